@@ -1,0 +1,24 @@
+"""Run all benchmarks, or those whose names contain a word given: `python -m benchmarks [word]`."""
+
+from __future__ import annotations
+
+import sys
+
+from benchmarks import foundation
+
+
+def main() -> int:
+    words = sys.argv[1:]
+    missed = 0
+    for benchmark in foundation.BENCHMARKS:
+        if words and not any(word in benchmark.__name__ for word in words):
+            continue
+        for result in benchmark():
+            print(result, flush=True)
+            missed += not result.met
+    print(f"{missed} targets missed" if missed else "all targets met")
+    return 1 if missed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

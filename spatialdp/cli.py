@@ -1,0 +1,69 @@
+"""`spatialdp …` on the command line."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+from spatialdp._version import __version__
+
+__all__ = ["main"]
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="spatialdp")
+def main() -> None:
+    """Publish spatial data under differential privacy."""
+
+
+@main.command()
+@click.option(
+    "-o",
+    "--output",
+    "folder",
+    type=click.Path(file_okay=False, path_type=Path),
+    default=Path("out"),
+    show_default=True,
+    help="Folder for traffic.csv and traffic.png; made if it does not exist.",
+)
+@click.option(
+    "--releases", type=click.IntRange(1, 10_000), default=20, show_default=True, help="Releases for each ε and law."
+)
+@click.option(
+    "--seed", type=click.IntRange(0), default=1, show_default=True, help="Seed of the noise: same seed, same table."
+)
+@click.option("--quiet", is_flag=True, help="No progress bar.")
+def traffic(folder: Path, releases: int, seed: int, quiet: bool) -> None:
+    """Reproduce Dwork and McSherry's traffic histogram of 64,909 cells.
+
+    Counts the highway junctions of the contiguous United States, releases them at ε = 1, 0.1, 0.01 and
+    0.001, prints the errors beside the slides' and theory's, and draws the maps.
+
+    Example: spatialdp traffic -o out
+    """
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from tqdm import tqdm
+
+    from spatialdp import traffic as experiment
+    from spatialdp.maps import save_figure
+
+    folder.mkdir(parents=True, exist_ok=True)
+    grid = experiment.traffic_grid()
+    click.echo(
+        f"{grid.n_cells:,} cells of {experiment.find_cell_size():.6f}° in a grid of {grid.shape[0]} x {grid.shape[1]}"
+    )
+    rows = experiment.run(
+        releases=releases,
+        seed=seed,
+        progress=lambda steps: tqdm(steps, desc="releasing", disable=quiet, file=sys.stderr),
+    )
+    click.echo(f"\n{experiment.table(rows)}")
+    click.echo(f"\n{experiment.SLIDES_NOTE}")
+    experiment.write_csv(rows, folder / "traffic.csv")
+    save_figure(experiment.draw_maps(seed=seed), folder / "traffic.png")
+    click.echo(f"wrote {folder / 'traffic.csv'} and {folder / 'traffic.png'}")
+    click.echo(f"noise: seed {seed}, so these releases are not private; the junctions are public data.")

@@ -1,0 +1,94 @@
+"""The data sets that come with the project: real, public, and treated as if they were sensitive.
+
+Sources and licences are in ``datasets/README.md``.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from spatialdp.points import Points
+
+if TYPE_CHECKING:
+    import shapely
+
+__all__ = ["chattanooga_intersections", "contiguous_us", "hamilton_county", "us_highway_junctions"]
+
+
+def us_highway_junctions() -> Points:
+    """Junctions of major highways in North America: nodes where three or more road segments meet.
+
+    About 80,000 points in longitude and latitude (EPSG:4326), rounded to 0.001 degree.
+    © OpenStreetMap contributors, Open Database License 1.0; taken from the package scgraph-data.
+
+    Examples
+    --------
+    >>> us_highway_junctions()
+    Points(<private>, crs='EPSG:4326')
+    """
+    return _points("highways_north_america.parquet", least_degree=3)
+
+
+def chattanooga_intersections() -> Points:
+    """Road intersections of Chattanooga, Tennessee: some 6,000 points (EPSG:4326), for small examples.
+
+    CC0 1.0; taken from the package geochatt.
+
+    Examples
+    --------
+    >>> chattanooga_intersections()
+    Points(<private>, crs='EPSG:4326')
+    """
+    return _points("roads_chattanooga.parquet")
+
+
+def contiguous_us() -> shapely.MultiPolygon:
+    """Public region: the contiguous United States (EPSG:4326).
+
+    US Census 1:10m cartographic boundaries (public domain), from the package us-atlas (ISC).
+
+    Examples
+    --------
+    >>> contiguous_us().geom_type
+    'MultiPolygon'
+    """
+    return _region("us_contiguous.geojson")
+
+
+def hamilton_county() -> shapely.Polygon:
+    """Public region: Hamilton County, Tennessee, around Chattanooga (EPSG:4326).
+
+    US Census 1:10m cartographic boundaries (public domain), from the package us-atlas (ISC).
+
+    Examples
+    --------
+    >>> hamilton_county().is_valid
+    True
+    """
+    return _region("hamilton_county_tn_chattanooga.geojson")
+
+
+def _folder() -> Path:
+    """In an installed package the data lie inside it, in a checkout beside it."""
+    package = Path(__file__).parent
+    inside = package / "_datasets"
+    return inside if inside.is_dir() else package.parent / "datasets"
+
+
+def _points(name: str, least_degree: int = 0) -> Points:
+    import pyarrow.compute as pc
+    import pyarrow.parquet as pq
+
+    table = pq.read_table(_folder() / name)
+    if least_degree:
+        table = table.filter(pc.field("degree") >= least_degree)
+    return Points(table["lon"].to_numpy(), table["lat"].to_numpy(), crs="EPSG:4326")
+
+
+def _region(name: str) -> shapely.Polygon | shapely.MultiPolygon:
+    import shapely
+
+    (feature,) = json.loads((_folder() / "boundaries" / name).read_text())["features"]
+    return shapely.from_geojson(json.dumps(feature["geometry"]))

@@ -1,0 +1,195 @@
+"""Records held in memory: arrays and GeoDataFrames, snapped to the lattice and counted.
+
+Records that are outside the domain or its region, or not finite, are records that are not in
+the data: they count nowhere, silently, because how many there were is private. Errors here speak of
+the form of the input (types, columns, CRS), never of a value or a number of rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NoReturn
+
+import numpy as np
+import numpy.typing as npt
+
+from spatialdp import crs as crs_
+from spatialdp.domain import LATTICE, LATTICE_BITS, Axis, Domain, Grid
+from spatialdp.errors import PointsError
+
+__all__ = ["Points", "as_points", "count_cells"]
+
+Floats = npt.NDArray[np.float64]
+Integers = npt.NDArray[np.int64]
+
+_CHUNK = 2**15  # records at a time through the arithmetic: the work arrays stay in cache
+_BLOCK = 2**18  # records at a time through bincount
+
+
+class Points:
+    """Sensitive locations.
+
+    Parameters
+    ----------
+    x : (n, 2) array-like, GeoDataFrame or GeoSeries of points, or array-like of n numbers
+    y : array-like of n numbers, optional
+        Needed if and only if `x` is one coordinate.
+    crs : optional
+        Of plain arrays, if you want it checked; a GeoDataFrame brings its own.
+
+    Raises
+    ------
+    PointsError
+        If the input has the wrong form. Values never raise.
+
+    Privacy
+    -------
+    The object shows nothing of what it holds: no length, no extent, nothing in its `repr`.
+
+    Examples
+    --------
+    >>> Points([[0.5, 0.5], [2.0, 1.0]])
+    Points(<private>)
+    >>> Points([0.5, 2.0], [0.5, 1.0], crs="EPSG:4326")
+    Points(<private>, crs='EPSG:4326')
+    """
+
+    __slots__ = ("_x", "_y", "crs")
+
+    def __init__(self, x: Any, y: Any = None, *, crs: Any = None) -> None:
+        if hasattr(x, "geometry") and hasattr(x, "crs"):
+            if y is not None or crs is not None:
+                raise PointsError(
+                    "points are a GeoDataFrame or GeoSeries; it brings its own y and crs, leave them out."
+                )
+            self.crs = crs_.canonical(x.crs)
+            self._x, self._y = _point_coordinates(x.geometry)
+            return
+        self.crs = crs_.canonical(crs)
+        self._x, self._y = _columns(x) if y is None else (_column(x, "x"), _column(y, "y"))
+        if self._x.shape != self._y.shape:
+            raise PointsError("x and y have different lengths; each record needs both.")
+
+    def __repr__(self) -> str:
+        return "Points(<private>)" if self.crs is None else f"Points(<private>, crs={self.crs!r})"
+
+    def _chunks(self, size: int) -> Iterator[tuple[npt.NDArray[Any], npt.NDArray[Any]]]:
+        for start in range(0, self._x.shape[0], size):
+            yield self._x[start : start + size], self._y[start : start + size]
+
+
+def as_points(points: Any, domain: Domain) -> Points:
+    """Whatever the caller holds, as `Points` whose CRS is not at odds with the domain's."""
+    held = points if isinstance(points, Points) else Points(points)
+    plain = held.crs is None and not hasattr(points, "geometry")
+    if not plain:
+        crs_.require_same("points", held.crs, domain.crs)
+    return held
+
+
+def count_cells(points: Points, grid: Grid) -> Integers:
+    """Exact counts, (ny, nx), of the records in each cell; zero outside the region.
+
+    One pass, in blocks: memory beyond the input is a few megabytes and the counts.
+    """
+    nx, ny = grid.shape
+    counts = np.zeros(nx * ny + 1, dtype=np.int64)  # the last one collects what counts nowhere
+    cells = np.empty(_BLOCK, dtype=np.int64)
+    counter = _CellCounter(grid)
+    for block_x, block_y in points._chunks(_BLOCK):
+        part = cells[: block_x.shape[0]]
+        for start in range(0, part.size, _CHUNK):
+            chunk = slice(start, start + _CHUNK)
+            counter.cells(block_x[chunk], block_y[chunk], out=part[chunk])
+        counts += np.bincount(part, minlength=counts.size)
+    inside: Integers = counts[:-1].reshape(ny, nx)
+    inside[~grid.mask] = 0
+    return inside
+
+
+class _CellCounter:
+    """Cell numbers of chunks of records, with the work arrays allocated once."""
+
+    def __init__(self, grid: Grid) -> None:
+        self._axes = grid.domain.axes
+        self._shape = grid.shape
+        self._work = np.empty(_CHUNK)
+        self._column = np.empty(_CHUNK, dtype=np.int64)
+        self._inside, self._flag = np.empty(_CHUNK, dtype=bool), np.empty(_CHUNK, dtype=bool)
+
+    def cells(self, x: npt.NDArray[Any], y: npt.NDArray[Any], out: Integers) -> None:
+        """Write row * nx + column of each record, or nx * ny if it is outside."""
+        nx, ny = self._shape
+        size = out.size
+        column, inside = self._column[:size], self._inside[:size]
+        inside[:] = True
+        self._axis_cells(x, self._axes[0], nx, column, inside)
+        self._axis_cells(y, self._axes[1], ny, out, inside)
+        out *= nx
+        out += column
+        np.putmask(out, np.logical_not(inside, out=inside), nx * ny)
+
+    def _axis_cells(
+        self, values: npt.NDArray[Any], axis: Axis, count: int, out: Integers, inside: npt.NDArray[np.bool_]
+    ) -> None:
+        work, flag = self._work[: out.size], self._flag[: out.size]
+        # Not-a-number and overflow are values like any other here: a warning would tell on a record.
+        with np.errstate(all="ignore"):
+            work[:] = values
+            inside &= np.greater_equal(work, axis.low, out=flag)
+            inside &= np.less_equal(work, axis.high, out=flag)
+            work -= axis.low
+            work /= axis.spacing
+            np.minimum(work, LATTICE - 1, out=work)
+            np.copyto(out, work, casting="unsafe")
+            out *= count
+            out += count - 1
+            out >>= LATTICE_BITS
+
+
+def _columns(array: Any) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
+    """The two columns of an (n, 2) array-like."""
+    held = _numbers(array, "points")
+    if held.ndim == 1 and held.size == 0:
+        held = held.reshape(0, 2)
+    if held.ndim != 2 or held.shape[1] != 2:
+        raise PointsError(
+            "points are not an (n, 2) array of x and y; give two columns, two arrays Points(x, y), "
+            "or a GeoDataFrame of points."
+        )
+    return held[:, 0], held[:, 1]
+
+
+def _column(array: Any, name: str) -> npt.NDArray[Any]:
+    held = _numbers(array, name)
+    if held.ndim != 1:
+        raise PointsError(f"{name} is not a one-dimensional array of numbers; give one coordinate per record.")
+    return held
+
+
+def _numbers(array: Any, name: str) -> npt.NDArray[Any]:
+    """A numeric array, without a copy where it is one already."""
+    try:
+        held = np.asarray(array)
+        if held.dtype.kind == "O":  # None and missing values become NaN and count nowhere
+            held = np.asarray(array, dtype=np.float64)
+    except Exception:  # the original message may quote a record
+        _refuse_values(name)
+    if held.dtype.kind not in "iuf":
+        _refuse_values(name)
+    return held
+
+
+def _refuse_values(name: str) -> NoReturn:
+    raise PointsError(f"{name} can not be read as numbers; convert the coordinates to floats first.") from None
+
+
+def _point_coordinates(geometry: Any) -> tuple[Floats, Floats]:
+    import shapely
+
+    held = np.asarray(geometry.array if hasattr(geometry, "array") else geometry, dtype=object)
+    kinds = shapely.get_type_id(held)
+    if not np.isin(kinds, (-1, 0)).all():  # missing, or Point
+        raise PointsError("the geometries are not all points; use centroids or explode multi-points first.")
+    xy = shapely.get_coordinates(held)  # missing and empty points have none
+    return xy[:, 0], xy[:, 1]

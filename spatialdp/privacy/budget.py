@@ -1,0 +1,130 @@
+"""Exact privacy budgets: what a release may spend, and how it is divided.
+
+A budget is a rational number, so "the parts never add up to more than the whole" is
+a statement about integers and not about rounding. A float is read as it was typed
+(0.1 is one tenth). Dividing by irrational weights rounds every part down.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+from numbers import Rational
+
+from spatialdp.errors import BudgetError
+
+__all__ = ["Budget", "Number", "divide", "exact"]
+
+Number = int | float | Fraction | Decimal
+
+LARGEST_EPSILON = Fraction(1000)
+SMALLEST_EPSILON = Fraction(1, 10**9)
+_SHARE_BITS = 40
+
+
+def exact(value: Number, name: str) -> Fraction:
+    """Read a number exactly as it was typed.
+
+    Examples
+    --------
+    >>> exact(0.1, "epsilon")
+    Fraction(1, 10)
+    """
+    if isinstance(value, bool) or not isinstance(value, Rational | float | Decimal):
+        raise BudgetError(
+            f"{name} is {value!r} of type {type(value).__name__}; it must be a number "
+            f"(int, float, decimal.Decimal or fractions.Fraction). Convert it first."
+        )
+    if isinstance(value, Rational):
+        return Fraction(value.numerator, value.denominator)
+    if not math.isfinite(value):
+        raise BudgetError(f"{name} is {value}; it must be finite. Give a number such as 0.1.")
+    return Fraction(value) if isinstance(value, Decimal) else Fraction(repr(float(value)))
+
+
+@dataclass(frozen=True)
+class Budget:
+    """What a release may spend: ε, and δ where the noise law needs one.
+
+    Parameters
+    ----------
+    epsilon : int, float, Decimal or Fraction
+        Between 1e-9 and 1000. Floats are taken as typed.
+    delta : int, float, Decimal or Fraction, optional
+        0 (pure differential privacy) up to, not including, 1.
+
+    Raises
+    ------
+    BudgetError
+        For zero, negative, NaN, infinite or absurd values.
+
+    Examples
+    --------
+    >>> budget = Budget(0.3)
+    >>> budget.epsilon
+    Fraction(3, 10)
+    >>> budget.split({"medians": 1, "counts": 2})
+    {'medians': Fraction(1, 10), 'counts': Fraction(1, 5)}
+    """
+
+    epsilon: Fraction
+    delta: Fraction = Fraction(0)
+
+    def __init__(self, epsilon: Number, delta: Number = 0) -> None:
+        object.__setattr__(self, "epsilon", _checked_epsilon(epsilon))
+        object.__setattr__(self, "delta", _checked_delta(delta))
+
+    def split(self, weights: Mapping[str, Number]) -> dict[str, Fraction]:
+        """Divide ε over named steps in proportion to their weights."""
+        return dict(zip(weights, divide(self.epsilon, list(weights.values())), strict=True))
+
+    def levels(self, weights: Sequence[Number]) -> tuple[Fraction, ...]:
+        """Divide ε over levels in proportion to their weights; weight 0 means 0, not measured."""
+        return divide(self.epsilon, weights)
+
+
+def divide(whole: Fraction, weights: Sequence[Number]) -> tuple[Fraction, ...]:
+    """Divide a budget in proportion to weights, exactly or rounding down.
+
+    Integer and Fraction weights are divided exactly. If any weight is a float (they come
+    from roots such as 2^(1/3)), every share is rounded down to a multiple of whole/2^40,
+    which keeps the noise scales short fractions.
+
+    Examples
+    --------
+    >>> divide(Fraction(1), [1, 2])
+    (Fraction(1, 3), Fraction(2, 3))
+    >>> sum(divide(Fraction(1), [1.0, 2 ** (1 / 3)])) <= 1
+    True
+    """
+    parts = [exact(weight, "weight") for weight in weights]
+    total = sum(parts, Fraction(0))
+    if min(parts, default=Fraction(-1)) < 0 or total == 0:
+        raise BudgetError(f"weights are {list(weights)}; they must be at least one, none negative, not all zero.")
+    shares = (part / total for part in parts)
+    if any(isinstance(weight, float) for weight in weights):
+        shares = (Fraction(math.floor(share * 2**_SHARE_BITS), 2**_SHARE_BITS) for share in shares)
+    return tuple(whole * share for share in shares)
+
+
+def _checked_epsilon(epsilon: Number) -> Fraction:
+    value = exact(epsilon, "epsilon")
+    if not SMALLEST_EPSILON <= value <= LARGEST_EPSILON:
+        raise BudgetError(
+            f"epsilon is {epsilon}; it must lie between 1e-9 and 1000. "
+            "Typical values are 0.01 (strong privacy) to 10 (weak)."
+        )
+    return value
+
+
+def _checked_delta(delta: Number) -> Fraction:
+    value = exact(delta, "delta")
+    if not 0 <= value < 1:
+        raise BudgetError(
+            f"delta is {delta}; it must be at least 0 and below 1. "
+            "Typical values are far below one over the size of the population, such as 1e-9."
+        )
+    return value

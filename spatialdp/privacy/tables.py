@@ -1,0 +1,225 @@
+"""Exact lookup tables: how a stream of random bits becomes a discrete random variable.
+
+An outcome is drawn by comparing a uniform number with the cumulative probabilities
+F_0 < F_1 < ... of a law. These are irrational, so a table holds their first bits,
+T_j = floor(2^bits F_j), as exact integers. A uniform word w of that many bits decides the
+draw unless it equals some T_j; then (and only then) more bits of both are needed.
+
+Nothing here draws random bits, and nothing here is floating point: `decimal` gives
+correctly rounded exponentials to any precision, all else is integer arithmetic.
+
+Error bound. Numbers are fixed point with a guard of at least 128 bits below the bits wanted. Each
+multiplication truncates, so after k of them a power is off by at most 3k + 2 units in the last
+place, and a Gaussian weight, whose ratio is itself a running power, by at most 3(k + 1)². With fewer
+than 2^14 entries per 64 bits (`noise` picks the digits so), a cumulative sum is off by less than 2^46 units;
+dividing by the whole, D >= 2^-40, multiplies that by 2/D only for `low_digit`, which has at
+most 2^10 entries and so stays below 2^54. `_certain_floor` accepts a floor only if everything within 2^64
+units agrees with it; otherwise the table is built again with a longer guard.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from decimal import Context, Decimal
+from fractions import Fraction
+from itertools import accumulate
+
+import numpy as np
+import numpy.typing as npt
+
+__all__ = ["AMBIGUOUS", "WORD_BITS", "Table", "exp_floor", "gaussian", "half_gaussian", "low_digit", "two_sided"]
+
+WORD_BITS = 64
+GUIDE_BITS = 16
+AMBIGUOUS = np.int16(-(2**15))
+
+_GUARD = 128
+_TOLERANCE_BITS = 64
+
+Thresholds = Callable[[int], tuple[int, list[int]]]
+
+
+class _UncertainError(Exception):
+    """A threshold lies too close to an integer for the working precision."""
+
+
+@dataclass(frozen=True)
+class Table:
+    """A discrete law, ready to be drawn from with 16 bits in most cases.
+
+    Attributes
+    ----------
+    thresholds : callable
+        `bits -> (first, [T_0, T_1, ...])`: outcome `first + j` has its upper end at T_j.
+    guide : int16 array
+        The outcome for each value of a word's top 16 bits, or `AMBIGUOUS`.
+    words : uint64 array
+        The thresholds to 64 bits.
+    """
+
+    thresholds: Thresholds
+    first: int = field(init=False)
+    guide: npt.NDArray[np.int16] = field(init=False, repr=False)
+    words: npt.NDArray[np.uint64] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        first, values = self.thresholds(WORD_BITS)
+        words = np.array(values, dtype=np.uint64)
+        object.__setattr__(self, "first", first)
+        object.__setattr__(self, "words", words)
+        object.__setattr__(self, "guide", _guide(first, words))
+
+    def find(self, words: npt.NDArray[np.uint64]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.bool_]]:
+        """Outcomes of 64-bit words, and which of them tie with a threshold."""
+        index = np.searchsorted(self.words, words, side="left")
+        tied = self.words.take(index, mode="clip") == words
+        return index + self.first, tied
+
+    def resolve(self, word: int, more_bits: Callable[[], int]) -> int:
+        """Outcome of a 64-bit word that ties, by adding 64 bits at a time until it no longer does."""
+        bits = WORD_BITS
+        while True:
+            bits += WORD_BITS
+            word = word << WORD_BITS | more_bits()
+            first, values = self.thresholds(bits)
+            index = bisect_left(values, word)
+            if index == len(values) or values[index] != word:
+                return first + index
+
+
+def _guide(first: int, words: npt.NDArray[np.uint64]) -> npt.NDArray[np.int16]:
+    shift = np.uint64(WORD_BITS - GUIDE_BITS)
+    buckets = np.arange(2**GUIDE_BITS, dtype=np.uint64) << shift
+    guide = (np.searchsorted(words, buckets, side="left") + first).astype(np.int16)
+    guide[(words >> shift).astype(np.intp)] = AMBIGUOUS
+    return guide
+
+
+# --- laws ------------------------------------------------------------------------------------------
+
+
+def two_sided(rate: Fraction, step_rate: Fraction) -> Table:
+    """High digit of a discrete Laplace variable X with P(X = x) ∝ exp(-rate |x|).
+
+    X >= 0 with probability 1/(1+a), a = exp(-rate); X and -X-1 are then geometric. So
+    q = floor(X / L), with step_rate = L rate and A = exp(-step_rate), has
+
+        P(q <= j) = A^(-j-1) a/(1+a)  for j < 0,      1 - A^(j+1)/(1+a)  for j >= 0.
+
+    With L = 1 this is the whole variable.
+    """
+
+    def thresholds(bits: int, precision: int) -> tuple[int, list[int]]:
+        one = 1 << precision
+        base = _exp(rate, precision)
+        powers = list(_powers(_exp(step_rate, precision), precision, stop=1 << (precision - bits)))
+        lower = [power * base // (one + base) for power in reversed(powers)]
+        upper = [one - (power << precision) // (one + base) for power in powers[1:]]
+        # The tails beyond the last power weigh less than 2^-bits each.
+        return -len(powers) - 1, [0, *_floors(lower + upper, precision, bits), (1 << bits) - 1]
+
+    return Table(_certified(thresholds))
+
+
+def low_digit(rate: Fraction, digits: int) -> Table:
+    """Digit 0..digits-1 of a geometric variable: P(r) ∝ exp(-rate r), independent of the higher digits."""
+
+    def thresholds(bits: int, precision: int) -> tuple[int, list[int]]:
+        one = 1 << precision
+        powers = list(_powers(_exp(rate, precision), precision, count=digits + 1))
+        whole = one - powers[-1]
+        return 0, _floors([((one - p) << precision) // whole for p in powers[1:-1]], precision, bits)
+
+    return Table(_certified(thresholds))
+
+
+def gaussian(variance: Fraction) -> Table:
+    """Discrete Gaussian: P(X = x) ∝ exp(-x² / (2 variance))."""
+
+    def thresholds(bits: int, precision: int) -> tuple[int, list[int]]:
+        weights = list(_gaussian_weights(variance, precision))
+        both = [*reversed(weights[1:]), *weights]
+        return -len(weights), [0, *_cumulative(both, precision, bits), (1 << bits) - 1]
+
+    return Table(_certified(thresholds))
+
+
+def half_gaussian(variance: Fraction) -> Table:
+    """Non-negative half of `gaussian`, with all of its weight at 0."""
+
+    def thresholds(bits: int, precision: int) -> tuple[int, list[int]]:
+        weights = list(_gaussian_weights(variance, precision))
+        return 0, [*_cumulative(weights, precision, bits), (1 << bits) - 1]
+
+    return Table(_certified(thresholds))
+
+
+# --- exact arithmetic ------------------------------------------------------------------------------
+
+
+def exp_floor(rate: Fraction, bits: int) -> int:
+    """floor(2^bits exp(-rate)) for a rational rate >= 0, exactly."""
+    if rate == 0:
+        return 1 << bits
+    _, values = _certified(lambda b, precision: (0, _floors([_exp(rate, precision)], precision, b)))(bits)
+    return values[0]
+
+
+def _certified(build: Callable[[int, int], tuple[int, list[int]]]) -> Thresholds:
+    """Build with a guard; where a floor is not certain, with a longer one."""
+
+    def thresholds(bits: int) -> tuple[int, list[int]]:
+        guard = _GUARD
+        while True:
+            try:
+                return build(bits, bits + guard)
+            except _UncertainError:
+                guard *= 2
+
+    return thresholds
+
+
+def _floors(values: list[int], precision: int, bits: int) -> list[int]:
+    return [_certain_floor(value, precision - bits, 1 << precision) for value in values]
+
+
+def _certain_floor(value: int, guard: int, ceiling: int) -> int:
+    """Floor of a probability known to lie strictly between 0 and the ceiling."""
+    slack = 1 << _TOLERANCE_BITS
+    low, high = max(value - slack, 0) >> guard, min(value + slack, ceiling - 1) >> guard
+    if low != high:
+        raise _UncertainError
+    return low
+
+
+def _exp(rate: Fraction, precision: int) -> int:
+    """2^precision exp(-rate), within two units in the last place (a decimal digit is worth over three bits)."""
+    context = Context(prec=precision // 3 + len(str(rate.numerator)) + 10)
+    context.Emin, context.Emax = -(10**9), 10**9
+    quotient = context.divide(Decimal(rate.numerator), Decimal(rate.denominator))
+    return int(context.multiply(context.exp(quotient.copy_negate()), Decimal(1 << precision)))
+
+
+def _powers(ratio: int, precision: int, *, count: int | None = None, stop: int | None = None) -> Iterator[int]:
+    """1, ratio, ratio², ... in fixed point: `count` of them, or while they are at least `stop`."""
+    power = 1 << precision
+    while (count is None or count > 0) and (stop is None or power >= stop):
+        yield power
+        power = power * ratio >> precision
+        count = None if count is None else count - 1
+
+
+def _gaussian_weights(variance: Fraction, precision: int) -> Iterator[int]:
+    """exp(-k² / (2 variance)) for k = 0, 1, ... while they are not lost in the last places."""
+    weight, ratio = 1 << precision, _exp(1 / (2 * variance), precision)
+    step = _exp(1 / variance, precision)
+    while weight >> (_TOLERANCE_BITS // 4):
+        yield weight
+        weight, ratio = weight * ratio >> precision, ratio * step >> precision
+
+
+def _cumulative(weights: list[int], precision: int, bits: int) -> list[int]:
+    sums = list(accumulate(weights))
+    return _floors([(part << precision) // sums[-1] for part in sums[:-1]], precision, bits)

@@ -1,0 +1,142 @@
+"""What is published: estimates that answer boxes, and the promise they were made under.
+
+A release holds nothing private. Whatever is done with it (queries, maps, files) is
+post-processing and costs nothing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from os import PathLike
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from spatialdp.domain import Domain
+from spatialdp.errors import ReleaseError
+from spatialdp.histogram import Histogram
+from spatialdp.intervals import half_width
+from spatialdp.privacy.statement import Privacy
+
+if TYPE_CHECKING:
+    import geopandas
+    from matplotlib.axes import Axes
+
+__all__ = ["Release"]
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Release:
+    """A private data set, published.
+
+    Made by a mechanism's `release` method or by `spatialdp.load`.
+
+    Attributes
+    ----------
+    domain : Domain
+    privacy : Privacy
+        ε, δ, neighbours, unit, mechanism, budget by step, private or not, library version.
+    estimate : Histogram
+        The released numbers.
+
+    Examples
+    --------
+    >>> import spatialdp as sdp
+    >>> points = [[0.2, 0.3], [0.8, 0.4], [0.9, 0.9]]
+    >>> domain = sdp.Domain(bounds=(0, 0, 1, 1))
+    >>> release = sdp.Flat(shape=(4, 4)).release(points, domain, epsilon=100)
+    >>> round(release.answer((0.5, 0, 1, 1)))
+    2
+    >>> release.answer([(0, 0, 1, 1), (0.5, 0.5, 0.5, 0.5), (5, 5, 9, 9)]).tolist()
+    [3.0, 0.0, 0.0]
+    """
+
+    domain: Domain
+    privacy: Privacy
+    estimate: Histogram
+
+    @property
+    def total(self) -> float:
+        """Estimated number of records in the domain and its region."""
+        return self.estimate.total
+
+    def answer(self, boxes: npt.ArrayLike) -> Any:
+        """Estimate how many records lie in each box.
+
+        Parameters
+        ----------
+        boxes : (xmin, ymin, xmax, ymax) or (m, 4) array-like
+            Half-open, in domain coordinates. Parts outside the domain hold nothing; edges may be infinite.
+
+        Returns
+        -------
+        float, or (m,) array
+            Records are taken as evenly spread within a partly covered cell.
+        """
+        answers = self.estimate.answer(self.domain.boxes(boxes))
+        return float(answers[0]) if np.ndim(boxes) == 1 else answers
+
+    def interval(self, boxes: npt.ArrayLike, level: float = 0.95) -> Floats:
+        """Intervals that cover the noise in each answer with probability `level`.
+
+        Parameters
+        ----------
+        boxes : as for `answer`
+        level : float
+            Between 0 and 1.
+
+        Returns
+        -------
+        (2,) or (m, 2) array of lower and upper ends
+            For the noise alone: that records are not evenly spread within a partly covered cell is not
+            part of it. Boxes made of whole cells have no such error.
+
+        Raises
+        ------
+        ReleaseError
+            If the release was truncated: then errors no longer average out and no honest interval
+            for sums exists.
+        """
+        if self.estimate.biased:
+            raise ReleaseError(
+                "this release was truncated, so that its errors add up instead of averaging out; intervals "
+                "need an unbiased release. Release without truncate; clip single cells when you show them."
+            )
+        lattice = self.domain.boxes(boxes)
+        answers = self.estimate.answer(lattice)
+        width = half_width(*self.estimate.moments(lattice), self.estimate.step, level)
+        ends = np.stack([answers - width, answers + width], axis=1)
+        return ends[0] if np.ndim(boxes) == 1 else ends
+
+    def to_geodataframe(self) -> geopandas.GeoDataFrame:
+        """The cells of the region as polygons, with column, row and estimate."""
+        from spatialdp.files import to_geodataframe
+
+        return to_geodataframe(self)
+
+    def plot(self, ax: Axes | None = None, **options: Any) -> Axes:
+        """Draw the released map; see `spatialdp.maps.plot` for the options."""
+        from spatialdp.maps import plot
+
+        return plot(self, ax=ax, **options)
+
+    def save(self, path: str | PathLike[str], *, overwrite: bool = False) -> None:
+        """Write the release as GeoParquet, complete with its privacy statement.
+
+        Parameters
+        ----------
+        path : str or path
+            Ends in ``.parquet``.
+        overwrite : bool
+            Releases cost budget and can not be had again: an existing file is kept unless you say so.
+        """
+        from spatialdp.files import save
+
+        save(self, path, overwrite=overwrite)
+
+    def __repr__(self) -> str:
+        nx, ny = self.estimate.grid.shape
+        return f"<Release of {self.estimate.grid.n_cells} cells ({nx} x {ny}): {self.privacy}>"

@@ -1,0 +1,55 @@
+"""Noise sources for tests: none at all, frozen, and scripted bit by bit."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from numbers import Rational
+
+import numpy as np
+
+from spatialdp.privacy.noise import Noise, SeededNoise
+
+
+class ZeroNoise(Noise):
+    """Draws zeros: what a mechanism answers when noise is out of the way."""
+
+    def random_bytes(self, count: int) -> bytes:
+        raise AssertionError("ZeroNoise draws no bits")
+
+    def laplace(self, scale: Rational, size):
+        return np.zeros(size, dtype=np.int64)
+
+    def gaussian(self, variance: Rational, size):
+        return np.zeros(size, dtype=np.int64)
+
+
+class RecordingNoise(SeededNoise):
+    """Seeded noise that remembers what it was asked for."""
+
+    def __init__(self, seed: int) -> None:
+        super().__init__(seed)
+        self.calls: list[tuple[str, Fraction, tuple[int, ...]]] = []
+
+    def laplace(self, scale: Rational, size):
+        self.calls.append(("laplace", Fraction(scale), np.empty(size).shape))
+        return super().laplace(scale, size)
+
+    def gaussian(self, variance: Rational, size):
+        self.calls.append(("gaussian", Fraction(variance), np.empty(size).shape))
+        return super().gaussian(variance, size)
+
+
+class ScriptedNoise(Noise):
+    """Hands out the given bytes and nothing else."""
+
+    def __init__(self, *parts: bytes) -> None:
+        self._left = b"".join(parts)
+
+    def random_bytes(self, count: int) -> bytes:
+        assert count <= len(self._left), "the script is too short"
+        taken, self._left = self._left[:count], self._left[count:]
+        return taken
+
+    @property
+    def used_up(self) -> bool:
+        return not self._left

@@ -1,0 +1,209 @@
+"""Files: complete, atomic, checked on the way in, and of a size that tells nothing."""
+
+from __future__ import annotations
+
+import json
+import os
+
+import geopandas
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+import shapely
+
+import spatialdp as sdp
+from spatialdp.errors import FileFormatError, ParameterError
+from spatialdp.files import write_whole
+from tests.sources import ZeroNoise
+
+REGION = shapely.Polygon([(0, 0), (8, 0), (8, 5), (3, 6), (0, 3)])
+XY = np.random.default_rng(3).uniform((0, 0), (8, 6), size=(500, 2))
+BOXES = np.sort(np.random.default_rng(4).uniform((0, 0), (8, 6), size=(50, 2, 2)), axis=1).reshape(-1, 4)
+
+
+def make(law="discrete-laplace", region=REGION, crs="EPSG:4326", epsilon=0.5, delta=0, noise=None, **options):
+    domain = sdp.Domain((0, 0, 8, 6), crs=crs, region=region)
+    return sdp.Flat((16, 12), law=law, **options).release(XY, domain, epsilon=epsilon, delta=delta, noise=noise)
+
+
+@pytest.fixture
+def saved(tmp_path):
+    path = tmp_path / "release.parquet"
+    make().save(path)
+    return path
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"law": "laplace"},
+        {"law": "gaussian", "delta": 1e-6},
+        {"region": None, "crs": None},
+        {"truncate": 3},
+        {"noise": sdp.SeededNoise(1)},
+        {"epsilon": 900},
+        {"epsilon": 1e-6},
+    ],
+    ids=str,
+)
+def test_loaded_release_is_the_saved_one(options, tmp_path):
+    release = make(**options)
+    release.save(tmp_path / "release.parquet")
+    loaded = sdp.load(tmp_path / "release.parquet")
+    assert loaded.privacy == release.privacy
+    assert loaded.domain == release.domain
+    assert np.array_equal(loaded.estimate.values, release.estimate.values)
+    assert np.array_equal(loaded.answer(BOXES), release.answer(BOXES))
+    if not release.estimate.biased:
+        assert np.array_equal(loaded.interval(BOXES), release.interval(BOXES))
+    assert loaded.estimate.biased == release.estimate.biased
+
+
+@pytest.mark.parametrize("noise", [sdp.SeededNoise(1), ZeroNoise()])
+def test_seeded_releases_stay_marked_through_files(noise, tmp_path):
+    make(noise=noise).save(tmp_path / "release.parquet")
+    assert sdp.load(tmp_path / "release.parquet").privacy.private is False
+    metadata = json.loads(pq.read_schema(tmp_path / "release.parquet").metadata[b"spatialdp"])
+    assert metadata["privacy"]["private"] is False
+
+
+def test_file_opens_as_geoparquet(saved):
+    frame = geopandas.read_parquet(saved)
+    release = sdp.load(saved)
+    assert frame.crs == "EPSG:4326"
+    assert len(frame) == release.estimate.grid.n_cells
+    assert frame.geometry.is_valid.all()
+    assert frame.estimate.sum() == release.total
+    same = release.to_geodataframe()
+    assert same.geometry.geom_equals(frame.geometry).all()
+    assert list(same.columns) == list(frame.columns) == ["column", "row", "estimate", "geometry"]
+    assert json.loads(pq.read_schema(saved).metadata[b"geo"])["columns"]["geometry"]["bbox"] == [0, 0, 8, 6]
+
+
+def rewrite(path, table=None, metadata=None, header=None):
+    """Alter a saved release, leaving everything else as it was."""
+    old = pq.read_table(path)
+    stated = json.loads(old.schema.metadata[b"spatialdp"])
+    if header:
+        header(stated)
+    fields = {**old.schema.metadata, b"spatialdp": json.dumps(stated).encode(), **(metadata or {})}
+    pq.write_table((table(old) if table else old).replace_schema_metadata(fields), path)
+
+
+def _set(*keys, value):
+    def change(header):
+        for key in keys[:-1]:
+            header = header[key]
+        header[keys[-1]] = value
+
+    return change
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        _set("privacy", "epsilon", value="1/1000"),
+        _set("privacy", "epsilon", value="-1"),
+        _set("privacy", "epsilon", value="1e999999999"),
+        _set("privacy", "epsilon", value=1),
+        _set("privacy", "private", value="yes"),
+        _set("privacy", "budget", value={"counts": "5"}),
+        _set("privacy", "budget", value=None),
+        _set("privacy", value=None),
+        _set("noise", "variance", value=0.0),
+        _set("noise", value={}),
+        _set("biased", value=True),
+        _set("grid", "shape", value=[12, 16]),
+        _set("grid", "shape", value=[10**9, 10**9]),
+        _set("grid", "shape", value=["a", "b"]),
+        _set("grid", "shape", value=[]),
+        _set("domain", "bounds", value=[0, 0, 8, 7]),
+        _set("domain", "bounds", value=[8, 6, 0, 0]),
+        _set("domain", "region", value="not a polygon"),
+        _set("domain", "region", value="AAAA"),
+        _set("domain", "crs", value="EPSG:3857"),
+        _set("domain", "crs", value="nonsense"),
+        _set("format", value="other"),
+        _set("format_version", value=99),
+        _set("sha256", value="0" * 64),
+        lambda header: header.pop("sha256"),
+        lambda header: header.pop("domain"),
+    ],
+)
+def test_altered_metadata_is_refused(saved, change):
+    rewrite(saved, header=change)
+    with pytest.raises(FileFormatError):
+        sdp.load(saved)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda t: t.set_column(2, "estimate", pa.array(t["estimate"].to_numpy() + 1)),
+        lambda t: t.set_column(2, "estimate", pa.array(["x"] * len(t))),
+        lambda t: t.set_column(2, "estimate", pa.nulls(len(t), pa.float64())),
+        lambda t: t.slice(1),
+        lambda t: t.take(pa.array(np.arange(len(t))[::-1])),
+        lambda t: t.drop_columns(["estimate"]),
+        lambda t: t.slice(0, 0),
+    ],
+    ids=["values", "text", "nulls", "shorter", "order", "column", "empty"],
+)
+def test_altered_rows_are_refused(saved, change):
+    rewrite(saved, table=change)
+    with pytest.raises(FileFormatError):
+        sdp.load(saved)
+
+
+def test_truncated_and_foreign_files_are_refused(saved, tmp_path):
+    whole = saved.read_bytes()
+    for length in (0, 4, 100, len(whole) // 2, len(whole) - 1):
+        saved.write_bytes(whole[:length])
+        with pytest.raises(FileFormatError):
+            sdp.load(saved)
+    foreign = tmp_path / "foreign.parquet"
+    pq.write_table(pa.table({"column": [1], "row": [1], "estimate": [1.0]}), foreign)
+    with pytest.raises(FileFormatError, match="no spatialdp release"):
+        sdp.load(foreign)
+    pq.write_table(pa.table({"a": [1]}), foreign)
+    with pytest.raises(FileFormatError):
+        sdp.load(foreign)
+    foreign.write_text("hello")
+    with pytest.raises(FileFormatError, match="not a readable release"):
+        sdp.load(foreign)
+    with pytest.raises(FileNotFoundError, match="not a file"):
+        sdp.load(tmp_path / "nothing.parquet")
+    with pytest.raises(FileNotFoundError, match="not a file"):
+        sdp.load(tmp_path)
+
+
+def test_existing_files_are_kept_unless_one_says_so(saved):
+    before = saved.read_bytes()
+    with pytest.raises(FileExistsError, match="overwrite=True"):
+        make().save(saved)
+    assert saved.read_bytes() == before
+    make().save(saved, overwrite=True)
+    assert saved.read_bytes() != before
+
+
+def test_only_parquet_and_only_where_there_is_a_folder(tmp_path):
+    with pytest.raises(ParameterError, match=r"\.parquet"):
+        make().save(tmp_path / "release.csv")
+    with pytest.raises(FileNotFoundError, match="make it first"):
+        make().save(tmp_path / "no" / "release.parquet")
+    assert os.listdir(tmp_path) == []
+
+
+def test_failed_writing_leaves_nothing_behind(saved, tmp_path):
+    before = saved.read_bytes()
+
+    def fail(partial):
+        partial.write_bytes(b"half")
+        raise OSError("disk full")
+
+    with pytest.raises(OSError, match="disk full"):
+        write_whole(saved, fail, overwrite=True)
+    assert saved.read_bytes() == before
+    assert os.listdir(tmp_path) == [saved.name]

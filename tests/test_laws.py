@@ -1,0 +1,83 @@
+"""Noise laws: calibration and moments."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from spatialdp.errors import BudgetError, ParameterError
+from spatialdp.privacy.budget import Budget
+from spatialdp.privacy.laws import FINE_STEPS, Law, Neighbours, NoiseLaw, Sensitivity, calibrate, spendable
+from spatialdp.privacy.noise import SeededNoise
+
+ONE = Sensitivity(1, 1)
+
+
+def pmf_moments(weights, values):
+    weights = weights / weights.sum()
+    variance = values**2 @ weights
+    return variance, values**4 @ weights / variance**2 - 3
+
+
+@pytest.mark.parametrize("scale", [Fraction(1, 10), Fraction(1, 2), Fraction(1), Fraction(10), Fraction(1000)])
+def test_laplace_moments_equal_the_sums_over_the_law(scale):
+    law = NoiseLaw(Law.DISCRETE_LAPLACE, scale)
+    values = np.arange(-math.ceil(60 * scale) - 5, math.ceil(60 * scale) + 6, dtype=float)
+    expected = pmf_moments(np.exp(-np.abs(values) / float(scale)), values)
+    assert (law.variance, law.kurtosis) == pytest.approx(expected, rel=1e-9)
+
+
+@pytest.mark.parametrize("variance", [Fraction(1, 10), Fraction(1), Fraction(30), Fraction(10**6)])
+def test_gaussian_moments_equal_the_sums_over_the_law(variance):
+    law = NoiseLaw(Law.GAUSSIAN, variance)
+    reach = math.ceil(20 * math.sqrt(variance)) + 2
+    values = np.arange(-reach, reach + 1, dtype=float)
+    expected = pmf_moments(np.exp(-(values**2) / (2 * float(variance))), values)
+    assert (law.variance, law.kurtosis) == pytest.approx(expected, rel=1e-6, abs=1e-6)
+    assert law.variance <= float(variance) * (1 + 1e-12)
+
+
+def test_noise_too_small_for_a_double_has_no_variance():
+    assert NoiseLaw(Law.DISCRETE_LAPLACE, Fraction(1, 1000)).variance == 0
+    assert NoiseLaw(Law.GAUSSIAN, Fraction(1, 10**5)).variance == 0
+
+
+def test_fine_laplace_is_laplace():
+    law = calibrate(Law.LAPLACE, Fraction(1), ONE)
+    assert law.parameter == FINE_STEPS
+    assert law.variance == pytest.approx(2, rel=1e-6)
+    assert law.kurtosis == pytest.approx(3, rel=1e-6)
+
+
+@pytest.mark.parametrize("law", list(Law))
+def test_drawn_noise_has_the_stated_moments(law):
+    noise_law = calibrate(law, Fraction(1, 7), ONE)
+    draws = noise_law.add_to(np.zeros(200_000, dtype=np.int64), SeededNoise(1))
+    # Standard error of a variance: sqrt((kurtosis + 2) / n); five of them.
+    tolerance = 5 * math.sqrt((noise_law.kurtosis + 2) / draws.size)
+    assert draws.var() == pytest.approx(noise_law.variance, rel=tolerance)
+    assert np.array_equal(draws * noise_law.steps, np.round(draws * noise_law.steps))
+
+
+def test_noise_grows_with_sensitivity_and_falls_with_cost():
+    for law in Law:
+        base = calibrate(law, Fraction(1), Sensitivity(1, 1)).parameter
+        assert calibrate(law, Fraction(1), Sensitivity(2, 2)).parameter == 2 * base
+        assert calibrate(law, Fraction(1, 10), Sensitivity(1, 1)).parameter == 10 * base
+
+
+def test_delta_that_would_be_wasted_is_refused():
+    with pytest.raises(BudgetError, match="Leave delta out"):
+        spendable(Law.DISCRETE_LAPLACE, Budget(1, 1e-9))
+
+
+def test_options_are_parsed_by_one_rule():
+    assert Law.parse("Discrete_Laplace") is Law.DISCRETE_LAPLACE
+    assert Neighbours.parse(Neighbours.REPLACE) is Neighbours.REPLACE
+    with pytest.raises(ParameterError, match="'add-remove', 'replace'"):
+        Neighbours.parse("substitute")
+    with pytest.raises(ParameterError):
+        Law.parse(3)

@@ -1,0 +1,123 @@
+"""Points: what is accepted, what is refused, and that nothing shows."""
+
+from __future__ import annotations
+
+import traceback
+
+import geopandas
+import numpy as np
+import pandas as pd
+import pytest
+import shapely
+
+import spatialdp as sdp
+from spatialdp.errors import CRSMismatchError, PointsError
+from spatialdp.points import as_points, count_cells
+
+DOMAIN = sdp.Domain((0, 0, 4, 4), crs="EPSG:4326")
+GRID = DOMAIN.grid((4, 4))
+XY = np.array([[0.5, 0.5], [1.5, 0.5], [1.6, 0.4], [3.9, 4.0]])
+
+
+def counts(points):
+    return count_cells(as_points(points, DOMAIN), GRID)
+
+
+@pytest.mark.parametrize(
+    "points",
+    [
+        XY,
+        XY.tolist(),
+        XY.astype(np.float32),
+        np.asfortranarray(XY),
+        pd.DataFrame(XY, columns=["lon", "lat"]),
+        sdp.Points(XY[:, 0], XY[:, 1]),
+        sdp.Points(XY[:, 0].tolist(), pd.Series(XY[:, 1])),
+        sdp.Points(XY, crs="EPSG:4326"),
+        geopandas.GeoDataFrame(geometry=geopandas.points_from_xy(*XY.T), crs="EPSG:4326"),
+        geopandas.GeoSeries(geopandas.points_from_xy(*XY.T), crs="EPSG:4326"),
+    ],
+    ids=lambda points: type(points).__name__,
+)
+def test_all_forms_count_the_same(points):
+    expected = np.zeros((4, 4), dtype=int)
+    expected[0, 0], expected[0, 1], expected[3, 3] = 1, 2, 1
+    assert np.array_equal(counts(points), expected)
+
+
+def test_counting_agrees_with_numpy_over_many_blocks():
+    rng = np.random.default_rng(1)
+    xy = rng.uniform(-0.5, 4.5, size=(600_000, 2))
+    expected, _, _ = np.histogram2d(xy[:, 1], xy[:, 0], bins=4, range=[[0, 4], [0, 4]])
+    assert np.array_equal(counts(xy), expected)
+
+
+def test_whole_numbers_and_missing_values():
+    assert counts(np.array([[1, 1], [4, 4]])).sum() == 2
+    assert counts([[1.0, None], [1.0, 1.0]]).sum() == 1
+    assert counts(pd.DataFrame({"x": [1.0, None], "y": [1.0, 1.0]})).sum() == 1
+    missing = geopandas.GeoSeries([shapely.Point(1, 1), None, shapely.Point()], crs="EPSG:4326")
+    assert counts(missing).sum() == 1
+
+
+def test_no_records_at_all():
+    for empty in ([], np.empty((0, 2)), sdp.Points([], []), geopandas.GeoSeries([], crs="EPSG:4326")):
+        assert counts(empty).sum() == 0
+
+
+@pytest.mark.parametrize(
+    "points", [np.zeros(3), np.zeros((3, 3)), np.zeros((2, 2, 2)), 7, "points", None, [["a", "b"]], [[1j, 2j]]]
+)
+def test_wrong_forms_are_refused(points):
+    with pytest.raises(PointsError):
+        sdp.Points(points)
+
+
+def test_two_arrays_must_match_and_geometries_bring_their_own():
+    with pytest.raises(PointsError, match="different lengths"):
+        sdp.Points([1.0, 2.0], [1.0])
+    with pytest.raises(PointsError, match="one-dimensional"):
+        sdp.Points(XY, XY)
+    with pytest.raises(PointsError, match="brings its own"):
+        sdp.Points(geopandas.GeoSeries([shapely.Point(1, 1)]), crs="EPSG:4326")
+
+
+def test_polygons_where_points_are_due():
+    with pytest.raises(PointsError, match="not all points"):
+        sdp.Points(geopandas.GeoSeries([shapely.Point(1, 1), shapely.box(0, 0, 1, 1)], crs="EPSG:4326"))
+
+
+def test_crs_must_be_the_domains():
+    there = geopandas.GeoSeries([shapely.Point(1, 1)], crs="EPSG:3857")
+    with pytest.raises(CRSMismatchError, match=r"EPSG:4326.*EPSG:3857.*to_crs"):
+        counts(there)
+    with pytest.raises(CRSMismatchError, match="set_crs"):
+        counts(geopandas.GeoSeries([shapely.Point(1, 1)]))
+    with pytest.raises(CRSMismatchError, match="Domain\\(bounds, crs"):
+        as_points(there, sdp.Domain((0, 0, 4, 4)))
+    with pytest.raises(CRSMismatchError):
+        counts(sdp.Points(XY, crs="EPSG:3857"))
+    # Axis order is not a different place: geographic coordinates are x = longitude everywhere here.
+    assert counts(sdp.Points(XY, crs="OGC:CRS84")).sum() == 4
+
+
+def test_points_show_nothing():
+    few, many = sdp.Points(XY), sdp.Points(np.tile(XY, (100, 1)))
+    assert repr(few) == repr(many) == str(many) == "Points(<private>)"
+    for attempt in (len, iter, list):
+        with pytest.raises(TypeError):
+            attempt(many)
+    assert not hasattr(many, "__dict__")
+
+
+@pytest.mark.parametrize("bad", [[["1.5", "271828.18"]], [[1.0, "secret 271828.18"]], [[1.0, 271828.18], [2.0]]])
+def test_errors_do_not_quote_a_record(bad):
+    with pytest.raises(PointsError) as caught:
+        sdp.Points(bad)
+    assert "271828" not in "".join(traceback.format_exception(caught.value))
+
+
+@pytest.mark.filterwarnings("error")
+def test_odd_values_raise_no_warning():
+    odd = [[np.nan, 1], [np.inf, 1], [-np.inf, 1], [1e308, 1], [-1e308, -1e308], [1, np.nan]]
+    assert counts(odd).sum() == 0

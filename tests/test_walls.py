@@ -1,0 +1,83 @@
+"""The walls of the house: who may import whom, who may draw random bits, what an import costs."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import spatialdp
+
+PACKAGE = Path(spatialdp.__file__).parent
+MODULES = sorted(PACKAGE.rglob("*.py"))
+
+# Rooms that publish, and so must not be able to reach a record.
+BLIND = ["release", "files", "maps", "histogram", "intervals", "crs", "domain", "privacy"]
+
+
+def name_of(path: Path) -> str:
+    return ".".join(path.relative_to(PACKAGE).with_suffix("").parts)
+
+
+def imports_of(path: Path) -> set[str]:
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            found |= {node.module or ""} | {f"{node.module}.{alias.name}" for alias in node.names}
+    return found
+
+
+@pytest.mark.parametrize("path", MODULES, ids=name_of)
+def test_blind_rooms_do_not_import_records(path):
+    if name_of(path).split(".")[0] in BLIND:
+        seen = [
+            n for n in imports_of(path) if n.startswith(("spatialdp.points", "spatialdp.datasets", "spatialdp.traffic"))
+        ]
+        assert not seen
+
+
+@pytest.mark.parametrize("path", MODULES, ids=name_of)
+def test_only_the_noise_room_draws_random_bits(path):
+    if name_of(path) == "privacy.noise":
+        return
+    text = path.read_text()
+    assert not imports_of(path) & {"random", "secrets", "numpy.random", "os.urandom", "uuid"}
+    assert "urandom" not in text
+    assert "default_rng" not in text
+    for node in ast.walk(ast.parse(text)):
+        assert not (isinstance(node, ast.Attribute) and node.attr == "random"), f"{path.name}:{node.lineno}"
+
+
+def test_import_is_light():
+    heavy = ("matplotlib", "geopandas", "shapely", "pandas", "pyarrow", "pyproj", "scipy", "click", "tqdm")
+    code = f"import sys, spatialdp; print([name for name in {heavy} if name in sys.modules])"
+    shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert shown.strip() == "[]"
+
+
+def test_public_names_are_there_and_documented():
+    for name in spatialdp.__all__:
+        thing = getattr(spatialdp, name)
+        assert name.startswith("__") or (thing.__doc__ or "").strip(), name
+
+
+def test_functions_and_modules_stay_readable():
+    for path in MODULES:
+        assert len(path.read_text().splitlines()) <= 500, path
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.FunctionDef):
+                body = node.body[1:] if ast.get_docstring(node) else node.body
+                length = body[-1].end_lineno - body[0].lineno + 1 if body else 0
+                assert length <= 60, f"{path.name}:{node.name}"
+
+
+def test_suite_is_not_empty(request):
+    # A broken import must not silently empty the suite.
+    collected = request.session.items
+    if len({item.path for item in collected}) > 5:
+        assert len(collected) > 200
