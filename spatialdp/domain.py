@@ -21,6 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from spatialdp import crs as crs_
+from spatialdp._checks import positive_pair, whole_pair
 from spatialdp.errors import DomainError, ParameterError
 
 __all__ = ["LATTICE", "LATTICE_BITS", "Axis", "Domain", "Grid", "cells_of", "edge_lines"]
@@ -29,6 +30,10 @@ LATTICE_BITS = 30
 LATTICE = 2**LATTICE_BITS
 
 LARGEST_GRID = 2**28
+
+# Trees whose splits follow no grid take the region at this resolution: 1024 x 1024 cells of the domain.
+RASTER_BITS = 10
+RASTER_SHIFT = LATTICE_BITS - RASTER_BITS
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
@@ -51,6 +56,11 @@ class Axis:
         inside = np.clip(np.asarray(values, dtype=np.float64), self.low, self.high)
         lines: Integers = ((inside - self.low) / self.spacing).astype(np.int64)
         return lines
+
+    def coordinates(self, lines: npt.NDArray[Any]) -> Floats:
+        """Coordinates of lattice lines."""
+        share = lines / LATTICE
+        return np.asarray(self.low * (1 - share) + self.high * share)
 
     def edges(self, count: int) -> Floats:
         """Coordinates of the edges of `count` equal cells, nudged where rounding puts them on another line.
@@ -122,8 +132,9 @@ class Domain:
         >>> Domain.around(shapely.box(0, 0, 2, 1)).bounds
         (0.0, 0.0, 2.0, 1.0)
         """
-        shape = _geometry(region, canonical_crs := crs_.canonical(crs))
-        return cls(shape.bounds, crs=canonical_crs, region=shape)
+        own = crs_.canonical(getattr(region, "crs", None) if crs is None else crs)
+        shape = _geometry(region, own)
+        return cls(shape.bounds, crs=own, region=shape)
 
     @property
     def axes(self) -> tuple[Axis, Axis]:
@@ -137,7 +148,7 @@ class Domain:
         xmin, ymin, xmax, ymax = self.bounds
         return xmax - xmin, ymax - ymin
 
-    def fitted(self, cell_size: float | tuple[float, float]) -> Domain:
+    def fitted(self, cell_size: float | Sequence[float]) -> Domain:
         """The same lower left corner, with a whole number of cells of this size on each side.
 
         A row or column is kept if its centre lies within the bounds.
@@ -147,7 +158,7 @@ class Domain:
         >>> Domain((0, 0, 10, 9)).fitted(4.0).bounds
         (0.0, 0.0, 12.0, 8.0)
         """
-        (width, height), (xmin, ymin, _, _) = _pair(cell_size), self.bounds
+        (width, height), (xmin, ymin, _, _) = positive_pair(cell_size, "cell_size"), self.bounds
         nx, ny = (math.floor(side / cell + 0.5) for side, cell in zip(self.size, (width, height), strict=True))
         if not nx or not ny:
             raise DomainError(f"cell_size {cell_size} is too large for bounds {self.bounds}; no cell's centre fits.")
@@ -155,9 +166,9 @@ class Domain:
 
     def grid(
         self,
-        shape: tuple[int, int] | None = None,
+        shape: Sequence[int] | None = None,
         *,
-        cell_size: float | tuple[float, float] | None = None,
+        cell_size: float | Sequence[float] | None = None,
     ) -> Grid:
         """Divide the domain into cells, by their number or by their size.
 
@@ -171,13 +182,23 @@ class Domain:
         if (shape is None) == (cell_size is None):
             raise DomainError("give either shape=(nx, ny) or cell_size=..., and not both.")
         if shape is None:
-            assert cell_size is not None
-            shape = self._shape_of(_pair(cell_size))
-        return Grid(self, shape)
+            return Grid(self, self._shape_of(positive_pair(cell_size, "cell_size")))
+        return Grid(self, whole_pair(shape, "shape"))
+
+    @property
+    def region_raster(self) -> npt.NDArray[np.bool_] | None:
+        """The region on a grid of 1024 x 1024 cells, for structures without a grid of their own."""
+        return None if self.region is None else self.grid((2**RASTER_BITS, 2**RASTER_BITS)).mask
 
     def boxes(self, boxes: npt.ArrayLike) -> Integers:
         """Snap boxes (xmin, ymin, xmax, ymax) to lattice lines, clipped to the domain."""
-        box = np.atleast_2d(np.asarray(boxes, dtype=np.float64))
+        try:
+            box = np.atleast_2d(np.asarray(boxes, dtype=np.float64))
+        except (TypeError, ValueError):
+            raise ParameterError(
+                f"boxes are a {type(boxes).__name__}; give one box (xmin, ymin, xmax, ymax) or an (m, 4) array, such "
+                "as geometry.bounds."
+            ) from None
         if box.ndim != 2 or box.shape[1] != 4:
             raise ParameterError(
                 f"boxes have shape {np.shape(boxes)}; give one box (xmin, ymin, xmax, ymax) or an (m, 4) array."
@@ -230,14 +251,9 @@ class Grid:
     shape: tuple[int, int]
 
     def __post_init__(self) -> None:
-        shape = tuple(self.shape)
-        if len(shape) != 2 or any(isinstance(n, bool) or not isinstance(n, int | np.integer) for n in shape):
-            raise DomainError(f"shape is {self.shape!r}; it must be two whole numbers (nx, ny).")
-        nx, ny = (int(n) for n in shape)
-        if not (nx >= 1 and ny >= 1 and nx * ny <= LARGEST_GRID):
-            raise DomainError(
-                f"shape is {shape}; both numbers must be at least 1 and their product at most {LARGEST_GRID}."
-            )
+        nx, ny = whole_pair(self.shape, "shape")
+        if nx * ny > LARGEST_GRID:
+            raise ParameterError(f"shape is {(nx, ny)}; the product may be at most {LARGEST_GRID}. Use larger cells.")
         object.__setattr__(self, "shape", (nx, ny))
 
     @cached_property
@@ -289,8 +305,8 @@ def _region_mask(grid: Grid) -> npt.NDArray[np.bool_]:
 
 def _checked_bounds(bounds: Sequence[float]) -> tuple[float, float, float, float]:
     try:
-        xmin, ymin, xmax, ymax = (float(value) for value in bounds)
-    except (TypeError, ValueError):
+        xmin, ymin, xmax, ymax = () if isinstance(bounds, str) else (float(value) for value in bounds)
+    except (TypeError, ValueError, OverflowError):
         raise DomainError(f"bounds are {bounds!r}; they must be four numbers (xmin, ymin, xmax, ymax).") from None
     for low, high, axis in ((xmin, xmax, "x"), (ymin, ymax, "y")):
         if not low < high:
@@ -307,17 +323,12 @@ def _checked_bounds(bounds: Sequence[float]) -> tuple[float, float, float, float
     return xmin, ymin, xmax, ymax
 
 
-def _pair(cell_size: float | tuple[float, float]) -> tuple[float, float]:
-    width, height = cell_size if isinstance(cell_size, tuple) else (cell_size, cell_size)
-    if not (0 < width < math.inf and 0 < height < math.inf):
-        raise DomainError(f"cell_size is {cell_size}; it must be positive and finite.")
-    return float(width), float(height)
-
-
 def _geometry(region: Any, crs: str | None) -> Any:
     """One valid polygon or multipolygon out of whatever the user holds."""
     import shapely
 
+    if getattr(region, "active_geometry_name", "geometry") is None:
+        raise DomainError("the region is a GeoDataFrame without an active geometry; choose one with set_geometry.")
     if hasattr(region, "geometry") and hasattr(region, "crs"):
         crs_.require_same("region's geometries", region.crs, crs)
         region = region.geometry.union_all()

@@ -1,11 +1,12 @@
 """Releases as files: GeoParquet that any GIS opens and that carries the privacy statement.
 
-One row for each cell of the region: column, row, estimate, polygon. The metadata holds what is needed to
-rebuild the release (domain, grid, noise, privacy statement) as JSON, and a digest of it all, so that a
-truncated or altered file is noticed. Loading parses numbers and text; it never executes anything.
+One row for each cell of a grid or node of a tree: place, estimate, polygon. The metadata holds what else is needed to
+rebuild the release (domain, noise, privacy statement) as JSON, and a digest of all rows and metadata, so that a
+truncated, damaged or carelessly altered file is noticed. (A digest is no signature: who forges a file on purpose can
+forge that too.) Loading parses numbers and text; it never executes anything.
 
-The estimates are stored plainly, not compressed or dictionary-encoded, so that a file's size depends on
-public parameters only.
+Estimates are stored plainly, not compressed or dictionary-encoded, so that the size of a file whose structure is
+public depends on public parameters only.
 """
 
 from __future__ import annotations
@@ -23,9 +24,9 @@ import numpy as np
 import numpy.typing as npt
 
 from spatialdp import crs as crs_
-from spatialdp.domain import Domain, Grid
+from spatialdp.domain import Domain
 from spatialdp.errors import FileFormatError, ParameterError, SpatialDPError
-from spatialdp.histogram import Histogram
+from spatialdp.layouts import lay_out, rebuild
 from spatialdp.privacy.statement import Privacy
 from spatialdp.release import Release
 
@@ -39,15 +40,19 @@ FORMAT = "spatialdp-release"
 FORMAT_VERSION = 1
 _KEY = b"spatialdp"
 
+# Columns a reader of the map has no use for.
+_INTERNAL = {"children", "xlo", "ylo", "xhi", "yhi"}
+
 
 def to_geodataframe(release: Release) -> geopandas.GeoDataFrame:
-    """The cells of the region as polygons, with column, row and estimate."""
+    """Cells or leaves as polygons, with their place and estimate."""
     import geopandas
 
-    rows, columns = np.nonzero(release.estimate.grid.mask)
+    layout = lay_out(release.estimate, release.domain)
+    keep = layout.columns.get("children", np.zeros(len(layout.boxes))) == 0
     return geopandas.GeoDataFrame(
-        {"column": columns, "row": rows, "estimate": release.estimate.values[rows, columns]},
-        geometry=_polygons(release.estimate.grid, rows, columns),
+        {name: values[keep] for name, values in layout.columns.items() if name not in _INTERNAL},
+        geometry=_polygons(layout.boxes[keep]),
         crs=release.domain.crs,
     )
 
@@ -91,17 +96,15 @@ def load(path: str | os.PathLike[str]) -> Release:
     True
     """
     source = Path(path)
-    table = _read(source)
-    header = _header(table, source)
+    table, header = _read(source)
+    if header.get("sha256") != _digest(header, table):
+        raise _damaged(source)
     try:
-        release = _rebuild(table, header)
+        return _rebuild(table, header)
     except FileFormatError:
         raise
-    except (SpatialDPError, KeyError, TypeError, ValueError, IndexError, AttributeError, ArithmeticError) as error:
+    except (SpatialDPError, LookupError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
         raise _damaged(source) from error
-    if header.get("sha256") != _digest(header, release.estimate):
-        raise _damaged(source)
-    return release
 
 
 def write_whole(target: Path, write: Callable[[Path], None], *, overwrite: bool) -> None:
@@ -113,10 +116,12 @@ def write_whole(target: Path, write: Callable[[Path], None], *, overwrite: bool)
     partial = target.with_name(f".{target.name}.{os.getpid()}-{threading.get_ident()}.partial")
     try:
         write(partial)
-        os.replace(partial, target)
-    except BaseException:
+        if overwrite:
+            os.replace(partial, target)
+        else:
+            os.link(partial, target)  # fails if the target has come into being meanwhile
+    finally:
         partial.unlink(missing_ok=True)
-        raise
 
 
 # --- writing ---------------------------------------------------------------------------------------
@@ -126,32 +131,20 @@ def _table(release: Release) -> pa.Table:
     import pyarrow as pa
     import shapely
 
-    grid = release.estimate.grid
-    rows, columns = np.nonzero(grid.mask)
-    geometry = shapely.to_wkb(_polygons(grid, rows, columns))
-    metadata = {b"geo": _geo_metadata(release), _KEY: json.dumps(_metadata(release)).encode()}
-    return pa.table(
-        {
-            "column": pa.array(columns, pa.int32()),
-            "row": pa.array(rows, pa.int32()),
-            "estimate": pa.array(release.estimate.values[rows, columns], pa.float64()),
-            "geometry": pa.array(geometry, pa.binary()),
-        }
-    ).replace_schema_metadata(metadata)
-
-
-def _metadata(release: Release) -> dict[str, Any]:
-    estimate = release.estimate
-    header: dict[str, Any] = {
+    layout = lay_out(release.estimate, release.domain)
+    header = {
         "format": FORMAT,
         "format_version": FORMAT_VERSION,
         "privacy": release.privacy.to_json(),
         "domain": _domain_to_json(release.domain),
-        "grid": {"shape": list(estimate.grid.shape)},
-        "noise": {"variance": estimate.variance, "kurtosis": estimate.kurtosis, "step": estimate.step},
-        "biased": estimate.biased,
+        "estimate": layout.header,
+        "rows": len(layout.boxes),
     }
-    return header | {"sha256": _digest(header, estimate)}
+    geometry = {"geometry": pa.array(shapely.to_wkb(_polygons(layout.boxes)), pa.binary())}
+    columns = {name: pa.array(np.ascontiguousarray(values)) for name, values in layout.columns.items()}
+    table = pa.table(columns | geometry).replace_schema_metadata({b"geo": _geo_metadata(release)})
+    header["sha256"] = _digest(header, table)
+    return table.replace_schema_metadata({**table.schema.metadata, _KEY: json.dumps(header).encode()})
 
 
 def _geo_metadata(release: Release) -> bytes:
@@ -164,12 +157,11 @@ def _geo_metadata(release: Release) -> bytes:
     return json.dumps({"version": "1.1.0", "primary_column": "geometry", "columns": {"geometry": column}}).encode()
 
 
-def _polygons(grid: Grid, rows: npt.NDArray[np.intp], columns: npt.NDArray[np.intp]) -> npt.NDArray[np.object_]:
+def _polygons(boxes: npt.NDArray[np.float64]) -> npt.NDArray[np.object_]:
     import shapely
 
-    x, y = grid.x_edges, grid.y_edges
-    boxes: npt.NDArray[np.object_] = shapely.box(x[columns], y[rows], x[columns + 1], y[rows + 1])
-    return boxes
+    polygons: npt.NDArray[np.object_] = shapely.box(*boxes.T)
+    return polygons
 
 
 def _domain_to_json(domain: Domain) -> dict[str, Any]:
@@ -181,36 +173,56 @@ def _domain_to_json(domain: Domain) -> dict[str, Any]:
     return {"bounds": list(domain.bounds), "crs": domain.crs, "region": region}
 
 
-def _digest(header: dict[str, Any], estimate: Histogram) -> str:
+def _digest(header: dict[str, Any], table: pa.Table) -> str:
+    """SHA-256 of everything a reader of the file may look at: header, map metadata, names, types and rows."""
     stated = {key: value for key, value in header.items() if key != "sha256"}
     digest = hashlib.sha256(json.dumps(stated, sort_keys=True).encode())
-    digest.update(np.ascontiguousarray(estimate.values, dtype="<f8").tobytes())
+    digest.update((table.schema.metadata or {}).get(b"geo", b""))
+    for name in table.column_names:
+        column = table[name].combine_chunks()
+        digest.update(f"{name} {column.type} {len(column)} {column.null_count};".encode())
+        digest.update(_content(column))
     return digest.hexdigest()
+
+
+def _content(column: pa.Array) -> bytes:
+    """The bytes of a column, whatever its place in memory."""
+    if str(column.type) == "binary":
+        return b"".join(value or b"" for value in column.to_pylist())
+    return np.ascontiguousarray(column.to_numpy(zero_copy_only=False)).tobytes()
 
 
 # --- reading ---------------------------------------------------------------------------------------
 
 
-def _read(source: Path) -> pa.Table:
+def _read(source: Path) -> tuple[pa.Table, dict[str, Any]]:
+    """Header first: what is no release, or announces more rows than it says, is not read further."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     if not source.is_file():
         raise FileNotFoundError(f"{source} is not a file; give the path of a saved release (.parquet).")
     try:
-        return pq.read_table(source, columns=["column", "row", "estimate"], partitioning=None)
-    except (pa.ArrowException, OSError, ValueError):
+        file = pq.ParquetFile(source)
+        header = _header(file.schema_arrow.metadata or {}, source)
+        stored = file.metadata.metadata or {}  # Parquet's own copy of the metadata, which other readers look at
+        copies = all(stored.get(key) == file.schema_arrow.metadata.get(key) for key in (b"geo", _KEY))
+        if file.metadata.num_rows != header.get("rows") or not copies:
+            raise _damaged(source)
+        return file.read(), header
+    except (pa.ArrowException, OSError, ValueError) as error:
+        if isinstance(error, FileFormatError):
+            raise
         raise FileFormatError(
-            f"{source} is not a readable release (not Parquet, truncated, or without the columns of one); "
-            "ask for the original."
+            f"{source} is not a readable release (not Parquet, truncated or damaged); ask for the original."
         ) from None
 
 
-def _header(table: pa.Table, source: Path) -> dict[str, Any]:
+def _header(metadata: dict[bytes, bytes], source: Path) -> dict[str, Any]:
     try:
-        header = json.loads((table.schema.metadata or {})[_KEY])
+        header = json.loads(metadata[_KEY])
         stated = header["format"], header["format_version"]
-    except (KeyError, ValueError, TypeError):
+    except (KeyError, ValueError, TypeError, RecursionError):
         raise FileFormatError(
             f"{source} is Parquet but no spatialdp release; give a file written by Release.save."
         ) from None
@@ -219,18 +231,13 @@ def _header(table: pa.Table, source: Path) -> dict[str, Any]:
     return dict(header)
 
 
+def _columns(table: pa.Table) -> dict[str, npt.NDArray[Any]]:
+    return {name: table[name].to_numpy() for name in table.column_names if name != "geometry"}
+
+
 def _rebuild(table: pa.Table, header: dict[str, Any]) -> Release:
     domain = _domain_from_json(header["domain"])
-    grid = domain.grid((header["grid"]["shape"][0], header["grid"]["shape"][1]))
-    rows, columns, estimates = (table[name].to_numpy() for name in ("row", "column", "estimate"))
-    if not np.array_equal(np.stack([rows, columns]), np.stack(np.nonzero(grid.mask))):
-        raise ValueError("the rows of the file are not the cells of its region")
-    values = np.zeros((grid.shape[1], grid.shape[0]))
-    values[grid.mask] = estimates
-    noise = header["noise"]
-    estimate = Histogram(
-        grid, values, float(noise["variance"]), float(noise["kurtosis"]), float(noise["step"]), bool(header["biased"])
-    )
+    estimate = rebuild(header["estimate"], _columns(table), domain)
     return Release(domain, Privacy.from_json(header["privacy"]), estimate)
 
 

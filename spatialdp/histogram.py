@@ -8,8 +8,9 @@ the size of the box. The same knots with squared coverages give the noise varian
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -22,7 +23,7 @@ Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Coverage:
     """How much of each cell of one axis every box covers.
 
@@ -70,7 +71,7 @@ def prefix_sums(values: npt.NDArray[np.generic]) -> Floats:
     return sums
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Histogram:
     """Independent noisy estimates of the cells of a grid.
 
@@ -85,6 +86,8 @@ class Histogram:
         Whether the estimates were altered so that their errors no longer average out.
     """
 
+    kind: ClassVar[str] = "grid"
+
     grid: Grid
     values: Floats
     variance: float
@@ -96,6 +99,11 @@ class Histogram:
         values = np.array(self.values, dtype=np.float64)
         values.setflags(write=False)
         object.__setattr__(self, "values", values)
+
+    @property
+    def n_cells(self) -> int:
+        """Number of cells in the region."""
+        return self.grid.n_cells
 
     @property
     def total(self) -> float:
@@ -115,6 +123,35 @@ class Histogram:
             kurtosis = self.kurtosis * fourths / squares**2
         return self.variance * squares, np.where(squares > 0, kurtosis, 0.0)
 
+    def uniformity(self, boxes: Integers) -> Floats:
+        """How far an answer can be off because records are not evenly spread within the cells it cuts.
+
+        The sum, over cut cells, of the estimate times the larger of the covered and the uncovered share.
+        """
+        x, y = self._coverages(boxes)
+        result = np.zeros(boxes.shape[0])
+        for i in range(3):
+            for j in range(3):
+                share = y.parts[i] * x.parts[j]
+                cut = (share > 0) & (share < 1)
+                held = _rectangle(self._positive_sums, y.knots[i : i + 2], x.knots[j : j + 2])
+                result += np.where(cut, np.maximum(share, 1 - share) * held, 0.0)
+        return result
+
+    def non_negative(self, _method: object = None) -> Histogram:
+        """Estimates cut off at zero, which is their non-negative least-squares fit; biased."""
+        return replace(self, values=np.maximum(self.values, 0.0), biased=True)
+
+    def rounded(self) -> Histogram:
+        """Estimates rounded to whole numbers."""
+        return replace(self, values=np.rint(self.values), biased=True)
+
+    def leaf_boxes(self) -> Integers:
+        """Lattice boxes of the region's cells, row by row."""
+        rows, columns = np.nonzero(self.grid.mask)
+        x, y = self.grid.x_lines, self.grid.y_lines
+        return np.stack([x[columns], y[rows], x[columns + 1], y[rows + 1]], axis=1)
+
     def _coverages(self, boxes: Integers) -> tuple[Coverage, Coverage]:
         x = Coverage.of(boxes[:, 0], boxes[:, 2], self.grid.x_lines)
         y = Coverage.of(boxes[:, 1], boxes[:, 3], self.grid.y_lines)
@@ -123,6 +160,10 @@ class Histogram:
     @cached_property
     def _value_sums(self) -> Floats:
         return prefix_sums(self.values)
+
+    @cached_property
+    def _positive_sums(self) -> Floats:
+        return prefix_sums(np.maximum(self.values, 0.0))
 
     @cached_property
     def _mask_sums(self) -> Floats:
@@ -136,4 +177,12 @@ def _weighted(sums: Floats, x: Coverage, y: Coverage, power: int) -> Floats:
         for column, weight in zip(x.knots, x.weights(power), strict=True):
             along += weight * sums.take(row + column)
         result += row_weight * along
+    return result
+
+
+def _rectangle(sums: Floats, rows: Integers, columns: Integers) -> Floats:
+    """Sum of the cells between two rows and two columns of grid corners."""
+    (south, north), (west, east) = rows * sums.shape[1], columns
+    taken = sums.take
+    result: Floats = taken(north + east) - taken(north + west) - taken(south + east) + taken(south + west)
     return result

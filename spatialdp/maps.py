@@ -16,11 +16,14 @@ import numpy as np
 import numpy.typing as npt
 
 from spatialdp import crs as crs_
-from spatialdp.domain import Domain, Grid
+from spatialdp.decomposition import Decomposition
+from spatialdp.domain import LATTICE, Domain, Grid
 from spatialdp.errors import ParameterError
+from spatialdp.histogram import Histogram
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.collections import PolyCollection
     from matplotlib.colors import BoundaryNorm, ListedColormap, Normalize
     from matplotlib.figure import Figure
     from matplotlib.image import AxesImage
@@ -41,6 +44,7 @@ def plot(
     ax: Axes | None = None,
     limits: tuple[float, float] | None = None,
     log: bool = False,
+    level: int | None = None,
     caption: bool = True,
 ) -> Axes:
     """Draw a release as a map: one colour for each cell, the region's outline, a caption with the promise.
@@ -54,6 +58,8 @@ def plot(
         Public colour scale; by default from 0 to the 99th percentile of the released estimates.
     log : bool
         Colours by log(1 + estimate): for counts that span orders of magnitude.
+    level : int, optional
+        Of a tree: show the nodes of this depth, and the leaves above it, with their outlines.
     caption : bool
         Write the privacy statement below the map.
 
@@ -64,15 +70,86 @@ def plot(
     import matplotlib.pyplot as plt
 
     if ax is None:
-        ax = plt.figure(figsize=(8, 5), layout="constrained").add_subplot()
-    if limits is None:
-        high = float(np.quantile(release.estimate.values[release.estimate.grid.mask], 0.99))
-        limits = (0.0, max(high, 1.0))
-    image = draw_cells(ax, release.estimate.grid, release.estimate.values, norm=colour_scale(limits, log=log))
-    ax.figure.colorbar(image, ax=ax, label="estimated count", extend="both", shrink=0.8)
+        ax = plt.figure(figsize=_figure_size(release.domain), layout="constrained").add_subplot()
+    if isinstance(release.estimate, Histogram):
+        _plot_histogram(ax, release.estimate, limits, log=log, level=level)
+    else:
+        _plot_tree(ax, release.estimate, limits, log=log, level=level)
     if caption:
         ax.set_xlabel(str(release.privacy), fontsize="small")
     return ax
+
+
+def _plot_histogram(
+    ax: Axes, estimate: Histogram, limits: tuple[float, float] | None, *, log: bool, level: int | None
+) -> None:
+    if level is not None:
+        raise ParameterError(f"level is {level}, but this release is a grid and has no levels; leave level out.")
+    norm = colour_scale(limits or _limits(estimate.values[estimate.grid.mask]), log=log)
+    image = draw_cells(ax, estimate.grid, estimate.values, norm=norm)
+    ax.figure.colorbar(image, ax=ax, label="estimated count", extend="both", shrink=0.8)
+
+
+def _plot_tree(
+    ax: Axes, estimate: Decomposition, limits: tuple[float, float] | None, *, log: bool, level: int | None
+) -> None:
+    tree = estimate.tree
+    if level is not None and not 0 <= level <= tree.height:
+        raise ParameterError(f"level is {level}; this tree has depths 0 to {tree.height}.")
+    shown = tree.leaves if level is None else (tree.depth == level) | (tree.leaves & (tree.depth < level))
+    boxes = tree.boxes[shown].astype(np.float64)
+    share = np.prod((boxes[:, 2:] - boxes[:, :2]) / LATTICE, axis=1)
+    density = estimate.values[shown] / (1000 * share)
+    patches = draw_boxes(
+        ax,
+        estimate.domain,
+        boxes,
+        density,
+        norm=colour_scale(limits or _limits(density), log=log),
+        lines=level is not None,
+    )
+    label = "estimated count per 1/1000 of the domain"
+    ax.figure.colorbar(patches, ax=ax, label=label, extend="both", shrink=0.8)
+
+
+def _limits(values: Floats) -> tuple[float, float]:
+    """A colour scale derived from released values."""
+    return 0.0, max(float(np.quantile(values, 0.99)), 1.0)
+
+
+def _figure_size(domain: Domain) -> tuple[float, float]:
+    width, height = domain.size
+    return 8.0, float(np.clip(6.5 * height * _aspect(domain) / width, 2.5, 11.0)) + 0.4
+
+
+def draw_boxes(
+    ax: Axes,
+    domain: Domain,
+    boxes: Floats,
+    values: Floats,
+    *,
+    norm: Normalize,
+    lines: bool,
+) -> PolyCollection:
+    """Draw lattice boxes in domain coordinates, coloured by their values."""
+    import matplotlib
+    from matplotlib.collections import PolyCollection
+
+    x0, y0, x1, y1 = (axis.coordinates(boxes[:, i]) for i, axis in enumerate((*domain.axes, *domain.axes)))
+    corners = np.stack([np.stack(corner, axis=1) for corner in ((x0, y0), (x1, y0), (x1, y1), (x0, y1))], axis=1)
+    patches = PolyCollection(list(corners), cmap=matplotlib.colormaps[COLOURS], norm=norm, array=values)
+    patches.set(edgecolor="0.6" if lines else "face", linewidth=0.3 if lines else 0.1)
+    ax.add_collection(patches)
+    _frame(ax, domain)
+    ax.set_aspect(_aspect(domain))
+    return patches
+
+
+def _frame(ax: Axes, domain: Domain) -> None:
+    xmin, ymin, xmax, ymax = domain.bounds
+    ax.set_facecolor(OUTSIDE)
+    _draw_outline(ax, domain)
+    ax.set(xlim=(xmin, xmax), ylim=(ymin, ymax), xticks=[], yticks=[])
 
 
 def colour_scale(limits: tuple[float, float], *, log: bool) -> Normalize:
@@ -124,7 +201,6 @@ def draw_cells(
     import matplotlib
 
     xmin, ymin, xmax, ymax = grid.domain.bounds
-    ax.set_facecolor(OUTSIDE)
     image = ax.imshow(
         np.ma.masked_array(values, ~grid.mask),
         extent=(xmin, xmax, ymin, ymax),
@@ -134,8 +210,7 @@ def draw_cells(
         norm=norm if classes is None else classes.norm,
         aspect=_aspect(grid.domain),
     )
-    _draw_outline(ax, grid.domain)
-    ax.set(xlim=(xmin, xmax), ylim=(ymin, ymax), xticks=[], yticks=[])
+    _frame(ax, grid.domain)
     return image
 
 

@@ -6,17 +6,18 @@ post-processing and costs nothing.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
+from spatialdp.decomposition import NonNegative
 from spatialdp.domain import Domain
 from spatialdp.errors import ReleaseError
-from spatialdp.histogram import Histogram
 from spatialdp.intervals import half_width
+from spatialdp.layouts import Estimate
 from spatialdp.privacy.statement import Privacy
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ __all__ = ["Release"]
 Floats = npt.NDArray[np.float64]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Release:
     """A private data set, published.
 
@@ -39,8 +40,8 @@ class Release:
     domain : Domain
     privacy : Privacy
         ε, δ, neighbours, unit, mechanism, budget by step, private or not, library version.
-    estimate : Histogram
-        The released numbers.
+    estimate : Histogram or Decomposition
+        The released numbers: on a grid, or on a tree.
 
     Examples
     --------
@@ -56,7 +57,7 @@ class Release:
 
     domain: Domain
     privacy: Privacy
-    estimate: Histogram
+    estimate: Estimate
 
     @property
     def total(self) -> float:
@@ -92,18 +93,18 @@ class Release:
         -------
         (2,) or (m, 2) array of lower and upper ends
             For the noise alone: that records are not evenly spread within a partly covered cell is not
-            part of it. Boxes made of whole cells have no such error.
+            part of it; see `uniformity`. Boxes made of whole cells have no such error.
 
         Raises
         ------
         ReleaseError
-            If the release was truncated: then errors no longer average out and no honest interval
-            for sums exists.
+            If the estimates were truncated, rounded or made non-negative: then errors no longer average out and no
+            honest interval for sums exists.
         """
         if self.estimate.biased:
             raise ReleaseError(
-                "this release was truncated, so that its errors add up instead of averaging out; intervals "
-                "need an unbiased release. Release without truncate; clip single cells when you show them."
+                "this release was truncated, rounded or made non-negative, so that its errors add up instead of "
+                "averaging out; intervals need unbiased estimates. Take them from the release before that step."
             )
         lattice = self.domain.boxes(boxes)
         answers = self.estimate.answer(lattice)
@@ -111,8 +112,42 @@ class Release:
         ends = np.stack([answers - width, answers + width], axis=1)
         return ends[0] if np.ndim(boxes) == 1 else ends
 
+    def uniformity(self, boxes: npt.ArrayLike) -> Any:
+        """How far each answer can be off because records are not evenly spread within partly covered cells.
+
+        A bound that comes on top of the interval, which is about noise alone: the sum, over cut cells or
+        leaves, of the estimate times the larger of the covered and the uncovered share. It is rarely reached.
+
+        Parameters
+        ----------
+        boxes : as for `answer`
+        """
+        bounds = self.estimate.uniformity(self.domain.boxes(boxes))
+        return float(bounds[0]) if np.ndim(boxes) == 1 else bounds
+
+    def non_negative(self, method: str = NonNegative.FAMILIES) -> Release:
+        """The same release without negative estimates: post-processing, free, and biased.
+
+        Parameters
+        ----------
+        method : {"families", "least-squares"}
+            Of trees: settle family by family from the root, which keeps large totals accurate, or take the
+            non-negative least-squares fit. Cells of a grid are cut off at zero either way.
+
+        Returns
+        -------
+        Release
+            Trees stay consistent. Marked as biased: it offers no intervals, and sums of many small cells come
+            out too high.
+        """
+        return replace(self, estimate=self.estimate.non_negative(NonNegative.parse(method)))
+
+    def rounded(self) -> Release:
+        """The same release in whole numbers: post-processing, free. Trees still add up. Marked as biased."""
+        return replace(self, estimate=self.estimate.rounded())
+
     def to_geodataframe(self) -> geopandas.GeoDataFrame:
-        """The cells of the region as polygons, with column, row and estimate."""
+        """The cells, or the leaves of a tree, as polygons with their place and estimate."""
         from spatialdp.files import to_geodataframe
 
         return to_geodataframe(self)
@@ -138,5 +173,4 @@ class Release:
         save(self, path, overwrite=overwrite)
 
     def __repr__(self) -> str:
-        nx, ny = self.estimate.grid.shape
-        return f"<Release of {self.estimate.grid.n_cells} cells ({nx} x {ny}): {self.privacy}>"
+        return f"<Release of {self.estimate.n_cells} cells: {self.privacy}>"

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spatialdp.errors import BudgetError
-from spatialdp.privacy.accounting import rho_for, zcdp_delta
+from spatialdp.privacy.accounting import rho_for, zcdp_log_delta
 from spatialdp.privacy.budget import Budget, divide, exact
 from tests.sources import ZeroNoise
 
@@ -31,6 +31,7 @@ epsilons = st.fractions(min_value=Fraction(1, 1000), max_value=100)
         (Fraction(2, 3), Fraction(2, 3)),
         (np.float64(0.7), Fraction(7, 10)),
         (np.int64(2), Fraction(2)),
+        (np.int8(1), Fraction(1)),
     ],
 )
 def test_numbers_are_read_as_typed(typed, meant):
@@ -38,14 +39,19 @@ def test_numbers_are_read_as_typed(typed, meant):
 
 
 @pytest.mark.parametrize(
-    "bad", [0, -1, -0.0, math.nan, math.inf, -math.inf, 1e-10, 1001, 1e300, Decimal("NaN"), "1", None, True, 1j, [1]]
+    "bad",
+    [
+        *(0, -1, -0.0, math.nan, math.inf, -math.inf, 1e-10, 1001, 1e300, "1", None, True, 1j, [1]),
+        *(Decimal(text) for text in ("NaN", "sNaN", "1e-99999999", "Infinity")),
+        Fraction(10**500 + 1, 10**500),
+    ],
 )
 def test_absurd_epsilon_is_refused(bad):
     with pytest.raises(BudgetError, match="epsilon"):
         Budget(bad)
 
 
-@pytest.mark.parametrize("bad", [-1e-9, 1, 2, math.nan, "0", None])
+@pytest.mark.parametrize("bad", [-1e-9, 1, 2, math.nan, "0", None, 1e-320, Fraction(1, 10**299 * 11)])
 def test_absurd_delta_is_refused(bad):
     with pytest.raises(BudgetError, match="delta"):
         Budget(1, bad)
@@ -72,8 +78,11 @@ def test_parts_never_exceed_the_whole(epsilon, weights):
     if not any(weights):
         weights[0] = 1.0
     parts = divide(epsilon, weights)
-    assert sum(parts) <= epsilon
-    assert sum(parts) >= epsilon * (1 - Fraction(len(weights), 2**40))
+    assert sum(parts) == epsilon
+    assert min(parts) >= 0
+    total = sum(Fraction(repr(w)) for w in weights)
+    for part, weight in zip(parts, weights, strict=True):
+        assert abs(part - epsilon * Fraction(repr(weight)) / total) <= epsilon * Fraction(len(weights), 2**40)
     assert all((part == 0) or weight > 0 for part, weight in zip(parts, weights, strict=True))
 
 
@@ -119,10 +128,16 @@ def test_rho_agrees_with_dp_accounting(epsilon, delta):
 def test_rho_is_tight_and_safe():
     for epsilon, delta in ((0.1, 1e-9), (1, 1e-9), (10, 1e-6)):
         rho = rho_for(Budget(epsilon, delta))
-        assert zcdp_delta(float(rho), epsilon) <= delta
-        assert zcdp_delta(float(rho) * 1.0001, epsilon) > delta
+        assert zcdp_log_delta(float(rho), epsilon) <= math.log(delta)
+        assert zcdp_log_delta(float(rho) * 1.0001, epsilon) > math.log(delta)
         loose = (math.sqrt(math.log(1 / delta) + epsilon) - math.sqrt(math.log(1 / delta))) ** 2
         assert float(rho) > loose  # the textbook conversion gives away more
+
+
+def test_rho_keeps_its_promise_down_to_the_smallest_delta():
+    rho = float(rho_for(Budget(1, Fraction(1, 10**300))))
+    assert zcdp_log_delta(rho, 1) <= -300 * math.log(10)
+    assert zcdp_log_delta(rho * 1.001, 1) > -300 * math.log(10)
 
 
 def test_gaussian_without_delta_is_refused():

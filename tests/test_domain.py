@@ -127,7 +127,9 @@ def test_snapping_is_monotone(domain, shares):
         (-1e308, 0, 1e308, 1),
         (0, 0, 1e-300, 1),
         (0, 0, 1),
+        (0, 0, 10**400, 1),
         "abcd",
+        "0123",
         None,
     ],
 )
@@ -143,7 +145,7 @@ def test_antimeridian_error_says_what_to_do():
 
 @pytest.mark.parametrize("shape", [(0, 1), (1, -1), (1.5, 2), (True, 2), (2**15, 2**15), "ab", (1, 2, 3)])
 def test_shapes_that_make_no_grid_are_refused(shape):
-    with pytest.raises(DomainError):
+    with pytest.raises(ParameterError, match="shape"):
         Domain((0, 0, 1, 1)).grid(shape)
 
 
@@ -160,7 +162,7 @@ def test_grid_by_cell_size():
     with pytest.raises(DomainError, match="either"):
         domain.grid()
     for bad in (0, -1, math.nan, math.inf):
-        with pytest.raises(DomainError, match="positive"):
+        with pytest.raises(ParameterError, match="positive"):
             domain.grid(cell_size=bad)
     with pytest.raises(DomainError, match="too large"):
         domain.fitted(100.0)
@@ -185,6 +187,9 @@ class TestRegion:
         halves = geopandas.GeoDataFrame(geometry=[shapely.box(0, 0, 1, 2), shapely.box(1, 0, 2, 2)], crs="EPSG:4326")
         domain = Domain.around(halves, crs="EPSG:4326")
         assert domain.bounds == (0, 0, 2, 2)
+        assert Domain.around(halves) == domain
+        with pytest.raises(DomainError, match="set_geometry"):
+            Domain.around(geopandas.GeoDataFrame({"a": [1]}))
         assert Domain((0, 0, 2, 2), "EPSG:4326", halves.geometry).grid((2, 2)).n_cells == 4
         with pytest.raises(CRSMismatchError, match="to_crs"):
             Domain((0, 0, 2, 2), "EPSG:3857", halves)
@@ -209,7 +214,9 @@ def test_crs_is_canonical_and_unknown_ones_are_refused():
         Domain((0, 0, 1, 1), crs="no such thing")
 
 
-@pytest.mark.parametrize("bad", [(0, 0, 1), [(0, 0, 1)], (1, 0, 0, 1), (0, math.nan, 1, 1), np.zeros((2, 2, 4))])
+@pytest.mark.parametrize(
+    "bad", [(0, 0, 1), [(0, 0, 1)], (1, 0, 0, 1), (0, math.nan, 1, 1), np.zeros((2, 2, 4)), shapely.box(0, 0, 1, 1)]
+)
 def test_boxes_that_are_no_boxes_are_refused(bad):
     with pytest.raises(ParameterError, match="box"):
         Domain((0, 0, 1, 1)).boxes(bad)

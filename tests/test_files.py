@@ -14,7 +14,7 @@ import shapely
 
 import spatialdp as sdp
 from spatialdp.errors import FileFormatError, ParameterError
-from spatialdp.files import write_whole
+from spatialdp.files import _digest, write_whole
 from tests.sources import ZeroNoise
 
 REGION = shapely.Polygon([(0, 0), (8, 0), (8, 5), (3, 6), (0, 3)])
@@ -82,14 +82,19 @@ def test_file_opens_as_geoparquet(saved):
     assert json.loads(pq.read_schema(saved).metadata[b"geo"])["columns"]["geometry"]["bbox"] == [0, 0, 8, 6]
 
 
-def rewrite(path, table=None, metadata=None, header=None):
-    """Alter a saved release, leaving everything else as it was."""
+def rewrite(path, table=None, header=None, sign=False):
+    """Alter a saved release, leaving everything else as it was; `sign` makes the digest agree again."""
     old = pq.read_table(path)
     stated = json.loads(old.schema.metadata[b"spatialdp"])
     if header:
         header(stated)
-    fields = {**old.schema.metadata, b"spatialdp": json.dumps(stated).encode(), **(metadata or {})}
-    pq.write_table((table(old) if table else old).replace_schema_metadata(fields), path)
+    new = table(old) if table else old
+    if sign:
+        stated["rows"] = len(new)
+        stated["sha256"] = _digest(stated, new)
+    pq.write_table(
+        new.replace_schema_metadata({**new.schema.metadata, b"spatialdp": json.dumps(stated).encode()}), path
+    )
 
 
 def _set(*keys, value):
@@ -101,6 +106,7 @@ def _set(*keys, value):
     return change
 
 
+@pytest.mark.parametrize("sign", [False, True], ids=["unsigned", "signed"])
 @pytest.mark.parametrize(
     "change",
     [
@@ -112,28 +118,75 @@ def _set(*keys, value):
         _set("privacy", "budget", value={"counts": "5"}),
         _set("privacy", "budget", value=None),
         _set("privacy", value=None),
-        _set("noise", "variance", value=0.0),
-        _set("noise", value={}),
-        _set("biased", value=True),
-        _set("grid", "shape", value=[12, 16]),
-        _set("grid", "shape", value=[10**9, 10**9]),
-        _set("grid", "shape", value=["a", "b"]),
-        _set("grid", "shape", value=[]),
+        _set("estimate", "variance", value=None),
+        _set("estimate", "variance", value=-5.0),
+        _set("estimate", "variance", value=float("nan")),
+        _set("estimate", "step", value=-100),
+        _set("estimate", "biased", value="false"),
+        _set("estimate", "shape", value=[16, 12, 1]),
+        _set("estimate", "shape", value=[16384, 16384]),
+        _set("privacy", "neighbours", value="whatever"),
+        _set("privacy", "currency", value="beans"),
+        _set("privacy", "unit", value="country"),
+        _set("privacy", "budget", value={}),
+        _set("privacy", "mechanism", value="\x1b[31mflat"),
+        _set("privacy", "version", value="newest"),
+        _set("privacy", "epsilon", value="100000"),
+        _set("estimate", value={}),
+        _set("estimate", "kind", value="other"),
+        _set("estimate", "shape", value=[12, 16]),
+        _set("estimate", "shape", value=[10**9, 10**9]),
+        _set("estimate", "shape", value=["a", "b"]),
+        _set("estimate", "shape", value=[]),
         _set("domain", "bounds", value=[0, 0, 8, 7]),
         _set("domain", "bounds", value=[8, 6, 0, 0]),
         _set("domain", "region", value="not a polygon"),
         _set("domain", "region", value="AAAA"),
-        _set("domain", "crs", value="EPSG:3857"),
         _set("domain", "crs", value="nonsense"),
         _set("format", value="other"),
         _set("format_version", value=99),
-        _set("sha256", value="0" * 64),
-        lambda header: header.pop("sha256"),
         lambda header: header.pop("domain"),
+        lambda header: header.pop("privacy"),
     ],
 )
-def test_altered_metadata_is_refused(saved, change):
+def test_altered_metadata_is_refused(saved, change, sign):
+    rewrite(saved, header=change, sign=sign)
+    with pytest.raises(FileFormatError):
+        sdp.load(saved)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        _set("sha256", value="0" * 64),
+        lambda header: header.pop("sha256"),
+        _set("domain", "crs", value="EPSG:3857"),
+        _set("estimate", "variance", value=0.0),
+        _set("estimate", "biased", value=True),
+        _set("privacy", "private", value=False),
+    ],
+)
+def test_alterations_that_make_sense_are_caught_by_the_digest(saved, change):
     rewrite(saved, header=change)
+    with pytest.raises(FileFormatError):
+        sdp.load(saved)
+
+
+@pytest.mark.parametrize("sign", [False, True], ids=["unsigned", "signed"])
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda t: t.set_column(2, "estimate", pa.array(["x"] * len(t))),
+        lambda t: t.set_column(2, "estimate", pa.nulls(len(t), pa.float64())),
+        lambda t: t.slice(1),
+        lambda t: t.take(pa.array(np.arange(len(t))[::-1])),
+        lambda t: t.drop_columns(["estimate"]),
+        lambda t: t.slice(0, 0),
+    ],
+    ids=["text", "nulls", "shorter", "order", "column", "empty"],
+)
+def test_altered_rows_are_refused(saved, change, sign):
+    rewrite(saved, table=change, sign=sign)
     with pytest.raises(FileFormatError):
         sdp.load(saved)
 
@@ -142,17 +195,41 @@ def test_altered_metadata_is_refused(saved, change):
     "change",
     [
         lambda t: t.set_column(2, "estimate", pa.array(t["estimate"].to_numpy() + 1)),
-        lambda t: t.set_column(2, "estimate", pa.array(["x"] * len(t))),
-        lambda t: t.set_column(2, "estimate", pa.nulls(len(t), pa.float64())),
-        lambda t: t.slice(1),
-        lambda t: t.take(pa.array(np.arange(len(t))[::-1])),
-        lambda t: t.drop_columns(["estimate"]),
-        lambda t: t.slice(0, 0),
+        lambda t: t.set_column(3, "geometry", pa.array([b"elsewhere"] * len(t))),
+        lambda t: t.append_column("truth", pa.array(np.zeros(len(t)))),
+        lambda t: t.replace_schema_metadata({**t.schema.metadata, b"geo": b"{}"}),
     ],
-    ids=["values", "text", "nulls", "shorter", "order", "column", "empty"],
+    ids=["estimates", "polygons", "another column", "map metadata"],
 )
-def test_altered_rows_are_refused(saved, change):
+def test_altered_contents_are_caught_by_the_digest(saved, change):
     rewrite(saved, table=change)
+    with pytest.raises(FileFormatError):
+        sdp.load(saved)
+
+
+def test_flipped_bits_are_noticed_or_harmless(saved):
+    release, whole = sdp.load(saved), saved.read_bytes()
+    frame = geopandas.read_parquet(saved)
+    noticed = 0
+    for place in np.random.default_rng(1).integers(0, 8 * len(whole), 300):
+        damaged = bytearray(whole)
+        damaged[place // 8] ^= 1 << place % 8
+        saved.write_bytes(damaged)
+        try:
+            loaded = sdp.load(saved)
+        except FileFormatError:
+            noticed += 1
+            continue
+        assert np.array_equal(loaded.estimate.values, release.estimate.values)
+        assert loaded.privacy == release.privacy
+        assert geopandas.read_parquet(saved).geometry.geom_equals(frame.geometry).all()
+    assert noticed > 150
+
+
+def test_deeply_nested_metadata_is_refused(saved):
+    table = pq.read_table(saved)
+    nested = b"[" * 100_000
+    pq.write_table(table.replace_schema_metadata({b"spatialdp": nested}), saved)
     with pytest.raises(FileFormatError):
         sdp.load(saved)
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import copy
+import dataclasses
 import math
+import pickle
 from fractions import Fraction
 from itertools import product
 
@@ -11,10 +14,9 @@ import pytest
 import shapely
 
 import spatialdp as sdp
-from spatialdp.errors import BudgetError, ParameterError
-from spatialdp.mechanisms.flat import SENSITIVITY
+from spatialdp.errors import BudgetError, DomainError, ParameterError
 from spatialdp.points import count_cells
-from spatialdp.privacy.laws import Law, Neighbours
+from spatialdp.privacy.laws import Law, Neighbours, count_sensitivity
 from tests.sources import RecordingNoise, ZeroNoise
 
 DOMAIN = sdp.Domain((0, 0, 3, 2))
@@ -27,17 +29,19 @@ def all_records(domain):
     return [*inside, (3.0, 2.0), (-1.0, 0.5), (math.nan, 1.0), (2.9, 1.9)]
 
 
+@pytest.mark.parametrize("shape", [(3, 2), (1, 1)], ids=str)
 @pytest.mark.parametrize("region", [None, REGION], ids=["whole", "region"])
-def test_sensitivity_is_the_largest_change_over_all_neighbours(region):
+def test_sensitivity_is_the_largest_change_over_all_neighbours(region, shape):
     domain = sdp.Domain((0, 0, 3, 2), region=region)
-    grid = domain.grid((3, 2))
+    grid = domain.grid(shape)
     images = [count_cells(sdp.Points([record]), grid).ravel() for record in all_records(domain)]
     alone = [np.abs(image).sum() for image in images]
     swaps = [np.abs(a - b) for a, b in product(images, images)]
-    assert max(alone) == SENSITIVITY[Neighbours.ADD_REMOVE].l1
-    assert max((image**2).sum() for image in images) == SENSITIVITY[Neighbours.ADD_REMOVE].l2_squared
-    assert max(swap.sum() for swap in swaps) == SENSITIVITY[Neighbours.REPLACE].l1
-    assert max((swap**2).sum() for swap in swaps) == SENSITIVITY[Neighbours.REPLACE].l2_squared
+    declared = {neighbours: count_sensitivity(neighbours, grid.n_cells) for neighbours in Neighbours}
+    assert max(alone) == declared[Neighbours.ADD_REMOVE].l1
+    assert max((image**2).sum() for image in images) == declared[Neighbours.ADD_REMOVE].l2_squared
+    assert max(swap.sum() for swap in swaps) == declared[Neighbours.REPLACE].l1
+    assert max((swap**2).sum() for swap in swaps) == declared[Neighbours.REPLACE].l2_squared
 
 
 @pytest.mark.parametrize(
@@ -112,12 +116,13 @@ def test_statement_tells_the_whole_promise():
     assert (statement.neighbours, statement.unit, statement.mechanism) == ("replace", "record", "flat")
     assert statement.private is True
     assert statement.version == sdp.__version__
-    assert statement.parameters == {"shape": [3, 2], "cell_size": None, "law": "discrete-laplace", "truncate": None}
+    assert statement.parameters == {"shape": (3, 2), "cell_size": None, "law": "discrete-laplace", "truncate": None}
     assert str(statement).startswith("ε = 0.1 (replace one record), flat")
 
 
 @pytest.mark.parametrize("noise", [sdp.SeededNoise(1), ZeroNoise()])
 def test_only_system_noise_makes_a_private_release(noise):
+    noise.private = True  # saying so does not make it so
     release = sdp.Flat((3, 2)).release([], DOMAIN, epsilon=1, noise=noise)
     assert release.privacy.private is False
     assert "NOT PRIVATE" in str(release.privacy)
@@ -133,11 +138,67 @@ def test_only_system_noise_makes_a_private_release(noise):
         {"shape": (2, 2), "truncate": -1},
         {"shape": (2, 2), "truncate": 1.5},
         {"shape": (2, 2), "truncate": True},
+        {"shape": (2, 2), "truncate": 10**400},
+        {"shape": 5},
+        {"shape": (2, 2, 2)},
+        {"shape": "ab"},
+        {"cell_size": 0},
+        {"cell_size": (1, 2, 3)},
+        {"cell_size": "2"},
     ],
 )
 def test_bad_parameters_are_refused_when_they_are_given(options):
     with pytest.raises(ParameterError):
         sdp.Flat(**options)
+
+
+def test_numpy_numbers_are_numbers(tmp_path):
+    for number, mechanism in enumerate(
+        (
+            sdp.Flat(shape=np.array([3, 2]), truncate=np.int64(5)),
+            sdp.Flat(shape=(np.int64(3), np.int32(2))),
+            sdp.Flat(cell_size=np.array([1.0, 1.0])),
+            sdp.Flat(cell_size=np.float32(1)),
+            sdp.Flat(cell_size=[1, 1]),
+        )
+    ):
+        release = mechanism.release([], DOMAIN, epsilon=np.int32(3))
+        release.save(tmp_path / f"{number}.parquet")
+        assert sdp.load(tmp_path / f"{number}.parquet").privacy == release.privacy
+
+
+def test_parameters_are_refused_before_a_record_is_read():
+    class Explosive:
+        def __array__(self, *args, **kwargs):
+            raise AssertionError("a record was looked at")
+
+    nowhere = sdp.Domain((0, 0, 3, 2), region=shapely.box(0.9, 0.9, 1.1, 1.1))
+    with pytest.raises(DomainError, match="centre"):
+        sdp.Flat((3, 2)).release(Explosive(), nowhere, epsilon=1)
+    with pytest.raises(BudgetError, match="noise of parameter"):
+        sdp.Flat((3, 2), law="laplace").release(Explosive(), DOMAIN, epsilon=1e-9, neighbours="replace")
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "text"),
+    [
+        (1, "1"),
+        (0.1, "0.1"),
+        (1.0000004, "1.0000004"),
+        (Fraction(1, 3), "1/3"),
+        (Fraction(10**20 + 1, 10**20), "1.00001"),
+    ],
+)
+def test_statement_never_understates_epsilon(epsilon, text):
+    assert str(sdp.Flat((3, 2)).release([], DOMAIN, epsilon=epsilon).privacy).startswith(f"ε = {text} (")
+
+
+def test_releases_and_statements_can_be_copied_and_pickled():
+    release = sdp.Flat((3, 2)).release([], DOMAIN, epsilon=1)
+    for copied in (pickle.loads(pickle.dumps(release)), copy.deepcopy(release)):
+        assert copied.privacy == release.privacy
+        assert np.array_equal(copied.estimate.values, release.estimate.values)
+    assert dataclasses.asdict(release.privacy)["epsilon"] == 1
 
 
 def test_bad_terms_are_refused():
@@ -148,6 +209,8 @@ def test_bad_terms_are_refused():
         flat.release([], DOMAIN, epsilon=1, noise=np.random.default_rng())
     with pytest.raises(ParameterError, match="never taken from the points"):
         flat.release([[1, 1]], (0, 0, 1, 1), epsilon=1)
+    with pytest.raises(ParameterError, match="never taken from the points"):
+        flat.plan((0, 0, 1, 1), epsilon=1)
     with pytest.raises(BudgetError, match="delta"):
         flat.release([], DOMAIN, epsilon=1, delta=1e-9)
     with pytest.raises(BudgetError, match="positive delta"):

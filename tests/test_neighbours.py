@@ -34,6 +34,8 @@ EXTRA = {
     "not a number": [np.nan, 1.0],
     "infinite": [np.inf, -np.inf],
     "huge": [1e308, -1e308],
+    "too large for a double": [10**400, 1.0],
+    "missing": [None, 1.0],
 }
 MECHANISMS = {
     "flat": (sdp.Flat((16, 12)), {}),
@@ -64,7 +66,7 @@ def publish(mechanism, terms, xy, path):
 
 
 def pairs():
-    yield from ((name, BASE, np.vstack([BASE, record])) for name, record in EXTRA.items())
+    yield from ((name, BASE.tolist(), [*BASE.tolist(), record]) for name, record in EXTRA.items())
     yield "empty and one", np.empty((0, 2)), np.array([[4.2, 3.3]])
     yield "heavy", np.vstack([BASE, CROWD]), np.vstack([BASE, CROWD, [[1.5, 1.5]]])
 

@@ -213,6 +213,13 @@ class TestRefinement:
         assert ScriptedNoise(rest.to_bytes(8, "little"), bytes(8))._keeps(rate, coin)
 
 
+def test_wide_gaussian_reaches_beyond_its_table():
+    # Ties all the way up the first three words: a digit further out than any the 64-bit table holds.
+    ones = b"\xff" * 8
+    source = ScriptedNoise(ones[:2], ones, ones, ones, bytes(8), bytes(8), bytes(64))
+    assert abs(int(source.gaussian(Fraction(65537), 1)[0])) > 13 * 256
+
+
 def test_guide_agrees_with_search_everywhere_it_answers():
     table = tables.two_sided(Fraction(1, 20), Fraction(1, 20))
     answered = np.nonzero(table.guide != tables.AMBIGUOUS)[0].astype(np.uint64)
@@ -282,7 +289,8 @@ def test_seeded_noise_refuses_to_be_copied():
 def test_same_seed_same_noise_other_seed_other_noise():
     first = SeededNoise((1, 2)).laplace(Fraction(100), 50)
     assert np.array_equal(first, SeededNoise((1, 2)).laplace(Fraction(100), 50))
-    assert not np.array_equal(first, SeededNoise((1, 3)).laplace(Fraction(100), 50))
+    for other in ((1, 3), 1, (1, 2, 0), (0, 1, 2), (2**32 + 1,)):
+        assert not np.array_equal(first, SeededNoise(other).laplace(Fraction(100), 50))
 
 
 def test_result_has_the_asked_for_shape_and_type():

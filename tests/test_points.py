@@ -56,6 +56,11 @@ def test_whole_numbers_and_missing_values():
     assert counts(np.array([[1, 1], [4, 4]])).sum() == 2
     assert counts([[1.0, None], [1.0, 1.0]]).sum() == 1
     assert counts(pd.DataFrame({"x": [1.0, None], "y": [1.0, 1.0]})).sum() == 1
+    nullable = pd.DataFrame({"x": [1.0, None], "y": [1.0, 1.0]}).convert_dtypes()
+    assert counts(nullable).sum() == 1
+    assert counts(sdp.Points(nullable["x"], nullable["y"])).sum() == 1
+    assert counts([[10**400, 1.0], [1, 1]]).sum() == 1
+    assert counts(np.ma.masked_array(XY, np.arange(8).reshape(4, 2) == 1)).sum() == 3
     missing = geopandas.GeoSeries([shapely.Point(1, 1), None, shapely.Point()], crs="EPSG:4326")
     assert counts(missing).sum() == 1
 
@@ -82,6 +87,13 @@ def test_two_arrays_must_match_and_geometries_bring_their_own():
         sdp.Points(geopandas.GeoSeries([shapely.Point(1, 1)]), crs="EPSG:4326")
 
 
+def test_geometries_in_the_wrong_wrapping():
+    with pytest.raises(PointsError, match="set_geometry"):
+        sdp.Points(geopandas.GeoDataFrame({"x": [1.0]}))
+    with pytest.raises(PointsError, match="GeoSeries"):
+        sdp.Points([shapely.Point(1, 1)])
+
+
 def test_polygons_where_points_are_due():
     with pytest.raises(PointsError, match="not all points"):
         sdp.Points(geopandas.GeoSeries([shapely.Point(1, 1), shapely.box(0, 0, 1, 1)], crs="EPSG:4326"))
@@ -91,8 +103,9 @@ def test_crs_must_be_the_domains():
     there = geopandas.GeoSeries([shapely.Point(1, 1)], crs="EPSG:3857")
     with pytest.raises(CRSMismatchError, match=r"EPSG:4326.*EPSG:3857.*to_crs"):
         counts(there)
-    with pytest.raises(CRSMismatchError, match="set_crs"):
-        counts(geopandas.GeoSeries([shapely.Point(1, 1)]))
+    for without in (geopandas.GeoSeries([shapely.Point(1, 1)]), sdp.Points(geopandas.GeoSeries([shapely.Point(1, 1)]))):
+        with pytest.raises(CRSMismatchError, match="set_crs"):
+            counts(without)
     with pytest.raises(CRSMismatchError, match="Domain\\(bounds, crs"):
         as_points(there, sdp.Domain((0, 0, 4, 4)))
     with pytest.raises(CRSMismatchError):
@@ -115,6 +128,7 @@ def test_errors_do_not_quote_a_record(bad):
     with pytest.raises(PointsError) as caught:
         sdp.Points(bad)
     assert "271828" not in "".join(traceback.format_exception(caught.value))
+    assert caught.value.__context__ is None
 
 
 @pytest.mark.filterwarnings("error")

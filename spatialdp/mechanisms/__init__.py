@@ -2,7 +2,9 @@
 
 from spatialdp.mechanisms.base import Mechanism, Plan
 from spatialdp.mechanisms.flat import Flat
+from spatialdp.mechanisms.kdtree import KdTree
+from spatialdp.mechanisms.quadtree import Quadtree
 
-__all__ = ["MECHANISMS", "Flat", "Mechanism", "Plan"]
+__all__ = ["MECHANISMS", "Flat", "KdTree", "Mechanism", "Plan", "Quadtree"]
 
-MECHANISMS: dict[str, type[Mechanism]] = {mechanism.name: mechanism for mechanism in (Flat,)}
+MECHANISMS: dict[str, type[Mechanism]] = {mechanism.name: mechanism for mechanism in (Flat, Quadtree, KdTree)}

@@ -7,10 +7,11 @@ from dataclasses import dataclass, fields, is_dataclass
 from fractions import Fraction
 from typing import Any, ClassVar
 
+from spatialdp._options import Option
 from spatialdp._version import __version__
 from spatialdp.domain import Domain
 from spatialdp.errors import ParameterError
-from spatialdp.histogram import Histogram
+from spatialdp.layouts import Estimate
 from spatialdp.points import Points, as_points
 from spatialdp.privacy.budget import Budget, Number
 from spatialdp.privacy.laws import Law, Neighbours
@@ -78,7 +79,8 @@ class Mechanism(ABC):
 
         Parameters are those of `release`, without the points.
         """
-        return self._plan(domain, Terms(Budget(epsilon, delta), Neighbours.parse(neighbours)))
+        terms = Terms(Budget(epsilon, delta), Neighbours.parse(neighbours))
+        return self._plan(_checked_domain(domain), terms)
 
     def release(
         self,
@@ -113,20 +115,21 @@ class Mechanism(ABC):
         """
         terms = Terms(Budget(epsilon, delta), Neighbours.parse(neighbours))
         source = _checked_noise(noise)
-        if not isinstance(domain, Domain):
-            raise ParameterError(
-                f"domain is a {type(domain).__name__}; give a spatialdp.Domain with public bounds. "
-                "It is never taken from the points."
-            )
-        plan = self._plan(domain, terms)
+        plan = self._plan(_checked_domain(domain), terms)
         estimate = self._estimate(as_points(points, domain), domain, terms, source)
-        return Release(domain, self._statement(plan, terms, private=source.private), estimate)
+        private = type(source) is SystemNoise and self.private
+        return Release(domain, self._statement(plan, terms, private=private), estimate)
+
+    @property
+    def private(self) -> bool:
+        """Whether the mechanism keeps its promise; false only for references that the evaluator compares with."""
+        return True
 
     @abstractmethod
     def _plan(self, domain: Domain, terms: Terms) -> Plan: ...
 
     @abstractmethod
-    def _estimate(self, points: Points, domain: Domain, terms: Terms, noise: Noise) -> Histogram: ...
+    def _estimate(self, points: Points, domain: Domain, terms: Terms, noise: Noise) -> Estimate: ...
 
     def _statement(self, plan: Plan, terms: Terms, *, private: bool) -> Privacy:
         return Privacy(
@@ -147,6 +150,15 @@ class Mechanism(ABC):
         return {field.name: _plain(getattr(self, field.name)) for field in fields(self)}
 
 
+def _checked_domain(domain: Domain) -> Domain:
+    if not isinstance(domain, Domain):
+        raise ParameterError(
+            f"domain is a {type(domain).__name__}; give a spatialdp.Domain with public bounds. "
+            "It is never taken from the points."
+        )
+    return domain
+
+
 def _checked_noise(noise: Noise | None) -> Noise:
     if noise is None:
         return SystemNoise()
@@ -158,9 +170,7 @@ def _checked_noise(noise: Noise | None) -> Noise:
 
 
 def _plain(value: Any) -> Any:
-    """A value JSON can hold and give back."""
-    if isinstance(value, Law):
-        return str(value)
-    if isinstance(value, Fraction):
-        return str(value)
-    return list(value) if isinstance(value, tuple) else value
+    """A value that JSON can hold, with tuples for lists."""
+    if isinstance(value, tuple):
+        return tuple(_plain(item) for item in value)
+    return str(value) if isinstance(value, Option | Fraction) else value

@@ -7,27 +7,22 @@ for reading single cells; sums over large boxes collect the noise of every cell 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 
+from spatialdp._checks import positive_pair, whole_number, whole_pair
 from spatialdp.domain import Domain, Grid
-from spatialdp.errors import ParameterError
+from spatialdp.errors import DomainError, ParameterError
 from spatialdp.histogram import Histogram
 from spatialdp.mechanisms.base import Mechanism, Plan, Terms
 from spatialdp.points import Points, count_cells
-from spatialdp.privacy.laws import Law, Neighbours, NoiseLaw, Sensitivity, calibrate, spendable
+from spatialdp.privacy.laws import Law, NoiseLaw, calibrate, count_sensitivity, spendable
 from spatialdp.privacy.noise import Noise
 
 __all__ = ["Flat"]
-
-# Largest change of a histogram's counts between neighbours. Adding or removing a record moves one cell
-# by one; replacing a record moves two cells by one each.
-SENSITIVITY = {
-    Neighbours.ADD_REMOVE: Sensitivity(l1=1, l2_squared=1),
-    Neighbours.REPLACE: Sensitivity(l1=2, l2_squared=2),
-}
 
 
 @dataclass(frozen=True)
@@ -49,12 +44,12 @@ class Flat(Mechanism):
 
     Privacy
     -------
-    Neighbours add or remove one record: one cell changes by 1, so the L1 and L2 sensitivities are 1. If they
-    replace one record, two cells change by 1: L1 sensitivity 2, L2 sensitivity √2. Laplace laws: noise of
-    scale (L1 sensitivity)/ε in every cell is ε-DP (Dwork, McSherry, Nissim, Smith 2006; Ghosh, Roughgarden,
-    Sundararajan 2009 for the discrete law). Gaussian: σ² = (L2 sensitivity)²/2ρ is ρ-zCDP (Canonne, Kamath,
-    Steinke 2020), and ρ is the largest for which that implies (ε, δ)-DP. Truncation reads released values
-    only. Sensitivities are checked by brute force in ``tests/test_flat.py``.
+    Neighbours add or remove one record: one cell changes by 1, so the L1 and L2 sensitivities are 1. If they replace
+    one record, two cells change by 1: L1 sensitivity 2, L2 sensitivity √2 (1 if there is only one cell). Laplace laws:
+    noise of scale (L1 sensitivity)/ε in every cell is ε-DP (Dwork, McSherry, Nissim, Smith 2006; Ghosh, Roughgarden,
+    Sundararajan 2009 for the discrete law). Gaussian: σ² = (L2 sensitivity)²/2ρ is ρ-zCDP (Canonne, Kamath, Steinke
+    2020), and ρ is the largest for which that implies (ε, δ)-DP. Truncation reads released values only.
+    Sensitivities are checked by brute force in ``tests/test_flat.py``.
 
     Examples
     --------
@@ -69,20 +64,21 @@ class Flat(Mechanism):
 
     name: ClassVar[str] = "flat"
 
-    shape: tuple[int, int] | None = None
-    cell_size: float | tuple[float, float] | None = None
+    shape: Sequence[int] | None = None
+    cell_size: float | Sequence[float] | None = None
     law: Law = Law.DISCRETE_LAPLACE
     truncate: int | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "law", Law.parse(self.law))
-        if self.shape is not None:
-            object.__setattr__(self, "shape", tuple(self.shape))
         if (self.shape is None) == (self.cell_size is None):
             raise ParameterError("Flat needs either shape=(nx, ny) or cell_size=..., and not both.")
-        most = self.truncate
-        if most is not None and (isinstance(most, bool) or not isinstance(most, int) or most < 0):
-            raise ParameterError(f"truncate is {most!r}; it must be a whole number of at least 0, or None.")
+        if self.shape is not None:
+            object.__setattr__(self, "shape", whole_pair(self.shape, "shape"))
+        if self.cell_size is not None:
+            object.__setattr__(self, "cell_size", positive_pair(self.cell_size, "cell_size"))
+        if self.truncate is not None:
+            object.__setattr__(self, "truncate", whole_number(self.truncate, "truncate", 0, 2**53))
 
     def _plan(self, domain: Domain, terms: Terms) -> Plan:
         grid, law = self._layout(domain, terms)
@@ -105,5 +101,7 @@ class Flat(Mechanism):
 
     def _layout(self, domain: Domain, terms: Terms) -> tuple[Grid, NoiseLaw]:
         grid = domain.grid(self.shape, cell_size=self.cell_size)
+        if not grid.n_cells:
+            raise DomainError("no cell has its centre in the region; use smaller cells or a larger region.")
         cost = spendable(self.law, terms.budget)
-        return grid, calibrate(self.law, cost, SENSITIVITY[terms.neighbours])
+        return grid, calibrate(self.law, cost, count_sensitivity(terms.neighbours, grid.n_cells))

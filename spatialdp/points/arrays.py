@@ -7,20 +7,22 @@ the form of the input (types, columns, CRS), never of a value or a number of row
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from spatialdp import crs as crs_
-from spatialdp.domain import LATTICE, LATTICE_BITS, Axis, Domain, Grid
+from spatialdp.domain import LATTICE, LATTICE_BITS, RASTER_SHIFT, Axis, Domain, Grid
 from spatialdp.errors import PointsError
 
-__all__ = ["Points", "as_points", "count_cells"]
+__all__ = ["Points", "as_points", "count_cells", "lattice_points"]
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
+Integers32 = npt.NDArray[np.int32]
 
 _CHUNK = 2**15  # records at a time through the arithmetic: the work arrays stay in cache
 _BLOCK = 2**18  # records at a time through bincount
@@ -40,7 +42,12 @@ class Points:
     Raises
     ------
     PointsError
-        If the input has the wrong form. Values never raise.
+        If the input has the wrong form: text, complex numbers or other geometries than points among it, or the wrong
+        number of columns. No number raises, whatever its value.
+
+    Notes
+    -----
+    Arrays are not copied: do not change them while the points are in use.
 
     Privacy
     -------
@@ -54,16 +61,17 @@ class Points:
     Points(<private>, crs='EPSG:4326')
     """
 
-    __slots__ = ("_x", "_y", "crs")
+    __slots__ = ("_geometric", "_x", "_y", "crs")
 
     def __init__(self, x: Any, y: Any = None, *, crs: Any = None) -> None:
-        if hasattr(x, "geometry") and hasattr(x, "crs"):
+        self._geometric = hasattr(x, "active_geometry_name") or hasattr(x, "geom_type")
+        if self._geometric:
             if y is not None or crs is not None:
                 raise PointsError(
                     "points are a GeoDataFrame or GeoSeries; it brings its own y and crs, leave them out."
                 )
+            self._x, self._y = _point_coordinates(x)
             self.crs = crs_.canonical(x.crs)
-            self._x, self._y = _point_coordinates(x.geometry)
             return
         self.crs = crs_.canonical(crs)
         self._x, self._y = _columns(x) if y is None else (_column(x, "x"), _column(y, "y"))
@@ -81,8 +89,7 @@ class Points:
 def as_points(points: Any, domain: Domain) -> Points:
     """Whatever the caller holds, as `Points` whose CRS is not at odds with the domain's."""
     held = points if isinstance(points, Points) else Points(points)
-    plain = held.crs is None and not hasattr(points, "geometry")
-    if not plain:
+    if held._geometric or held.crs is not None:
         crs_.require_same("points", held.crs, domain.crs)
     return held
 
@@ -105,6 +112,34 @@ def count_cells(points: Points, grid: Grid) -> Integers:
     inside: Integers = counts[:-1].reshape(ny, nx)
     inside[~grid.mask] = 0
     return inside
+
+
+def lattice_points(points: Points, domain: Domain) -> tuple[Integers32, Integers32]:
+    """Lattice columns and rows of the records in the domain and its region.
+
+    The region is taken at the resolution of `region_raster`: a record is in it if its raster cell is.
+    """
+    parts = [_chunk_positions(x, y, domain) for x, y in points._chunks(_BLOCK)]
+    if not parts:
+        return np.empty(0, dtype=np.int32), np.empty(0, dtype=np.int32)
+    columns, rows = (np.concatenate(part) for part in zip(*parts, strict=True))
+    return columns, rows
+
+
+def _chunk_positions(x: npt.NDArray[Any], y: npt.NDArray[Any], domain: Domain) -> tuple[Integers32, Integers32]:
+    inside = np.ones(x.shape[0], dtype=bool)
+    positions = []
+    with np.errstate(all="ignore"):
+        for values, axis in zip((x, y), domain.axes, strict=True):
+            held = values.astype(np.float64)
+            inside &= (held >= axis.low) & (held <= axis.high)
+            positions.append(np.minimum((held - axis.low) / axis.spacing, LATTICE - 1).astype(np.int64))
+    columns, rows = (position[inside].astype(np.int32) for position in positions)
+    raster = domain.region_raster
+    if raster is not None:
+        allowed = raster[rows >> RASTER_SHIFT, columns >> RASTER_SHIFT]
+        columns, rows = columns[allowed], rows[allowed]
+    return columns, rows
 
 
 class _CellCounter:
@@ -168,28 +203,48 @@ def _column(array: Any, name: str) -> npt.NDArray[Any]:
 
 
 def _numbers(array: Any, name: str) -> npt.NDArray[Any]:
-    """A numeric array, without a copy where it is one already."""
-    try:
-        held = np.asarray(array)
-        if held.dtype.kind == "O":  # None and missing values become NaN and count nowhere
-            held = np.asarray(array, dtype=np.float64)
-    except Exception:  # the original message may quote a record
-        _refuse_values(name)
-    if held.dtype.kind not in "iuf":
-        _refuse_values(name)
+    """A numeric array, without a copy where it is one already; missing values become NaN and count nowhere."""
+    held = None
+    with contextlib.suppress(Exception):  # whose message may quote a record
+        held = (
+            np.ma.filled(array.astype(np.float64), np.nan)
+            if isinstance(array, np.ma.MaskedArray)
+            else np.asarray(array)
+        )
+        if held.dtype.kind == "O":
+            held = np.asarray(_FLOATS(held), dtype=np.float64)
+    if held is None or held.dtype.kind not in "iuf":
+        raise PointsError(
+            f"{name} can not be read as numbers; convert the coordinates to floats, or put geometries into a "
+            "geopandas.GeoSeries, first."
+        )
     return held
 
 
-def _refuse_values(name: str) -> NoReturn:
-    raise PointsError(f"{name} can not be read as numbers; convert the coordinates to floats first.") from None
+def _float(value: Any) -> float:
+    """A number as a double; what is missing, or too large for one, is not a number."""
+    if isinstance(value, str | bytes | complex):
+        raise TypeError
+    try:
+        return float(value)
+    except OverflowError:
+        return np.nan
+    except TypeError:
+        if value is None or (not hasattr(value, "__float__") and repr(value) in {"<NA>", "NaT"}):
+            return np.nan
+        raise
 
 
-def _point_coordinates(geometry: Any) -> tuple[Floats, Floats]:
+_FLOATS = np.frompyfunc(_float, 1, 1)
+
+
+def _point_coordinates(held: Any) -> tuple[Floats, Floats]:
     import shapely
 
-    held = np.asarray(geometry.array if hasattr(geometry, "array") else geometry, dtype=object)
-    kinds = shapely.get_type_id(held)
-    if not np.isin(kinds, (-1, 0)).all():  # missing, or Point
+    if getattr(held, "active_geometry_name", "geometry") is None:
+        raise PointsError("the GeoDataFrame has no active geometry column; choose one with set_geometry.")
+    geometry = np.asarray(held.geometry.array, dtype=object)
+    if not np.isin(shapely.get_type_id(geometry), (-1, 0)).all():  # missing, or Point
         raise PointsError("the geometries are not all points; use centroids or explode multi-points first.")
-    xy = shapely.get_coordinates(held)  # missing and empty points have none
+    xy = shapely.get_coordinates(geometry)  # missing and empty points have none
     return xy[:, 0], xy[:, 1]

@@ -19,7 +19,7 @@ from functools import lru_cache
 from spatialdp.errors import BudgetError
 from spatialdp.privacy.budget import Budget
 
-__all__ = ["rho_for", "zcdp_delta"]
+__all__ = ["rho_for", "zcdp_log_delta"]
 
 # The bound is evaluated in doubles, good to about 1e-13 relative. Asking for slightly
 # less than δ keeps the rational ρ we return on the safe side of that.
@@ -27,12 +27,12 @@ _SAFETY = 1e-9
 _SIGNIFICANT_BITS = 48
 
 
-def zcdp_delta(rho: float, epsilon: float) -> float:
-    """Smallest δ this conversion proves for a ρ-zCDP mechanism at the given ε.
+def zcdp_log_delta(rho: float, epsilon: float) -> float:
+    """Logarithm of the smallest δ this conversion proves for a ρ-zCDP mechanism at the given ε.
 
     Examples
     --------
-    >>> zcdp_delta(0.01, 1.0) < 1e-9 < zcdp_delta(0.02, 1.0)
+    >>> zcdp_log_delta(0.01, 1.0) < math.log(1e-9) < zcdp_log_delta(0.02, 1.0)
     True
     """
     from scipy.optimize import minimize_scalar
@@ -43,7 +43,7 @@ def zcdp_delta(rho: float, epsilon: float) -> float:
         return excess * (alpha * rho - epsilon) - alpha * math.log1p(1 / excess) - log_excess
 
     best = minimize_scalar(log_delta, bounds=(-12.0, 25.0), method="bounded", options={"xatol": 1e-10})
-    return min(1.0, math.exp(min(0.0, float(best.fun))))
+    return min(0.0, float(best.fun))
 
 
 @lru_cache(maxsize=1024)
@@ -61,15 +61,15 @@ def rho_for(budget: Budget) -> Fraction:
             "delta is 0; Gaussian noise needs a positive delta. "
             "Give delta=1e-9 or so, or choose a Laplace law, which needs none."
         )
-    epsilon, delta = float(budget.epsilon), float(budget.delta) * (1 - _SAFETY)
+    epsilon, log_delta = float(budget.epsilon), math.log(budget.delta) - _SAFETY
     low, high = 0.0, epsilon + 1.0
-    while zcdp_delta(high, epsilon) <= delta:
+    while zcdp_log_delta(high, epsilon) <= log_delta:
         high *= 2
     for _ in range(200):
         middle = (low + high) / 2
         if middle in (low, high):
             break
-        low, high = (middle, high) if zcdp_delta(middle, epsilon) <= delta else (low, middle)
+        low, high = (middle, high) if zcdp_log_delta(middle, epsilon) <= log_delta else (low, middle)
     return _round_down(low)
 
 

@@ -2,7 +2,7 @@
 
 A budget is a rational number, so "the parts never add up to more than the whole" is
 a statement about integers and not about rounding. A float is read as it was typed
-(0.1 is one tenth). Dividing by irrational weights rounds every part down.
+(0.1 is one tenth), and the parts of a division always add up to the whole.
 """
 
 from __future__ import annotations
@@ -22,7 +22,9 @@ Number = int | float | Fraction | Decimal
 
 LARGEST_EPSILON = Fraction(1000)
 SMALLEST_EPSILON = Fraction(1, 10**9)
+SMALLEST_DELTA = Fraction(1, 10**300)
 _SHARE_BITS = 40
+_MOST_DIGITS = 400
 
 
 def exact(value: Number, name: str) -> Fraction:
@@ -38,10 +40,19 @@ def exact(value: Number, name: str) -> Fraction:
             f"{name} is {value!r} of type {type(value).__name__}; it must be a number "
             f"(int, float, decimal.Decimal or fractions.Fraction). Convert it first."
         )
-    if isinstance(value, Rational):
-        return Fraction(value.numerator, value.denominator)
-    if not math.isfinite(value):
+    if not isinstance(value, Rational) and not Decimal(value).is_finite():
         raise BudgetError(f"{name} is {value}; it must be finite. Give a number such as 0.1.")
+    if isinstance(value, Decimal) and abs(value.adjusted()) > _MOST_DIGITS:
+        raise BudgetError(f"{name} is {value}, which is absurdly large or small. Give a number such as 0.1.")
+    number = _as_typed(value)
+    if max(abs(number.numerator), number.denominator) >= 10**_MOST_DIGITS:
+        raise BudgetError(f"{name} has more than {_MOST_DIGITS} digits. Round it.")
+    return number
+
+
+def _as_typed(value: Number) -> Fraction:
+    if isinstance(value, Rational):
+        return Fraction(int(value.numerator), int(value.denominator))
     return Fraction(value) if isinstance(value, Decimal) else Fraction(repr(float(value)))
 
 
@@ -91,22 +102,24 @@ def divide(whole: Fraction, weights: Sequence[Number]) -> tuple[Fraction, ...]:
 
     Integer and Fraction weights are divided exactly. If any weight is a float (they come
     from roots such as 2^(1/3)), every share is rounded down to a multiple of whole/2^40,
-    which keeps the noise scales short fractions.
+    which keeps the noise scales short fractions, and the largest gets what is left. The
+    parts always add up to the whole, exactly.
 
     Examples
     --------
     >>> divide(Fraction(1), [1, 2])
     (Fraction(1, 3), Fraction(2, 3))
-    >>> sum(divide(Fraction(1), [1.0, 2 ** (1 / 3)])) <= 1
-    True
+    >>> sum(divide(Fraction(1), [1.0, 2 ** (1 / 3)]))
+    Fraction(1, 1)
     """
     parts = [exact(weight, "weight") for weight in weights]
     total = sum(parts, Fraction(0))
     if min(parts, default=Fraction(-1)) < 0 or total == 0:
         raise BudgetError(f"weights are {list(weights)}; they must be at least one, none negative, not all zero.")
-    shares = (part / total for part in parts)
+    shares = [part / total for part in parts]
     if any(isinstance(weight, float) for weight in weights):
-        shares = (Fraction(math.floor(share * 2**_SHARE_BITS), 2**_SHARE_BITS) for share in shares)
+        shares = [Fraction(math.floor(share * 2**_SHARE_BITS), 2**_SHARE_BITS) for share in shares]
+        shares[parts.index(max(parts))] += 1 - sum(shares)
     return tuple(whole * share for share in shares)
 
 
@@ -122,9 +135,9 @@ def _checked_epsilon(epsilon: Number) -> Fraction:
 
 def _checked_delta(delta: Number) -> Fraction:
     value = exact(delta, "delta")
-    if not 0 <= value < 1:
+    if value != 0 and not SMALLEST_DELTA <= value < 1:
         raise BudgetError(
-            f"delta is {delta}; it must be at least 0 and below 1. "
+            f"delta is {delta}; it must be 0, or at least 1e-300 and below 1. "
             "Typical values are far below one over the size of the population, such as 1e-9."
         )
     return value

@@ -20,9 +20,9 @@ from spatialdp._options import Option
 from spatialdp.errors import BudgetError
 from spatialdp.privacy.accounting import rho_for
 from spatialdp.privacy.budget import Budget
-from spatialdp.privacy.noise import Noise
+from spatialdp.privacy.noise import NARROWEST, WIDEST, Noise
 
-__all__ = ["Law", "Neighbours", "NoiseLaw", "Sensitivity", "calibrate", "spendable"]
+__all__ = ["Law", "Neighbours", "NoiseLaw", "Sensitivity", "calibrate", "count_sensitivity", "spendable"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -57,6 +57,16 @@ class Sensitivity:
     l2_squared: int
 
 
+def count_sensitivity(neighbours: Neighbours, cells: int) -> Sensitivity:
+    """Sensitivity of the counts of disjoint cells.
+
+    Adding or removing a record moves one cell by 1. Replacing a record moves it from one cell to another, or, where
+    there is only one, out of the domain, where it counts nowhere.
+    """
+    moved = 1 if neighbours is Neighbours.ADD_REMOVE or cells == 1 else 2
+    return Sensitivity(l1=moved, l2_squared=moved)
+
+
 @dataclass(frozen=True)
 class NoiseLaw:
     """One noise distribution, in steps of a public lattice.
@@ -73,6 +83,14 @@ class NoiseLaw:
     law: Law
     parameter: Fraction
     steps: int = 1
+
+    def __post_init__(self) -> None:
+        widest = WIDEST**2 if self.law is Law.GAUSSIAN else WIDEST
+        if not NARROWEST <= self.parameter <= widest:
+            raise BudgetError(
+                f"the budget calls for {self.law} noise of parameter {float(self.parameter):.3g}; it must lie between "
+                f"1e-6 and {widest:.3g}. Choose another epsilon, or another law."
+            )
 
     def add_to(self, counts: npt.NDArray[np.int64], noise: Noise) -> npt.NDArray[np.float64]:
         """Noisy counts. Exact in integers; the division by a power of two is exact as well."""
@@ -144,4 +162,4 @@ def _gaussian_moments(variance: float) -> tuple[float, float]:
     second = float(values**2 @ weights)
     if second == 0:
         return 0.0, 0.0
-    return second, float(values**4 @ weights) / second**2 - 3
+    return second, max(0.0, float(values**4 @ weights) / second**2 - 3)

@@ -20,13 +20,14 @@ a table, r uniform, and keeps the result with the probability that makes it exac
 
 from __future__ import annotations
 
+import hashlib
 import math
 import os
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from fractions import Fraction
-from functools import lru_cache
+from functools import lru_cache, partial
 from numbers import Rational
 
 import numpy as np
@@ -41,7 +42,8 @@ __all__ = ["Noise", "SeededNoise", "SystemNoise"]
 Integers = npt.NDArray[np.int64]
 
 _BLOCK = 2**16  # draws at a time: the work arrays stay in cache
-_WIDEST = 2**40  # of a scale or standard deviation, so that int64 never overflows
+NARROWEST = Fraction(1, 10**6)  # scale or variance
+WIDEST = 2**40  # scale or standard deviation, so that int64 never overflows
 _HIGH_DIGIT_SCALE = 64
 _LOW_DIGIT_BITS = 10
 _GAUSSIAN_DIGIT = 256
@@ -50,11 +52,8 @@ _GAUSSIAN_DIGIT = 256
 class Noise(ABC):
     """A source of exact integer noise.
 
-    Subclasses say where random bytes come from; everything else is shared. `private` is true
-    only of a source whose bits nobody can reproduce.
+    Subclasses say where random bytes come from; everything else is shared. Only `SystemNoise` makes a release private.
     """
-
-    private: bool = False
 
     @abstractmethod
     def random_bytes(self, count: int) -> bytes:
@@ -84,7 +83,7 @@ class Noise(ABC):
         >>> SystemNoise().laplace(Fraction(1, 1000), 5)
         array([0, 0, 0, 0, 0])
         """
-        high, low = _laplace_tables(_positive(scale, "scale", _WIDEST))
+        high, low = _laplace_tables(_positive(scale, "scale", WIDEST))
         return self._blocks(size, lambda count: self._laplace(count, high, low))
 
     def gaussian(self, variance: Rational, size: int | tuple[int, ...]) -> Integers:
@@ -108,11 +107,55 @@ class Noise(ABC):
         array([[0, 0],
                [0, 0]])
         """
-        exact = _positive(variance, "variance", _WIDEST**2)
+        exact = _positive(variance, "variance", WIDEST**2)
         if exact <= _GAUSSIAN_DIGIT**2:
             table = _gaussian_table(exact)
             return self._blocks(size, lambda count: self._lookup(table, count))
         return self._blocks(size, lambda count: self._wide_gaussian(exact, count))
+
+    def uniform_words(self, count: int) -> npt.NDArray[np.uint64]:
+        """Draw independent uniform 64-bit words."""
+        return self._words(count, np.uint64).astype(np.uint64, copy=False)
+
+    def below(self, bounds: Integers) -> Integers:
+        """Draw for each bound b >= 1 an integer uniform on 0..b-1, exactly.
+
+        A word is taken modulo b; the last 2^64 mod b words, which would favour the low residues, are drawn again.
+
+        Examples
+        --------
+        >>> SystemNoise().below(np.array([1, 1]))
+        array([0, 0])
+        """
+        limits = np.asarray(bounds).astype(np.uint64)
+        values = np.empty(limits.shape, dtype=np.int64)
+        open_ = np.arange(limits.size)
+        while open_.size:
+            words, limit = self.uniform_words(open_.size), limits[open_]
+            kept = words <= np.uint64(2**64 - 1) - np.negative(limit) % limit
+            values[open_[kept]] = (words % limit)[kept].astype(np.int64)
+            open_ = open_[~kept]
+        return values
+
+    def bernoulli(self, probability: Rational, count: int) -> npt.NDArray[np.bool_]:
+        """Draw `count` coins that are true with a rational probability from 1e-6 to 1, exactly.
+
+        Examples
+        --------
+        >>> SystemNoise().bernoulli(1, 3)
+        array([ True,  True,  True])
+        """
+        exact = _positive(probability, "probability", 1)
+        threshold = partial(_rational_floor, exact)
+        coins = self._words(count, np.uint16).astype(np.int64)
+        kept = coins < threshold(16)
+        for index in np.nonzero(coins == threshold(16))[0]:
+            kept[index] = self._lies_below(threshold, int(coins[index]))
+        return kept
+
+    def accepts(self, rate: Fraction) -> bool:
+        """Toss one coin that is true with probability exp(-rate), rate >= 0, exactly."""
+        return self._keeps(rate, int(self._words(1, np.uint16)[0]))
 
     # --- the shared machinery ------------------------------------------------------------------
 
@@ -179,7 +222,7 @@ class Noise(ABC):
         magnitude = q << bits | (word & np.uint64(2**bits - 1)).astype(np.int64)
         values = magnitude ^ -(word >> np.uint64(63)).astype(np.int64)
         coin = (word >> np.uint64(47) & np.uint64(2**16 - 1)).astype(np.int64)
-        keep = coin < surely.take(q)
+        keep = coin < surely.take(q, mode="clip")
         for index in np.nonzero(~keep)[0]:
             base, x = int(q[index]) << bits, int(values[index])
             keep[index] = self._keeps(Fraction(x * x - base * base) / (2 * variance), int(coin[index]))
@@ -187,13 +230,16 @@ class Noise(ABC):
 
     def _keeps(self, rate: Fraction, coin: int) -> bool:
         """Whether a uniform number that begins with the coin's 16 bits lies below exp(-rate)."""
+        return self._lies_below(partial(tables.exp_floor, rate), coin)
+
+    def _lies_below(self, threshold: Callable[[int], int], coin: int) -> bool:
+        """Whether a uniform number that begins with the coin's 16 bits lies below p, threshold(b) = floor(2^b p)."""
         bits = 16
         while True:
             bits += tables.WORD_BITS
             coin = coin << tables.WORD_BITS | self._more_bits()
-            threshold = tables.exp_floor(rate, bits)
-            if coin != threshold:
-                return coin < threshold
+            if coin != (limit := threshold(bits)):
+                return coin < limit
 
 
 class SystemNoise(Noise):
@@ -212,8 +258,6 @@ class SystemNoise(Noise):
     >>> SystemNoise().laplace(Fraction(10), 3).shape
     (3,)
     """
-
-    private = True
 
     def random_bytes(self, count: int) -> bytes:
         """Independent uniform random bytes."""
@@ -245,14 +289,14 @@ class SeededNoise(Noise):
     True
     """
 
-    private = False
-
     def __init__(self, seed: int | tuple[int, ...]) -> None:
         parts = seed if isinstance(seed, tuple) else (seed,)
         if not parts or any(isinstance(p, bool) or not isinstance(p, int) or p < 0 for p in parts):
             raise ParameterError(f"seed is {seed!r}; it must be a non-negative int or a tuple of them.")
         self._seed = seed
-        self._generator = np.random.PCG64(np.random.SeedSequence(parts))
+        # Hashed, because numpy's own seeding can not tell 7 from (7, 0).
+        digest = hashlib.sha256(repr(tuple(int(p) for p in parts)).encode()).digest()
+        self._generator = np.random.PCG64(np.random.SeedSequence(int.from_bytes(digest, "little")))
         self._process = os.getpid()
         self._lock = threading.Lock()
 
@@ -281,6 +325,10 @@ def _shape(size: int | tuple[int, ...]) -> tuple[int, ...]:
     return tuple(int(n) for n in shape)
 
 
+def _rational_floor(probability: Fraction, bits: int) -> int:
+    return (probability.numerator << bits) // probability.denominator
+
+
 def _positive(value: Rational, name: str, most: int) -> Fraction:
     if isinstance(value, bool) or not isinstance(value, Rational):
         raise ParameterError(
@@ -288,7 +336,7 @@ def _positive(value: Rational, name: str, most: int) -> Fraction:
             f"Give an int or a fractions.Fraction."
         )
     exact = Fraction(int(value.numerator), int(value.denominator))
-    if not Fraction(1, 10**6) <= exact <= most:
+    if not NARROWEST <= exact <= most:
         raise ParameterError(f"{name} is {value}; it must lie between 1e-6 and {most}.")
     return exact
 
@@ -313,7 +361,7 @@ def _gaussian_table(variance: Fraction) -> Table:
 
 
 def _gaussian_low_bits(variance: Fraction) -> int:
-    """Least m for which σ / 2^m is at most 256."""
+    """An m for which σ / 2^m lies between 64 and 256, about."""
     return max(0, (math.isqrt(math.ceil(variance)) // _GAUSSIAN_DIGIT).bit_length())
 
 
@@ -325,5 +373,5 @@ def _wide_gaussian_tables(variance: Fraction, bits: int) -> tuple[Table, Integer
     """
     reduced = variance / 4**bits
     table = tables.half_gaussian(reduced)
-    surely = [tables.exp_floor((2 * q + 1) / (2 * reduced), 16) for q in range(table.words.size + 1)]
-    return table, np.array(surely, dtype=np.int64)
+    surely = [tables.exp_floor((2 * q + 1) / (2 * reduced), 16) for q in range(table.words.size)]
+    return table, np.array([*surely, 0], dtype=np.int64)  # beyond the table nothing is sure

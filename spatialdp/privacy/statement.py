@@ -5,11 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
-from types import MappingProxyType
-from typing import Any
+from typing import Any, NoReturn
 
 from spatialdp.errors import FileFormatError
+from spatialdp.privacy.accounting import rho_for
+from spatialdp.privacy.budget import Budget
+from spatialdp.privacy.laws import Neighbours
 
 __all__ = ["Privacy"]
 
@@ -17,6 +20,8 @@ UNIT = "record"
 
 # No exponents: a short text must not be able to ask for a huge number.
 _RATIONAL = re.compile(r"\d{1,400}(/\d{1,400})?")
+_NAME = re.compile(r"[a-z][a-z-]{0,40}")
+_VERSION = re.compile(r"[0-9][0-9A-Za-z.+-]{0,40}")
 
 
 @dataclass(frozen=True)
@@ -40,7 +45,8 @@ class Privacy:
     budget : mapping of str to Fraction
         What each step spent.
     private : bool
-        False if the noise can be reproduced (a seeded source): then nothing is promised.
+        False if the noise can be reproduced (a seeded source) or the mechanism is a reference that is not
+        private: then nothing is promised.
     version : str
         Version of spatialdp that made the release.
     """
@@ -57,14 +63,14 @@ class Privacy:
     version: str
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "parameters", MappingProxyType(dict(self.parameters)))
-        object.__setattr__(self, "budget", MappingProxyType(dict(self.budget)))
+        object.__setattr__(self, "parameters", FrozenDict(self.parameters))
+        object.__setattr__(self, "budget", FrozenDict(self.budget))
 
     def __str__(self) -> str:
-        delta = f", δ = {float(self.delta):g}" if self.delta else ""
-        promise = f"ε = {float(self.epsilon):g}{delta} ({self.neighbours} one {self.unit})"
+        delta = f", δ = {shown(self.delta)}" if self.delta else ""
+        promise = f"ε = {shown(self.epsilon)}{delta} ({self.neighbours} one {self.unit})"
         if not self.private:
-            promise = f"NOT PRIVATE (seeded noise), would be {promise}"
+            promise = f"NOT PRIVATE (seeded noise or true medians), would be {promise}"
         return f"{promise}, {self.mechanism}, spatialdp {self.version}"
 
     def to_json(self) -> dict[str, Any]:
@@ -92,33 +98,63 @@ class Privacy:
                 neighbours=_text(data["neighbours"]),
                 unit=_text(data["unit"]),
                 mechanism=_text(data["mechanism"]),
-                parameters=dict(data["parameters"]),
+                parameters={_text(name): _frozen(value) for name, value in data["parameters"].items()},
                 currency=_text(data["currency"]),
                 budget={_text(step): _fraction(cost) for step, cost in data["budget"].items()},
                 private=data["private"],
                 version=_text(data["version"]),
             )
+            statement._check()
         except (KeyError, TypeError, ValueError, AttributeError, ZeroDivisionError):
             raise FileFormatError(
-                "the privacy statement is incomplete or not in the expected form; "
+                "the privacy statement is incomplete, not in the expected form, or contradicts itself; "
                 "the file was not written by spatialdp, or was altered. Ask for the original."
             ) from None
-        statement._check()
         return statement
 
     def _check(self) -> None:
+        spent = sum(self.budget.values())
         sound = (
-            self.epsilon > 0
-            and 0 <= self.delta < 1
-            and isinstance(self.private, bool)
+            isinstance(self.private, bool)
+            and self.unit == UNIT
+            and self.neighbours in set(Neighbours)
+            and _NAME.fullmatch(self.mechanism)
+            and _VERSION.fullmatch(self.version)
             and all(cost >= 0 for cost in self.budget.values())
-            and (self.currency != "epsilon" or sum(self.budget.values()) <= self.epsilon)
+            and 0 < spent <= self._granted()
         )
         if not sound:
-            raise FileFormatError(
-                "the privacy statement contradicts itself (a budget below zero or above its whole); "
-                "the file was altered. Ask for the original."
-            )
+            raise ValueError
+
+    def _granted(self) -> Fraction:
+        """What the promise allows to be spent, in the statement's currency."""
+        budget = Budget(self.epsilon, self.delta)
+        return {"epsilon": lambda: budget.epsilon, "rho": lambda: rho_for(budget)}[self.currency]()
+
+
+class FrozenDict(dict[str, Any]):
+    """A dictionary that can be copied and pickled but not changed."""
+
+    def _refuse(self, *_: Any, **__: Any) -> NoReturn:
+        raise TypeError("a privacy statement can not be changed")
+
+    __setitem__ = __delitem__ = update = pop = popitem = clear = setdefault = __ior__ = _refuse
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return FrozenDict, (dict(self),)
+
+
+def shown(value: Fraction) -> str:
+    """A number for people: exactly if it is short, and otherwise never smaller than it is."""
+    if Fraction(repr(float(value))) == value:
+        return f"{float(value):.16g}"
+    if len(str(value)) <= 12:
+        return str(value)
+    return str(Context(prec=6, rounding=ROUND_CEILING).divide(Decimal(value.numerator), Decimal(value.denominator)))
+
+
+def _frozen(value: Any) -> Any:
+    return tuple(_frozen(item) for item in value) if isinstance(value, list) else value
 
 
 def _text(value: object) -> str:

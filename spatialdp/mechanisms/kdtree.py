@@ -1,0 +1,203 @@
+"""Private kd-trees: boxes that follow the data, split at private medians, with noisy counts made consistent.
+
+Every level splits each node along x and then both halves along y, into four. The upper levels' lines may be chosen
+privately from the records, which costs part of ε; the lower levels' lines are midpoints.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import ClassVar
+
+import numpy as np
+
+from spatialdp._options import Option
+from spatialdp.decomposition import Decomposition
+from spatialdp.domain import Domain
+from spatialdp.errors import ParameterError
+from spatialdp.mechanisms.base import Mechanism, Plan, Terms
+from spatialdp.mechanisms.growth import Budgets, CellLines, Lines, MedianLines, TrueLines, grow
+from spatialdp.mechanisms.levels import BudgetRule, LevelBudget, check_budget, level_costs, level_laws
+from spatialdp.mechanisms.tree_base import check_tree_options, decompose
+from spatialdp.points import Points, count_cells, lattice_points
+from spatialdp.privacy.budget import Number, exact
+from spatialdp.privacy.laws import Law, Neighbours, calibrate, count_sensitivity, spendable
+from spatialdp.privacy.medians import Median
+from spatialdp.privacy.noise import Noise
+
+__all__ = ["KdTree", "SplitRule"]
+
+
+class SplitRule(Option):
+    """How a kd-tree chooses its data-dependent split lines."""
+
+    EXPONENTIAL = "exponential"
+    SMOOTH = "smooth"
+    NOISY_MEAN = "noisy-mean"
+    CELL = "cell"
+    TRUE = "true"
+
+
+@dataclass(frozen=True)
+class KdTree(Mechanism):
+    """Noisy counts on a kd-tree with private split lines.
+
+    Parameters
+    ----------
+    height : int
+        Levels below the root, four children each.
+    median : {"exponential", "smooth", "noisy-mean", "cell", "true"}
+        How split lines are chosen: by the exponential mechanism (the best), by smooth sensitivity, as a noisy mean,
+        from a noisy grid, or as true medians. The last is for comparison only: such a release is not private and
+        says so.
+    median_share : number
+        Share of ε for the split lines, between 0 and 1.
+    data_levels : int, optional
+        Upper levels whose lines are chosen from the records, the others being halved; all by default (kd-standard).
+        About half the height (kd-hybrid) is often better. 0 spends nothing on lines.
+    budget, consistent, prune, stop
+        As for `Quadtree`; the rest of ε is divided over the counts.
+    cells : int
+        For ``median="cell"``: side of the noisy grid.
+    sampling : number, optional
+        Choose lines from a secret random sample with this share of the records. For speed; add-remove only.
+    law : {"discrete-laplace", "laplace"}
+
+    Privacy
+    -------
+    On every path from the root to a leaf: a line along x and one along y for each data level, and a count for each
+    level; their costs add up to ε exactly. Lines are lattice lines of the node's public box, drawn by
+    `privacy.medians` (the arguments are there); nodes of a level are disjoint, so a level costs its budget once
+    (parallel composition). Once a line is released, both halves are public boxes. Under replace one record leaves
+    one node and enters another: lines are drawn at half their budget, so that the two together cost it, and counts
+    have L1 sensitivity 2 (1 at the root). "cell" spends the lines' share on one noisy grid and reads the lines off
+    it. "true" is not private. The region is public. Path costs and log-ratios are checked in
+    ``tests/test_kdtree.py`` and ``tests/test_selection.py``.
+
+    Notes
+    -----
+    Cormode et al. (ICDE 2012): kd-standard is the default, kd-hybrid ``data_levels=height // 2``, kd-cell
+    ``median="cell"`` (Xiao et al. 2010), kd-noisymean ``median="noisy-mean"`` (Inan et al. 2010), kd-true
+    ``median="true"``.
+
+    Examples
+    --------
+    >>> import spatialdp as sdp
+    >>> domain = sdp.Domain(bounds=(0, 0, 1, 1))
+    >>> release = sdp.KdTree(height=2).release([[0.1, 0.2]] * 50, domain, epsilon=10)
+    >>> release.estimate.n_cells
+    16
+    """
+
+    name: ClassVar[str] = "kd-tree"
+
+    height: int
+    median: SplitRule = SplitRule.EXPONENTIAL
+    median_share: Number = Fraction(3, 10)
+    data_levels: int | None = None
+    budget: BudgetRule = LevelBudget.GEOMETRIC
+    consistent: bool = True
+    prune: float | None = None
+    stop: float | None = None
+    cells: int = 64
+    sampling: Number | None = None
+    law: Law = Law.DISCRETE_LAPLACE
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "law", Law.parse(self.law))
+        object.__setattr__(self, "median", SplitRule.parse(self.median))
+        check_tree_options(self.height, self.prune, self.stop, consistent=self.consistent)
+        object.__setattr__(self, "budget", check_budget(self.budget, self.height))
+        object.__setattr__(self, "median_share", exact(self.median_share, "median_share"))
+        self._check_lines()
+
+    def _check_lines(self) -> None:
+        if self.law is Law.GAUSSIAN:
+            raise ParameterError(
+                "law is 'gaussian'; kd-trees need a Laplace law, because lines and counts share one ε."
+            )
+        levels = self.data_levels
+        if levels is not None and (
+            isinstance(levels, bool) or not isinstance(levels, int) or not 0 <= levels <= self.height
+        ):
+            raise ParameterError(
+                f"data_levels is {levels!r}; it must be a whole number from 0 to the height {self.height}."
+            )
+        if not 0 < exact(self.median_share, "median_share") < 1:
+            raise ParameterError(f"median_share is {self.median_share}; it must lie strictly between 0 and 1.")
+        if isinstance(self.cells, bool) or not isinstance(self.cells, int) or not 2 <= self.cells <= 4096:
+            raise ParameterError(f"cells is {self.cells!r}; it must be a whole number from 2 to 4096.")
+        if self.sampling is not None and not 0 < exact(self.sampling, "sampling") <= 1:
+            raise ParameterError(f"sampling is {self.sampling}; it must be above 0 and at most 1, or None.")
+
+    @property
+    def private(self) -> bool:
+        """Whether the mechanism keeps its promise: not with true medians."""
+        return self.median is not SplitRule.TRUE or not self._n_data_levels
+
+    @property
+    def _n_data_levels(self) -> int:
+        return self.height if self.data_levels is None else self.data_levels
+
+    def _plan(self, domain: Domain, terms: Terms) -> Plan:  # noqa: ARG002 - the size does not depend on it
+        budgets = self._budgets(terms)
+        leaves = level_laws(budgets.counts, [4**d for d in range(self.height + 1)], self.law, terms.neighbours)[-1]
+        return Plan(
+            mechanism=self.name,
+            cells=4**self.height,
+            currency="epsilon",
+            budget=self._steps(budgets),
+            standard_deviation=math.sqrt(leaves.variance) if leaves else math.inf,
+            memory=60 * (4 ** (self.height + 1) // 3),
+        )
+
+    def _steps(self, budgets: Budgets) -> dict[str, Fraction]:
+        steps: dict[str, Fraction] = {}
+        if budgets.grid:
+            steps["grid for the split lines"] = budgets.grid
+        if budgets.line:
+            for depth in range(self._n_data_levels):
+                steps[f"lines along x at depth {depth}"] = steps[f"lines along y at depth {depth}"] = budgets.line
+        return steps | {f"counts at depth {depth}": cost for depth, cost in enumerate(budgets.counts)}
+
+    def _budgets(self, terms: Terms) -> Budgets:
+        """Divide ε: the lines' share over the data levels' two lines each, or to a grid; the rest to the counts."""
+        epsilon = spendable(self.law, terms.budget)
+        paid = self._n_data_levels > 0 and self.median is not SplitRule.TRUE
+        lines = epsilon * exact(self.median_share, "median_share") if paid else Fraction(0)
+        counts = level_costs(self.budget, self.height, epsilon - lines, self.law)
+        if self.median is SplitRule.CELL:
+            return Budgets(Fraction(0), lines, counts)
+        return Budgets(lines / (2 * max(self._n_data_levels, 1)), Fraction(0), counts)
+
+    def _estimate(self, points: Points, domain: Domain, terms: Terms, noise: Noise) -> Decomposition:
+        budgets = self._budgets(terms)
+        tree, measured = grow(
+            domain,
+            lattice_points(points, domain),
+            lines=self._lines(points, domain, budgets, terms.neighbours, noise),
+            budgets=budgets,
+            data_levels=self._n_data_levels,
+            law=self.law,
+            neighbours=terms.neighbours,
+            stop=self.stop,
+            noise=noise,
+        )
+        step = calibrate(self.law, Fraction(1), count_sensitivity(terms.neighbours, 1)).step
+        return decompose(domain, tree, measured, step=step, consistent=self.consistent, prune=self.prune)
+
+    def _lines(self, points: Points, domain: Domain, budgets: Budgets, neighbours: Neighbours, noise: Noise) -> Lines:
+        if self.median is SplitRule.TRUE:
+            return TrueLines()
+        if self.median is SplitRule.CELL:
+            grid = domain.grid((self.cells, self.cells))
+            if not budgets.grid:
+                return CellLines(grid, np.zeros((self.cells, self.cells)))
+            law = calibrate(self.law, budgets.grid, count_sensitivity(neighbours, grid.n_cells))
+            values = np.zeros((self.cells, self.cells))
+            values[grid.mask] = law.add_to(count_cells(points, grid)[grid.mask], noise)
+            return CellLines(grid, values)
+        sampling = None if self.sampling is None else exact(self.sampling, "sampling")
+        return MedianLines(Median(str(self.median)), budgets.line, neighbours, sampling, noise)

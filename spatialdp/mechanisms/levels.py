@@ -1,0 +1,131 @@
+"""Budgets for the levels of a tree, and noisy counts spent with them.
+
+Levels are given root first everywhere. The nodes of a level are disjoint, so a level costs its own budget once, and a
+path from the root to a leaf costs their sum.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+import numpy.typing as npt
+
+from spatialdp._options import Option
+from spatialdp.errors import ParameterError
+from spatialdp.privacy.budget import Number, divide
+from spatialdp.privacy.laws import Law, Neighbours, NoiseLaw, calibrate, count_sensitivity
+from spatialdp.privacy.noise import Noise
+
+__all__ = ["LevelBudget", "Measured", "check_budget", "level_costs", "level_laws", "measure", "measure_twice"]
+
+Floats = npt.NDArray[np.float64]
+Integers = npt.NDArray[np.int64]
+
+BudgetRule = str | tuple[Number, ...]
+
+
+class LevelBudget(Option):
+    """How a tree's budget is divided over its levels."""
+
+    UNIFORM = "uniform"
+    GEOMETRIC = "geometric"
+    LEAVES = "leaves"
+
+
+def check_budget(budget: BudgetRule | Sequence[Number], height: int) -> BudgetRule:
+    """A named rule, or one weight for each level, root first, with the leaves' above zero."""
+    if isinstance(budget, str):
+        return LevelBudget.parse(budget)
+    weights = tuple(budget)
+    if len(weights) != height + 1:
+        raise ParameterError(
+            f"budget has {len(weights)} weights; a tree of height {height} has {height + 1} levels: give one for each, "
+            "root first."
+        )
+    if not weights[-1] > 0:
+        raise ParameterError(f"the leaves' budget is {weights[-1]}; it must be above 0. Choose a lower height instead.")
+    return weights
+
+
+def level_costs(budget: BudgetRule, height: int, whole: Fraction, law: Law) -> tuple[Fraction, ...]:
+    """Cost of each level, root first; they add up to the whole, exactly.
+
+    Notes
+    -----
+    Geometric: a box takes about 2^d nodes of depth d, so the best budgets grow towards the leaves, by 2^(1/3) a level
+    where the variance falls with the budget's square (Laplace; Cormode et al. 2012) and by 2^(1/2) where it falls with
+    the budget itself (Gaussian, in ρ).
+
+    Examples
+    --------
+    >>> [round(float(cost), 3) for cost in level_costs("geometric", 2, Fraction(1), Law.DISCRETE_LAPLACE)]
+    [0.26, 0.327, 0.413]
+    """
+    if not isinstance(budget, str):
+        return divide(whole, budget)
+    rule = LevelBudget.parse(budget)
+    if rule is LevelBudget.LEAVES:
+        return (*[Fraction(0)] * height, whole)
+    if rule is LevelBudget.UNIFORM:
+        return divide(whole, [1] * (height + 1))
+    ratio = 2 ** (1 / 2) if law is Law.GAUSSIAN else 2 ** (1 / 3)
+    return divide(whole, [ratio**depth for depth in range(height + 1)])
+
+
+def level_laws(
+    costs: Sequence[Fraction], sizes: Sequence[int], law: Law, neighbours: Neighbours
+) -> tuple[NoiseLaw | None, ...]:
+    """Noise of each level; None where nothing is spent and so nothing measured."""
+    return tuple(
+        calibrate(law, cost, count_sensitivity(neighbours, size)) if cost else None
+        for cost, size in zip(costs, sizes, strict=True)
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Measured:
+    """Noisy counts and what is known of their noise, one entry for each node or level."""
+
+    values: Floats
+    variances: Floats
+    kurtosis: Floats
+
+
+def measure(counts: Sequence[Integers], laws: Sequence[NoiseLaw | None], noise: Noise) -> Measured:
+    """Noisy counts of all levels; variances and kurtosis one for each level.
+
+    Counts of levels without a law are not read.
+    """
+    values = [
+        np.zeros(level.size) if law is None else law.add_to(level, noise)
+        for level, law in zip(counts, laws, strict=True)
+    ]
+    return Measured(
+        np.concatenate(values),
+        np.array([np.inf if law is None else law.variance for law in laws]),
+        np.array([0.0 if law is None else law.kurtosis for law in laws]),
+    )
+
+
+def measure_twice(
+    counts: Integers, once: Floats, laws: tuple[NoiseLaw | None, NoiseLaw], noise: Noise
+) -> tuple[Floats, float, float]:
+    """Count once more, with what is left of a budget, and combine both by inverse variance.
+
+    Returns
+    -------
+    values, variance, kurtosis
+        Of the combined measurement.
+    """
+    before, again = laws
+    more = again.add_to(counts, noise)
+    if before is None:
+        return more, again.variance, again.kurtosis
+    total = before.variance + again.variance
+    weights = (again.variance / total, before.variance / total) if total else (0.5, 0.5)
+    variance = sum(w**2 * law.variance for w, law in zip(weights, (before, again), strict=True))
+    fourth = sum(w**4 * law.variance**2 * law.kurtosis for w, law in zip(weights, (before, again), strict=True))
+    return weights[0] * once + weights[1] * more, variance, fourth / variance**2 if variance else 0.0
