@@ -246,10 +246,10 @@ class Decomposition:
 
     @cached_property
     def _is_complete(self) -> bool:
-        """A quadtree with all its nodes and one variance for each level."""
-        return (
-            self.tree.n_nodes == (4 ** (self.tree.height + 1) - 1) // 3 and self.variances.size == self.tree.height + 1
-        )
+        """A quadtree with all its nodes and one variance for each level, high enough for the closed form to pay."""
+        height = self.tree.height
+        whole = self.tree.n_nodes == (4 ** (height + 1) - 1) // 3 and self.variances.size == height + 1
+        return height >= _CLOSED_FORM and whole and self._leaf_grid is not None
 
     def _complete_moments(self, boxes: Integers) -> tuple[Floats, Floats]:
         """Closed form of the variance, and a close upper bound of the kurtosis.
@@ -297,6 +297,9 @@ class Decomposition:
             return values.take(nodes)
         return values.take(self.tree.depth.take(nodes))
 
+
+# From this height on walking along boundaries is slow, and the bound of the kurtosis close.
+_CLOSED_FORM = 7
 
 _NONE = (np.empty(0), np.empty(0))
 

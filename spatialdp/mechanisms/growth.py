@@ -219,13 +219,12 @@ def grow(
             nodes = _stop(
                 nodes, level, stop, calibrate(law, left, count_sensitivity(neighbours, len(nodes.boxes))), noise
             )
-        chosen = lines if depth < data_levels else Halves()
-        alive = np.flatnonzero(level.divided)
-        nodes, parent = _quarter(domain, nodes, chosen)
-        level.n_children[alive] = np.bincount(parent, minlength=alive.size)
         levels.append(level)
-        if not len(nodes.boxes):
+        alive = np.flatnonzero(level.divided)
+        if not alive.size:
             break
+        nodes, parent = _quarter(domain, nodes, lines if depth < data_levels else Halves())
+        level.n_children[alive] = np.bincount(parent, minlength=alive.size)
     return _assemble(levels)
 
 
@@ -281,6 +280,8 @@ def _stop(nodes: Nodes, level: _Level, stop: float, rest: NoiseLaw, noise: Noise
     if level.law is None:
         return nodes
     ended = level.values < stop
+    if not ended.any():
+        return nodes
     level.divided[:] = ~ended
     level.values[ended], level.variances[ended], level.kurtosis[ended] = measure_twice(
         nodes.counts[ended], level.values[ended], (level.law, rest), noise

@@ -142,6 +142,8 @@ class KdTree(Mechanism):
         return self.height if self.data_levels is None else self.data_levels
 
     def _plan(self, domain: Domain, terms: Terms) -> Plan:  # noqa: ARG002 - the size does not depend on it
+        if self.sampling is not None and terms.neighbours is Neighbours.REPLACE:
+            raise ParameterError("sampling is only private for neighbours='add-remove'; leave it out for 'replace'.")
         budgets = self._budgets(terms)
         leaves = level_laws(budgets.counts, [4**d for d in range(self.height + 1)], self.law, terms.neighbours)[-1]
         return Plan(

@@ -138,6 +138,8 @@ class Quadtree(Mechanism):
         alive = np.ones(1, dtype=bool)
         for depth, law in enumerate(laws):
             nodes = np.arange(tree.offsets[depth], tree.offsets[depth + 1])[alive]
+            if not nodes.size:
+                break
             if law is not None:
                 values[nodes] = law.add_to(counts[nodes], noise)
                 variances[nodes], kurtosis[nodes] = law.variance, law.kurtosis
@@ -149,9 +151,10 @@ class Quadtree(Mechanism):
             rest = calibrate(
                 self.law, sum(costs[depth + 1 :], Fraction(0)), count_sensitivity(terms.neighbours, alive.size)
             )
-            values[stopped], variances[stopped], kurtosis[stopped] = measure_twice(
-                counts[stopped], values[stopped], (law, rest), noise
-            )
+            if stopped.size:
+                values[stopped], variances[stopped], kurtosis[stopped] = measure_twice(
+                    counts[stopped], values[stopped], (law, rest), noise
+                )
             alive = tree.to_children(depth, divided[tree.level(depth)])
         smaller, index = tree.prune(divided)
         return smaller, Measured(values[index], variances[index], kurtosis[index])

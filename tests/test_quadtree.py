@@ -1,0 +1,194 @@
+"""Private quadtrees: budgets, sensitivity, variants, stopping."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from itertools import product
+
+import numpy as np
+import pytest
+import shapely
+
+import spatialdp as sdp
+from spatialdp.errors import BudgetError, ParameterError
+from spatialdp.mechanisms.levels import level_costs, measure_twice
+from spatialdp.mechanisms.quadtree import _node_counts, _public_tree
+from spatialdp.privacy.laws import Law, Neighbours, NoiseLaw, count_sensitivity
+from spatialdp.privacy.noise import SeededNoise
+from tests.sources import RecordingNoise, ZeroNoise
+
+UNIT = sdp.Domain((0, 0, 1, 1))
+REGION = shapely.Polygon([(0, 0), (1, 0), (1, 0.4), (0.4, 1), (0, 1)])
+RNG = np.random.default_rng(4)
+XY = np.concatenate([RNG.normal(0.3, 0.03, (300, 2)), RNG.random((100, 2))])
+
+
+@pytest.mark.parametrize("region", [None, REGION], ids=["whole", "region"])
+@pytest.mark.parametrize("height", [0, 1, 2])
+def test_sensitivity_of_every_level_by_brute_force(height, region):
+    domain = sdp.Domain((0, 0, 1, 1), region=region)
+    grid = domain.grid((2**height, 2**height))
+    tree = _public_tree(grid if region is not None else None, height)
+    side = 2**height
+    records = [((i + 0.5) / side, (j + 0.5) / side) for i, j in product(range(side), repeat=2)]
+    images = [_node_counts(tree, sdp.Points([r]), grid) for r in [*records, (1.0, 1.0), (7.0, 7.0)]]
+    for depth in range(height + 1):
+        levels = [image[tree.level(depth)] for image in images]
+        size = levels[0].size
+        for neighbours, pairs in (
+            (Neighbours.ADD_REMOVE, [(level, 0 * level) for level in levels]),
+            (Neighbours.REPLACE, list(product(levels, levels))),
+        ):
+            declared = count_sensitivity(neighbours, size)
+            assert max(np.abs(a - b).sum() for a, b in pairs) == declared.l1
+            assert max(((a - b) ** 2).sum() for a, b in pairs) == declared.l2_squared
+
+
+def test_geometric_budget_is_the_best_for_its_node_counts():
+    height, nodes = 8, 2.0 ** np.arange(9)
+    costs = np.array([float(c) for c in level_costs("geometric", height, Fraction(1), Law.DISCRETE_LAPLACE)])
+    assert costs[-1] / costs[0] == pytest.approx(2 ** (height / 3), rel=1e-9)
+
+    def total(c):
+        return (nodes / c**2).sum()
+
+    for i, j in product(range(9), repeat=2):
+        if i != j:
+            moved = costs.copy()
+            moved[i] += 1e-4
+            moved[j] -= 1e-4
+            assert total(moved) > total(costs)
+    upside_down = costs[::-1]
+    assert total(upside_down) > 10 * total(costs)
+
+
+def test_gaussian_levels_grow_by_the_square_root_of_two():
+    costs = level_costs("geometric", 4, Fraction(1), Law.GAUSSIAN)
+    assert float(costs[-1] / costs[0]) == pytest.approx(2**2, rel=1e-9)
+
+
+@pytest.mark.parametrize("budget", ["uniform", "geometric", "leaves", (1, 0, 2.5, 3)])
+@pytest.mark.parametrize("epsilon", [1, 0.1, Fraction(1, 3)])
+def test_levels_cost_the_whole_exactly(budget, epsilon):
+    release = sdp.Quadtree(3, budget=budget).release([], UNIT, epsilon=epsilon)
+    assert sum(release.privacy.budget.values()) == release.privacy.epsilon
+    assert list(release.privacy.budget) == [f"counts at depth {d}" for d in range(4)]
+
+
+@pytest.mark.parametrize("neighbours", ["add-remove", "replace"])
+def test_every_measured_level_draws_noise_of_its_scale_once(neighbours):
+    source = RecordingNoise(1)
+    release = sdp.Quadtree(3, budget=(1, 0, 1, 2)).release(XY, UNIT, epsilon=1, neighbours=neighbours, noise=source)
+    costs = list(release.privacy.budget.values())
+    factor = 1 if neighbours == "add-remove" else 2
+    assert source.calls == [
+        ("laplace", 1 / costs[0], (1,)),  # replacing a record can move the root by one at most
+        ("laplace", factor / costs[2], (16,)),
+        ("laplace", factor / costs[3], (64,)),
+    ]
+
+
+def test_gaussian_quadtrees_spend_rho():
+    source = RecordingNoise(1)
+    release = sdp.Quadtree(1, law="gaussian").release([], UNIT, epsilon=1, delta=1e-9, noise=source)
+    assert release.privacy.currency == "rho"
+    assert [call[1] for call in source.calls] == [1 / (2 * cost) for cost in release.privacy.budget.values()]
+    with pytest.raises(BudgetError, match="delta"):
+        sdp.Quadtree(1, law="gaussian").release([], UNIT, epsilon=1)
+
+
+def test_zero_noise_gives_the_counts_of_every_node():
+    release = sdp.Quadtree(4, consistent=False).release(XY, UNIT, epsilon=1, noise=ZeroNoise())
+    tree = release.estimate.tree
+    for box, value in zip(tree.boxes / 2**30, release.estimate.values, strict=True):
+        x0, y0, x1, y1 = box
+        inside = (XY[:, 0] >= x0) & (XY[:, 0] < x1) & (XY[:, 1] >= y0) & (XY[:, 1] < y1)
+        assert value == inside.sum()
+
+
+def test_fitting_helps_and_the_four_variants_differ_as_published():
+    boxes = np.sort(RNG.random((200, 2, 2)), axis=1).reshape(-1, 4)
+    truth = sdp.Quadtree(6).release(XY, UNIT, epsilon=1, noise=ZeroNoise()).answer(boxes)
+    errors = {}
+    for name, options in {
+        "baseline": {"budget": "uniform", "consistent": False},
+        "geo": {"consistent": False},
+        "post": {"budget": "uniform"},
+        "opt": {},
+    }.items():
+        answers = [
+            sdp.Quadtree(6, **options).release(XY, UNIT, epsilon=0.1, noise=SeededNoise(seed)).answer(boxes)
+            for seed in range(20)
+        ]
+        errors[name] = np.sqrt(np.mean((np.array(answers) - truth) ** 2))
+    assert errors["opt"] < errors["post"] < errors["baseline"]
+    assert errors["opt"] < errors["geo"] < errors["baseline"]
+
+
+class TestStopping:
+    def test_structure_follows_released_counts_only(self):
+        release = sdp.Quadtree(5, stop=20).release(XY, UNIT, epsilon=2, noise=SeededNoise(1))
+        tree = release.estimate.tree
+        assert tree.n_leaves < 4**5
+        assert len(set(tree.depth[tree.leaves].tolist())) > 1
+
+    def test_stopped_nodes_spend_the_rest_of_their_path(self):
+        source = RecordingNoise(2)
+        mechanism = sdp.Quadtree(3, stop=1e9, consistent=False)  # stops at the root, whatever it holds
+        release = mechanism.release(XY, UNIT, epsilon=1, noise=source)
+        costs = list(release.privacy.budget.values())
+        assert [call[1] for call in source.calls] == [1 / costs[0], 1 / sum(costs[1:])]
+        laws = [NoiseLaw(Law.DISCRETE_LAPLACE, call[1]) for call in source.calls]
+        combined = 1 / sum(1 / law.variance for law in laws)
+        assert release.estimate.variances == pytest.approx([combined])
+        assert release.estimate.n_cells == 1
+
+    def test_two_counts_are_combined_by_inverse_variance(self):
+        laws = NoiseLaw(Law.DISCRETE_LAPLACE, Fraction(10)), NoiseLaw(Law.DISCRETE_LAPLACE, Fraction(5))
+        values, variance, kurtosis = measure_twice(np.array([7]), np.array([9.0]), laws, ZeroNoise())
+        share = laws[1].variance / (laws[0].variance + laws[1].variance)
+        assert values[0] == pytest.approx(share * 9 + (1 - share) * 7)
+        assert variance < laws[1].variance
+        assert 0 < kurtosis < 3.1
+
+    def test_no_threshold_stops_nothing(self):
+        assert sdp.Quadtree(3, stop=-1e9).release(XY, UNIT, epsilon=1).estimate.n_cells == 64
+
+
+def test_region_drops_nodes_wholly_outside():
+    domain = sdp.Domain((0, 0, 1, 1), region=REGION)
+    release = sdp.Quadtree(4).release(XY, domain, epsilon=1, noise=ZeroNoise())
+    grid = domain.grid((16, 16))
+    assert release.estimate.n_cells == grid.n_cells < 256
+    cells = np.floor(XY * 16).astype(int)
+    inside = ((XY >= 0) & (XY < 1)).all(axis=1)
+    allowed = grid.mask[cells[inside, 1], cells[inside, 0]]
+    assert release.total == pytest.approx(allowed.sum())
+    assert release.answer((0.9, 0.9, 1, 1)) == 0
+    assert sdp.Quadtree(4).plan(domain, epsilon=1).cells == grid.n_cells
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"height": -1},
+        {"height": 15},
+        {"height": 2.5},
+        {"height": True},
+        {"height": 2, "budget": "steep"},
+        {"height": 2, "budget": (1, 2)},
+        {"height": 2, "budget": (1, 2, 0)},
+        {"height": 2, "prune": np.nan},
+        {"height": 2, "stop": np.inf},
+        {"height": 2, "prune": 3, "consistent": False},
+        {"height": 2, "law": "cauchy"},
+    ],
+)
+def test_bad_parameters_are_refused_when_they_are_given(options):
+    with pytest.raises(ParameterError):
+        sdp.Quadtree(**options)
+
+
+def test_negative_weights_are_refused():
+    with pytest.raises(BudgetError, match="negative"):
+        sdp.Quadtree(2, budget=(-1, 1, 2)).plan(UNIT, epsilon=1)
