@@ -15,6 +15,6 @@ def test_ten_lines_work(tmp_path, monkeypatch, capsys):
     (example,) = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
     monkeypatch.chdir(tmp_path)
     exec(compile(example, "README.md", "exec"), {})
-    assert "ε = 1 (add-remove one record), flat" in capsys.readouterr().out
+    assert "ε = 1 (add-remove one record), quadtree" in capsys.readouterr().out
     assert (tmp_path / "chattanooga.png").exists()
     assert (tmp_path / "chattanooga.parquet").exists()
