@@ -18,9 +18,11 @@ import numpy.typing as npt
 from spatialdp._options import Option
 from spatialdp.adjust import non_negative, project_families, round_consistent
 from spatialdp.consistency import Fit, two_pass
+from spatialdp.covariance import IndependentNoise
+from spatialdp.coverage import Coverage
 from spatialdp.domain import Domain
 from spatialdp.errors import ReleaseError
-from spatialdp.histogram import Coverage, Histogram
+from spatialdp.histogram import Histogram
 from spatialdp.traversal import Pairs, chunks, walk
 from spatialdp.tree import Tree, morton_order
 
@@ -321,7 +323,8 @@ def _as_grid(domain: Domain, height: int, boxes: npt.NDArray[np.int32], values: 
         grid.ravel()[morton_order(height)] = values
     else:
         grid[boxes[:, 1] >> (30 - height), boxes[:, 0] >> (30 - height)] = values
-    return Histogram(Domain(domain.bounds).grid((side, side)), grid, 0.0, 0.0, 0.0)
+    cells = Domain(domain.bounds).grid((side, side))
+    return Histogram(cells, grid, IndependentNoise(cells, 0.0, 0.0, 0.0))
 
 
 def _with_kurtosis(second: Floats, fourth: Floats) -> tuple[Floats, Floats]:

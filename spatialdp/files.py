@@ -41,7 +41,7 @@ FORMAT_VERSION = 1
 _KEY = b"spatialdp"
 
 # Columns a reader of the map has no use for.
-_INTERNAL = {"children", "xlo", "ylo", "xhi", "yhi"}
+_INTERNAL = {"inside", "children", "xlo", "ylo", "xhi", "yhi"}
 
 
 def to_geodataframe(release: Release) -> geopandas.GeoDataFrame:
@@ -49,7 +49,8 @@ def to_geodataframe(release: Release) -> geopandas.GeoDataFrame:
     import geopandas
 
     layout = lay_out(release.estimate, release.domain)
-    keep = layout.columns.get("children", np.zeros(len(layout.boxes))) == 0
+    keep = layout.columns.get("children", np.zeros(len(layout.boxes))) == 0  # leaves
+    keep &= layout.columns.get("inside", np.ones(len(layout.boxes), dtype=bool))  # cells of the region
     return geopandas.GeoDataFrame(
         {name: values[keep] for name, values in layout.columns.items() if name not in _INTERNAL},
         geometry=_polygons(layout.boxes[keep]),

@@ -1,10 +1,4 @@
-"""Estimates on a grid, and how any box is answered from them.
-
-The coverage of an axis by a box is a vector with at most three distinct stretches: the partly
-covered first cell, the whole cells between, the partly covered last one. A sum over cells of
-(value x coverage along x x coverage along y) therefore needs the 2D prefix sums at 4 x 4 knots, whatever
-the size of the box. The same knots with squared coverages give the noise variance.
-"""
+"""Estimates on a grid, and how any box is answered from them."""
 
 from __future__ import annotations
 
@@ -15,73 +9,27 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from spatialdp.domain import LATTICE, Grid, cells_of
+from spatialdp.covariance import NoiseModel
+from spatialdp.coverage import Coverage, prefix_sums, weighted_sums
+from spatialdp.domain import Grid
 
-__all__ = ["Coverage", "Histogram", "prefix_sums"]
+__all__ = ["Histogram"]
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
-class Coverage:
-    """How much of each cell of one axis every box covers.
-
-    Attributes
-    ----------
-    knots : (4, m) int array
-        Cell edges where the coverage changes.
-    parts : (3, m) float array
-        Coverage of the cells between successive knots.
-    """
-
-    knots: Integers
-    parts: Floats
-
-    @classmethod
-    def of(cls, low: Integers, high: Integers, lines: Integers) -> Coverage:
-        """Coverage of cells with edges at `lines` by the lattice intervals [low, high)."""
-        first, from_ = _cell_and_fraction(low, lines)
-        last, to = _cell_and_fraction(high, lines)
-        same = first == last
-        # Within one cell only the first stretch is not empty.
-        knots = np.stack([first, first + 1, np.maximum(last, first + 1), last + 1])
-        between = np.where(last > first + 1, 1.0, 0.0)
-        parts = np.stack([np.where(same, to, 1.0) - from_, between, np.where(same, 0.0, to)])
-        return cls(knots, parts)
-
-    def weights(self, power: int) -> Floats:
-        """Weights of the prefix sums at the knots that add up to Σ value x coverage^power."""
-        first, middle, last = self.parts**power
-        return np.stack([-first, first - middle, middle - last, last])
-
-
-def _cell_and_fraction(lines_at: Integers, lines: Integers) -> tuple[Integers, Floats]:
-    count = lines.size - 1
-    cell = cells_of(np.minimum(lines_at, LATTICE - 1), count)
-    start = lines[cell]
-    return cell, (lines_at - start) / (lines[cell + 1] - start)
-
-
-def prefix_sums(values: npt.NDArray[np.generic]) -> Floats:
-    """(ny + 1, nx + 1) sums of all cells south-west of each grid corner."""
-    sums = np.zeros((values.shape[0] + 1, values.shape[1] + 1))
-    np.cumsum(values, axis=0, out=sums[1:, 1:])
-    np.cumsum(sums[1:, 1:], axis=1, out=sums[1:, 1:])
-    return sums
-
-
-@dataclass(frozen=True, eq=False)
 class Histogram:
-    """Independent noisy estimates of the cells of a grid.
+    """Noisy estimates of the cells of a grid.
 
     Attributes
     ----------
     grid : Grid
     values : (ny, nx) float array
-        Estimated counts, 0 outside the region; read-only.
-    variance, kurtosis, step : float
-        Of the noise in each cell of the region.
+        Estimated counts; read-only. Outside the region they are 0, or noise that makes boxes more accurate.
+    noise : NoiseModel
+        What is known of the noise in the estimates.
     biased : bool
         Whether the estimates were altered so that their errors no longer average out.
     """
@@ -90,9 +38,7 @@ class Histogram:
 
     grid: Grid
     values: Floats
-    variance: float
-    kurtosis: float
-    step: float
+    noise: NoiseModel
     biased: bool = False
 
     def __post_init__(self) -> None:
@@ -112,16 +58,18 @@ class Histogram:
 
     def answer(self, boxes: Integers) -> Floats:
         """Estimated counts of lattice boxes, records taken as evenly spread within a cell."""
-        return _weighted(self._value_sums, *self._coverages(boxes), power=1)
+        return weighted_sums(self._value_sums, *self._coverages(boxes), power=1)
 
     def moments(self, boxes: Integers) -> tuple[Floats, Floats]:
         """Variance and excess kurtosis of the noise in each answer."""
-        x, y = self._coverages(boxes)
-        squares = np.maximum(_weighted(self._mask_sums, x, y, power=2), 0.0)
-        fourths = np.maximum(_weighted(self._mask_sums, x, y, power=4), 0.0)
+        second, fourth = self.noise.cumulants(*self._coverages(boxes))
         with np.errstate(invalid="ignore", divide="ignore"):
-            kurtosis = self.kurtosis * fourths / squares**2
-        return self.variance * squares, np.where(squares > 0, kurtosis, 0.0)
+            return second, np.where(second > 0, fourth / second**2, 0.0)
+
+    @property
+    def step(self) -> float:
+        """Width of the lattice the noise lives on."""
+        return self.noise.step
 
     def uniformity(self, boxes: Integers) -> Floats:
         """How far an answer can be off because records are not evenly spread within the cells it cuts.
@@ -164,20 +112,6 @@ class Histogram:
     @cached_property
     def _positive_sums(self) -> Floats:
         return prefix_sums(np.maximum(self.values, 0.0))
-
-    @cached_property
-    def _mask_sums(self) -> Floats:
-        return prefix_sums(self.grid.mask)
-
-
-def _weighted(sums: Floats, x: Coverage, y: Coverage, power: int) -> Floats:
-    result = np.zeros(x.knots.shape[1])
-    for row, row_weight in zip(y.knots * sums.shape[1], y.weights(power), strict=True):
-        along = np.zeros_like(result)
-        for column, weight in zip(x.knots, x.weights(power), strict=True):
-            along += weight * sums.take(row + column)
-        result += row_weight * along
-    return result
 
 
 def _rectangle(sums: Floats, rows: Integers, columns: Integers) -> Floats:

@@ -7,12 +7,13 @@ rows do not say.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from spatialdp.covariance import IndependentNoise, noise_from_json
 from spatialdp.decomposition import Decomposition
 from spatialdp.domain import LATTICE, Domain
 from spatialdp.histogram import Histogram
@@ -60,18 +61,21 @@ def rebuild(header: dict[str, Any], columns: dict[str, Array], domain: Domain) -
 
 def _lay_out_grid(estimate: Histogram) -> Layout:
     grid = estimate.grid
-    rows, columns = np.nonzero(grid.mask)
+    rows, columns = np.nonzero(_kept(estimate))
     x, y = grid.x_edges, grid.y_edges
     return Layout(
         {
             "kind": estimate.kind,
             "shape": list(grid.shape),
-            "variance": estimate.variance,
-            "kurtosis": estimate.kurtosis,
-            "step": estimate.step,
+            "noise": estimate.noise.to_json(),
             "biased": estimate.biased,
         },
-        {"column": columns.astype(np.int32), "row": rows.astype(np.int32), "estimate": estimate.values[rows, columns]},
+        {
+            "column": columns.astype(np.int32),
+            "row": rows.astype(np.int32),
+            "inside": grid.mask[rows, columns],
+            "estimate": estimate.values[rows, columns],
+        },
         np.stack([x[columns], y[rows], x[columns + 1], y[rows + 1]], axis=1),
     )
 
@@ -82,14 +86,21 @@ def _grid(header: dict[str, Any], columns: dict[str, Array], domain: Domain) -> 
     if nx * ny > max(2**22, 4096 * rows):  # a forged shape must not be able to ask for memory
         raise ValueError("the grid is far larger than the rows that fill it")
     grid = domain.grid((nx, ny))
-    if grid.n_cells != rows or not np.array_equal(
-        np.stack([columns["row"], columns["column"]]), np.stack(np.nonzero(grid.mask))
-    ):
-        raise ValueError("the rows of the file are not the cells of its region")
     values = np.zeros((ny, nx))
-    values[grid.mask] = columns["estimate"]
-    variance, kurtosis, step = (_amount(header[name]) for name in ("variance", "kurtosis", "step"))
-    return Histogram(grid, values, variance, kurtosis, step, _flag(header["biased"]))
+    estimate = Histogram(grid, values, noise_from_json(header["noise"], grid), _flag(header["biased"]))
+    kept = _kept(estimate)
+    if kept.sum() != rows or not np.array_equal(
+        np.stack([columns["row"], columns["column"]]), np.stack(np.nonzero(kept))
+    ):
+        raise ValueError("the rows of the file are not the cells of its grid")
+    values[kept] = columns["estimate"]
+    return replace(estimate, values=values)
+
+
+def _kept(estimate: Histogram) -> npt.NDArray[np.bool_]:
+    """Cells with a row: the region's, or all where the noise of the others makes boxes more accurate."""
+    mask = estimate.grid.mask
+    return mask if isinstance(estimate.noise, IndependentNoise) else np.ones_like(mask)
 
 
 def _lay_out_tree(estimate: Decomposition, domain: Domain) -> Layout:

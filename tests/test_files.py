@@ -78,7 +78,7 @@ def test_file_opens_as_geoparquet(saved):
     assert frame.estimate.sum() == release.total
     same = release.to_geodataframe()
     assert same.geometry.geom_equals(frame.geometry).all()
-    assert list(same.columns) == list(frame.columns) == ["column", "row", "estimate", "geometry"]
+    assert list(same.columns) == ["column", "row", "estimate", "geometry"]
     assert json.loads(pq.read_schema(saved).metadata[b"geo"])["columns"]["geometry"]["bbox"] == [0, 0, 8, 6]
 
 
@@ -118,10 +118,10 @@ def _set(*keys, value):
         _set("privacy", "budget", value={"counts": "5"}),
         _set("privacy", "budget", value=None),
         _set("privacy", value=None),
-        _set("estimate", "variance", value=None),
-        _set("estimate", "variance", value=-5.0),
-        _set("estimate", "variance", value=float("nan")),
-        _set("estimate", "step", value=-100),
+        _set("estimate", "noise", "variance", value=None),
+        _set("estimate", "noise", "variance", value=-5.0),
+        _set("estimate", "noise", "variance", value=float("nan")),
+        _set("estimate", "noise", "width", value=-100),
         _set("estimate", "biased", value="false"),
         _set("estimate", "shape", value=[16, 12, 1]),
         _set("estimate", "shape", value=[16384, 16384]),
@@ -161,7 +161,7 @@ def test_altered_metadata_is_refused(saved, change, sign):
         _set("sha256", value="0" * 64),
         lambda header: header.pop("sha256"),
         _set("domain", "crs", value="EPSG:3857"),
-        _set("estimate", "variance", value=0.0),
+        _set("estimate", "noise", "variance", value=0.0),
         _set("estimate", "biased", value=True),
         _set("privacy", "private", value=False),
     ],
@@ -176,8 +176,8 @@ def test_alterations_that_make_sense_are_caught_by_the_digest(saved, change):
 @pytest.mark.parametrize(
     "change",
     [
-        lambda t: t.set_column(2, "estimate", pa.array(["x"] * len(t))),
-        lambda t: t.set_column(2, "estimate", pa.nulls(len(t), pa.float64())),
+        lambda t: t.set_column(3, "estimate", pa.array(["x"] * len(t))),
+        lambda t: t.set_column(3, "estimate", pa.nulls(len(t), pa.float64())),
         lambda t: t.slice(1),
         lambda t: t.take(pa.array(np.arange(len(t))[::-1])),
         lambda t: t.drop_columns(["estimate"]),
@@ -194,8 +194,8 @@ def test_altered_rows_are_refused(saved, change, sign):
 @pytest.mark.parametrize(
     "change",
     [
-        lambda t: t.set_column(2, "estimate", pa.array(t["estimate"].to_numpy() + 1)),
-        lambda t: t.set_column(3, "geometry", pa.array([b"elsewhere"] * len(t))),
+        lambda t: t.set_column(3, "estimate", pa.array(t["estimate"].to_numpy() + 1)),
+        lambda t: t.set_column(4, "geometry", pa.array([b"elsewhere"] * len(t))),
         lambda t: t.append_column("truth", pa.array(np.zeros(len(t)))),
         lambda t: t.replace_schema_metadata({**t.schema.metadata, b"geo": b"{}"}),
     ],

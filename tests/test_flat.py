@@ -106,7 +106,7 @@ def test_plan_is_what_the_release_records():
         assert plan.budget == release.privacy.budget
         assert plan.currency == release.privacy.currency
         assert plan.cells == release.estimate.grid.n_cells
-        assert plan.standard_deviation == pytest.approx(math.sqrt(release.estimate.variance))
+        assert plan.standard_deviation == pytest.approx(math.sqrt(release.estimate.noise.variance))
 
 
 def test_statement_tells_the_whole_promise():

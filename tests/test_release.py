@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import spatialdp as sdp
+from spatialdp.covariance import IndependentNoise
 from spatialdp.errors import ParameterError, ReleaseError
 from spatialdp.histogram import Histogram
 from spatialdp.intervals import half_width
@@ -55,10 +56,10 @@ def test_answers_equal_the_sum_over_cells(corners, shape, masked):
     variance, kurtosis = release.estimate.moments(release.domain.boxes(box))
     mask = release.estimate.grid.mask
     squares = brute_force(release, box, 2, mask)
-    assert variance[0] == pytest.approx(release.estimate.variance * squares, abs=1e-9)
+    assert variance[0] == pytest.approx(release.estimate.noise.variance * squares, abs=1e-9)
     if squares > 1e-12:
         fourths = brute_force(release, box, 4, mask)
-        assert kurtosis[0] == pytest.approx(release.estimate.kurtosis * fourths / squares**2, rel=1e-6)
+        assert kurtosis[0] == pytest.approx(release.estimate.noise.kurtosis * fourths / squares**2, rel=1e-6)
 
 
 def test_boxes_of_whole_cells_count_the_records_in_them():
@@ -100,7 +101,7 @@ def test_release_is_frozen():
 def test_estimates_are_copied_so_that_nobody_can_change_them_later():
     grid = sdp.Domain((0, 0, 1, 1)).grid((2, 2))
     values = np.ones((2, 2))
-    histogram = Histogram(grid, values, 1.0, 0.0, 0.0)
+    histogram = Histogram(grid, values, IndependentNoise(grid, 1.0, 0.0, 0.0))
     values[:] = 7
     assert histogram.total == 4
 
@@ -144,7 +145,11 @@ def test_intervals_of_whole_cells_cover_and_are_not_wasteful(level):
     for epsilon in np.geomspace(0.02, 12, 15):
         law = sdp.Flat((1, 1), law=Law.DISCRETE_LAPLACE)
         release = law.release([], sdp.Domain((0, 0, 1, 1)), epsilon=float(f"{epsilon:.6g}"), noise=ZeroNoise())
-        variance, kurtosis, step = release.estimate.variance, release.estimate.kurtosis, release.estimate.step
+        variance, kurtosis, step = (
+            release.estimate.noise.variance,
+            release.estimate.noise.kurtosis,
+            release.estimate.step,
+        )
         for cells in (1, 2, 3, 5, 9, 25, 120, 1000):
             (width,) = half_width(np.array([variance * cells]), np.array([kurtosis / cells]), step, level)
             assert exact_coverage(epsilon, cells, width) >= level - 1e-6

@@ -14,6 +14,7 @@ from typing import ClassVar
 import numpy as np
 
 from spatialdp._checks import positive_pair, whole_number, whole_pair
+from spatialdp.covariance import IndependentNoise
 from spatialdp.domain import Domain, Grid
 from spatialdp.errors import DomainError, ParameterError
 from spatialdp.histogram import Histogram
@@ -97,7 +98,8 @@ class Flat(Mechanism):
         values[grid.mask] = law.add_to(count_cells(points, grid)[grid.mask], noise)
         if self.truncate is not None:
             np.clip(values, 0, self.truncate, out=values)
-        return Histogram(grid, values, law.variance, law.kurtosis, law.step, biased=self.truncate is not None)
+        noise_model = IndependentNoise(grid, law.variance, law.kurtosis, law.step)
+        return Histogram(grid, values, noise_model, biased=self.truncate is not None)
 
     def _layout(self, domain: Domain, terms: Terms) -> tuple[Grid, NoiseLaw]:
         grid = domain.grid(self.shape, cell_size=self.cell_size)

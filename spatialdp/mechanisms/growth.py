@@ -14,8 +14,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from spatialdp.covariance import IndependentNoise
+from spatialdp.coverage import prefix_sums
 from spatialdp.domain import LATTICE, RASTER_SHIFT, Domain, Grid
-from spatialdp.histogram import Histogram, prefix_sums
+from spatialdp.histogram import Histogram
 from spatialdp.mechanisms.levels import Measured, measure_twice
 from spatialdp.privacy.laws import Law, Neighbours, NoiseLaw, calibrate, count_sensitivity
 from spatialdp.privacy.medians import Median, medians
@@ -103,7 +105,7 @@ class CellLines(Lines):
     """Lines read off a released noisy grid: half of the box's estimated records on each side."""
 
     def __init__(self, grid: Grid, values: Floats) -> None:
-        self._cells = Histogram(grid, np.maximum(values, 0.0), 0.0, 0.0, 0.0, biased=True)
+        self._cells = Histogram(grid, np.maximum(values, 0.0), IndependentNoise(grid, 0.0, 0.0, 0.0), biased=True)
 
     def choose(self, nodes: Nodes, axis: int) -> Integers:
         """Bisect the lattice for the line that halves the estimate."""

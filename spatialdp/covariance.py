@@ -1,0 +1,141 @@
+"""What is known of the noise in a grid of estimates: variance and fourth cumulant of any box.
+
+An answer is a weighted sum of independent noises. For cells with a noise each, the weights are the covered shares. For
+a transform of rows and columns, the weight of a measurement is a product of one factor along x and one along y, so
+that sums of squares (and of fourth powers) over a group of measurements are products as well. Nothing here sees a
+record.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from spatialdp.axes import AxisTransform, axis_from_json
+from spatialdp.coverage import Coverage, prefix_sums, weighted_sums
+from spatialdp.domain import Grid
+
+__all__ = ["IndependentNoise", "NoiseModel", "SeparableNoise", "noise_from_json"]
+
+Floats = npt.NDArray[np.float64]
+
+
+class NoiseModel(ABC):
+    """Noise of a grid's estimates."""
+
+    @abstractmethod
+    def cumulants(self, x: Coverage, y: Coverage) -> tuple[Floats, Floats]:
+        """Second and fourth cumulants of the noise in each box's answer."""
+
+    @property
+    @abstractmethod
+    def step(self) -> float:
+        """Width of the lattice the noise of whole cells lives on; 0 if it is a mixture."""
+
+    @abstractmethod
+    def to_json(self) -> dict[str, Any]:
+        """Plain values from which `noise_from_json` makes the same model."""
+
+
+@dataclass(frozen=True, eq=False)
+class IndependentNoise(NoiseModel):
+    """Independent noise of one law in every cell of the region.
+
+    Attributes
+    ----------
+    grid : Grid
+    variance, kurtosis : float
+        Of one cell's noise (excess kurtosis).
+    width : float
+        Of the lattice the noise lives on.
+    """
+
+    grid: Grid
+    variance: float
+    kurtosis: float
+    width: float
+
+    @property
+    def step(self) -> float:
+        """Width of the lattice the noise lives on."""
+        return self.width
+
+    def cumulants(self, x: Coverage, y: Coverage) -> tuple[Floats, Floats]:
+        """Sums over the region's cells of squared and fourth powers of the covered share."""
+        squares = np.maximum(weighted_sums(self._cells, x, y, power=2), 0.0)
+        fourths = np.maximum(weighted_sums(self._cells, x, y, power=4), 0.0)
+        return self.variance * squares, self.kurtosis * self.variance**2 * fourths
+
+    def to_json(self) -> dict[str, Any]:
+        """Variance, kurtosis and lattice."""
+        return {"kind": "independent", "variance": self.variance, "kurtosis": self.kurtosis, "width": self.width}
+
+    @cached_property
+    def _cells(self) -> Floats:
+        return prefix_sums(self.grid.mask)
+
+
+@dataclass(frozen=True, eq=False)
+class SeparableNoise(NoiseModel):
+    """Noise of measurements that are products of an x and a y transform.
+
+    Attributes
+    ----------
+    x, y : AxisTransform
+        How a box enters the measurements along each axis, group by group.
+    variances, kurtosis : (x groups, y groups) arrays
+        Of the noise in each measurement of a pair of groups.
+    """
+
+    x: AxisTransform
+    y: AxisTransform
+    variances: Floats
+    kurtosis: Floats
+
+    @property
+    def step(self) -> float:
+        """Always 0: answers are mixtures of many measurements."""
+        return 0.0
+
+    def cumulants(self, x: Coverage, y: Coverage) -> tuple[Floats, Floats]:
+        """Sums over pairs of groups of products over the axes."""
+        x2, x4 = self.x.powers(x)
+        y2, y4 = self.y.powers(y)
+        second = np.einsum("im,ij,jm->m", x2, self.variances, y2)
+        fourth = np.einsum("im,ij,jm->m", x4, self.kurtosis * self.variances**2, y4)
+        return np.maximum(second, 0.0), np.maximum(fourth, 0.0)
+
+    def to_json(self) -> dict[str, Any]:
+        """Both axes and the noise of their pairs of groups."""
+        return {
+            "kind": "separable",
+            "x": self.x.to_json(),
+            "y": self.y.to_json(),
+            "variances": self.variances.tolist(),
+            "kurtosis": self.kurtosis.tolist(),
+        }
+
+
+def noise_from_json(data: dict[str, Any], grid: Grid) -> NoiseModel:
+    """Read what `to_json` wrote; raises ValueError, KeyError or TypeError for anything else."""
+    if data["kind"] == "independent":
+        return IndependentNoise(grid, *(_amount(data[name]) for name in ("variance", "kurtosis", "width")))
+    if data["kind"] != "separable":
+        raise ValueError("an unknown kind of noise")
+    x, y = (axis_from_json(data[name], size) for name, size in zip(("x", "y"), grid.shape, strict=True))
+    variances, kurtosis = (np.array(data[name], dtype=np.float64) for name in ("variances", "kurtosis"))
+    fits = variances.shape == kurtosis.shape == (x.n_groups, y.n_groups)
+    if not fits or not np.all(np.isfinite([variances, kurtosis])):
+        raise ValueError("the noise does not fit its axes")
+    return SeparableNoise(x, y, variances, kurtosis)
+
+
+def _amount(value: Any) -> float:
+    if not isinstance(value, float | int) or not 0 <= value < np.inf:
+        raise ValueError("a moment of the noise is not a finite number of at least 0")
+    return float(value)

@@ -1,0 +1,84 @@
+"""How much of each cell of an axis a box covers, and sums over cells weighted by it.
+
+The coverage of an axis is a vector with at most three distinct stretches: the partly covered first cell, the whole
+cells between, the partly covered last one. A sum over cells of (value x coverage along x x coverage along y) therefore
+needs the 2D prefix sums at 4 x 4 knots, whatever the size of the box. The same knots with powers of the coverage give
+the noise's moments.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from spatialdp.domain import LATTICE, cells_of
+
+__all__ = ["Coverage", "prefix_sums", "weighted_sums"]
+
+Floats = npt.NDArray[np.float64]
+Integers = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Coverage:
+    """How much of each cell of one axis every box covers.
+
+    Attributes
+    ----------
+    knots : (4, m) int array
+        Cell edges where the coverage changes.
+    parts : (3, m) float array
+        Coverage of the cells between successive knots.
+    start, stop : (m,) float arrays
+        Where each box begins and ends, counted in cells.
+    """
+
+    knots: Integers
+    parts: Floats
+    start: Floats
+    stop: Floats
+
+    @classmethod
+    def of(cls, low: Integers, high: Integers, lines: Integers) -> Coverage:
+        """Coverage of cells with edges at `lines` by the lattice intervals [low, high)."""
+        first, from_ = _cell_and_fraction(low, lines)
+        last, to = _cell_and_fraction(high, lines)
+        same = first == last
+        # Within one cell only the first stretch is not empty.
+        knots = np.stack([first, first + 1, np.maximum(last, first + 1), last + 1])
+        between = np.where(last > first + 1, 1.0, 0.0)
+        parts = np.stack([np.where(same, to, 1.0) - from_, between, np.where(same, 0.0, to)])
+        return cls(knots, parts, first + from_, last + to)
+
+    def weights(self, power: int) -> Floats:
+        """Weights of the prefix sums at the knots that add up to Σ value x coverage^power."""
+        first, middle, last = self.parts**power
+        return np.stack([-first, first - middle, middle - last, last])
+
+
+def _cell_and_fraction(lines_at: Integers, lines: Integers) -> tuple[Integers, Floats]:
+    count = lines.size - 1
+    cell = cells_of(np.minimum(lines_at, LATTICE - 1), count)
+    start = lines[cell]
+    return cell, (lines_at - start) / (lines[cell + 1] - start)
+
+
+def prefix_sums(values: npt.NDArray[np.generic]) -> Floats:
+    """(ny + 1, nx + 1) sums of all cells south-west of each grid corner."""
+    sums = np.zeros((values.shape[0] + 1, values.shape[1] + 1))
+    np.cumsum(values, axis=0, out=sums[1:, 1:])
+    np.cumsum(sums[1:, 1:], axis=1, out=sums[1:, 1:])
+    return sums
+
+
+def weighted_sums(sums: Floats, x: Coverage, y: Coverage, power: int) -> Floats:
+    """Sums over cells of value x coverage along x x coverage along y, each to a power, from the values' prefix sums."""
+    result = np.zeros(x.knots.shape[1])
+    for row, row_weight in zip(y.knots * sums.shape[1], y.weights(power), strict=True):
+        along = np.zeros_like(result)
+        for column, weight in zip(x.knots, x.weights(power), strict=True):
+            along += weight * sums.take(row + column)
+        result += row_weight * along
+    return result
