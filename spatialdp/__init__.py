@@ -13,6 +13,7 @@ from spatialdp.domain import Domain, Grid
 from spatialdp.errors import SpatialDPError
 from spatialdp.files import load
 from spatialdp.mechanisms import Flat, KdTree, Quadtree, Wavelet
+from spatialdp.planning import epsilon_for, recommend
 from spatialdp.points import Points
 from spatialdp.privacy.budget import Budget
 from spatialdp.privacy.noise import SeededNoise, SystemNoise
@@ -35,5 +36,7 @@ __all__ = [
     "Wavelet",
     "__version__",
     "datasets",
+    "epsilon_for",
     "load",
+    "recommend",
 ]

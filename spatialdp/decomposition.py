@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from spatialdp._options import Option
 from spatialdp.adjust import non_negative, project_families, round_consistent
-from spatialdp.consistency import Fit, two_pass
+from spatialdp.consistency import Fit, complete_up_variances, two_pass
 from spatialdp.covariance import IndependentNoise
 from spatialdp.coverage import Coverage
 from spatialdp.domain import Domain
@@ -263,7 +263,7 @@ class Decomposition:
         and no larger than the box.
         """
         area = (boxes[:, 2] - boxes[:, 0]) * (boxes[:, 3] - boxes[:, 1]) / 2**60
-        own = self._own_weight[self.tree.offsets[:-1]]
+        own = complete_up_variances(self.variances, 4) / self.variances
         squares = largest = above = np.zeros(boxes.shape[0])
         second, fourth = np.zeros(boxes.shape[0]), np.zeros(boxes.shape[0])
         for depth, spread in enumerate(_or_zero(self.variances)):

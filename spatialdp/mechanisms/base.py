@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from fractions import Fraction
 from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
 
 from spatialdp._options import Option
 from spatialdp._version import __version__
@@ -19,7 +23,7 @@ from spatialdp.privacy.noise import Noise, SystemNoise
 from spatialdp.privacy.statement import UNIT, Privacy
 from spatialdp.release import Release
 
-__all__ = ["Mechanism", "Plan", "Terms"]
+__all__ = ["Mechanism", "Plan", "Terms", "spread"]
 
 
 @dataclass(frozen=True)
@@ -47,6 +51,9 @@ class Plan:
         Of the noise in one cell.
     memory : int
         Bytes the counts and estimates take.
+    errors : dict of str to float
+        Root-mean-square error, from noise, of boxes with 1 % and 10 % of the domain's area and of the whole domain.
+        Empty where it depends on the records, as for kd-trees.
     """
 
     mechanism: str
@@ -55,6 +62,7 @@ class Plan:
     budget: dict[str, Fraction]
     standard_deviation: float
     memory: int
+    errors: dict[str, float] = field(default_factory=dict)
 
 
 class Mechanism(ABC):
@@ -80,7 +88,41 @@ class Mechanism(ABC):
         Parameters are those of `release`, without the points.
         """
         terms = Terms(Budget(epsilon, delta), Neighbours.parse(neighbours))
-        return self._plan(_checked_domain(domain), terms)
+        plan = self._plan(_checked_domain(domain), terms)
+        blank = self._blank(domain, terms)
+        if blank is None:
+            return plan
+        sizes = {"1 %": 0.01, "10 %": 0.1, "whole": 1.0}
+        return replace(plan, errors={name: _error(blank, _squares(domain, share)) for name, share in sizes.items()})
+
+    def expected_error(
+        self,
+        domain: Domain,
+        boxes: npt.ArrayLike,
+        *,
+        epsilon: Number,
+        delta: Number = 0,
+        neighbours: str = Neighbours.ADD_REMOVE,
+    ) -> float:
+        """Root-mean-square error of box answers that noise will cause, before any record is read.
+
+        Parameters
+        ----------
+        domain : Domain
+        boxes : (m, 4) array-like
+        epsilon, delta, neighbours
+            As for `release`.
+
+        Raises
+        ------
+        ParameterError
+            If the error depends on the records, as for kd-trees.
+        """
+        terms = Terms(Budget(epsilon, delta), Neighbours.parse(neighbours))
+        blank = self._blank(_checked_domain(domain), terms)
+        if blank is None:
+            raise ParameterError(f"the error of a {self.name} depends on the records; it can not be told beforehand.")
+        return _error(blank, domain.boxes(boxes))
 
     def release(
         self,
@@ -129,6 +171,10 @@ class Mechanism(ABC):
     def _plan(self, domain: Domain, terms: Terms) -> Plan: ...
 
     @abstractmethod
+    def _blank(self, domain: Domain, terms: Terms) -> Estimate | None:
+        """The estimate of no records without noise, for what it tells of the noise; None if records shape it."""
+
+    @abstractmethod
     def _estimate(self, points: Points, domain: Domain, terms: Terms, noise: Noise) -> Estimate: ...
 
     def _statement(self, plan: Plan, terms: Terms, *, private: bool) -> Privacy:
@@ -148,6 +194,28 @@ class Mechanism(ABC):
     def _parameters(self) -> dict[str, Any]:
         assert is_dataclass(self)
         return {field.name: _plain(getattr(self, field.name)) for field in fields(self)}
+
+
+def spread(count: int, dimensions: int) -> npt.NDArray[np.float64]:
+    """Points that fill the unit cube evenly: multiples of the powers of an irrational number, modulo 1."""
+    root = 1.0
+    for _ in range(50):  # of x^(dimensions + 1) = x + 1
+        root = (1 + root) ** (1 / (dimensions + 1))
+    steps = root ** -np.arange(1.0, dimensions + 1)
+    return np.asarray((0.5 + np.arange(1, count + 1)[:, None] * steps) % 1.0)
+
+
+def _squares(domain: Domain, share: float, count: int = 400) -> npt.NDArray[np.int64]:
+    """Lattice boxes with the domain's proportions and a share of its area, spread over it."""
+    side = math.sqrt(share)
+    corners = spread(count, 2) * (1 - side)
+    xmin, ymin, _, _ = domain.bounds
+    boxes = np.concatenate([corners, corners + side], axis=1) * np.tile(domain.size, 2)
+    return domain.boxes(boxes + np.array([xmin, ymin, xmin, ymin]))
+
+
+def _error(estimate: Estimate, boxes: npt.NDArray[np.int64]) -> float:
+    return math.sqrt(float(estimate.moments(boxes)[0].mean()))
 
 
 def _checked_domain(domain: Domain) -> Domain:

@@ -92,6 +92,11 @@ class Flat(Mechanism):
             memory=4 * 8 * grid.shape[0] * grid.shape[1],
         )
 
+    def _blank(self, domain: Domain, terms: Terms) -> Histogram:
+        grid, law = self._layout(domain, terms)
+        noise = IndependentNoise(grid, law.variance, law.kurtosis, law.step)
+        return Histogram(grid, np.zeros((grid.shape[1], grid.shape[0])), noise)
+
     def _estimate(self, points: Points, domain: Domain, terms: Terms, noise: Noise) -> Histogram:
         grid, law = self._layout(domain, terms)
         values = np.zeros((grid.shape[1], grid.shape[0]))

@@ -19,7 +19,16 @@ from spatialdp.privacy.budget import Number, divide
 from spatialdp.privacy.laws import Law, Neighbours, NoiseLaw, calibrate, count_sensitivity
 from spatialdp.privacy.noise import Noise
 
-__all__ = ["LevelBudget", "Measured", "check_budget", "level_costs", "level_laws", "measure", "measure_twice"]
+__all__ = [
+    "LevelBudget",
+    "Measured",
+    "check_budget",
+    "level_costs",
+    "level_laws",
+    "measure",
+    "measure_twice",
+    "noise_of",
+]
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
@@ -103,11 +112,13 @@ def measure(counts: Sequence[Integers], laws: Sequence[NoiseLaw | None], noise: 
         np.zeros(level.size) if law is None else law.add_to(level, noise)
         for level, law in zip(counts, laws, strict=True)
     ]
-    return Measured(
-        np.concatenate(values),
-        np.array([np.inf if law is None else law.variance for law in laws]),
-        np.array([0.0 if law is None else law.kurtosis for law in laws]),
-    )
+    return Measured(np.concatenate(values), *noise_of(laws))
+
+
+def noise_of(laws: Sequence[NoiseLaw | None]) -> tuple[Floats, Floats]:
+    """Variance and kurtosis of each level; infinite variance where nothing is measured."""
+    variances = np.array([np.inf if law is None else law.variance for law in laws])
+    return variances, np.array([0.0 if law is None else law.kurtosis for law in laws])
 
 
 def measure_twice(

@@ -27,6 +27,7 @@ from spatialdp.mechanisms.levels import (
     level_laws,
     measure,
     measure_twice,
+    noise_of,
 )
 from spatialdp.mechanisms.tree_base import check_tree_options, decompose
 from spatialdp.points import Points, count_cells
@@ -101,7 +102,7 @@ class Quadtree(Mechanism):
 
     def _plan(self, domain: Domain, terms: Terms) -> Plan:
         tree, costs = self._tree(domain), self._costs(terms)
-        laws = level_laws(costs, np.diff(tree.offsets).tolist(), self.law, terms.neighbours)
+        laws = self._laws(domain, terms)
         return Plan(
             mechanism=self.name,
             cells=tree.n_leaves,
@@ -111,9 +112,22 @@ class Quadtree(Mechanism):
             memory=60 * tree.n_nodes,
         )
 
+    def _blank(self, domain: Domain, terms: Terms) -> Decomposition | None:
+        if self.stop is not None or self.prune is not None:
+            return None
+        tree, laws = self._tree(domain), self._laws(domain, terms)
+        nothing = [np.zeros(size, dtype=np.int64) for size in np.diff(tree.offsets)]
+        measured = Measured(np.concatenate(nothing), *noise_of(laws))
+        step = next(law.step for law in reversed(laws) if law)
+        return decompose(domain, tree, measured, step=step, consistent=self.consistent, prune=None)
+
+    def _laws(self, domain: Domain, terms: Terms) -> tuple[NoiseLaw | None, ...]:
+        sizes = np.diff(self._tree(domain).offsets).tolist()
+        return level_laws(self._costs(terms), sizes, self.law, terms.neighbours)
+
     def _estimate(self, points: Points, domain: Domain, terms: Terms, noise: Noise) -> Decomposition:
         tree, costs = self._tree(domain), self._costs(terms)
-        laws = level_laws(costs, np.diff(tree.offsets).tolist(), self.law, terms.neighbours)
+        laws = self._laws(domain, terms)
         counts = _node_counts(tree, points, self._grid(domain))
         if self.stop is None:
             measured = measure([counts[tree.level(depth)] for depth in range(self.height + 1)], laws, noise)

@@ -81,17 +81,20 @@ class TransformMechanism(Mechanism):
     def _plan(self, domain: Domain, terms: Terms) -> Plan:
         grid = self._grid(domain)
         axes = self._axes(grid)
-        noise = _noise_model(axes, self._laws(axes, terms))
-        cell = np.array([[0, 0, *(int(lines[1]) for lines in (grid.x_lines, grid.y_lines))]])
-        empty = Histogram(grid, np.zeros((1, 1)), noise)
+        cell = np.array([[0, 0, grid.x_lines[1], grid.y_lines[1]]])
         return Plan(
             mechanism=self.name,
             cells=grid.n_cells,
             currency="rho" if self.law is Law.GAUSSIAN else "epsilon",
             budget=self._steps(axes, terms),
-            standard_deviation=math.sqrt(empty.moments(cell)[0][0]),
+            standard_deviation=math.sqrt(self._blank(domain, terms).moments(cell)[0][0]),
             memory=5 * 8 * axes[0].n_coefficients * axes[1].n_coefficients,
         )
+
+    def _blank(self, domain: Domain, terms: Terms) -> Histogram:
+        grid = self._grid(domain)
+        axes = self._axes(grid)
+        return Histogram(grid, np.zeros((grid.shape[1], grid.shape[0])), _noise_model(axes, self._laws(axes, terms)))
 
     def _steps(self, axes: tuple[AxisTransform, AxisTransform], terms: Terms) -> dict[str, Fraction]:
         costs = self._costs(axes, spendable(self.law, terms.budget))

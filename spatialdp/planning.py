@@ -1,0 +1,174 @@
+"""What to expect before a record is read: errors of box queries, which mechanism, which ε.
+
+Everything here is computed from public parameters. The error is that of the noise; what uneven spread within partly
+covered cells adds depends on the records and is not foreseen.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+import numpy.typing as npt
+
+from spatialdp.domain import Domain
+from spatialdp.errors import ParameterError
+from spatialdp.mechanisms import Flat, Mechanism, Quadtree, Wavelet
+from spatialdp.mechanisms.base import spread
+from spatialdp.mechanisms.wavelet import ScaleBudget
+from spatialdp.privacy.budget import LARGEST_EPSILON, SMALLEST_EPSILON, Budget, Number
+from spatialdp.privacy.laws import Law, Neighbours
+
+__all__ = ["Recommendation", "all_boxes", "epsilon_for", "recommend"]
+
+Floats = npt.NDArray[np.float64]
+
+
+def all_boxes(domain: Domain, count: int = 2000) -> Floats:
+    """An even spread of boxes with corners anywhere in the domain: what "any box" means when errors are averaged.
+
+    Examples
+    --------
+    >>> all_boxes(Domain((0, 0, 1, 1)), 3).shape
+    (3, 4)
+    """
+    corners = np.sort(spread(count, 4).reshape(-1, 2, 2), axis=1).reshape(-1, 4)
+    return _placed(corners, domain)
+
+
+def _placed(boxes: Floats, domain: Domain) -> Floats:
+    """Boxes of the unit square, moved to the domain."""
+    xmin, ymin, _, _ = domain.bounds
+    return np.asarray(boxes * np.tile(domain.size, 2) + np.array([xmin, ymin, xmin, ymin]))
+
+
+@dataclass(frozen=True)
+class Recommendation:
+    """A mechanism and the error to expect of it.
+
+    Attributes
+    ----------
+    mechanism : Mechanism
+    error : float
+        Root-mean-square error of the workload's boxes, from noise.
+    """
+
+    mechanism: Mechanism
+    error: float
+
+
+def recommend(
+    domain: Domain,
+    epsilon: Number,
+    workload: npt.ArrayLike | None = None,
+    *,
+    shape: Sequence[int] = (256, 256),
+    delta: Number = 0,
+    neighbours: str = Neighbours.ADD_REMOVE,
+) -> list[Recommendation]:
+    """Rank the data-independent mechanisms by the error to expect, best first.
+
+    Parameters
+    ----------
+    domain : Domain
+    epsilon : int, float, Decimal or Fraction
+    workload : (m, 4) array-like of boxes, optional
+        The queries that matter; any box by default.
+    shape : (nx, ny)
+        The resolution that is wanted.
+    delta : optional
+        If given, Gaussian noise is considered as well.
+    neighbours : {"add-remove", "replace"}
+
+    Returns
+    -------
+    list of Recommendation
+
+    Examples
+    --------
+    >>> best, *others = recommend(Domain((0, 0, 1, 1)), epsilon=1, shape=(64, 64))
+    >>> best.error <= min(other.error for other in others)
+    True
+    """
+    boxes = all_boxes(domain) if workload is None else np.asarray(workload, dtype=np.float64)
+    found = [
+        Recommendation(
+            mechanism, mechanism.expected_error(domain, boxes, epsilon=epsilon, delta=given, neighbours=neighbours)
+        )
+        for mechanism, given in _candidates(shape, delta)
+    ]
+    return sorted(found, key=lambda recommendation: recommendation.error)
+
+
+def _candidates(shape: Sequence[int], delta: Number) -> Iterator[tuple[Mechanism, Number]]:
+    laws = [(Law.DISCRETE_LAPLACE, Fraction(0))]
+    if Budget(1, delta).delta:
+        laws.append((Law.GAUSSIAN, Budget(1, delta).delta))
+    nx, ny = shape
+    for law, given in laws:
+        yield Flat(shape, law=law), given
+        yield Wavelet(shape, law=law, budget=ScaleBudget.OPTIMISED), given
+        if nx == ny and nx.bit_count() == 1:
+            yield Quadtree(nx.bit_length() - 1, law=law), given
+
+
+def epsilon_for(
+    mechanism: Mechanism,
+    domain: Domain,
+    workload: npt.ArrayLike | None = None,
+    *,
+    error: float,
+    delta: Number = 0,
+    neighbours: str = Neighbours.ADD_REMOVE,
+) -> float:
+    """The least ε with which a mechanism's error stays within a bound.
+
+    Parameters
+    ----------
+    mechanism : Mechanism
+        A data-independent one.
+    domain : Domain
+    workload : (m, 4) array-like of boxes, optional
+        Any box by default.
+    error : float
+        Root-mean-square error that is acceptable, in records.
+
+    Returns
+    -------
+    float
+        Rounded up to three digits.
+
+    Examples
+    --------
+    >>> domain = Domain((0, 0, 1, 1))
+    >>> epsilon = epsilon_for(Flat((64, 64)), domain, error=100)
+    >>> Flat((64, 64)).expected_error(domain, all_boxes(domain), epsilon=epsilon) <= 100
+    True
+    """
+    if not error > 0:
+        raise ParameterError(f"error is {error}; it must be a positive number of records.")
+    boxes = all_boxes(domain) if workload is None else np.asarray(workload, dtype=np.float64)
+
+    def too_large(log_epsilon: float) -> bool:
+        return error < mechanism.expected_error(
+            domain, boxes, epsilon=_rounded_up(math.exp(log_epsilon)), delta=delta, neighbours=neighbours
+        )
+
+    low, high = math.log(float(SMALLEST_EPSILON) * 1e4), math.log(float(LARGEST_EPSILON) / 2)
+    if too_large(high):
+        raise ParameterError(
+            f"error is {error}; no epsilon up to 500 reaches it. Use larger cells or accept a larger error."
+        )
+    while high - low > 1e-4:
+        middle = (low + high) / 2
+        low, high = (middle, high) if too_large(middle) else (low, middle)
+    return _rounded_up(math.exp(high))
+
+
+def _rounded_up(value: float) -> float:
+    """To three significant digits, upwards."""
+    unit = 10.0 ** (math.floor(math.log10(value)) - 2)
+    return float(f"{math.ceil(value / unit - 1e-9) * unit:.3g}")

@@ -1,0 +1,103 @@
+"""What is said beforehand is what comes."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+import shapely
+
+import spatialdp as sdp
+from spatialdp.errors import ParameterError
+from spatialdp.planning import all_boxes
+from spatialdp.privacy.noise import SeededNoise
+from tests.sources import ZeroNoise
+
+DOMAIN = sdp.Domain((-10, 40, 10, 60))
+REGION = sdp.Domain((-10, 40, 10, 60), region=shapely.box(-10, 40, 5, 55))
+XY = np.random.default_rng(1).uniform((-10, 40), (10, 60), (500, 2))
+
+MECHANISMS = {
+    "flat": (sdp.Flat((32, 32)), 0),
+    "flat gaussian": (sdp.Flat((32, 32), law="gaussian"), 1e-6),
+    "quadtree": (sdp.Quadtree(5), 0),
+    "raw quadtree": (sdp.Quadtree(5, consistent=False), 0),
+    "wavelet": (sdp.Wavelet((30, 20)), 0),
+    "wavelet optimised": (sdp.Wavelet((32, 32), budget="optimised"), 0),
+    "wavelet along x": (sdp.Wavelet((32, 4), axis="x"), 0),
+}
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize("domain", [DOMAIN, REGION], ids=["whole", "region"])
+@pytest.mark.parametrize("name", MECHANISMS)
+def test_expected_error_is_the_error_of_releases(name, domain):
+    mechanism, delta = MECHANISMS[name]
+    boxes = all_boxes(domain, 200)
+    expected = mechanism.expected_error(domain, boxes, epsilon=0.5, delta=delta)
+    truth = mechanism.release(XY, domain, epsilon=0.5, delta=delta, noise=ZeroNoise()).answer(boxes)
+    squares = [
+        np.mean(
+            (mechanism.release(XY, domain, epsilon=0.5, delta=delta, noise=SeededNoise(s)).answer(boxes) - truth) ** 2
+        )
+        for s in range(60)
+    ]
+    # Boxes of one release share noise, so the spread is taken between releases: five standard errors, fixed seeds.
+    tolerance = 5 * np.std(squares) / math.sqrt(len(squares))
+    assert np.mean(squares) == pytest.approx(expected**2, abs=tolerance)
+    assert tolerance < expected**2  # and so an error of twice the size would be seen
+
+
+@pytest.mark.parametrize("name", MECHANISMS)
+def test_plan_tells_errors_of_small_large_and_whole_boxes(name):
+    mechanism, delta = MECHANISMS[name]
+    errors = mechanism.plan(DOMAIN, epsilon=1, delta=delta).errors
+    assert list(errors) == ["1 %", "10 %", "whole"]
+    assert all(0 < error < math.inf for error in errors.values())
+    halved = mechanism.plan(DOMAIN, epsilon=2, delta=delta).errors
+    assert all(halved[size] < errors[size] for size in errors)
+
+
+def test_what_depends_on_records_is_not_told():
+    for mechanism in (sdp.KdTree(3), sdp.Quadtree(3, stop=10), sdp.Quadtree(3, prune=10)):
+        assert mechanism.plan(DOMAIN, epsilon=1).errors == {}
+        with pytest.raises(ParameterError, match="depends on the records"):
+            mechanism.expected_error(DOMAIN, all_boxes(DOMAIN), epsilon=1)
+
+
+def test_boxes_are_spread_over_the_domain():
+    boxes = all_boxes(DOMAIN, 10_000)
+    assert (boxes[:, :2] <= boxes[:, 2:]).all()
+    assert boxes[:, 0].min() >= -10
+    assert boxes[:, 3].max() <= 60
+    shares = np.prod(boxes[:, 2:] - boxes[:, :2], axis=1) / 400
+    assert shares.mean() == pytest.approx(1 / 9, rel=0.03)
+
+
+def test_recommendation_depends_on_the_queries():
+    ranked = sdp.recommend(DOMAIN, 1, shape=(256, 256))
+    assert [r.error for r in ranked] == sorted(r.error for r in ranked)
+    edges = np.linspace(-10, 10, 65)
+    cells = np.stack([edges[:-1], np.full(64, 40), edges[1:], np.full(64, 40 + 20 / 64)], axis=1)
+    assert sdp.recommend(DOMAIN, 1, cells, shape=(64, 64))[0].mechanism == sdp.Flat((64, 64))
+    assert not isinstance(ranked[0].mechanism, sdp.Flat)
+    with_delta = sdp.recommend(DOMAIN, 1, shape=(256, 256), delta=1e-9)
+    assert len(with_delta) > len(ranked)
+
+
+@pytest.mark.parametrize("name", ["flat", "quadtree", "wavelet", "flat gaussian"])
+def test_epsilon_for_an_accuracy(name):
+    mechanism, delta = MECHANISMS[name]
+    boxes = all_boxes(DOMAIN)
+    epsilon = sdp.epsilon_for(mechanism, DOMAIN, error=40, delta=delta)
+    assert mechanism.expected_error(DOMAIN, boxes, epsilon=epsilon, delta=delta) <= 40
+    assert mechanism.expected_error(DOMAIN, boxes, epsilon=round(epsilon * 0.98, 6), delta=delta) > 40
+
+
+def test_accuracies_that_can_not_be_had_are_refused():
+    for error in (0, -1, math.nan):
+        with pytest.raises(ParameterError, match="positive"):
+            sdp.epsilon_for(sdp.Flat((4, 4)), DOMAIN, error=error)
+    with pytest.raises(ParameterError, match="no epsilon"):
+        sdp.epsilon_for(sdp.Wavelet((64, 64)), DOMAIN, error=1e-12)
