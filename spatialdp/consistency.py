@@ -231,7 +231,7 @@ def query_coefficients(tree: Tree, fit: Fit, leaf_coverage: npt.ArrayLike) -> Fl
     for d in range(tree.height + 1):
         level = result[..., tree.level(d)]
         below = fit.children_variance[tree.level(d)] if d < tree.height else _UNKNOWN
-        own = _own_weight(_of_level(tree, fit.variances, d), below)
+        own = own_weight(_of_level(tree, fit.variances, d), below)
         if d < tree.height:
             result[..., tree.level(d + 1)] += tree.to_children(d, (1 - own) * level)
         level *= own
@@ -377,7 +377,7 @@ def _merge_up(tree: Tree, d: int, values: Floats, variances: Floats, up: Floats,
     own = _of_level(tree, variances, d)
     up[level] = _harmonic(own, below[level])
     values[level] -= child_sum
-    values[level] *= _own_weight(own, below[level])
+    values[level] *= own_weight(own, below[level])
     values[level] += child_sum
     return child_sum
 
@@ -385,7 +385,7 @@ def _merge_up(tree: Tree, d: int, values: Floats, variances: Floats, up: Floats,
 def _settle_down(tree: Tree, d: int, values: Floats, child_sum: Floats, spread: Floats, below: Floats) -> None:
     """Divide among the children what the nodes of one depth have in excess of them, in place."""
     excess = values[tree.level(d)] - child_sum
-    excess /= _divisor(below[tree.level(d)])
+    excess /= divisor(below[tree.level(d)])
     change = tree.to_children(d, excess)
     change *= spread[tree.level(d + 1)]
     values[tree.level(d + 1)] += change
@@ -397,7 +397,7 @@ def _harmonic(a: Any, b: Any) -> Any:
         return 1.0 / (np.divide(1.0, a) + np.divide(1.0, b))
 
 
-def _own_weight(own: Floats, below: Floats) -> Floats:
+def own_weight(own: Floats, below: Floats) -> Floats:
     """Weight of a node's own measurement against its children's sum; an exact measurement beats everything."""
     with np.errstate(divide="ignore", invalid="ignore"):
         ratio = np.asarray(own / below)
@@ -405,7 +405,7 @@ def _own_weight(own: Floats, below: Floats) -> Floats:
     return 1.0 / (1.0 + ratio)
 
 
-def _divisor(below: Floats) -> Floats:
+def divisor(below: Floats) -> Floats:
     """VS, or 1 for the families whose `spread` already adds up to 1."""
     return np.where((below > 0) & (below < np.inf), below, 1.0)
 
@@ -452,7 +452,7 @@ def _averages(tree: Tree, fit: Fit, leaf_coverage: npt.ArrayLike) -> Floats:
     for d in reversed(range(tree.height)):
         level, children = tree.level(d), tree.level(d + 1)
         weighted = tree.family_sums(d, average[..., children] * fit.spread[children])
-        average[..., level] += weighted / _divisor(fit.children_variance[level])
+        average[..., level] += weighted / divisor(fit.children_variance[level])
     return average
 
 

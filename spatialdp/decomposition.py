@@ -17,14 +17,14 @@ import numpy.typing as npt
 
 from spatialdp._options import Option
 from spatialdp.adjust import non_negative, project_families, round_consistent
-from spatialdp.consistency import Fit, complete_up_variances, two_pass
+from spatialdp.consistency import Fit, complete_up_variances, divisor, own_weight, two_pass
 from spatialdp.covariance import IndependentNoise
 from spatialdp.coverage import Coverage
-from spatialdp.domain import Domain
+from spatialdp.domain import LATTICE, LATTICE_BITS, Domain
 from spatialdp.errors import ReleaseError
 from spatialdp.histogram import Histogram
 from spatialdp.traversal import Pairs, chunks, walk
-from spatialdp.tree import Tree, morton_order
+from spatialdp.tree import Tree
 
 __all__ = ["Decomposition", "NonNegative"]
 
@@ -96,9 +96,9 @@ class Decomposition:
         return self._summed(boxes, lambda pairs: pairs.coverage * self.values.take(pairs.node))
 
     def uniformity(self, boxes: Integers) -> Floats:
-        """How far an answer can be off because records are not evenly spread within the leaves it cuts.
+        """About how far an answer can be off because records are not evenly spread within the leaves it cuts.
 
-        The sum, over cut leaves, of the estimate times the larger of the covered and the uncovered share.
+        The sum, over cut leaves, of the (noisy) estimate times the larger of the covered and the uncovered share.
         """
 
         def worst(pairs: Pairs) -> Floats:
@@ -212,9 +212,9 @@ class Decomposition:
         result = [pairs.coverage.copy() for pairs in levels]
         for depth in reversed(range(len(levels) - 1)):
             pairs, below = levels[depth], levels[depth + 1]
-            weighted = result[depth + 1] * self.fit.up_variance[below.node]
+            weighted = result[depth + 1] * self.fit.spread[below.node]
             sums = np.bincount(below.parent, weighted, minlength=int(pairs.divided.sum()))
-            result[depth][pairs.divided] = sums / self.fit.children_variance[pairs.node[pairs.divided]]
+            result[depth][pairs.divided] = sums / divisor(self.fit.children_variance[pairs.node[pairs.divided]])
         return result
 
     @cached_property
@@ -225,8 +225,9 @@ class Decomposition:
     @cached_property
     def _own_weight(self) -> Floats:
         """w: weight of a node's own measurement in its subtree's best estimate."""
-        every = np.arange(self.tree.n_nodes)
-        return np.where(self.tree.leaves, 1.0, self.fit.up_variance / self._of(self.variances, every))
+        below = np.full(self.tree.n_nodes, np.inf)
+        below[: self.fit.children_variance.size] = self.fit.children_variance
+        return own_weight(self._of(self.variances, np.arange(self.tree.n_nodes)), below)
 
     @cached_property
     def _own_fourth(self) -> Floats:
@@ -263,7 +264,8 @@ class Decomposition:
         and no larger than the box.
         """
         area = (boxes[:, 2] - boxes[:, 0]) * (boxes[:, 3] - boxes[:, 1]) / 2**60
-        own = complete_up_variances(self.variances, 4) / self.variances
+        below = np.append(4 * complete_up_variances(self.variances, 4)[1:], np.inf)
+        own = own_weight(self.variances, below)
         squares = largest = above = np.zeros(boxes.shape[0])
         second, fourth = np.zeros(boxes.shape[0]), np.zeros(boxes.shape[0])
         for depth, spread in enumerate(_or_zero(self.variances)):
@@ -281,12 +283,15 @@ class Decomposition:
     @cached_property
     def _leaf_grid(self) -> Histogram | None:
         """The leaves as a histogram, if they are cells of one grid: then any box is a few prefix sums."""
-        height = self.tree.height
-        side = self.tree.boxes[self.tree.leaves, 2] - self.tree.boxes[self.tree.leaves, 0]
-        level = self.tree.level(height)
-        if self.tree.n_leaves != level.stop - level.start or not np.all(side == 2 ** (30 - height)):
+        height, level = self.tree.height, self.tree.level(self.tree.height)
+        boxes, side = self.tree.boxes[level], 2 ** (LATTICE_BITS - self.tree.height)
+        one_level = self.tree.n_leaves == len(boxes)
+        if not one_level or np.any(boxes[:, 2:] - boxes[:, :2] != side) or np.any(boxes[:, :2] % side):
             return None
-        return _as_grid(self.domain, height, self.tree.boxes[level], self.values[level])
+        values = np.zeros((2**height, 2**height))
+        values[boxes[:, 1] // side, boxes[:, 0] // side] = self.values[level]
+        cells = Domain(self.domain.bounds).grid((2**height, 2**height))
+        return Histogram(cells, values, IndependentNoise(cells, 0.0, 0.0, 0.0))
 
     @cached_property
     def _unmeasured(self) -> Booleans | None:
@@ -308,23 +313,12 @@ _NONE = (np.empty(0), np.empty(0))
 
 def _squared_coverage(boxes: Integers, cells: int) -> Floats:
     """Sum over the cells of a grid of the squared covered share of each."""
-    lines = np.arange(cells + 1, dtype=np.int64) * (2**30 // cells)
+    lines = np.arange(cells + 1, dtype=np.int64) * (LATTICE // cells)
     squares = np.ones(boxes.shape[0])
     for low, high in ((0, 2), (1, 3)):
         coverage = Coverage.of(boxes[:, low], boxes[:, high], lines)
         squares *= (coverage.parts**2 * np.diff(coverage.knots, axis=0)).sum(axis=0)
     return squares
-
-
-def _as_grid(domain: Domain, height: int, boxes: npt.NDArray[np.int32], values: Floats) -> Histogram:
-    side = 2**height
-    grid = np.zeros((side, side))
-    if values.size == side * side:
-        grid.ravel()[morton_order(height)] = values
-    else:
-        grid[boxes[:, 1] >> (30 - height), boxes[:, 0] >> (30 - height)] = values
-    cells = Domain(domain.bounds).grid((side, side))
-    return Histogram(cells, grid, IndependentNoise(cells, 0.0, 0.0, 0.0))
 
 
 def _with_kurtosis(second: Floats, fourth: Floats) -> tuple[Floats, Floats]:

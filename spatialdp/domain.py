@@ -59,16 +59,18 @@ class Axis:
 
     def coordinates(self, lines: npt.NDArray[Any]) -> Floats:
         """Coordinates of lattice lines."""
-        share = lines / LATTICE
-        return np.asarray(self.low * (1 - share) + self.high * share)
+        return self._nudged(lines / LATTICE, np.asarray(lines, dtype=np.int64))
 
     def edges(self, count: int) -> Floats:
-        """Coordinates of the edges of `count` equal cells, nudged where rounding puts them on another line.
+        """Coordinates of the edges of `count` equal cells."""
+        return self._nudged(np.arange(count + 1) / count, edge_lines(count))
 
-        Where doubles are finer than the lattice, as in any sensible domain, they snap to `edge_lines(count)`.
+    def _nudged(self, share: npt.NDArray[Any], lines: Integers) -> Floats:
+        """Coordinates of shares of the axis, nudged where rounding puts them on another line than the given one.
+
+        Where doubles are finer than the lattice, as in any sensible domain, they then snap to that line.
         """
-        share, lines = np.arange(count + 1) / count, edge_lines(count)
-        values = self.low * (1 - share) + self.high * share
+        values = np.asarray(self.low * (1 - share) + self.high * share)
         ulp = np.spacing(max(abs(self.low), abs(self.high)))
         for _ in range(4):
             values += ulp * np.sign(lines - self.positions(values))

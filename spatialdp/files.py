@@ -145,7 +145,7 @@ def _table(release: Release) -> pa.Table:
     columns = {name: pa.array(np.ascontiguousarray(values)) for name, values in layout.columns.items()}
     table = pa.table(columns | geometry).replace_schema_metadata({b"geo": _geo_metadata(release)})
     header["sha256"] = _digest(header, table)
-    return table.replace_schema_metadata({**table.schema.metadata, _KEY: json.dumps(header).encode()})
+    return table.replace_schema_metadata({**table.schema.metadata, _KEY: json.dumps(header, allow_nan=False).encode()})
 
 
 def _geo_metadata(release: Release) -> bytes:

@@ -72,9 +72,9 @@ class Histogram:
         return self.noise.step
 
     def uniformity(self, boxes: Integers) -> Floats:
-        """How far an answer can be off because records are not evenly spread within the cells it cuts.
+        """About how far an answer can be off because records are not evenly spread within the cells it cuts.
 
-        The sum, over cut cells, of the estimate times the larger of the covered and the uncovered share.
+        The sum, over cut cells, of the (noisy) estimate times the larger of the covered and the uncovered share.
         """
         x, y = self._coverages(boxes)
         result = np.zeros(boxes.shape[0])

@@ -110,7 +110,7 @@ def _lay_out_tree(estimate: Decomposition, domain: Domain) -> Layout:
     header = {
         "kind": estimate.kind,
         "offsets": tree.offsets.tolist(),
-        "levels": {name: values.tolist() for name, values in noise.items()} if by_level else None,
+        "levels": {name: _finite(values) for name, values in noise.items()} if by_level else None,
         "step": estimate.step,
         "consistent": estimate.consistent,
         "biased": estimate.biased,
@@ -125,6 +125,11 @@ def _lay_out_tree(estimate: Decomposition, domain: Domain) -> Layout:
     return Layout(header, columns if by_level else columns | noise, np.stack(boxes, axis=1))
 
 
+def _finite(values: npt.NDArray[np.float64]) -> list[float | None]:
+    """For JSON, which knows no infinity."""
+    return [value if np.isfinite(value) else None for value in values.tolist()]
+
+
 _SIDES = ("xlo", "ylo", "xhi", "yhi")
 
 
@@ -137,6 +142,7 @@ def _tree(header: dict[str, Any], columns: dict[str, Array], domain: Domain) -> 
         raise ValueError("the depths do not agree with the levels")
     noise = header["levels"] or columns
     variances, kurtosis = (np.array(noise[name], dtype=np.float64) for name in ("variance", "kurtosis"))
+    variances[np.isnan(variances)] = np.inf  # null: not measured
     sizes = {tree.height + 1} if header["levels"] else {tree.n_nodes}
     if {variances.size, kurtosis.size} != sizes or not (np.all(variances >= 0) and np.all(np.isfinite(kurtosis))):
         raise ValueError("the noise is not that of a tree")

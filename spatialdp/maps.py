@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from spatialdp import crs as crs_
+from spatialdp._checks import whole_number
 from spatialdp.decomposition import Decomposition
 from spatialdp.domain import LATTICE, Domain, Grid
 from spatialdp.errors import ParameterError
@@ -94,8 +95,8 @@ def _plot_tree(
     ax: Axes, estimate: Decomposition, limits: tuple[float, float] | None, *, log: bool, level: int | None
 ) -> None:
     tree = estimate.tree
-    if level is not None and not 0 <= level <= tree.height:
-        raise ParameterError(f"level is {level}; this tree has depths 0 to {tree.height}.")
+    if level is not None:
+        level = whole_number(level, "level", 0, tree.height)
     shown = tree.leaves if level is None else (tree.depth == level) | (tree.leaves & (tree.depth < level))
     boxes = tree.boxes[shown].astype(np.float64)
     share = np.prod((boxes[:, 2:] - boxes[:, :2]) / LATTICE, axis=1)

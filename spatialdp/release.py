@@ -98,13 +98,13 @@ class Release:
         Raises
         ------
         ReleaseError
-            If the estimates were truncated, rounded or made non-negative: then errors no longer average out and no
-            honest interval for sums exists.
+            If the estimates were truncated, rounded, made non-negative, or the tree stopped where counts were small:
+            then errors no longer average out, and no honest interval for sums exists.
         """
         if self.estimate.biased:
             raise ReleaseError(
-                "this release was truncated, rounded or made non-negative, so that its errors add up instead of "
-                "averaging out; intervals need unbiased estimates. Take them from the release before that step."
+                "this release was truncated, rounded, made non-negative or stopped where counts were small, so that "
+                "its errors do not average out; intervals need unbiased estimates, from a release without that step."
             )
         lattice = self.domain.boxes(boxes)
         answers = self.estimate.answer(lattice)
@@ -113,10 +113,10 @@ class Release:
         return ends[0] if np.ndim(boxes) == 1 else ends
 
     def uniformity(self, boxes: npt.ArrayLike) -> Any:
-        """How far each answer can be off because records are not evenly spread within partly covered cells.
+        """About how far each answer can be off because records are not evenly spread within partly covered cells.
 
-        A bound that comes on top of the interval, which is about noise alone: the sum, over cut cells or
-        leaves, of the estimate times the larger of the covered and the uncovered share. It is rarely reached.
+        An estimated bound that comes on top of the interval, which is about noise alone: the sum, over cut cells or
+        leaves, of the (noisy) estimate times the larger of the covered and the uncovered share. It is rarely reached.
 
         Parameters
         ----------

@@ -91,6 +91,12 @@ def test_cell_edges_snap_to_themselves(x, y, width, height, shape):
         assert (edges[0], edges[-1]) == (axis.low, axis.high)
 
 
+@given(finite, st.floats(1, 1e6), st.lists(st.integers(0, LATTICE), min_size=1, max_size=20))
+def test_lattice_lines_snap_to_themselves(low, width, lines):
+    axis = Domain((low, 0, low + width, 1)).axes[0]
+    assert axis.positions(axis.coordinates(np.array(lines))).tolist() == lines
+
+
 @given(st.integers(1, 1000), st.data())
 def test_a_record_on_an_edge_belongs_to_the_cell_above(count, data):
     edge = data.draw(st.integers(0, count - 1))

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import spatialdp as sdp
 from spatialdp.domain import LATTICE
-from spatialdp.errors import BudgetError, ParameterError
+from spatialdp.errors import BudgetError, DomainError, ParameterError
 from spatialdp.mechanisms.growth import CellLines, Nodes, TrueLines
 from spatialdp.points import lattice_points
 from spatialdp.privacy.noise import SeededNoise
@@ -204,9 +204,12 @@ def test_neighbours_give_the_same_shape_when_noise_is_frozen():
         {"height": 3, "data_levels": 4},
         {"height": 3, "data_levels": -1},
         {"height": 3, "data_levels": True},
-        {"height": 3, "cells": 1},
+        {"height": 3, "median": "cell", "cells": 1},
         {"height": 3, "sampling": 0},
         {"height": 3, "sampling": 2},
+        {"height": 3, "sampling": 1e-7},
+        {"height": 3, "sampling": 0.5, "median": "cell"},
+        {"height": 3, "cells": 16},
         {"height": 3, "law": "gaussian"},
         {"height": 3, "prune": 1, "consistent": False},
     ],
@@ -223,6 +226,11 @@ def test_bad_terms_are_refused():
         sdp.KdTree(3, sampling=0.5).release(XY, UNIT, epsilon=1, neighbours="replace")
     with pytest.raises(BudgetError, match="delta"):
         sdp.KdTree(3).release(XY, UNIT, epsilon=1, delta=1e-6)
+    with pytest.raises(BudgetError, match="noisy means"):
+        sdp.KdTree(8, median="noisy-mean").release(None, UNIT, epsilon=1e-6)
+    thin = sdp.Domain((0, 0, 1, 1), region=shapely.box(0.50001, 0.1, 0.50002, 0.9))
+    with pytest.raises(DomainError, match="thinner"):
+        sdp.KdTree(2).release(None, thin, epsilon=1)
 
 
 def test_plan_is_what_the_release_records():

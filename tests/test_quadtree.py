@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
+from decimal import Decimal
 from fractions import Fraction
 from itertools import product
 
 import numpy as np
+import pyarrow.parquet as pq
 import pytest
 import shapely
 
@@ -182,6 +185,14 @@ def test_region_drops_nodes_wholly_outside():
         {"height": 2, "stop": np.inf},
         {"height": 2, "prune": 3, "consistent": False},
         {"height": 2, "law": "cauchy"},
+        {"height": 2, "prune": "3"},
+        {"height": 2, "stop": True},
+        {"height": 2, "budget": 5},
+        {"height": 2, "budget": None},
+        {"height": 2, "budget": (-1, 1, 2)},
+        {"height": 2, "budget": (1, np.inf, 2)},
+        {"height": 2, "consistent": "no"},
+        {"height": 2, "budget": "leaves", "stop": 3},
     ],
 )
 def test_bad_parameters_are_refused_when_they_are_given(options):
@@ -189,6 +200,34 @@ def test_bad_parameters_are_refused_when_they_are_given(options):
         sdp.Quadtree(**options)
 
 
-def test_negative_weights_are_refused():
-    with pytest.raises(BudgetError, match="negative"):
-        sdp.Quadtree(2, budget=(-1, 1, 2)).plan(UNIT, epsilon=1)
+def test_leaves_without_budget_are_refused_before_a_record_is_read():
+    with pytest.raises(ParameterError, match="nothing of the budget"):
+        sdp.Quadtree(1, budget=(1.0, 1e-15)).release(None, UNIT, epsilon=1)
+    with pytest.raises(BudgetError, match="'a'"):
+        sdp.Quadtree(1, budget=(1, "a"))
+
+
+@pytest.mark.parametrize(
+    "mechanism",
+    [
+        sdp.Quadtree(np.int64(2)),
+        sdp.Quadtree(1, budget=np.array([1, 2])),
+        sdp.Quadtree(1, budget=np.array([0.5, 0.25])),
+        sdp.Quadtree(1, budget=(Decimal(1), Fraction(2))),
+        sdp.Quadtree(1, prune=np.int64(3)),
+        sdp.Quadtree(1, stop=np.float32(3)),
+        sdp.Quadtree(1, stop=Decimal(3)),
+        sdp.KdTree(np.int64(1), data_levels=np.int64(1), prune=Fraction(3)),
+        sdp.KdTree(1, sampling=0.5, median_share=Decimal("0.2")),
+        sdp.Quadtree(2, budget=(0, 1, 2)),
+    ],
+    ids=str,
+)
+def test_whatever_was_paid_for_can_be_saved_and_loaded(mechanism, tmp_path):
+    release = mechanism.release(XY, UNIT, epsilon=1)
+    release.save(tmp_path / "release.parquet")
+    assert sdp.load(tmp_path / "release.parquet").privacy == release.privacy
+    json.loads(
+        pq.read_schema(tmp_path / "release.parquet").metadata[b"spatialdp"],
+        parse_constant=lambda name: pytest.fail(f"{name} is not JSON"),
+    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field, fields, is_dataclass, replace
@@ -42,7 +43,7 @@ class Plan:
     ----------
     mechanism : str
     cells : int
-        Cells of the region.
+        Cells of the region; for kd-trees, at most.
     currency : str
         ``"epsilon"`` or ``"rho"`` (zCDP): what `budget` counts.
     budget : dict of str to Fraction
@@ -158,9 +159,8 @@ class Mechanism(ABC):
         terms = Terms(Budget(epsilon, delta), Neighbours.parse(neighbours))
         source = _checked_noise(noise)
         plan = self._plan(_checked_domain(domain), terms)
-        estimate = self._estimate(as_points(points, domain), domain, terms, source)
-        private = type(source) is SystemNoise and self.private
-        return Release(domain, self._statement(plan, terms, private=private), estimate)
+        statement = self._statement(plan, terms, private=type(source) is SystemNoise and self.private)
+        return Release(domain, statement, self._estimate(as_points(points, domain), domain, terms, source))
 
     @property
     def private(self) -> bool:
@@ -178,7 +178,7 @@ class Mechanism(ABC):
     def _estimate(self, points: Points, domain: Domain, terms: Terms, noise: Noise) -> Estimate: ...
 
     def _statement(self, plan: Plan, terms: Terms, *, private: bool) -> Privacy:
-        return Privacy(
+        statement = Privacy(
             epsilon=terms.budget.epsilon,
             delta=terms.budget.delta,
             neighbours=str(terms.neighbours),
@@ -190,6 +190,8 @@ class Mechanism(ABC):
             private=private,
             version=__version__,
         )
+        json.dumps(statement.to_json(), allow_nan=False)  # what could not be saved must fail before it is paid for
+        return statement
 
     def _parameters(self) -> dict[str, Any]:
         assert is_dataclass(self)

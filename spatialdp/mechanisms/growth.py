@@ -19,7 +19,7 @@ from spatialdp.coverage import prefix_sums
 from spatialdp.domain import LATTICE, RASTER_SHIFT, Domain, Grid
 from spatialdp.histogram import Histogram
 from spatialdp.mechanisms.levels import Measured, measure_twice
-from spatialdp.privacy.laws import Law, Neighbours, NoiseLaw, calibrate, count_sensitivity
+from spatialdp.privacy.laws import Law, Neighbours, NoiseLaw, Sensitivity, calibrate, count_sensitivity
 from spatialdp.privacy.medians import Median, medians
 from spatialdp.privacy.noise import Noise
 from spatialdp.tree import Tree
@@ -212,15 +212,14 @@ def grow(
     nodes = Nodes.root(*records)
     levels: list[_Level] = []
     for depth, cost in enumerate(budgets.counts):
-        level = _measure(nodes, law, cost, neighbours, noise)
+        sensitivity = _sensitivity(neighbours, depth)
+        level = _measure(nodes, law, cost, sensitivity, noise)
         if depth == height:
             levels.append(level)
             break
         if stop is not None:
             left = sum(budgets.counts[depth + 1 :], Fraction(0)) + 2 * budgets.line * max(data_levels - depth, 0)
-            nodes = _stop(
-                nodes, level, stop, calibrate(law, left, count_sensitivity(neighbours, len(nodes.boxes))), noise
-            )
+            nodes = _stop(nodes, level, stop, calibrate(law, left, sensitivity), noise)
         levels.append(level)
         alive = np.flatnonzero(level.divided)
         if not alive.size:
@@ -263,9 +262,14 @@ class _Level:
     law: NoiseLaw | None
 
 
-def _measure(nodes: Nodes, law: Law, cost: Fraction, neighbours: Neighbours, noise: Noise) -> _Level:
+def _sensitivity(neighbours: Neighbours, depth: int) -> Sensitivity:
+    """Of a level's counts. Below the root a replaced record may also come from a node that was stopped, or go there."""
+    return count_sensitivity(neighbours, 1 if depth == 0 else 2)
+
+
+def _measure(nodes: Nodes, law: Law, cost: Fraction, sensitivity: Sensitivity, noise: Noise) -> _Level:
     size = len(nodes.boxes)
-    drawn = calibrate(law, cost, count_sensitivity(neighbours, size)) if cost else None
+    drawn = calibrate(law, cost, sensitivity) if cost else None
     return _Level(
         boxes=nodes.boxes,
         values=drawn.add_to(nodes.counts, noise) if drawn else np.zeros(size),

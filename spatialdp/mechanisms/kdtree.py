@@ -13,19 +13,20 @@ from typing import ClassVar
 
 import numpy as np
 
+from spatialdp._checks import whole_number
 from spatialdp._options import Option
 from spatialdp.decomposition import Decomposition
 from spatialdp.domain import Domain
-from spatialdp.errors import ParameterError
-from spatialdp.mechanisms.base import Mechanism, Plan, Terms
+from spatialdp.errors import BudgetError, DomainError, ParameterError
+from spatialdp.mechanisms.base import Plan, Terms
 from spatialdp.mechanisms.growth import Budgets, CellLines, Lines, MedianLines, TrueLines, grow
-from spatialdp.mechanisms.levels import BudgetRule, LevelBudget, check_budget, level_costs, level_laws
-from spatialdp.mechanisms.tree_base import check_tree_options, decompose
+from spatialdp.mechanisms.levels import BudgetRule, LevelBudget, level_costs, level_laws
+from spatialdp.mechanisms.tree_base import TreeMechanism, decompose
 from spatialdp.points import Points, count_cells, lattice_points
 from spatialdp.privacy.budget import Number, exact
 from spatialdp.privacy.laws import Law, Neighbours, calibrate, count_sensitivity, spendable
-from spatialdp.privacy.medians import Median
-from spatialdp.privacy.noise import Noise
+from spatialdp.privacy.medians import NOISY_MEAN_SCALE, Median
+from spatialdp.privacy.noise import WIDEST, Noise
 
 __all__ = ["KdTree", "SplitRule"]
 
@@ -41,7 +42,7 @@ class SplitRule(Option):
 
 
 @dataclass(frozen=True)
-class KdTree(Mechanism):
+class KdTree(TreeMechanism):
     """Noisy counts on a kd-tree with private split lines.
 
     Parameters
@@ -59,8 +60,8 @@ class KdTree(Mechanism):
         About half the height (kd-hybrid) is often better. 0 spends nothing on lines.
     budget, consistent, prune, stop
         As for `Quadtree`; the rest of ε is divided over the counts.
-    cells : int
-        For ``median="cell"``: side of the noisy grid.
+    cells : int, optional
+        For ``median="cell"``: side of the noisy grid; 64 by default.
     sampling : number, optional
         Choose lines from a secret random sample with this share of the records. For speed; add-remove only.
     law : {"discrete-laplace", "laplace"}
@@ -101,16 +102,20 @@ class KdTree(Mechanism):
     consistent: bool = True
     prune: float | None = None
     stop: float | None = None
-    cells: int = 64
+    cells: int | None = None
     sampling: Number | None = None
     law: Law = Law.DISCRETE_LAPLACE
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "law", Law.parse(self.law))
+        self._check_tree()
         object.__setattr__(self, "median", SplitRule.parse(self.median))
-        check_tree_options(self.height, self.prune, self.stop, consistent=self.consistent)
-        object.__setattr__(self, "budget", check_budget(self.budget, self.height))
         object.__setattr__(self, "median_share", exact(self.median_share, "median_share"))
+        if self.data_levels is not None:
+            object.__setattr__(self, "data_levels", whole_number(self.data_levels, "data_levels", 0, self.height))
+        if self.cells is not None:
+            object.__setattr__(self, "cells", whole_number(self.cells, "cells", 2, 4096))
+        if self.sampling is not None:
+            object.__setattr__(self, "sampling", exact(self.sampling, "sampling"))
         self._check_lines()
 
     def _check_lines(self) -> None:
@@ -118,19 +123,16 @@ class KdTree(Mechanism):
             raise ParameterError(
                 "law is 'gaussian'; kd-trees need a Laplace law, because lines and counts share one ε."
             )
-        levels = self.data_levels
-        if levels is not None and (
-            isinstance(levels, bool) or not isinstance(levels, int) or not 0 <= levels <= self.height
-        ):
-            raise ParameterError(
-                f"data_levels is {levels!r}; it must be a whole number from 0 to the height {self.height}."
-            )
         if not 0 < exact(self.median_share, "median_share") < 1:
             raise ParameterError(f"median_share is {self.median_share}; it must lie strictly between 0 and 1.")
-        if isinstance(self.cells, bool) or not isinstance(self.cells, int) or not 2 <= self.cells <= 4096:
-            raise ParameterError(f"cells is {self.cells!r}; it must be a whole number from 2 to 4096.")
-        if self.sampling is not None and not 0 < exact(self.sampling, "sampling") <= 1:
-            raise ParameterError(f"sampling is {self.sampling}; it must be above 0 and at most 1, or None.")
+        if self.cells is not None and self.median is not SplitRule.CELL:
+            raise ParameterError(f"cells is {self.cells}, but only median='cell' reads lines off a grid; leave it out.")
+        if self.sampling is None:
+            return
+        if self.median in (SplitRule.CELL, SplitRule.TRUE):
+            raise ParameterError(f"sampling does not go with median={str(self.median)!r}; leave it out.")
+        if not Fraction(1, 10**6) <= exact(self.sampling, "sampling") <= 1:
+            raise ParameterError(f"sampling is {self.sampling}; it must lie between 1e-6 and 1, or be None.")
 
     @property
     def private(self) -> bool:
@@ -141,10 +143,14 @@ class KdTree(Mechanism):
     def _n_data_levels(self) -> int:
         return self.height if self.data_levels is None else self.data_levels
 
-    def _plan(self, domain: Domain, terms: Terms) -> Plan:  # noqa: ARG002 - the size does not depend on it
+    def _plan(self, domain: Domain, terms: Terms) -> Plan:
         if self.sampling is not None and terms.neighbours is Neighbours.REPLACE:
             raise ParameterError("sampling is only private for neighbours='add-remove'; leave it out for 'replace'.")
+        if domain.region_raster is not None and not domain.region_raster.any():
+            raise DomainError("the region is thinner than a thousandth of the domain; choose smaller bounds.")
         budgets = self._budgets(terms)
+        if self.median is SplitRule.NOISY_MEAN and budgets.line and NOISY_MEAN_SCALE / budgets.line > WIDEST:
+            raise BudgetError("epsilon is too small for noisy means; choose median='exponential', or a larger epsilon.")
         leaves = level_laws(budgets.counts, [4**d for d in range(self.height + 1)], self.law, terms.neighbours)[-1]
         return Plan(
             mechanism=self.name,
@@ -191,17 +197,17 @@ class KdTree(Mechanism):
             noise=noise,
         )
         step = calibrate(self.law, Fraction(1), count_sensitivity(terms.neighbours, 1)).step
-        return decompose(domain, tree, measured, step=step, consistent=self.consistent, prune=self.prune)
+        return decompose(self, domain, tree, measured, step)
 
     def _lines(self, points: Points, domain: Domain, budgets: Budgets, neighbours: Neighbours, noise: Noise) -> Lines:
         if self.median is SplitRule.TRUE:
             return TrueLines()
         if self.median is SplitRule.CELL:
-            grid = domain.grid((self.cells, self.cells))
+            side = self.cells or 64
+            grid, values = domain.grid((side, side)), np.zeros((side, side))
             if not budgets.grid:
-                return CellLines(grid, np.zeros((self.cells, self.cells)))
+                return CellLines(grid, values)
             law = calibrate(self.law, budgets.grid, count_sensitivity(neighbours, grid.n_cells))
-            values = np.zeros((self.cells, self.cells))
             values[grid.mask] = law.add_to(count_cells(points, grid)[grid.mask], noise)
             return CellLines(grid, values)
         sampling = None if self.sampling is None else exact(self.sampling, "sampling")

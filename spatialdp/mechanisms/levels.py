@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from spatialdp._options import Option
 from spatialdp.errors import ParameterError
-from spatialdp.privacy.budget import Number, divide
+from spatialdp.privacy.budget import Number, divide, exact
 from spatialdp.privacy.laws import Law, Neighbours, NoiseLaw, calibrate, count_sensitivity
 from spatialdp.privacy.noise import Noise
 
@@ -48,7 +48,12 @@ def check_budget(budget: BudgetRule | Sequence[Number], height: int) -> BudgetRu
     """A named rule, or one weight for each level, root first, with the leaves' above zero."""
     if isinstance(budget, str):
         return LevelBudget.parse(budget)
-    weights = tuple(budget)
+    try:
+        weights = tuple(float(w) if isinstance(w, float | np.floating) else exact(w, "budget") for w in budget)
+    except TypeError:
+        raise ParameterError(f"budget is {budget!r}; give a rule's name, or one number for each level.") from None
+    if min(weights, default=0) < 0 or not all(np.isfinite(float(w)) for w in weights):
+        raise ParameterError(f"budget is {budget!r}; no weight may be negative or infinite.")
     if len(weights) != height + 1:
         raise ParameterError(
             f"budget has {len(weights)} weights; a tree of height {height} has {height + 1} levels: give one for each, "
@@ -74,7 +79,10 @@ def level_costs(budget: BudgetRule, height: int, whole: Fraction, law: Law) -> t
     [0.26, 0.327, 0.413]
     """
     if not isinstance(budget, str):
-        return divide(whole, budget)
+        costs = divide(whole, budget)
+        if not costs[-1]:
+            raise ParameterError("the leaves' weight is so small that nothing of the budget is left to them; raise it.")
+        return costs
     rule = LevelBudget.parse(budget)
     if rule is LevelBudget.LEAVES:
         return (*[Fraction(0)] * height, whole)

@@ -17,19 +17,18 @@ import numpy.typing as npt
 
 from spatialdp.decomposition import Decomposition
 from spatialdp.domain import Domain, Grid
-from spatialdp.mechanisms.base import Mechanism, Plan, Terms
+from spatialdp.mechanisms.base import Plan, Terms
 from spatialdp.mechanisms.levels import (
     BudgetRule,
     LevelBudget,
     Measured,
-    check_budget,
     level_costs,
     level_laws,
     measure,
     measure_twice,
     noise_of,
 )
-from spatialdp.mechanisms.tree_base import check_tree_options, decompose
+from spatialdp.mechanisms.tree_base import TreeMechanism, decompose
 from spatialdp.points import Points, count_cells
 from spatialdp.privacy.laws import Law, NoiseLaw, calibrate, count_sensitivity, spendable
 from spatialdp.privacy.noise import Noise
@@ -41,7 +40,7 @@ Integers = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
-class Quadtree(Mechanism):
+class Quadtree(TreeMechanism):
     """Noisy counts on every level of a quadtree over the public domain.
 
     Parameters
@@ -58,7 +57,8 @@ class Quadtree(Mechanism):
         Afterwards drop everything below nodes whose consistent estimate is under this public threshold.
     stop : float, optional
         Do not divide nodes whose noisy count is under this public threshold; what is left of their budget goes
-        into a second count of them.
+        into a second count of them. Nodes whose noise was large are divided more often, so that totals come out a
+        little too high: such a release offers no intervals. Levels without budget decide nothing.
     law : {"discrete-laplace", "laplace", "gaussian"}
         As for `Flat`.
 
@@ -96,9 +96,7 @@ class Quadtree(Mechanism):
     law: Law = Law.DISCRETE_LAPLACE
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "law", Law.parse(self.law))
-        check_tree_options(self.height, self.prune, self.stop, consistent=self.consistent)
-        object.__setattr__(self, "budget", check_budget(self.budget, self.height))
+        self._check_tree()
 
     def _plan(self, domain: Domain, terms: Terms) -> Plan:
         tree, costs = self._tree(domain), self._costs(terms)
@@ -119,7 +117,7 @@ class Quadtree(Mechanism):
         nothing = [np.zeros(size, dtype=np.int64) for size in np.diff(tree.offsets)]
         measured = Measured(np.concatenate(nothing), *noise_of(laws))
         step = next(law.step for law in reversed(laws) if law)
-        return decompose(domain, tree, measured, step=step, consistent=self.consistent, prune=None)
+        return decompose(self, domain, tree, measured, step)
 
     def _laws(self, domain: Domain, terms: Terms) -> tuple[NoiseLaw | None, ...]:
         sizes = np.diff(self._tree(domain).offsets).tolist()
@@ -134,7 +132,7 @@ class Quadtree(Mechanism):
         else:
             tree, measured = self._measure_until(self.stop, tree, counts, laws, costs, terms, noise)
         step = next(law.step for law in reversed(laws) if law)
-        return decompose(domain, tree, measured, step=step, consistent=self.consistent, prune=self.prune)
+        return decompose(self, domain, tree, measured, step)
 
     def _measure_until(
         self,

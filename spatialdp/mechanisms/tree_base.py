@@ -2,40 +2,77 @@
 
 from __future__ import annotations
 
+import math
+from typing import Any
+
 import numpy as np
 
+from spatialdp._checks import whole_number
 from spatialdp.consistency import three_pass, two_pass
 from spatialdp.decomposition import Decomposition
 from spatialdp.domain import Domain
 from spatialdp.errors import ParameterError
-from spatialdp.mechanisms.levels import Measured
+from spatialdp.mechanisms.base import Mechanism
+from spatialdp.mechanisms.levels import BudgetRule, LevelBudget, Measured, check_budget
+from spatialdp.privacy.laws import Law
 from spatialdp.tree import Tree
 
-__all__ = ["check_tree_options", "decompose"]
+__all__ = ["TreeMechanism", "decompose"]
 
 HIGHEST = 14
 
 
-def check_tree_options(height: int, prune: float | None, stop: float | None, *, consistent: bool) -> None:
-    """Refuse public parameters that make no tree."""
-    if isinstance(height, bool) or not isinstance(height, int | np.integer) or not 0 <= height <= HIGHEST:
-        raise ParameterError(f"height is {height!r}; it must be a whole number from 0 to {HIGHEST}.")
-    for name, threshold in (("prune", prune), ("stop", stop)):
-        if threshold is not None and not np.isfinite(threshold):
-            raise ParameterError(f"{name} is {threshold}; it must be a finite number of records, or None.")
-    if prune is not None and not consistent:
-        raise ParameterError("prune needs consistent=True: it compares consistent estimates with the threshold.")
+class TreeMechanism(Mechanism):
+    """A mechanism that releases a tree; subclasses are frozen dataclasses with these parameters."""
+
+    height: int
+    budget: BudgetRule
+    consistent: bool
+    prune: float | None
+    stop: float | None
+
+    def _check_tree(self) -> None:
+        """Read the parameters all trees share, once, and refuse what makes no tree."""
+        object.__setattr__(self, "law", Law.parse(self.law))
+        object.__setattr__(self, "height", whole_number(self.height, "height", 0, HIGHEST))
+        object.__setattr__(self, "budget", check_budget(self.budget, self.height))
+        if not isinstance(self.consistent, bool):
+            raise ParameterError(f"consistent is {self.consistent!r}; it must be True or False.")
+        for name in ("prune", "stop"):
+            object.__setattr__(self, name, _threshold(getattr(self, name), name))
+        if self.prune is not None and not self.consistent:
+            raise ParameterError("prune needs consistent=True: it compares consistent estimates with the threshold.")
+        if self.stop is not None and self.budget == LevelBudget.LEAVES and self.height:
+            raise ParameterError("stop needs counts above the leaves; choose another budget than 'leaves'.")
 
 
-def decompose(
-    domain: Domain, tree: Tree, measured: Measured, *, step: float, consistent: bool, prune: float | None
-) -> Decomposition:
-    """Fit noisy counts, if asked to, and prune; reads no records."""
-    values = _fitted(tree, measured) if consistent else measured.values
+def _threshold(value: Any, name: str) -> float | None:
+    try:
+        number = None if value is None else float(value)
+    except (TypeError, ValueError, OverflowError):
+        number = math.nan
+    if isinstance(value, str | bool) or (number is not None and not math.isfinite(number)):
+        raise ParameterError(f"{name} is {value!r}; it must be a finite number of records, or None.")
+    return number
+
+
+def decompose(mechanism: TreeMechanism, domain: Domain, tree: Tree, measured: Measured, step: float) -> Decomposition:
+    """Fit noisy counts, if asked to, and prune; reads no records.
+
+    A tree that stopped where its noisy counts were small has kept those that came out too large: it is biased.
+    """
+    fit = mechanism.consistent
     estimate = Decomposition(
-        domain, tree, values, measured.variances, measured.kurtosis, 0.0 if consistent else step, consistent
+        domain,
+        tree,
+        _fitted(tree, measured) if fit else measured.values,
+        measured.variances,
+        measured.kurtosis,
+        step=0.0 if fit else step,
+        consistent=fit,
+        biased=mechanism.stop is not None,
     )
-    return estimate if prune is None else estimate.pruned(prune)
+    return estimate if mechanism.prune is None else estimate.pruned(mechanism.prune)
 
 
 def _fitted(tree: Tree, measured: Measured) -> np.ndarray[tuple[int], np.dtype[np.float64]]:

@@ -160,6 +160,6 @@ def _gaussian_weights(variance: float) -> tuple[Floats, Floats]:
 def _gaussian_moments(variance: float) -> tuple[float, float]:
     values, weights = _gaussian_weights(variance)
     second = float(values**2 @ weights)
-    if second == 0:
+    if second < 1e-150:  # whose square a double can not hold
         return 0.0, 0.0
     return second, max(0.0, float(values**4 @ weights) / second**2 - 3)

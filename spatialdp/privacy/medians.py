@@ -34,7 +34,7 @@ from spatialdp.privacy.noise import Noise
 from spatialdp.privacy.selection import amplified_epsilon, decide
 from spatialdp.privacy.smooth import smooth_lines
 
-__all__ = ["Median", "cell_medians", "medians"]
+__all__ = ["NOISY_MEAN_SCALE", "Median", "cell_medians", "medians"]
 
 Integers = npt.NDArray[np.int64]
 Reals = npt.NDArray[np.float64]
@@ -50,6 +50,9 @@ _MARGIN = 2**15
 
 # Noisy mean: each node's range is divided into this many public steps.
 _STEPS = 2**16
+
+# Noise of the sum is this over ε, or twice that under replace.
+NOISY_MEAN_SCALE = 4 * _STEPS
 
 
 class Median(Option):
