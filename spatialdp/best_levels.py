@@ -32,8 +32,11 @@ _FACTORS = (1, 3, 5, 9)
 _MOST_LEVELS = 4
 # On longer grids there are powers of two enough to choose from.
 _MANY_SIDES = 4096
-# Steps of the optimiser for all sets of levels, and for the best one.
-_COARSE, _FINE = 40, 400
+# Steps of the optimiser for all sets of levels, for the most promising ones, and for the best one.
+_COARSE, _CLOSER, _FINE = 8, 60, 400
+_PROMISING = 24
+# Shares that move by no more than this have arrived.
+_SETTLED = 1e-8
 # Blocks that fit the grid are preferred unless they cost more than this: their variances have a closed form.
 _WHOLE_IS_WORTH = 1.02
 # A simpler set of levels is taken if it is as good as this; shares below the second number are not worth measuring.
@@ -75,6 +78,7 @@ class Levels:
     shares: tuple[float, ...]
 
 
+@lru_cache(maxsize=1024)
 def _all_intervals(count: int, side: int) -> float:
     """Mean over all intervals of an axis' cells of Σ (covered share of a block)².
 
@@ -86,6 +90,7 @@ def _all_intervals(count: int, side: int) -> float:
     return float((count - cell) @ pairs) / (count * (count + 1) / 2 * side**2)
 
 
+@lru_cache(maxsize=1024)
 def _intervals(count: int, length: int, side: int) -> float:
     """The same for the intervals of one length."""
     side, length = min(side, count), min(length, count)
@@ -138,11 +143,20 @@ def best_levels(shape: tuple[int, int], law: Law, workload: Workload, *, root: b
     ((1, 8, 32), [0.654, 0.211, 0.135])
     """
     chains = sorted(set(_chains(shape, law, root=root)), key=lambda chain: (len(chain), chain))
-    sides, _, costs = _optimise(shape, chains, law, workload, _COARSE)
+    rough = _preferred_costs(shape, chains, law, workload, _COARSE)
+    promising = [chains[i] for i in np.sort(np.argsort(rough, kind="stable")[:_PROMISING]).tolist()]
+    costs = _preferred_costs(shape, promising, law, workload, _CLOSER)
+    best = promising[int(np.flatnonzero(costs <= costs.min() * _AS_GOOD)[0])]
+    return best_budget(shape, best, law, workload)
+
+
+def _preferred_costs(
+    shape: tuple[int, int], chains: Sequence[tuple[int, ...]], law: Law, workload: Workload, steps: int
+) -> Floats:
+    """Mean variances of many sets of levels, a little less for those whose blocks are all whole."""
+    sides, _, costs = _optimise(shape, chains, law, workload, steps)
     whole = np.all([(n % sides == 0) | (sides >= n) for n in shape], axis=(0, 2))
-    costs = np.where(whole, costs / _WHOLE_IS_WORTH, costs)
-    best = int(np.flatnonzero(costs <= costs.min() * _AS_GOOD)[0])
-    return best_budget(shape, chains[best], law, workload)
+    return np.where(whole, costs / _WHOLE_IS_WORTH, costs)
 
 
 @lru_cache(maxsize=256)
@@ -215,12 +229,20 @@ def _optimise(
     gains = np.maximum(-np.diff(square, axis=1, append=0.0), 1e-9 * square[:, :1]) * there
     shares = there / there.sum(axis=1, keepdims=True)
     for _ in range(steps):
-        weights = size * shares**power
-        energy = np.cumsum(weights, axis=1)
-        fall = weights * np.cumsum((gains / energy**2)[:, ::-1], axis=1)[:, ::-1]
-        shares = (shares**power * fall) ** (1 / (power + 1))
-        shares /= shares.sum(axis=1, keepdims=True)
+        before, shares = shares, _step(size, gains, shares, power)
+        if np.abs(shares - before).max() < _SETTLED:
+            break
     return sides, shares, (gains / np.cumsum(size * shares**power, axis=1)).sum(axis=1)
+
+
+def _step(size: Floats, gains: Floats, shares: Floats, power: int) -> Floats:
+    """Shares moved towards the levels' shares in the fall of the variance."""
+    spent = shares * shares if power == 2 else shares
+    weights = size * spent
+    energy = np.cumsum(weights, axis=1)
+    fall = weights * np.cumsum((gains / (energy * energy))[:, ::-1], axis=1)[:, ::-1]
+    moved = np.cbrt(spent * fall) if power == 2 else np.sqrt(spent * fall)
+    return np.asarray(moved / moved.sum(axis=1, keepdims=True))
 
 
 def _rows(chains: Sequence[tuple[int, ...]]) -> tuple[Integers, Floats]:
