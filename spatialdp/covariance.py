@@ -19,8 +19,9 @@ import numpy.typing as npt
 from spatialdp.axes import AxisTransform, axis_from_json
 from spatialdp.coverage import Coverage, prefix_sums, weighted_sums
 from spatialdp.domain import Grid
+from spatialdp.quadhaar import QuadHaar
 
-__all__ = ["IndependentNoise", "NoiseModel", "SeparableNoise", "noise_from_json"]
+__all__ = ["IndependentNoise", "NoiseModel", "QuadHaarNoise", "SeparableNoise", "noise_from_json"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -121,18 +122,55 @@ class SeparableNoise(NoiseModel):
         }
 
 
+@dataclass(frozen=True, eq=False)
+class QuadHaarNoise(NoiseModel):
+    """Noise in the coefficients of the non-standard Haar wavelet.
+
+    Attributes
+    ----------
+    transform : QuadHaar
+    variances, kurtosis : (groups,) arrays
+        Of the noise in each coefficient of a group.
+    """
+
+    transform: QuadHaar
+    variances: Floats
+    kurtosis: Floats
+
+    @property
+    def step(self) -> float:
+        """Always 0: answers are mixtures of many measurements."""
+        return 0.0
+
+    def cumulants(self, x: Coverage, y: Coverage) -> tuple[Floats, Floats]:
+        """Sums over groups of powers of the coefficients' weights."""
+        squares, fourths = self.transform.powers(x, y)
+        second, fourth = self.variances @ squares, (self.kurtosis * self.variances**2) @ fourths
+        return np.maximum(second, 0.0), np.maximum(fourth, 0.0)
+
+    def to_json(self) -> dict[str, Any]:
+        """The noise of each group; the transform follows from the grid."""
+        return {"kind": "quadtree-haar", "variances": self.variances.tolist(), "kurtosis": self.kurtosis.tolist()}
+
+
 def noise_from_json(data: dict[str, Any], grid: Grid) -> NoiseModel:
     """Read what `to_json` wrote; raises ValueError, KeyError or TypeError for anything else."""
     if data["kind"] == "independent":
         return IndependentNoise(grid, *(_amount(data[name]) for name in ("variance", "kurtosis", "width")))
+    if data["kind"] == "quadtree-haar":
+        transform = QuadHaar(*grid.shape)
+        return QuadHaarNoise(transform, *_moments(data, (len(transform.groups),)))
     if data["kind"] != "separable":
         raise ValueError("an unknown kind of noise")
     x, y = (axis_from_json(data[name], size) for name, size in zip(("x", "y"), grid.shape, strict=True))
+    return SeparableNoise(x, y, *_moments(data, (x.n_groups, y.n_groups)))
+
+
+def _moments(data: dict[str, Any], shape: tuple[int, ...]) -> tuple[Floats, Floats]:
     variances, kurtosis = (np.array(data[name], dtype=np.float64) for name in ("variances", "kurtosis"))
-    fits = variances.shape == kurtosis.shape == (x.n_groups, y.n_groups)
-    if not fits or not np.all(np.isfinite([variances, kurtosis])):
-        raise ValueError("the noise does not fit its axes")
-    return SeparableNoise(x, y, variances, kurtosis)
+    if not variances.shape == kurtosis.shape == shape or not np.all(np.isfinite([variances, kurtosis])):
+        raise ValueError("the noise does not fit its transform")
+    return variances, kurtosis
 
 
 def _amount(value: Any) -> float:

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from spatialdp.domain import LATTICE, cells_of
 
-__all__ = ["Coverage", "prefix_sums", "weighted_sums"]
+__all__ = ["Coverage", "block_powers", "prefix_sums", "weighted_sums"]
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
@@ -56,6 +56,17 @@ class Coverage:
         """Weights of the prefix sums at the knots that add up to Σ value x coverage^power."""
         first, middle, last = self.parts**power
         return np.stack([-first, first - middle, middle - last, last])
+
+    def squares(self, side: int) -> Floats:
+        """Σ (mean coverage)² over the blocks of `side` cells."""
+        return block_powers(self.start / side, self.stop / side, 2)
+
+
+def block_powers(start: Floats, stop: Floats, power: int) -> Floats:
+    """Σ (covered share)^power over the unit intervals [0, 1), [1, 2), ..., for intervals [start, stop)."""
+    first, last = np.floor(start), np.floor(stop)
+    apart = (first + 1 - start) ** power + (last - first - 1) + (stop - last) ** power
+    return np.where(first == last, (stop - start) ** power, apart)
 
 
 def _cell_and_fraction(lines_at: Integers, lines: Integers) -> tuple[Integers, Floats]:

@@ -7,7 +7,7 @@ the algebra of the least-squares fit (see `consistency`). If they are not, the f
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar
@@ -17,11 +17,11 @@ import numpy.typing as npt
 
 from spatialdp._options import Option
 from spatialdp.adjust import non_negative, project_families, round_consistent
-from spatialdp.consistency import Fit, complete_up_variances, divisor, own_weight, two_pass
+from spatialdp.consistency import Fit, divisor, own_weight, two_pass
 from spatialdp.covariance import IndependentNoise
-from spatialdp.coverage import Coverage
-from spatialdp.domain import LATTICE, LATTICE_BITS, Domain
+from spatialdp.domain import Domain, Grid, cells_of
 from spatialdp.errors import ReleaseError
+from spatialdp.families import Families, Opened
 from spatialdp.histogram import Histogram
 from spatialdp.traversal import Pairs, chunks, walk
 from spatialdp.tree import Tree
@@ -60,6 +60,9 @@ class Decomposition:
         Whether parents are the sums of their children.
     biased : bool
         Whether the estimates were altered so that their errors no longer average out.
+    shape : (nx, ny), optional
+        Says that the leaves, all of the greatest depth, are cells of the domain's grid of this shape. Quadtrees need
+        not be told.
     """
 
     kind: ClassVar[str] = "tree"
@@ -72,6 +75,7 @@ class Decomposition:
     step: float
     consistent: bool
     biased: bool = False
+    shape: tuple[int, int] | None = None
 
     def __post_init__(self) -> None:
         for name in ("values", "variances", "kurtosis"):
@@ -93,6 +97,11 @@ class Decomposition:
         """Estimated counts of lattice boxes, records taken as evenly spread within a leaf."""
         if self.consistent and self._leaf_grid is not None:
             return self._leaf_grid.answer(boxes)
+        if self._families is not None and self._leaf_grid is not None:
+            leaves = self._leaf_grid
+            return self._summed_families(
+                boxes, lambda nodes: self.values.take(nodes), lambda opened: leaves.answer(opened.boxes)
+            )
         return self._summed(boxes, lambda pairs: pairs.coverage * self.values.take(pairs.node))
 
     def uniformity(self, boxes: Integers) -> Floats:
@@ -100,6 +109,8 @@ class Decomposition:
 
         The sum, over cut leaves, of the (noisy) estimate times the larger of the covered and the uncovered share.
         """
+        if self._leaf_grid is not None:
+            return self._leaf_grid.uniformity(boxes)
 
         def worst(pairs: Pairs) -> Floats:
             cut = (pairs.coverage > 0) & (pairs.coverage < 1)
@@ -173,12 +184,32 @@ class Decomposition:
                 total[chunk] += np.bincount(pairs.box, weights, minlength=total[chunk].size)
         return total
 
+    def _summed_families(
+        self, boxes: Integers, whole: Callable[[Integers], Floats], part: Callable[[Opened], Floats]
+    ) -> Floats:
+        """Add up, for every box, what whole nodes weigh, and the parts of those above the leaves that are opened."""
+        assert self._families is not None
+        total = np.zeros(boxes.shape[0])
+        for chunk in chunks(boxes):
+            for pairs, opened in self._families.walk(boxes[chunk], self._unmeasured):
+                weights = np.where(~pairs.divided & (pairs.coverage > 0), whole(pairs.node), 0.0)
+                if opened is not None:
+                    weights[opened.pairs] = part(opened)
+                total[chunk] += np.bincount(pairs.box, weights, minlength=total[chunk].size)
+        return total
+
     def _raw_cumulants(self, boxes: Integers) -> tuple[Floats, Floats]:
+        if self._families is not None:
+            leaf = _or_zero(self.variances[-1:]), self.kurtosis[-1:]
+            second = self._summed_families(
+                boxes, lambda node: _or_zero(self._of(self.variances, node)), lambda o: leaf[0] * o.powers[1]
+            )
+            fourth = self._summed_families(
+                boxes, lambda node: self._own_fourth.take(node), lambda o: leaf[0] ** 2 * leaf[1] * o.powers[3]
+            )
+            return np.maximum(second, 0.0), np.maximum(fourth, 0.0)
         second = self._summed(boxes, lambda p: p.coverage**2 * _or_zero(self._of(self.variances, p.node)))
-        fourth = self._summed(
-            boxes,
-            lambda p: p.coverage**4 * _or_zero(self._of(self.variances, p.node)) ** 2 * self._of(self.kurtosis, p.node),
-        )
+        fourth = self._summed(boxes, lambda p: p.coverage**4 * self._own_fourth.take(p.node))
         return second, fourth
 
     # --- variance of a fitted answer -----------------------------------------------------------
@@ -190,7 +221,7 @@ class Decomposition:
         best estimate from its own subtree; g_c = A_c - A_v + (1 - w_v) g_v. A subtree that the box does not cut
         contributes g² V and g⁴ K, both known beforehand; a cut node its own measurement.
         """
-        levels = list(walk(self.tree, boxes))
+        levels, opened = self._visited(boxes)
         averages = self._averages(levels)
         second, fourth = np.zeros(boxes.shape[0]), np.zeros(boxes.shape[0])
         weight = averages[0].copy()
@@ -205,7 +236,25 @@ class Decomposition:
             if depth + 1 < len(levels):
                 passed = ((1 - own) * weight - averages[depth])[pairs.divided]
                 weight = averages[depth + 1] + passed[levels[depth + 1].parent]
+            elif opened is not None:
+                shift = ((1 - own) * weight - averages[depth])[opened.pairs]
+                box, nodes = pairs.box[opened.pairs], pairs.node[opened.pairs]
+                squares, fourths = _shifted(opened.powers, shift, self.tree.n_children[nodes])
+                second += np.bincount(box, self.variances[-1] * squares, minlength=second.size)
+                fourth += np.bincount(box, self._own_fourth[-1] * fourths, minlength=second.size)
         return second, fourth
+
+    def _visited(self, boxes: Integers) -> tuple[list[Pairs], Opened | None]:
+        """The pairs of each depth; families of grid cells are left together, their parents' coverage being the mean."""
+        if self._families is None:
+            return list(walk(self.tree, boxes)), None
+        visited = list(self._families.walk(boxes))
+        levels, opened = [pairs for pairs, _ in visited], visited[-1][1] if visited else None
+        if opened is not None:
+            coverage = levels[-1].coverage.copy()
+            coverage[opened.pairs] = opened.powers[0] / self.tree.n_children[levels[-1].node[opened.pairs]]
+            levels[-1] = replace(levels[-1], coverage=coverage)
+        return levels, opened
 
     def _averages(self, levels: Sequence[Pairs]) -> list[Floats]:
         """A of every pair: its coverage where it ends, the weighted mean of its children where it is divided."""
@@ -245,53 +294,84 @@ class Decomposition:
             result[level] += (1 - self._own_weight[level]) ** 4 * below
         return result
 
-    # --- complete quadtrees --------------------------------------------------------------------
+    # --- leaves that are the cells of a grid ---------------------------------------------------
 
     @cached_property
+    def _leaf_grid(self) -> Histogram | None:
+        """The leaves as a histogram, if they are cells of one grid: then any box is a few prefix sums."""
+        height, tree = self.tree.height, self.tree
+        if tree.n_leaves != tree.offsets[-1] - tree.offsets[-2] or (self.shape is None and height > 14):
+            return None
+        grid = Domain(self.domain.bounds).grid(self.shape or (2**height, 2**height))
+        place = _places(grid, tree.boxes[tree.level(height)], (1, 1))
+        if place is None:
+            return None
+        values = np.zeros(grid.mask.shape)
+        values.ravel()[place] = self.values[tree.level(height)]
+        return Histogram(grid, values, IndependentNoise(grid, 0.0, 0.0, 0.0))
+
+    @cached_property
+    def _families(self) -> Families | None:
+        """The tree above its leaves, if these are cells of one grid and measured alike."""
+        if self._leaf_grid is None or not self.tree.height or self.variances.size != self.tree.height + 1:
+            return None
+        grid, leaves = self._leaf_grid.grid, np.zeros(self._leaf_grid.values.shape)
+        place = _places(grid, self.tree.boxes[self.tree.level(self.tree.height)], (1, 1))
+        leaves.ravel()[place] = 1.0
+        return Families.of(self.tree, grid, leaves)
+
+    @cached_property
+    def _block_sides(self) -> tuple[tuple[int, int], ...] | None:
+        """Width and height in cells of each depth's nodes, if all are whole blocks of a full grid measured by level."""
+        if self._leaf_grid is None or self.variances.size != self.tree.height + 1:
+            return None
+        grid = self._leaf_grid.grid
+        sides = [_block_side(grid, self.tree.boxes[self.tree.level(d)]) for d in range(self.tree.height + 1)]
+        return None if None in sides else tuple(side for side in sides if side)
+
+    @property
     def _is_complete(self) -> bool:
-        """A quadtree with all its nodes and one variance for each level, high enough for the closed form to pay."""
-        height = self.tree.height
-        whole = self.tree.n_nodes == (4 ** (height + 1) - 1) // 3 and self.variances.size == height + 1
-        return height >= _CLOSED_FORM and whole and self._leaf_grid is not None
+        """Whether the closed form holds, and the tree is large enough for it to pay."""
+        return self.tree.n_leaves >= _CLOSED_FORM and self._block_sides is not None
+
+    def _level_weights(self) -> Floats:
+        """W of each level of a tree with one variance and one fan-out for each."""
+        own, up = np.ones(self.variances.size), self.variances[-1]
+        for depth in reversed(range(self.tree.height)):
+            below = self.tree.fan_outs[depth] * up
+            own[depth] = own_weight(self.variances[depth], below)
+            up = own[depth] * self.variances[depth] if own[depth] else below
+        return own
 
     def _complete_moments(self, boxes: Integers) -> tuple[Floats, Floats]:
         """Closed form of the variance, and a close upper bound of the kurtosis.
 
-        Let S be the sum over a level's nodes of their squared covered shares (a product over the axes), and P the sum
-        of their squared weights g. Deviations from the mean of a family add up to zero, so P_root = S_root
-        and P = S - 4 S_above + 4 (1 - w_above)² P_above; the variance is the sum over levels of w² s P. For the fourth
-        cumulant the largest weight of a level is bounded: a child's share is at most 3/4 away from its parent's,
-        and no larger than the box.
+        Let S be the sum over a level's nodes of their squared covered shares (a product over the axes), f the fan-out
+        above it, and P the sum of the nodes' squared weights g. Deviations from the mean of a family add up to zero, so
+        P_root = S_root and P = S - f S_above + f (1 - w_above)² P_above; the variance is the sum over levels of w² s P.
+        For the fourth cumulant the largest weight of a level is bounded: a child's share is at most 1 - 1/f away from
+        its parent's, and no larger than the box.
         """
-        area = (boxes[:, 2] - boxes[:, 0]) * (boxes[:, 3] - boxes[:, 1]) / 2**60
-        below = np.append(4 * complete_up_variances(self.variances, 4)[1:], np.inf)
-        own = own_weight(self.variances, below)
+        assert self._leaf_grid is not None
+        assert self._block_sides is not None
+        x, y = self._leaf_grid.coverages(boxes)
+        area = (x.stop - x.start) * (y.stop - y.start)
+        own = self._level_weights()
         squares = largest = above = np.zeros(boxes.shape[0])
         second, fourth = np.zeros(boxes.shape[0]), np.zeros(boxes.shape[0])
-        for depth, spread in enumerate(_or_zero(self.variances)):
-            passed = 1 - own[depth - 1] if depth else 0.0
-            here = _squared_coverage(boxes, 2**depth)
-            squares = here - 4 * above + 4 * passed**2 * squares
-            deviation = np.minimum(area * 4**depth, 0.75 if depth else 1.0)
+        for depth, (spread, (width, height)) in enumerate(
+            zip(_or_zero(self.variances), self._block_sides, strict=True)
+        ):
+            passed, fan_out = (1 - own[depth - 1], self.tree.fan_outs[depth - 1]) if depth else (0.0, 0)
+            here = x.squares(width) * y.squares(height)
+            squares = here - fan_out * above + fan_out * passed**2 * squares
+            deviation = np.minimum(area / (width * height), 1 - 1 / fan_out if depth else 1.0)
             largest = np.minimum(deviation + passed * largest, 1.0)
             above = here
             second += own[depth] ** 2 * spread * squares
             fourth += own[depth] ** 4 * spread**2 * self.kurtosis[depth] * squares * largest**2
         variance, kurtosis = _with_kurtosis(np.maximum(second, 0.0), np.maximum(fourth, 0.0))
         return variance, np.minimum(kurtosis, self.kurtosis.max())
-
-    @cached_property
-    def _leaf_grid(self) -> Histogram | None:
-        """The leaves as a histogram, if they are cells of one grid: then any box is a few prefix sums."""
-        height, level = self.tree.height, self.tree.level(self.tree.height)
-        boxes, side = self.tree.boxes[level], 2 ** (LATTICE_BITS - self.tree.height)
-        one_level = self.tree.n_leaves == len(boxes)
-        if not one_level or np.any(boxes[:, 2:] - boxes[:, :2] != side) or np.any(boxes[:, :2] % side):
-            return None
-        values = np.zeros((2**height, 2**height))
-        values[boxes[:, 1] // side, boxes[:, 0] // side] = self.values[level]
-        cells = Domain(self.domain.bounds).grid((2**height, 2**height))
-        return Histogram(cells, values, IndependentNoise(cells, 0.0, 0.0, 0.0))
 
     @cached_property
     def _unmeasured(self) -> Booleans | None:
@@ -305,20 +385,38 @@ class Decomposition:
         return values.take(self.tree.depth.take(nodes))
 
 
-# From this height on walking along boundaries is slow, and the bound of the kurtosis close.
-_CLOSED_FORM = 7
+# From so many leaves on walking along boundaries is slow, and the bound of the kurtosis close.
+_CLOSED_FORM = 4**7
 
 _NONE = (np.empty(0), np.empty(0))
 
 
-def _squared_coverage(boxes: Integers, cells: int) -> Floats:
-    """Sum over the cells of a grid of the squared covered share of each."""
-    lines = np.arange(cells + 1, dtype=np.int64) * (LATTICE // cells)
-    squares = np.ones(boxes.shape[0])
-    for low, high in ((0, 2), (1, 3)):
-        coverage = Coverage.of(boxes[:, low], boxes[:, high], lines)
-        squares *= (coverage.parts**2 * np.diff(coverage.knots, axis=0)).sum(axis=0)
-    return squares
+def _places(grid: Grid, boxes: npt.NDArray[np.int32], side: tuple[int, int]) -> Integers | None:
+    """Row-major places of the cells in the boxes' lower left corners, if the boxes are blocks of so many cells."""
+    low = []
+    for axis, (lines, cells) in enumerate(zip((grid.x_lines, grid.y_lines), side, strict=True)):
+        first = cells_of(boxes[:, axis].astype(np.int64), lines.size - 1)
+        last = np.minimum(first + cells, lines.size - 1)
+        if not (np.array_equal(lines[first], boxes[:, axis]) and np.array_equal(lines[last], boxes[:, axis + 2])):
+            return None
+        low.append(first)
+    return np.asarray(low[1] * grid.shape[0] + low[0])
+
+
+def _block_side(grid: Grid, boxes: npt.NDArray[np.int32]) -> tuple[int, int] | None:
+    """Width and height in cells of equal boxes that fill the grid; None if they are not such boxes."""
+    nx, ny = grid.shape
+    width, height = (int(np.searchsorted(lines, boxes[0, i])) for i, lines in ((2, grid.x_lines), (3, grid.y_lines)))
+    fills = width * height * len(boxes) == nx * ny and nx % width == 0 == ny % height
+    return (width, height) if fills and _places(grid, boxes, (width, height)) is not None else None
+
+
+def _shifted(powers: Floats, shift: Floats, count: npt.NDArray[Any]) -> tuple[Floats, Floats]:
+    """Σ (A + shift)² and Σ (A + shift)⁴ over families, from the sums of the powers of A."""
+    first, second, third, fourth = powers
+    squares = second + shift * (2 * first + shift * count)
+    fourths = fourth + shift * (4 * third + shift * (6 * second + shift * (4 * first + shift * count)))
+    return np.maximum(squares, 0.0), np.maximum(fourths, 0.0)
 
 
 def _with_kurtosis(second: Floats, fourth: Floats) -> tuple[Floats, Floats]:

@@ -58,11 +58,11 @@ class Histogram:
 
     def answer(self, boxes: Integers) -> Floats:
         """Estimated counts of lattice boxes, records taken as evenly spread within a cell."""
-        return weighted_sums(self._value_sums, *self._coverages(boxes), power=1)
+        return weighted_sums(self._value_sums, *self.coverages(boxes), power=1)
 
     def moments(self, boxes: Integers) -> tuple[Floats, Floats]:
         """Variance and excess kurtosis of the noise in each answer."""
-        second, fourth = self.noise.cumulants(*self._coverages(boxes))
+        second, fourth = self.noise.cumulants(*self.coverages(boxes))
         with np.errstate(invalid="ignore", divide="ignore"):
             return second, np.where(second > 0, fourth / second**2, 0.0)
 
@@ -76,7 +76,7 @@ class Histogram:
 
         The sum, over cut cells, of the (noisy) estimate times the larger of the covered and the uncovered share.
         """
-        x, y = self._coverages(boxes)
+        x, y = self.coverages(boxes)
         result = np.zeros(boxes.shape[0])
         for i in range(3):
             for j in range(3):
@@ -100,7 +100,8 @@ class Histogram:
         x, y = self.grid.x_lines, self.grid.y_lines
         return np.stack([x[columns], y[rows], x[columns + 1], y[rows + 1]], axis=1)
 
-    def _coverages(self, boxes: Integers) -> tuple[Coverage, Coverage]:
+    def coverages(self, boxes: Integers) -> tuple[Coverage, Coverage]:
+        """How much of the columns and of the rows each lattice box covers."""
         x = Coverage.of(boxes[:, 0], boxes[:, 2], self.grid.x_lines)
         y = Coverage.of(boxes[:, 1], boxes[:, 3], self.grid.y_lines)
         return x, y

@@ -114,10 +114,11 @@ def _lay_out_tree(estimate: Decomposition, domain: Domain) -> Layout:
         "step": estimate.step,
         "consistent": estimate.consistent,
         "biased": estimate.biased,
+        "shape": None if estimate.shape is None else list(estimate.shape),
     }
     columns: dict[str, Array] = {
         "depth": tree.depth.astype(np.int16),
-        "children": tree.n_children.astype(np.int16),
+        "children": tree.n_children.astype(np.int32),
         **{name: tree.boxes[:, index] for index, name in enumerate(_SIDES)},
         "estimate": estimate.values,
     }
@@ -155,7 +156,20 @@ def _tree(header: dict[str, Any], columns: dict[str, Array], domain: Domain) -> 
         _amount(header["step"]),
         _flag(header["consistent"]),
         _flag(header["biased"]),
+        _shape(header.get("shape"), tree),
     )
+
+
+def _shape(value: Any, tree: Tree) -> tuple[int, int] | None:
+    """Shape of the grid of leaves; a forged one must not be able to ask for memory."""
+    if value is None:
+        return None
+    nx, ny = value
+    if not (isinstance(nx, int) and isinstance(ny, int) and min(nx, ny) > 0):
+        raise ValueError("the shape of the grid is not two whole numbers")
+    if nx * ny > max(2**22, 4096 * tree.n_leaves):
+        raise ValueError("the grid is far larger than the leaves that fill it")
+    return nx, ny
 
 
 def _amount(value: Any) -> float:

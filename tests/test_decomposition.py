@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 import spatialdp as sdp
 from spatialdp.adjust import project_families
 from spatialdp.consistency import box_moments, closed_form_variance, complete_up_variances, two_pass
-from spatialdp.decomposition import Decomposition, _squared_coverage
+from spatialdp.coverage import block_powers
+from spatialdp.decomposition import Decomposition
 from spatialdp.domain import LATTICE
 from spatialdp.errors import ParameterError, ReleaseError
 from spatialdp.privacy.laws import Law, NoiseLaw
@@ -234,10 +235,8 @@ def test_variance_and_coverage_of_20000_simulated_releases(law):
 def mean_box_variance(release):
     """Over all boxes of cells, exactly: squared coverages are products over the axes."""
     estimate, side = release.estimate, 2**release.estimate.tree.height
-    low, high = np.triu_indices(side + 1, 1)
-    strips = np.zeros((low.size, 4), dtype=np.int64)
-    strips[:, 0], strips[:, 2], strips[:, 3] = low * (LATTICE // side), high * (LATTICE // side), LATTICE
-    squares = [(_squared_coverage(strips, 2**d) / 2**d).mean() ** 2 for d in range(estimate.tree.height + 1)]
+    low, high = np.triu_indices(side + 1, 1) / np.float64(side)
+    squares = [block_powers(low * 2**d, high * 2**d, 2).mean() ** 2 for d in range(estimate.tree.height + 1)]
     return float(closed_form_variance(complete_up_variances(estimate.variances, 4), squares, 4))
 
 

@@ -25,6 +25,9 @@ MECHANISMS = {
     "raw quadtree": (sdp.Quadtree(5, consistent=False), 0),
     "wavelet": (sdp.Wavelet((30, 20)), 0),
     "wavelet optimised": (sdp.Wavelet((32, 32), budget="optimised"), 0),
+    "wavelet, quadtree": (sdp.Wavelet((32, 20), form="quadtree"), 0),
+    "hierarchy": (sdp.Hierarchy((30, 32)), 0),
+    "hierarchy, gaussian": (sdp.Hierarchy((32, 32), law="gaussian"), 1e-6),
     "wavelet along x": (sdp.Wavelet((32, 4), axis="x"), 0),
 }
 

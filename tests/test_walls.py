@@ -27,6 +27,13 @@ BLIND = [
         "traversal",
         "consistency",
         "adjust",
+        "best_levels",
+        "blocks",
+        "families",
+        "quadhaar",
+        "covariance",
+        "coverage",
+        "axes",
     ),
     *("intervals", "crs", "domain", "privacy", "axes", "coverage", "covariance"),
 ]

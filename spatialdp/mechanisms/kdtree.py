@@ -21,7 +21,7 @@ from spatialdp.errors import BudgetError, DomainError, ParameterError
 from spatialdp.mechanisms.base import Plan, Terms
 from spatialdp.mechanisms.growth import Budgets, CellLines, Lines, MedianLines, TrueLines, grow
 from spatialdp.mechanisms.levels import BudgetRule, LevelBudget, level_costs, level_laws
-from spatialdp.mechanisms.tree_base import TreeMechanism, decompose
+from spatialdp.mechanisms.tree_base import TreeMechanism
 from spatialdp.points import Points, count_cells, lattice_points
 from spatialdp.privacy.budget import Number, exact
 from spatialdp.privacy.laws import Law, Neighbours, calibrate, count_sensitivity, spendable
@@ -197,7 +197,7 @@ class KdTree(TreeMechanism):
             noise=noise,
         )
         step = calibrate(self.law, Fraction(1), count_sensitivity(terms.neighbours, 1)).step
-        return decompose(self, domain, tree, measured, step)
+        return self._decompose(domain, tree, measured, step)
 
     def _lines(self, points: Points, domain: Domain, budgets: Budgets, neighbours: Neighbours, noise: Noise) -> Lines:
         if self.median is SplitRule.TRUE:

@@ -28,7 +28,7 @@ from spatialdp.mechanisms.levels import (
     measure_twice,
     noise_of,
 )
-from spatialdp.mechanisms.tree_base import TreeMechanism, decompose
+from spatialdp.mechanisms.tree_base import TreeMechanism
 from spatialdp.points import Points, count_cells
 from spatialdp.privacy.laws import Law, NoiseLaw, calibrate, count_sensitivity, spendable
 from spatialdp.privacy.noise import Noise
@@ -117,7 +117,7 @@ class Quadtree(TreeMechanism):
         nothing = [np.zeros(size, dtype=np.int64) for size in np.diff(tree.offsets)]
         measured = Measured(np.concatenate(nothing), *noise_of(laws))
         step = next(law.step for law in reversed(laws) if law)
-        return decompose(self, domain, tree, measured, step)
+        return self._decompose(domain, tree, measured, step)
 
     def _laws(self, domain: Domain, terms: Terms) -> tuple[NoiseLaw | None, ...]:
         sizes = np.diff(self._tree(domain).offsets).tolist()
@@ -132,7 +132,7 @@ class Quadtree(TreeMechanism):
         else:
             tree, measured = self._measure_until(self.stop, tree, counts, laws, costs, terms, noise)
         step = next(law.step for law in reversed(laws) if law)
-        return decompose(self, domain, tree, measured, step)
+        return self._decompose(domain, tree, measured, step)
 
     def _measure_until(
         self,

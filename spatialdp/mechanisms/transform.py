@@ -44,7 +44,8 @@ def pair_sensitivity(x: AxisTransform, y: AxisTransform, pair: tuple[int, int], 
     l2_squared = x.sensitivities[i].l2_squared * y.sensitivities[j].l2_squared
     if neighbours is Neighbours.ADD_REMOVE or (x.constant[i] and y.constant[j]):
         return Sensitivity(l1, l2_squared)
-    return Sensitivity(2 * l1, (4 if x.signed or y.signed else 2) * l2_squared)
+    signed = (x.signed and not x.constant[i]) or (y.signed and not y.constant[j])
+    return Sensitivity(2 * l1, (4 if signed else 2) * l2_squared)
 
 
 class TransformMechanism(Mechanism):

@@ -45,6 +45,17 @@ class TreeMechanism(Mechanism):
         if self.stop is not None and self.budget == LevelBudget.LEAVES and self.height:
             raise ParameterError("stop needs counts above the leaves; choose another budget than 'leaves'.")
 
+    def _decompose(self, domain: Domain, tree: Tree, measured: Measured, step: float) -> Decomposition:
+        return decompose(
+            domain,
+            tree,
+            measured,
+            step=step,
+            consistent=self.consistent,
+            prune=self.prune,
+            stopped=self.stop is not None,
+        )
+
 
 def _threshold(value: Any, name: str) -> float | None:
     try:
@@ -56,23 +67,31 @@ def _threshold(value: Any, name: str) -> float | None:
     return number
 
 
-def decompose(mechanism: TreeMechanism, domain: Domain, tree: Tree, measured: Measured, step: float) -> Decomposition:
+def decompose(
+    domain: Domain,
+    tree: Tree,
+    measured: Measured,
+    *,
+    step: float,
+    consistent: bool,
+    prune: float | None = None,
+    stopped: bool = False,
+) -> Decomposition:
     """Fit noisy counts, if asked to, and prune; reads no records.
 
     A tree that stopped where its noisy counts were small has kept those that came out too large: it is biased.
     """
-    fit = mechanism.consistent
     estimate = Decomposition(
         domain,
         tree,
-        _fitted(tree, measured) if fit else measured.values,
+        _fitted(tree, measured) if consistent else measured.values,
         measured.variances,
         measured.kurtosis,
-        step=0.0 if fit else step,
-        consistent=fit,
-        biased=mechanism.stop is not None,
+        step=0.0 if consistent else step,
+        consistent=consistent,
+        biased=stopped,
     )
-    return estimate if mechanism.prune is None else estimate.pruned(mechanism.prune)
+    return estimate if prune is None else estimate.pruned(prune)
 
 
 def _fitted(tree: Tree, measured: Measured) -> np.ndarray[tuple[int], np.dtype[np.float64]]:

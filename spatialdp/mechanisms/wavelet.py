@@ -6,19 +6,28 @@ length.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
 
 import numpy as np
+import numpy.typing as npt
 
 from spatialdp._options import Option
 from spatialdp.axes import AxisTransform, HaarAxis, IdentityAxis
-from spatialdp.domain import Grid
+from spatialdp.covariance import QuadHaarNoise
+from spatialdp.domain import Domain, Grid
+from spatialdp.errors import ParameterError
+from spatialdp.histogram import Histogram
+from spatialdp.mechanisms.base import Plan, Terms
 from spatialdp.mechanisms.transform import Costs, TransformMechanism
-from spatialdp.privacy.budget import Number, divide
-from spatialdp.privacy.laws import Law
+from spatialdp.points import Points, count_cells
+from spatialdp.privacy.budget import divide
+from spatialdp.privacy.laws import Law, NoiseLaw, calibrate, spendable
+from spatialdp.privacy.noise import Noise
+from spatialdp.quadhaar import QuadHaar
 
 __all__ = ["Wavelet"]
 
@@ -28,6 +37,13 @@ class ScaleBudget(Option):
 
     UNIFORM = "uniform"
     OPTIMISED = "optimised"
+
+
+class Form(Option):
+    """How a wavelet treats two axes."""
+
+    TENSOR = "tensor"
+    QUADTREE = "quadtree"
 
 
 class Transformed(Option):
@@ -50,18 +66,22 @@ class Wavelet(TransformMechanism):
         Instead of `shape`; must divide the domain.
     axis : {"both", "x", "y"}
         Which axes are transformed; a short one is better left as it is (Privelet+).
+    form : {"tensor", "quadtree"}
+        Rows, then columns (the standard transform, Privelet's), or the non-standard one: three differences for every
+        node of a quadtree.
     budget : {"uniform", "optimised"}
-        The same budget for every pair of scales, as published, or the one that is best for the mean over all boxes.
+        The same budget for every pair of scales, or every scale and kind of difference, as published; or the one that
+        is best for the mean over all boxes.
     law : {"discrete-laplace", "laplace", "gaussian"}
         As for `Flat`.
 
     Privacy
     -------
     A record changes one coefficient of each pair of scales, by ±1: each pair has L1 and L2 sensitivity 1 under
-    add-remove (2 under replace, but for the total) and costs its own budget; they add up to ε. Padding to a power of
-    two adds cells that are known to be empty and holds no record. Inversion reads released values only. Xiao, Wang,
-    Gehrke, "Differential privacy via wavelet transforms" (ICDE 2010). Sensitivities are checked by brute force in
-    ``tests/test_transforms.py``.
+    add-remove (2 under replace, but for the total) and costs its own budget; they add up to ε. The same holds for each
+    kind of difference of each scale of a quadtree, 3 h + 1 of them. Padding to a power of two adds cells that are known
+    to be empty and holds no record. Inversion reads released values only. Xiao, Wang, Gehrke, "Differential privacy via
+    wavelet transforms" (ICDE 2010). Sensitivities are checked by brute force in ``tests/test_transforms.py``.
 
     Examples
     --------
@@ -77,13 +97,16 @@ class Wavelet(TransformMechanism):
     shape: Sequence[int] | None = None
     cell_size: float | Sequence[float] | None = None
     axis: Transformed = Transformed.BOTH
+    form: Form = Form.TENSOR
     budget: ScaleBudget = ScaleBudget.UNIFORM
     law: Law = Law.DISCRETE_LAPLACE
 
     def __post_init__(self) -> None:
-        for name, option in (("law", Law), ("axis", Transformed), ("budget", ScaleBudget)):
+        for name, option in (("law", Law), ("axis", Transformed), ("form", Form), ("budget", ScaleBudget)):
             object.__setattr__(self, name, option.parse(getattr(self, name)))
         self._check_grid()
+        if self.form is Form.QUADTREE and self.axis is not Transformed.BOTH:
+            raise ParameterError(f"form='quadtree' transforms both axes, but axis is {str(self.axis)!r}; leave it out.")
 
     def _axes(self, grid: Grid) -> tuple[AxisTransform, AxisTransform]:
         nx, ny = grid.shape
@@ -93,11 +116,62 @@ class Wavelet(TransformMechanism):
 
     def _costs(self, axes: tuple[AxisTransform, AxisTransform], whole: Fraction) -> Costs:
         x, y = axes
-        if self.budget is ScaleBudget.UNIFORM:
-            weights: Sequence[Number] = [1] * (x.n_groups * y.n_groups)
-        else:
-            # Σ n/ε² is least for ε ∝ n^(1/3), Σ n/ρ for ρ ∝ n^(1/2); n is the mean weight of a pair of scales in a box.
-            power = 1 / 2 if self.law is Law.GAUSSIAN else 1 / 3
-            weights = (np.outer(x.mean_squares(), y.mean_squares()) ** power).ravel().tolist()
-        costs = divide(whole, weights)
+        costs = self._divide(whole, np.outer(x.mean_squares(), y.mean_squares()).ravel())
         return [costs[i * y.n_groups : (i + 1) * y.n_groups] for i in range(x.n_groups)]
+
+    def _divide(self, whole: Fraction, mean_squares: npt.NDArray[np.float64]) -> Sequence[Fraction]:
+        """Budgets of all groups, from the mean over all boxes of their squared weights."""
+        if self.budget is ScaleBudget.UNIFORM:
+            return divide(whole, [1] * mean_squares.size)
+        # Σ n/ε² is least for ε ∝ n^(1/3), Σ n/ρ for ρ ∝ n^(1/2); n is the mean weight of a group in a box.
+        power = 1 / 2 if self.law is Law.GAUSSIAN else 1 / 3
+        return divide(whole, (mean_squares**power).tolist())
+
+    # --- the non-standard form -----------------------------------------------------------------
+
+    def _plan(self, domain: Domain, terms: Terms) -> Plan:
+        if self.form is Form.TENSOR:
+            return super()._plan(domain, terms)
+        grid = self._grid(domain)
+        transform, costs = self._quadtree(grid, terms)
+        cell = np.array([[0, 0, grid.x_lines[1], grid.y_lines[1]]])
+        return Plan(
+            mechanism=self.name,
+            cells=grid.n_cells,
+            currency="rho" if self.law is Law.GAUSSIAN else "epsilon",
+            budget={f"coefficients {name}": cost for name, cost in zip(transform.groups, costs, strict=True)},
+            standard_deviation=math.sqrt(self._blank(domain, terms).moments(cell)[0][0]),
+            memory=6 * 8 * grid.mask.size,
+        )
+
+    def _blank(self, domain: Domain, terms: Terms) -> Histogram:
+        if self.form is Form.TENSOR:
+            return super()._blank(domain, terms)
+        grid = self._grid(domain)
+        noise = _quadtree_noise(QuadHaar(*grid.shape), self._quadtree_laws(grid, terms))
+        return Histogram(grid, np.zeros((grid.shape[1], grid.shape[0])), noise)
+
+    def _estimate(self, points: Points, domain: Domain, terms: Terms, noise: Noise) -> Histogram:
+        if self.form is Form.TENSOR:
+            return super()._estimate(points, domain, terms, noise)
+        grid = self._grid(domain)
+        transform, laws = QuadHaar(*grid.shape), self._quadtree_laws(grid, terms)
+        coefficients = transform.forward(count_cells(points, grid))
+        noisy = [law.add_to(part, noise) for law, part in zip(laws, coefficients, strict=True)]
+        return Histogram(grid, transform.inverse(noisy), _quadtree_noise(transform, laws))
+
+    def _quadtree(self, grid: Grid, terms: Terms) -> tuple[QuadHaar, Sequence[Fraction]]:
+        transform = QuadHaar(*grid.shape)
+        return transform, self._divide(spendable(self.law, terms.budget), transform.mean_squares())
+
+    def _quadtree_laws(self, grid: Grid, terms: Terms) -> list[NoiseLaw]:
+        transform, costs = self._quadtree(grid, terms)
+        return [
+            calibrate(self.law, cost, transform.sensitivity(group, terms.neighbours))
+            for group, cost in enumerate(costs)
+        ]
+
+
+def _quadtree_noise(transform: QuadHaar, laws: Sequence[NoiseLaw]) -> QuadHaarNoise:
+    moments = (np.array([getattr(law, name) for law in laws]) for name in ("variance", "kurtosis"))
+    return QuadHaarNoise(transform, *moments)

@@ -1,0 +1,348 @@
+"""Wavelets: reconstruction, sensitivity, agreement with PyWavelets, and the variance of boxes."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from itertools import product
+
+import numpy as np
+import pytest
+import pywt
+import shapely
+
+import spatialdp as sdp
+from spatialdp.axes import HaarAxis, IdentityAxis
+from spatialdp.consistency import complete_up_variances
+from spatialdp.coverage import Coverage
+from spatialdp.domain import edge_lines
+from spatialdp.errors import ParameterError
+from spatialdp.mechanisms.transform import _forward, pair_sensitivity
+from spatialdp.privacy.laws import Law, Neighbours, NoiseLaw
+from spatialdp.privacy.noise import SeededNoise
+from spatialdp.quadhaar import QuadHaar
+from tests.sources import RecordingNoise, ZeroNoise
+
+UNIT = sdp.Domain((0, 0, 1, 1))
+REGION = shapely.Polygon([(0, 0), (1, 0), (1, 0.6), (0.3, 1), (0, 0.5)])
+RNG = np.random.default_rng(4)
+XY = np.concatenate([RNG.normal(0.3, 0.05, (300, 2)), RNG.random((200, 2))])
+BOXES = np.sort(RNG.random((40, 2, 2)), axis=1).reshape(-1, 4)
+SIZES = (1, 2, 3, 5, 17, 64, 100, 257)
+FORMS = {
+    "tensor": {},
+    "along x": {"axis": "x"},
+    "along y": {"axis": "y"},
+    "quadtree": {"form": "quadtree"},
+}
+BUDGETS = ("uniform", "optimised")
+
+
+def cell_boxes(shape, count, seed=0):
+    """Random boxes of whole cells, every box equally likely."""
+    rng = np.random.default_rng(seed)
+    ends = [np.sort([rng.choice(n + 1, 2, replace=False) for _ in range(count)], axis=1) for n in shape]
+    (xlo, xhi), (ylo, yhi) = (edge_lines(n)[end].T for n, end in zip(shape, ends, strict=True))
+    return np.stack([xlo, ylo, xhi, yhi], axis=1)
+
+
+def mean_variance(mechanism, boxes, epsilon=1):
+    return mechanism.release([], UNIT, epsilon=epsilon, noise=ZeroNoise()).estimate.moments(boxes)[0].mean()
+
+
+def axes_of(form, shape):
+    nx, ny = shape
+    return (
+        IdentityAxis(nx) if form == "along y" else HaarAxis(nx),
+        IdentityAxis(ny) if form == "along x" else HaarAxis(ny),
+    )
+
+
+def coefficients(form, counts):
+    """All groups' coefficients of an array of counts."""
+    ny, nx = counts.shape
+    if form == "quadtree":
+        return QuadHaar(nx, ny).forward(counts)
+    x, y = axes_of(form, (nx, ny))
+    table = _forward(counts, (x, y))
+    return [table[rows, columns] for columns, rows in product(x.groups, y.groups)]
+
+
+def declared(form, shape, neighbours):
+    """Declared sensitivity of every group."""
+    if form == "quadtree":
+        transform = QuadHaar(*shape)
+        return [transform.sensitivity(group, neighbours) for group in range(len(transform.groups))]
+    x, y = axes_of(form, shape)
+    return [pair_sensitivity(x, y, pair, neighbours) for pair in product(range(x.n_groups), range(y.n_groups))]
+
+
+def unit_images(form, shape):
+    """Coefficients of every unit vector, (units, coefficients), group by group."""
+    nx, ny = shape
+    images = [coefficients(form, unit.reshape(ny, nx)) for unit in np.eye(nx * ny, dtype=np.int64)]
+    return [np.array([part.ravel() for part in group]) for group in zip(*images, strict=True)]
+
+
+# --- there and back ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_perfect_reconstruction_without_noise(form):
+    for nx, ny in [*product(SIZES, (1, 3, 64)), *product((1, 5, 17), SIZES), (257, 257), (100, 257)]:
+        release = sdp.Wavelet((nx, ny), **FORMS[form]).release(XY, UNIT, epsilon=1, noise=ZeroNoise())
+        truth = sdp.Flat((nx, ny)).release(XY, UNIT, epsilon=1, noise=ZeroNoise())
+        assert np.array_equal(release.estimate.values, truth.estimate.values)
+
+
+@pytest.mark.parametrize("side", [2, 16, 64])
+def test_coefficients_are_those_of_pywavelets(side):
+    counts = RNG.integers(0, 50, (side, side))
+    levels = side.bit_length() - 1
+    theirs = pywt.fswavedecn(counts.astype(float), "haar", levels=levels).coeffs
+    ours = _forward(counts, (HaarAxis(side), HaarAxis(side)))
+    # Theirs are divided by the root of the node's length.
+    norms = np.concatenate([[side], *([2.0 ** (levels - j)] * 2**j for j in range(levels))]) ** -0.5
+    assert ours * np.outer(norms, norms) == pytest.approx(theirs, abs=1e-9)
+
+    total, *details = pywt.wavedec2(counts.astype(float), "haar", level=levels)
+    groups = QuadHaar(side, side).forward(counts)
+    assert groups[0] / side == pytest.approx(total)
+    for j, (along_y, along_x, both) in enumerate(details):
+        length = 2 ** (levels - j)
+        for mine, their in zip(groups[1 + 3 * j : 4 + 3 * j], (along_x, along_y, both), strict=True):
+            assert mine / length == pytest.approx(their, abs=1e-9)
+
+
+# --- sensitivity -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("shape", [(1, 1), (2, 1), (1, 3), (2, 2), (3, 5), (8, 8), (7, 2), (1, 16)])
+def test_sensitivity_of_every_group_is_the_declared_one(form, shape):
+    images = unit_images(form, shape)
+    for image, one, two in zip(
+        images,
+        declared(form, shape, Neighbours.ADD_REMOVE),
+        declared(form, shape, Neighbours.REPLACE),
+        strict=True,
+    ):
+        assert np.abs(image).sum(axis=1).max() == one.l1
+        assert (image**2).sum(axis=1).max() == one.l2_squared
+        everyone = np.concatenate([image, 0 * image[:1]])  # a replaced record may leave the domain
+        moved = everyone[:, None, :] - everyone[None, :, :]
+        assert np.abs(moved).sum(axis=2).max() == two.l1
+        assert (moved**2).sum(axis=2).max() == two.l2_squared
+
+
+@pytest.mark.parametrize("form", ["tensor", "quadtree"])
+@pytest.mark.parametrize("shape", [(64, 64), (33, 64), (64, 5)])
+def test_sensitivity_of_every_unit_vector_on_large_grids(form, shape):
+    nx, ny = shape
+    ones, twos = declared(form, shape, Neighbours.ADD_REMOVE), declared(form, shape, Neighbours.REPLACE)
+    corner = coefficients(form, unit(shape, 0, 0))
+    largest, moved = np.zeros((len(ones), 2)), np.zeros((len(ones), 2))
+    for i, j in product(range(nx), range(ny)):
+        image = coefficients(form, unit(shape, i, j))
+        norms = np.array([(np.abs(part).sum(), (part**2).sum()) for part in image])
+        apart = np.array([(np.abs(a - b).sum(), ((a - b) ** 2).sum()) for a, b in zip(image, corner, strict=True)])
+        largest, moved = np.maximum(largest, norms), np.maximum(moved, apart)
+    moved[0] = 1  # the total moves if the record leaves
+    assert np.array_equal(largest, [(one.l1, one.l2_squared) for one in ones])
+    assert np.array_equal(moved, [(two.l1, two.l2_squared) for two in twos])
+
+
+def unit(shape, i, j):
+    counts = np.zeros(shape[::-1], dtype=np.int64)
+    counts[j, i] = 1
+    return counts
+
+
+# --- variance ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("budget", BUDGETS)
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("shape", [(1, 1), (4, 4), (5, 3), (9, 1), (2, 7), (6, 6)])
+def test_moments_equal_dense_algebra(form, budget, shape):
+    release = sdp.Wavelet(shape, budget=budget, **FORMS[form]).release([], UNIT, epsilon=1, noise=ZeroNoise())
+    weights, variances, kurtosis = dense(release.estimate, form)
+    lattice = UNIT.boxes(np.concatenate([BOXES, [(0, 0, 1, 1)]]))
+    x, y = release.estimate.coverages(lattice)
+    shares = np.einsum("mi,mj->mij", dense_coverage(y, shape[1]), dense_coverage(x, shape[0])).reshape(len(lattice), -1)
+    entering = shares @ weights  # of every coefficient in every answer
+    second, fourth = entering**2 @ variances, entering**4 @ (variances**2 * kurtosis)
+    ours, ours_kurtosis = release.estimate.moments(lattice)
+    assert ours == pytest.approx(second, rel=1e-9)
+    assert ours_kurtosis == pytest.approx(fourth / second**2, rel=1e-9)
+
+
+def dense_coverage(coverage, count):
+    cells = np.arange(count)
+    return np.clip(np.minimum(coverage.stop[:, None], cells + 1) - np.maximum(coverage.start[:, None], cells), 0, None)
+
+
+def dense(estimate, form):
+    """(cells, coefficients) weights of the coefficients in the cells, and the coefficients' noise."""
+    ny, nx = estimate.values.shape
+    noise = estimate.noise
+    if form == "quadtree":
+        transform = QuadHaar(nx, ny)
+        sizes = [part.shape for part in transform.forward(np.zeros((ny, nx), dtype=np.int64))]
+        ends = np.cumsum([a * b for a, b in sizes])
+        columns = [
+            transform.inverse([p.reshape(s) for p, s in zip(np.split(one, ends[:-1]), sizes, strict=True)]).ravel()
+            for one in np.eye(ends[-1])
+        ]
+        repeats = np.diff(ends, prepend=0)
+        return np.array(columns).T, np.repeat(noise.variances, repeats), np.repeat(noise.kurtosis, repeats)
+    x, y = noise.x, noise.y
+    weights = np.kron(y.inverse(np.eye(y.n_coefficients)).T, x.inverse(np.eye(x.n_coefficients)).T)
+    of_x, of_y = (np.repeat(np.arange(a.n_groups), [g.stop - g.start for g in a.groups]) for a in (x, y))
+    pairs = of_x[None, :], of_y[:, None]
+    return weights, noise.variances[pairs].ravel(), noise.kurtosis[pairs].ravel()
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize("form", ["tensor", "quadtree"])
+def test_variance_formula_against_simulation(form):
+    release = sdp.Wavelet((6, 5), **FORMS[form]).release([], UNIT, epsilon=1, noise=ZeroNoise())
+    weights, variances, _ = dense(release.estimate, form)
+    groups = 16 if form == "tensor" else 10
+    law = NoiseLaw(Law.DISCRETE_LAPLACE, Fraction(groups))
+    assert variances == pytest.approx(law.variance)
+    noise = law.add_to(np.zeros((50_000, variances.size), dtype=np.int64), SeededNoise(6))
+    x, y = release.estimate.coverages(UNIT.boxes(BOXES))
+    shares = np.einsum("mi,mj->mij", dense_coverage(y, 5), dense_coverage(x, 6)).reshape(len(BOXES), -1)
+    errors = noise @ (shares @ weights).T
+    # Standard error of a variance from 50,000 draws: about 1 %; fixed seed.
+    assert errors.var(axis=0) == pytest.approx(release.estimate.moments(UNIT.boxes(BOXES))[0], rel=0.05)
+
+
+@pytest.mark.statistical
+def test_releases_have_the_variance_they_state():
+    noise = SeededNoise(7)
+    for options in FORMS.values():
+        mechanism = sdp.Wavelet((5, 4), budget="optimised", **options)
+        releases = [mechanism.release([], UNIT, epsilon=1, noise=noise) for _ in range(400)]
+        answers = np.array([release.answer(BOXES) for release in releases])
+        ratio = answers.var(axis=0) / releases[0].estimate.moments(UNIT.boxes(BOXES))[0]
+        assert np.median(ratio) == pytest.approx(1, abs=0.15)  # fixed seed; a wrong scale would be off by 2
+
+
+@pytest.mark.parametrize(("cells", "worst"), [(16, 71.1), (64, 182.5), (256, 373.5)])
+def test_worst_range_of_a_row_of_cells(cells, worst):
+    low, high = np.triu_indices(cells + 1, 1)
+    lines = edge_lines(cells)
+    boxes = np.stack([lines[low], 0 * low, lines[high], 0 * low + 2**30], axis=1)
+    for options in ({}, {"form": "quadtree"}):
+        release = sdp.Wavelet((cells, 1), law="laplace", **options).release([], UNIT, epsilon=1, noise=ZeroNoise())
+        assert release.estimate.moments(boxes)[0].max() == pytest.approx(worst, abs=0.05)
+
+
+@pytest.mark.parametrize(("form", "expected"), [("tensor", 24_992), ("quadtree", 45_896)])
+def test_mean_box_variance_on_256_cells_a_side(form, expected):
+    boxes = cell_boxes((256, 256), 2000)
+    mechanism = sdp.Wavelet((256, 256), form=form, law="laplace")
+    assert mean_variance(mechanism, boxes) == pytest.approx(expected, rel=0.03)
+
+
+@pytest.mark.parametrize("law", ["laplace", "discrete-laplace"])
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("shape", [(64, 64), (50, 9)])
+def test_optimised_budgets_are_better_than_uniform_ones(form, shape, law):
+    boxes = cell_boxes(shape, 2000)
+    uniform, optimised = (
+        mean_variance(sdp.Wavelet(shape, budget=budget, law=law, **FORMS[form]), boxes) for budget in BUDGETS
+    )
+    assert optimised < 0.97 * uniform
+
+
+def test_gaussian_wavelets_spend_rho():
+    release = sdp.Wavelet((8, 8), form="quadtree", law="gaussian", budget="optimised").release(
+        XY, UNIT, epsilon=1, delta=1e-6
+    )
+    assert release.privacy.currency == "rho"
+    assert sum(release.privacy.budget.values()) == release.privacy._granted()
+
+
+def test_a_wavelet_is_a_binary_hierarchy_but_for_leaves_and_root():
+    cells, height = 256, 8
+    spread = 2.0 * (height + 1) ** 2
+    binary = sdp.Hierarchy((cells, 1), branching=2, levels="uniform", root=True, law="laplace")
+    tree = binary.release([], UNIT, epsilon=1, noise=ZeroNoise()).estimate
+    wavelet = sdp.Wavelet((cells, 1), law="laplace").release([], UNIT, epsilon=1, noise=ZeroNoise()).estimate
+    assert tree.variances == pytest.approx(spread, rel=1e-3)
+    up = complete_up_variances(tree.variances, 2)  # root first
+    boxes = cell_boxes((cells, 1), 200)
+    coverage = Coverage.of(boxes[:, 0], boxes[:, 2], edge_lines(cells))
+    tilts = HaarAxis(cells).powers(coverage)[0]  # Σ ((left - right) / 2)², the total first
+    assert wavelet.moments(boxes)[0] == pytest.approx(spread * tilts.sum(axis=0), rel=1e-3)
+    # One difference has variance V/2 per (left - right)², V of its halves; the wavelet has s/4.
+    assert tree.moments(boxes)[0] == pytest.approx(up[0] * tilts[0] + 2 * up[1:] @ tilts[1:], rel=1e-9)
+    assert 2 * up[1:4] == pytest.approx(spread, rel=0.02)
+    assert up[-1] == pytest.approx(spread, rel=1e-3)  # at the leaves it is twice the wavelet's
+
+
+# --- padding, regions, files -------------------------------------------------------------------------
+
+
+def test_padding_costs_nothing():
+    """As many steps and the same scales as on the padded grid, no noise for nodes beyond the grid."""
+    for form, calls in (("tensor", 16), ("quadtree", 10)):
+        padded, cut = RecordingNoise(1), RecordingNoise(1)
+        for shape, source in (((8, 8), padded), ((5, 5), cut)):
+            sdp.Wavelet(shape, form=form).release(XY, UNIT, epsilon=1, noise=source)
+        assert [call[:2] for call in cut.calls] == [call[:2] for call in padded.calls]
+        assert len(cut.calls) == calls
+    assert cut.calls[-1][2] == (3, 3)
+    low, high = (sdp.Wavelet((n, n)).release([], UNIT, epsilon=1).estimate for n in (5, 8))
+    cell = [edge_lines(n)[[0, 0, 1, 1]][None, :] for n in (5, 8)]
+    assert low.moments(cell[0])[0] == pytest.approx(high.moments(cell[1])[0])
+
+
+def test_short_axes_add_no_needless_scales():
+    assert QuadHaar(256, 256).groups[:4] == ("total", "x 256", "y 256", "xy 256")
+    assert len(QuadHaar(256, 256).groups) == 3 * 8 + 1
+    assert len(QuadHaar(256, 1).groups) == 8 + 1
+    assert len(QuadHaar(3, 16).groups) == 2 + 2 * 3 + 1
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_regions_cost_nothing(form):
+    domain = sdp.Domain((0, 0, 1, 1), region=REGION)
+    mechanism = sdp.Wavelet((16, 12), **FORMS[form])
+    inside, whole = (mechanism.release(XY, d, epsilon=1, noise=ZeroNoise()) for d in (domain, UNIT))
+    assert inside.privacy.budget == whole.privacy.budget
+    lattice = UNIT.boxes(BOXES)
+    assert np.array_equal(inside.estimate.moments(lattice)[0], whole.estimate.moments(lattice)[0])
+    assert not inside.estimate.values[~inside.estimate.grid.mask].any()
+    assert mechanism.plan(domain, epsilon=1).cells == inside.estimate.grid.n_cells
+
+
+@pytest.mark.parametrize("region", [None, REGION], ids=["whole", "region"])
+@pytest.mark.parametrize("form", FORMS)
+def test_loaded_wavelets_answer_as_the_saved_ones(form, region, tmp_path):
+    domain = sdp.Domain((0, 0, 1, 1), region=region)
+    release = sdp.Wavelet((7, 9), **FORMS[form]).release(XY, domain, epsilon=1)
+    release.save(tmp_path / "release.parquet")
+    loaded = sdp.load(tmp_path / "release.parquet")
+    assert np.array_equal(loaded.answer(BOXES), release.answer(BOXES))
+    assert np.array_equal(loaded.interval(BOXES), release.interval(BOXES))
+    assert loaded.privacy == release.privacy
+
+
+@pytest.mark.parametrize("neighbours", ["add-remove", "replace"])
+@pytest.mark.parametrize("form", FORMS)
+def test_every_group_draws_noise_of_its_scale(form, neighbours):
+    source = RecordingNoise(1)
+    release = sdp.Wavelet((5, 6), **FORMS[form]).release(XY, UNIT, epsilon=1, neighbours=neighbours, noise=source)
+    costs = list(release.privacy.budget.values())
+    assert sum(costs) == 1
+    sensitivities = declared(form, (5, 6), Neighbours.parse(neighbours))
+    assert [call[1] for call in source.calls] == [s.l1 / c for s, c in zip(sensitivities, costs, strict=True)]
+
+
+def test_bad_forms_are_refused():
+    for options in ({"form": "octree"}, {"form": "quadtree", "axis": "x"}, {"axis": "z"}, {"budget": "steep"}):
+        with pytest.raises(ParameterError):
+            sdp.Wavelet((4, 4), **options)
