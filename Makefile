@@ -22,6 +22,11 @@ bench: $(VENV)/.tools
 
 figures: $(VENV)/.installed
 	$(BIN)/python scripts/traffic_histogram.py --output figures
+	$(BIN)/python scripts/median_quality.py --output figures
+	$(BIN)/python scripts/quadtree_variants.py --output figures --releases 30
+	$(BIN)/python scripts/kd_variants.py --output figures --releases 30
+	$(BIN)/python scripts/error_vs_height.py --output figures --releases 30
+	$(BIN)/python scripts/decomposition_maps.py --output figures
 
 coverage: $(VENV)/.tools
 	$(BIN)/python -m pytest --cov --cov-report=term-missing:skip-covered

@@ -1,0 +1,364 @@
+"""What the experiments share: options, data, query boxes with exact answers, errors and tables.
+
+Experiments compare with the truth, so what they print is for people who may see the records. All noise is seeded: the
+figures can be had again, and the releases behind them are not private.
+"""
+
+from __future__ import annotations
+
+import csv
+import sys
+import textwrap
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict, dataclass
+from fractions import Fraction
+from functools import cached_property
+from itertools import product
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+import numpy as np
+import numpy.typing as npt
+from tqdm import tqdm
+
+from spatialdp import Domain, KdTree, Points, Quadtree, Release, SeededNoise, datasets
+from spatialdp.crs import geographic
+from spatialdp.files import write_whole
+from spatialdp.points import lattice_points
+
+Floats = npt.NDArray[np.float64]
+Integers = npt.NDArray[np.int64]
+Shape = tuple[float, float]
+T = TypeVar("T")
+
+FLOOR = 0.001  # of the records: smaller true counts do not make an error relatively larger
+UNITED_STATES = (-125.0, 24.0, -66.0, 50.0)
+LINES = 0.3  # share of ε that kd-trees spend on split lines, as in the paper
+NOTE = "seeded noise, not private"
+MOST_TRIES = 1000
+
+
+# --- options ---------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What the command line says; the meaning of each is with `options`."""
+
+    output: Path
+    seed: int
+    releases: int
+    queries: int
+    epsilons: tuple[Fraction, ...]
+    shapes: tuple[Shape, ...]
+    points: Path | None
+    x: str
+    y: str
+    bounds: tuple[float, ...] | None
+    crs: str | None
+
+    @cached_property
+    def data(self) -> Data:
+        """The records: the highway junctions that ship, or a Parquet file of the user's."""
+        if self.points is None:
+            domain = Domain(UNITED_STATES, crs="EPSG:4326")
+            return Data("US highway junctions", datasets.us_highway_junctions(), domain)
+        if self.bounds is None:
+            raise click.UsageError("--points needs --bounds XMIN,YMIN,XMAX,YMAX: public, never taken from the records.")
+        return Data(self.points.stem, read_points(self.points, self.x, self.y), Domain(self.bounds, crs=self.crs))
+
+    def stream(self, *place: int) -> SeededNoise:
+        """Noise of its own for each place in the experiment."""
+        return SeededNoise((self.seed, *place))
+
+
+def options(*, releases: int, epsilons: str, queries: int = 300) -> Callable[[Callable[..., None]], click.Command]:
+    """Turn a function of `Settings` into a command with the options that all experiments share."""
+    shared: list[tuple[tuple[str, ...], dict[str, Any]]] = [
+        (
+            ("--output",),
+            {"type": click.Path(path_type=Path), "default": Path("out"), "help": "Folder for the results."},
+        ),
+        (("--seed",), {"type": click.IntRange(0), "default": 1, "help": "Same seed, same results."}),
+        (("--releases",), {"type": click.IntRange(1), "default": releases, "help": "Releases for each setting."}),
+        (("--queries",), {"type": click.IntRange(1), "default": queries, "help": "Boxes of each shape."}),
+        (("--epsilons",), {"default": epsilons, "callback": _parsed(Fraction, "0.1,1"), "help": "Privacy budgets."}),
+        (
+            ("--shapes",),
+            {
+                "default": "1x1,5x5,10x10,15x0.2",
+                "callback": _parsed(_shape, "1x1,15x0.2"),
+                "help": "Boxes, width x height.",
+            },
+        ),
+        (("--points",), {"type": click.Path(exists=True, path_type=Path), "help": "Parquet file; else what ships."}),
+        (("--x",), {"default": "lon", "help": "Its column of x."}),
+        (("--y",), {"default": "lat", "help": "Its column of y."}),
+        (
+            ("--bounds",),
+            {"callback": _parsed(float, "-125,24,-66,50"), "help": "XMIN,YMIN,XMAX,YMAX: public bounds for --points."},
+        ),
+        (("--crs",), {"help": "CRS of --points, e.g. EPSG:4326."}),
+    ]
+
+    def wrap(body: Callable[..., None]) -> click.Command:
+        def run(**chosen: Any) -> None:
+            import matplotlib
+
+            matplotlib.use("Agg")
+            settings = Settings(**chosen)
+            settings.output.mkdir(parents=True, exist_ok=True)
+            body(settings)
+
+        run.__doc__ = body.__doc__
+        command: Any = run
+        for names, details in reversed(shared):
+            command = click.option(*names, show_default=True, **details)(command)
+        return click.command()(command)
+
+    return wrap
+
+
+def _parsed(read: Callable[[str], Any], example: str) -> Callable[[click.Context, click.Parameter, str | None], Any]:
+    """A reader of comma-separated values that says what it expects."""
+
+    def parse(_context: click.Context, _option: click.Parameter, text: str | None) -> Any:
+        try:
+            return None if text is None else tuple(read(part) for part in text.split(","))
+        except (ValueError, ZeroDivisionError):
+            raise click.BadParameter(f"give values with commas between them, such as {example}") from None
+
+    return parse
+
+
+def _shape(text: str) -> Shape:
+    width, height = text.split("x")
+    return float(width), float(height)
+
+
+# --- data and exact answers ------------------------------------------------------------------------
+
+
+def read_points(path: Path, x: str, y: str) -> Points:
+    """Two columns of a Parquet file as points."""
+    import pyarrow.parquet as pq
+
+    table = pq.read_table(path, columns=[x, y])
+    return Points(table[x].to_numpy(), table[y].to_numpy())
+
+
+@dataclass(frozen=True, eq=False)
+class Data:
+    """Records in a public domain, and the truth about them."""
+
+    name: str
+    points: Points
+    domain: Domain
+
+    @cached_property
+    def lattice(self) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]:
+        """Lattice columns and rows of the records in the domain."""
+        return lattice_points(self.points, self.domain)
+
+    @property
+    def records(self) -> int:
+        """How many records lie in the domain."""
+        return self.lattice[0].size
+
+    @property
+    def floor(self) -> float:
+        """The least count that a relative error divides by."""
+        return FLOOR * self.records
+
+    @cached_property
+    def _counter(self) -> Counter:
+        return Counter(*self.lattice)
+
+    def count(self, boxes: Floats) -> Integers:
+        """True counts of boxes in domain coordinates, by the library's own rule for edges."""
+        return self._counter.count(self.domain.boxes(boxes))
+
+    def __str__(self) -> str:
+        bounds = ", ".join(f"{bound:g}" for bound in self.domain.bounds)
+        return f"{self.name}, {self.records:,} records in ({bounds})"
+
+
+class Counter:
+    """Exact box counts: a wavelet matrix over the records, one step for each bit of a rank.
+
+    Sorted by column, the records' rows are replaced by ranks. Level after level the ranks are parted stably by one
+    bit, highest first, and the number of zero bits before each place is kept. How many of the first i records have a
+    rank below r is then one lookup a level, for all questions at once.
+    """
+
+    def __init__(self, columns: npt.NDArray[Any], rows: npt.NDArray[Any]) -> None:
+        self._columns, self._rows = np.sort(columns), np.sort(rows)
+        ranks = np.argsort(np.argsort(rows, kind="stable"), kind="stable")[np.argsort(columns, kind="stable")]
+        self._levels = []
+        for bit in reversed(range(int(ranks.size).bit_length())):
+            ones = (ranks >> bit & 1).astype(bool)
+            self._levels.append((bit, np.concatenate([[0], np.cumsum(~ones)])))
+            ranks = np.concatenate([ranks[~ones], ranks[ones]])
+
+    def count(self, boxes: Integers) -> Integers:
+        """Records in half-open lattice boxes (x0, y0, x1, y1)."""
+        x0, y0, x1, y1 = boxes.T
+        return self._corner(x1, y1) - self._corner(x0, y1) - self._corner(x1, y0) + self._corner(x0, y0)
+
+    def _corner(self, column: Integers, row: Integers) -> Integers:
+        """Records left of a column and below a row."""
+        place, rank = np.searchsorted(self._columns, column), np.searchsorted(self._rows, row)
+        found = np.zeros(place.size, dtype=np.int64)
+        for bit, zeros in self._levels:
+            before, one = zeros[place], (rank >> bit & 1).astype(bool)
+            found += np.where(one, before, 0)
+            place = np.where(one, zeros[-1] + place - before, before)
+        return found
+
+
+@dataclass(frozen=True, eq=False)
+class Workload:
+    """Boxes of one shape and their true counts, none of them zero."""
+
+    shape: Shape
+    boxes: Floats
+    truth: Integers
+
+    @property
+    def name(self) -> str:
+        """Such as 15 × 0.2."""
+        return " × ".join(f"{side:g}" for side in self.shape)
+
+
+def workload(data: Data, shape: Shape, count: int, seed: int) -> Workload:
+    """Boxes at uniformly random places inside the domain; those with a true count of zero are drawn again."""
+    random = np.random.default_rng((seed, *(round(1e6 * side) for side in shape)))
+    room = np.array(data.domain.size) - shape
+    if room.min() < 0:
+        raise click.UsageError(f"boxes of {shape[0]:g} x {shape[1]:g} do not fit into the domain; choose --shapes.")
+    boxes, truth = np.empty((0, 4)), np.empty(0, dtype=np.int64)
+    for _ in range(MOST_TRIES):
+        corner = data.domain.bounds[:2] + random.random((count, 2)) * room
+        drawn = np.hstack([corner, corner + shape])
+        found = data.count(drawn)
+        boxes, truth = np.vstack([boxes, drawn[found > 0]]), np.concatenate([truth, found[found > 0]])
+        if truth.size >= count:
+            return Workload(shape, boxes[:count], truth[:count])
+    raise click.UsageError(f"hardly any box of {shape[0]:g} x {shape[1]:g} holds a record; choose --shapes.")
+
+
+# --- errors ----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Case:
+    """A mechanism under the name that the literature gives it."""
+
+    name: str
+    mechanism: Quadtree | KdTree
+
+
+@dataclass(frozen=True)
+class Row:
+    """Errors of one mechanism at one ε for one shape of boxes.
+
+    The error of a release is the median over queries of |estimate - truth| / max(truth, floor), in per cent; the
+    columns are the quartiles of that over releases.
+    """
+
+    data: str
+    method: str
+    private_by_design: bool
+    height: int
+    epsilon: float
+    shape: str
+    queries: int
+    releases: int
+    floor: float
+    error_lower: float
+    error: float
+    error_upper: float
+    noise: str = NOTE
+
+
+def relative_errors(release: Release, loads: Sequence[Workload], floor: float) -> Floats:
+    """Median relative error, in per cent, for each workload."""
+    estimates = release.answer(np.concatenate([load.boxes for load in loads]))
+    truth = np.concatenate([load.truth for load in loads])
+    errors = 100 * np.abs(estimates - truth) / np.maximum(truth, floor)
+    ends = np.cumsum([load.truth.size for load in loads])[:-1]
+    return np.array([np.median(part) for part in np.split(errors, ends)])
+
+
+def run(cases: Sequence[Case], settings: Settings) -> list[Row]:
+    """Release every case at every ε as often as asked, and measure."""
+    data = settings.data
+    print(f"{data}; floor of relative errors: {data.floor:.1f} records ({100 * FLOOR:g} %); {NOTE}")
+    loads = [workload(data, shape, settings.queries, settings.seed) for shape in settings.shapes]
+    steps = list(product(enumerate(cases), settings.epsilons))
+    rows: list[Row] = []
+    for (number, case), epsilon in progress(steps):
+        errors = np.empty((settings.releases, len(loads)))
+        for trial in range(settings.releases):
+            noise = settings.stream(number, epsilon.numerator, epsilon.denominator, trial)
+            release = case.mechanism.release(data.points, data.domain, epsilon=epsilon, noise=noise)
+            errors[trial] = relative_errors(release, loads, data.floor)
+        rows += [_row(case, epsilon, load, part, settings) for load, part in zip(loads, errors.T, strict=True)]
+    return rows
+
+
+def _row(case: Case, epsilon: Fraction, load: Workload, errors: Floats, settings: Settings) -> Row:
+    lower, middle, upper = np.quantile(errors, (0.25, 0.5, 0.75))
+    return Row(
+        data=settings.data.name,
+        method=case.name,
+        private_by_design=case.mechanism.private,
+        height=case.mechanism.height,
+        epsilon=float(epsilon),
+        shape=load.name,
+        queries=load.truth.size,
+        releases=errors.size,
+        floor=round(settings.data.floor, 3),
+        error_lower=round(float(lower), 4),
+        error=round(float(middle), 4),
+        error_upper=round(float(upper), 4),
+    )
+
+
+def progress(steps: Sequence[T]) -> Iterable[T]:
+    """A bar on standard error; how many steps there are is public."""
+    bar: Iterable[T] = tqdm(steps, file=sys.stderr, desc="settings")
+    return bar
+
+
+def write_csv(rows: Sequence[Any], path: Path) -> None:
+    """Dataclass instances as a table."""
+
+    def write(partial: Path) -> None:
+        with partial.open("w", newline="") as file:
+            writer = csv.DictWriter(file, fieldnames=list(asdict(rows[0])), lineterminator="\n")
+            writer.writeheader()
+            writer.writerows(asdict(row) for row in rows)
+
+    write_whole(path, write, overwrite=True)
+
+
+def wrapped(text: str, width: int = 165) -> str:
+    """A caption in lines."""
+    return "\n".join(textwrap.wrap(text, width))
+
+
+def _unit(domain: Domain) -> str:
+    return "; box sides in degrees" if geographic(domain.crs) else ""
+
+
+def error_caption(rows: Sequence[Row], settings: Settings) -> str:
+    """What a reader must know to trust the curves."""
+    row, data, epsilons = rows[0], settings.data, [float(epsilon) for epsilon in settings.epsilons]
+    return wrapped(
+        f"Data: {data}{_unit(data.domain)}. Relative error: median over {row.queries} random boxes with a true count "
+        f"above zero, |estimate − truth| / max(truth, {data.floor:.1f}), a floor of {100 * FLOOR:g} % of the records. "
+        f"Line: median of {row.releases} releases; band: their quartiles. ε from {min(epsilons):g} to "
+        f"{max(epsilons):g}. Seed {settings.seed}: {NOTE}."
+    )

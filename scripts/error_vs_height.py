@@ -1,0 +1,63 @@
+"""Relative error against the height of the tree: noise grows with it, unevenness within the leaves shrinks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import common
+import curves
+
+from spatialdp import KdTree, Quadtree
+from spatialdp.maps import save_figure
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+HEIGHTS = range(2, 11)
+CASES = (
+    *(common.Case("quad-opt", Quadtree(height)) for height in HEIGHTS),
+    *(
+        common.Case("kd-hybrid", KdTree(height, data_levels=height // 2, median_share=common.LINES))
+        for height in HEIGHTS
+    ),
+)
+
+
+@common.options(releases=20, epsilons="0.01,0.1,1,10")
+def main(settings: common.Settings) -> None:
+    """Measure trees of all heights; write `error_vs_height.csv` and `error_vs_height.png`."""
+    rows = common.run(CASES, settings)
+    common.write_csv(rows, settings.output / "error_vs_height.csv")
+    save_figure(draw(rows, common.error_caption(rows, settings)), settings.output / "error_vs_height.png")
+
+
+def draw(rows: Sequence[common.Row], caption: str) -> Figure:
+    """A panel for each shape and tree, a line for each ε, a ring around each line's lowest point."""
+    import matplotlib.pyplot as plt
+
+    shapes, trees, epsilons = (
+        list(dict.fromkeys(getattr(row, name) for row in rows)) for name in ("shape", "method", "epsilon")
+    )
+    size = (10.5, 0.9 + 2.6 * len(shapes))
+    figure, axes = plt.subplots(len(shapes), len(trees), figsize=size, sharex=True, sharey="row", squeeze=False)
+    for line_of_axes, shape in zip(axes, shapes, strict=True):
+        for ax, tree in zip(line_of_axes, trees, strict=True):
+            here = [row for row in rows if (row.shape, row.method) == (shape, tree)]
+            lines = [curves.curve([row for row in here if row.epsilon == each], "height") for each in epsilons]
+            curves.draw_curves(ax, lines)
+            for line in lines:
+                best = min(range(len(line.x)), key=lambda place: line.middle[place])
+                ax.scatter(line.x[best], line.middle[best], s=90, facecolors="none", edgecolors="0.3", zorder=3)
+            ax.set(title=f"{tree}, boxes of {shape}", xticks=sorted({row.height for row in rows}))
+        line_of_axes[0].set_ylabel("relative error (%)")
+    for ax in axes[-1]:
+        ax.set_xlabel("height of the tree")
+    curves.finish(figure, "How deep should the tree be? (a ring marks the lowest error)", caption)
+    for ax in axes.flat:
+        curves.label_curves(ax, [f"ε = {epsilon:g}" for epsilon in epsilons])
+    return figure
+
+
+if __name__ == "__main__":
+    main()
