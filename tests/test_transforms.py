@@ -16,7 +16,7 @@ from spatialdp.consistency import complete_up_variances
 from spatialdp.coverage import Coverage
 from spatialdp.domain import edge_lines
 from spatialdp.errors import ParameterError
-from spatialdp.mechanisms.transform import _forward, pair_sensitivity
+from spatialdp.mechanisms.transform import forward, pair_sensitivity
 from spatialdp.privacy.laws import Law, Neighbours, NoiseLaw
 from spatialdp.privacy.noise import SeededNoise
 from spatialdp.quadhaar import QuadHaar
@@ -63,7 +63,7 @@ def coefficients(form, counts):
     if form == "quadtree":
         return QuadHaar(nx, ny).forward(counts)
     x, y = axes_of(form, (nx, ny))
-    table = _forward(counts, (x, y))
+    table = forward(counts, (x, y))
     return [table[rows, columns] for columns, rows in product(x.groups, y.groups)]
 
 
@@ -99,7 +99,7 @@ def test_coefficients_are_those_of_pywavelets(side):
     counts = RNG.integers(0, 50, (side, side))
     levels = side.bit_length() - 1
     theirs = pywt.fswavedecn(counts.astype(float), "haar", levels=levels).coeffs
-    ours = _forward(counts, (HaarAxis(side), HaarAxis(side)))
+    ours = forward(counts, (HaarAxis(side), HaarAxis(side)))
     # Theirs are divided by the root of the node's length.
     norms = np.concatenate([[side], *([2.0 ** (levels - j)] * 2**j for j in range(levels))]) ** -0.5
     assert ours * np.outer(norms, norms) == pytest.approx(theirs, abs=1e-9)

@@ -95,7 +95,7 @@ class TransformMechanism(Mechanism):
     def _blank(self, domain: Domain, terms: Terms) -> Histogram:
         grid = self._grid(domain)
         axes = self._axes(grid)
-        return Histogram(grid, np.zeros((grid.shape[1], grid.shape[0])), _noise_model(axes, self._laws(axes, terms)))
+        return Histogram(grid, np.zeros((grid.shape[1], grid.shape[0])), noise_model(axes, self._laws(axes, terms)))
 
     def _steps(self, axes: tuple[AxisTransform, AxisTransform], terms: Terms) -> dict[str, Fraction]:
         costs = self._costs(axes, spendable(self.law, terms.budget))
@@ -116,26 +116,26 @@ class TransformMechanism(Mechanism):
         grid = self._grid(domain)
         axes = self._axes(grid)
         laws = self._laws(axes, terms)
-        coefficients = _forward(count_cells(points, grid), axes)
+        coefficients = forward(count_cells(points, grid), axes)
         noisy = np.empty(coefficients.shape)
         for i, columns in enumerate(axes[0].groups):
             for j, rows in enumerate(axes[1].groups):
                 noisy[rows, columns] = laws[i][j].add_to(coefficients[rows, columns], noise)
-        return Histogram(grid, _inverse(noisy, axes), _noise_model(axes, laws))
+        return Histogram(grid, inverse(noisy, axes), noise_model(axes, laws))
 
 
-def _forward(counts: npt.NDArray[np.int64], axes: tuple[AxisTransform, AxisTransform]) -> npt.NDArray[np.int64]:
+def forward(counts: npt.NDArray[np.int64], axes: tuple[AxisTransform, AxisTransform]) -> npt.NDArray[np.int64]:
     """(y coefficients, x coefficients) of an array of (rows, columns)."""
     return axes[1].forward(axes[0].forward(counts).T).T
 
 
-def _inverse(
+def inverse(
     coefficients: npt.NDArray[np.float64], axes: tuple[AxisTransform, AxisTransform]
 ) -> npt.NDArray[np.float64]:
     return axes[0].inverse(axes[1].inverse(coefficients.T).T)
 
 
-def _noise_model(axes: tuple[AxisTransform, AxisTransform], laws: list[list[NoiseLaw]]) -> SeparableNoise:
+def noise_model(axes: tuple[AxisTransform, AxisTransform], laws: list[list[NoiseLaw]]) -> SeparableNoise:
     def table(name: str) -> Any:
         return np.array([[getattr(law, name) for law in row] for row in laws])
 
