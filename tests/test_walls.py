@@ -28,7 +28,7 @@ BLIND = [
         "consistency",
         "adjust",
     ),
-    *("intervals", "crs", "domain", "privacy"),
+    *("intervals", "crs", "domain", "privacy", "axes", "covariance", "strategies", "strategy_store"),
 ]
 
 

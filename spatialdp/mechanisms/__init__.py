@@ -4,8 +4,11 @@ from spatialdp.mechanisms.base import Mechanism, Plan
 from spatialdp.mechanisms.flat import Flat
 from spatialdp.mechanisms.kdtree import KdTree
 from spatialdp.mechanisms.quadtree import Quadtree
+from spatialdp.mechanisms.tailored import Tailored
 from spatialdp.mechanisms.wavelet import Wavelet
 
-__all__ = ["MECHANISMS", "Flat", "KdTree", "Mechanism", "Plan", "Quadtree", "Wavelet"]
+__all__ = ["MECHANISMS", "Flat", "KdTree", "Mechanism", "Plan", "Quadtree", "Tailored", "Wavelet"]
 
-MECHANISMS: dict[str, type[Mechanism]] = {mechanism.name: mechanism for mechanism in (Flat, Quadtree, KdTree, Wavelet)}
+MECHANISMS: dict[str, type[Mechanism]] = {
+    mechanism.name: mechanism for mechanism in (Flat, Quadtree, KdTree, Wavelet, Tailored)
+}
