@@ -34,6 +34,7 @@ def mechanisms() -> dict[str, Mechanism]:
         "Quadtree (quad-opt)": sdp.Quadtree(8),
         "Hierarchy, 16 x 16 uniform": sdp.Hierarchy(shape, branching=16, levels="uniform"),
         "Hierarchy": sdp.Hierarchy(shape),
+        "Tailored": sdp.Tailored(shape),
     }
 
 

@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from spatialdp.domain import Domain
 from spatialdp.errors import ParameterError
-from spatialdp.mechanisms import Flat, Hierarchy, Mechanism, Quadtree, Wavelet
+from spatialdp.mechanisms import Flat, Hierarchy, Mechanism, Quadtree, Tailored, Wavelet
 from spatialdp.mechanisms.base import spread
 from spatialdp.mechanisms.wavelet import ScaleBudget
 from spatialdp.privacy.budget import LARGEST_EPSILON, SMALLEST_EPSILON, Budget, Number
@@ -112,6 +112,7 @@ def _candidates(shape: Sequence[int], delta: Number) -> Iterator[tuple[Mechanism
         yield Flat(shape, law=law), given
         yield Wavelet(shape, law=law, budget=ScaleBudget.OPTIMISED), given
         yield Hierarchy(shape, law=law), given
+        yield Tailored(shape, law=law), given
         if nx == ny and nx.bit_count() == 1:
             yield Quadtree(nx.bit_length() - 1, law=law), given
 

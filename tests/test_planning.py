@@ -28,6 +28,7 @@ MECHANISMS = {
     "wavelet, quadtree": (sdp.Wavelet((32, 20), form="quadtree"), 0),
     "hierarchy": (sdp.Hierarchy((30, 32)), 0),
     "hierarchy, gaussian": (sdp.Hierarchy((32, 32), law="gaussian"), 1e-6),
+    "tailored": (sdp.Tailored((32, 32)), 0),
     "wavelet along x": (sdp.Wavelet((32, 4), axis="x"), 0),
 }
 
@@ -84,7 +85,7 @@ def test_recommendation_depends_on_the_queries():
     edges = np.linspace(-10, 10, 65)
     cells = np.stack([edges[:-1], np.full(64, 40), edges[1:], np.full(64, 40 + 20 / 64)], axis=1)
     assert sdp.recommend(DOMAIN, 1, cells, shape=(64, 64))[0].mechanism == sdp.Flat((64, 64))
-    assert not isinstance(ranked[0].mechanism, sdp.Flat)
+    assert isinstance(ranked[0].mechanism, sdp.Tailored)
     with_delta = sdp.recommend(DOMAIN, 1, shape=(256, 256), delta=1e-9)
     assert len(with_delta) > len(ranked)
 

@@ -35,7 +35,7 @@ BLIND = [
         "coverage",
         "axes",
     ),
-    *("intervals", "crs", "domain", "privacy", "axes", "coverage", "covariance"),
+    *("intervals", "crs", "domain", "privacy", "strategies", "strategy_store"),
 ]
 
 
