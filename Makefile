@@ -22,6 +22,7 @@ bench: $(VENV)/.tools
 
 figures: $(VENV)/.installed
 	$(BIN)/python scripts/traffic_histogram.py --output figures
+	$(BIN)/python scripts/fourier_smooth_and_clustered.py --output figures
 
 coverage: $(VENV)/.tools
 	$(BIN)/python -m pytest --cov --cov-report=term-missing:skip-covered

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import sys
 
-from benchmarks import foundation, trees
+from benchmarks import foundation, spectra, trees
 
 
 def main() -> int:
     words = sys.argv[1:]
     missed = 0
-    for benchmark in (*foundation.BENCHMARKS, *trees.BENCHMARKS):
+    for benchmark in (*foundation.BENCHMARKS, *trees.BENCHMARKS, *spectra.BENCHMARKS):
         if words and not any(word in benchmark.__name__ for word in words):
             continue
         for result in benchmark():

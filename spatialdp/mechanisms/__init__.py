@@ -2,10 +2,13 @@
 
 from spatialdp.mechanisms.base import Mechanism, Plan
 from spatialdp.mechanisms.flat import Flat
+from spatialdp.mechanisms.fourier import Fourier
 from spatialdp.mechanisms.kdtree import KdTree
 from spatialdp.mechanisms.quadtree import Quadtree
 from spatialdp.mechanisms.wavelet import Wavelet
 
-__all__ = ["MECHANISMS", "Flat", "KdTree", "Mechanism", "Plan", "Quadtree", "Wavelet"]
+__all__ = ["MECHANISMS", "Flat", "Fourier", "KdTree", "Mechanism", "Plan", "Quadtree", "Wavelet"]
 
-MECHANISMS: dict[str, type[Mechanism]] = {mechanism.name: mechanism for mechanism in (Flat, Quadtree, KdTree, Wavelet)}
+MECHANISMS: dict[str, type[Mechanism]] = {
+    mechanism.name: mechanism for mechanism in (Flat, Quadtree, KdTree, Wavelet, Fourier)
+}
