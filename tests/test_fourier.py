@@ -12,7 +12,7 @@ import scipy.fft
 import shapely
 
 import spatialdp as sdp
-from spatialdp.blocks import block_norms, default_blocks, lattice_for, make_block
+from spatialdp.frequencies import block_norms, default_blocks, lattice_for, make_block
 from spatialdp.errors import ParameterError, ReleaseError
 from spatialdp.mechanisms import fourier
 from spatialdp.mechanisms.base import Terms

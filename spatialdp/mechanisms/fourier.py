@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from spatialdp.blocks import Block, Lattice, check_block, default_blocks, lattice_for, make_block
+from spatialdp.frequencies import Block, Lattice, check_block, default_blocks, lattice_for, make_block
 from spatialdp.covariance import SeparableNoise
 from spatialdp.domain import Domain, Grid
 from spatialdp.errors import ParameterError
