@@ -27,6 +27,9 @@ figures: $(VENV)/.installed
 	$(BIN)/python scripts/kd_variants.py --output figures --releases 30
 	$(BIN)/python scripts/error_vs_height.py --output figures --releases 30
 	$(BIN)/python scripts/decomposition_maps.py --output figures
+	$(BIN)/python scripts/expected_error.py --output figures
+	$(BIN)/python scripts/wavelet_coefficients.py --output figures
+	$(BIN)/python scripts/fourier_smooth_and_clustered.py --output figures
 
 coverage: $(VENV)/.tools
 	$(BIN)/python -m pytest --cov --cov-report=term-missing:skip-covered

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import sys
 
-from benchmarks import foundation, transforms, trees
+from benchmarks import foundation, spectra, transforms, trees
 
 
 def main() -> int:
     words = sys.argv[1:]
     missed = 0
-    for benchmark in (*foundation.BENCHMARKS, *trees.BENCHMARKS, *transforms.BENCHMARKS):
+    for benchmark in (*foundation.BENCHMARKS, *trees.BENCHMARKS, *transforms.BENCHMARKS, *spectra.BENCHMARKS):
         if words and not any(word in benchmark.__name__ for word in words):
             continue
         for result in benchmark():

@@ -12,7 +12,7 @@ from spatialdp._version import __version__
 from spatialdp.domain import Domain, Grid
 from spatialdp.errors import SpatialDPError
 from spatialdp.files import load
-from spatialdp.mechanisms import Flat, Hierarchy, KdTree, Quadtree, Tailored, Wavelet
+from spatialdp.mechanisms import Flat, Fourier, Hierarchy, KdTree, Quadtree, Tailored, Wavelet
 from spatialdp.planning import epsilon_for, recommend
 from spatialdp.points import Points
 from spatialdp.privacy.budget import Budget
@@ -24,6 +24,7 @@ __all__ = [
     "Budget",
     "Domain",
     "Flat",
+    "Fourier",
     "Grid",
     "Hierarchy",
     "KdTree",

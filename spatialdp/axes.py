@@ -23,14 +23,23 @@ from spatialdp.coverage import Coverage
 from spatialdp.domain import edge_lines
 from spatialdp.privacy.laws import Sensitivity
 
-__all__ = ["AxisTransform", "DenseAxis", "HaarAxis", "IdentityAxis", "WindowAxis", "axis_from_json", "sample_intervals"]
+__all__ = [
+    "AxisTransform",
+    "AxisWeights",
+    "DenseAxis",
+    "HaarAxis",
+    "IdentityAxis",
+    "WindowAxis",
+    "axis_from_json",
+    "sample_intervals",
+]
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 
 
-class AxisTransform(ABC):
-    """A linear transform of the cells of one axis, along the last axis of an array."""
+class AxisWeights(ABC):
+    """How a box enters the measurements along one axis, group by group: what the noise of answers is made of."""
 
     size: int
 
@@ -38,19 +47,6 @@ class AxisTransform(ABC):
     @abstractmethod
     def groups(self) -> tuple[slice, ...]:
         """Which coefficients belong to which group."""
-
-    @property
-    @abstractmethod
-    def sensitivities(self) -> tuple[Sensitivity, ...]:
-        """Largest change of each group's coefficients by one record: L1 norm and squared L2 norm."""
-
-    @abstractmethod
-    def forward(self, counts: Integers) -> Integers:
-        """Exact coefficients of exact counts."""
-
-    @abstractmethod
-    def inverse(self, coefficients: Floats) -> Floats:
-        """Estimates of the cells from noisy coefficients."""
 
     @abstractmethod
     def powers(self, coverage: Coverage) -> tuple[Floats, Floats]:
@@ -73,6 +69,23 @@ class AxisTransform(ABC):
     def mean_squares(self) -> Floats:
         """Mean of the sums of squares of `powers` over all intervals of cells, or a spread of many of them."""
         return np.asarray(self.powers(sample_intervals(self.size))[0].mean(axis=1))
+
+
+class AxisTransform(AxisWeights):
+    """A linear transform of the cells of one axis, along the last axis of an array, in exact integers."""
+
+    @property
+    @abstractmethod
+    def sensitivities(self) -> tuple[Sensitivity, ...]:
+        """Largest change of each group's coefficients by one record: L1 norm and squared L2 norm."""
+
+    @abstractmethod
+    def forward(self, counts: Integers) -> Integers:
+        """Exact coefficients of exact counts."""
+
+    @abstractmethod
+    def inverse(self, coefficients: Floats) -> Floats:
+        """Estimates of the cells from noisy coefficients."""
 
     @property
     def constant(self) -> tuple[bool, ...]:
@@ -409,13 +422,16 @@ def _exact_product(counts: Integers, matrix: Integers) -> Integers:
     return counts @ matrix.T
 
 
-def axis_from_json(data: dict[str, Any], size: int) -> AxisTransform:
+def axis_from_json(data: dict[str, Any], size: int) -> AxisWeights:
     """Read what `to_json` wrote; raises ValueError, KeyError or TypeError for anything else."""
-    kinds: dict[str, Callable[[], AxisTransform]] = {
+    from spatialdp.spectra import SpectralAxis
+
+    kinds: dict[str, Callable[[], AxisWeights]] = {
         "identity": lambda: IdentityAxis(size),
         "haar": lambda: HaarAxis(size),
         "dense": lambda: _dense(data, size),
         "windows": lambda: _windows(data, size),
+        "spectral": lambda: SpectralAxis.from_json(data, size),
     }
     return kinds[data["kind"]]()
 

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from spatialdp.axes import AxisTransform, axis_from_json
+from spatialdp.axes import AxisWeights, axis_from_json
 from spatialdp.coverage import Coverage, prefix_sums, weighted_sums
 from spatialdp.domain import Grid
 from spatialdp.quadhaar import QuadHaar
@@ -87,14 +87,14 @@ class SeparableNoise(NoiseModel):
 
     Attributes
     ----------
-    x, y : AxisTransform
+    x, y : AxisWeights
         How a box enters the measurements along each axis, group by group.
     variances, kurtosis : (x groups, y groups) arrays
         Of the noise in each measurement of a pair of groups.
     """
 
-    x: AxisTransform
-    y: AxisTransform
+    x: AxisWeights
+    y: AxisWeights
     variances: Floats
     kurtosis: Floats
 

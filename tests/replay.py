@@ -13,9 +13,10 @@ from fractions import Fraction
 
 import numpy as np
 
-from spatialdp.mechanisms import growth
+from spatialdp.mechanisms import fourier, growth
 from spatialdp.privacy.laws import Law, NoiseLaw
 from spatialdp.privacy.noise import SeededNoise
+from spatialdp.privacy.selection import exponential
 
 
 class Tape:
@@ -27,6 +28,7 @@ class Tape:
         self._add_to, self._medians = NoiseLaw.add_to, growth.medians
         monkeypatch.setattr(NoiseLaw, "add_to", lambda law, counts, noise: self._noisy(law, counts, noise))
         monkeypatch.setattr(growth, "medians", self._lines)
+        monkeypatch.setattr(fourier, "exponential", self._choice)
 
     def rewind(self) -> None:
         self._place, self._playing = 0, True
@@ -69,6 +71,22 @@ class Tape:
         step = terms["epsilon"] / (2 if terms["neighbours"] == "replace" else 1)
         self.loss += step * sum(sum(((a - b) + (b - a)).values()) for a, b in zip(held, records, strict=True))
         return outcome.copy()
+
+    def _choice(self, scores, epsilon, sensitivity, noise):
+        if not self._playing:
+            chosen = exponential(scores, epsilon, sensitivity, noise)
+            self._entries.append(((epsilon, sensitivity, len(scores)), scores, chosen))
+            return chosen
+        public, held, chosen = self._next()
+        assert public == (epsilon, sensitivity, len(scores)), "the second run chose on other terms"
+        before, after = (_log_probability(each, chosen, epsilon, sensitivity) for each in (held, scores))
+        self.loss += Fraction(abs(before - after))
+        return chosen
+
+
+def _log_probability(scores, chosen, epsilon, sensitivity):
+    logits = [float(epsilon * score / (2 * sensitivity)) for score in scores]
+    return logits[chosen] - np.logaddexp.reduce(logits)
 
 
 def loss(monkeypatch, mechanism, domain, first, second, seed, **terms):

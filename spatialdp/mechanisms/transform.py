@@ -27,7 +27,7 @@ from spatialdp.points import Points, count_cells
 from spatialdp.privacy.laws import Law, Neighbours, NoiseLaw, Sensitivity, calibrate, spendable
 from spatialdp.privacy.noise import Noise
 
-__all__ = ["TransformMechanism", "pair_sensitivity"]
+__all__ = ["GridMechanism", "TransformMechanism", "pair_sensitivity"]
 
 Costs = Sequence[Sequence[Fraction]]
 
@@ -48,11 +48,8 @@ def pair_sensitivity(x: AxisTransform, y: AxisTransform, pair: tuple[int, int], 
     return Sensitivity(2 * l1, (4 if signed else 2) * l2_squared)
 
 
-class TransformMechanism(Mechanism):
-    """A mechanism that measures coefficients of the grid of counts.
-
-    Subclasses are frozen dataclasses with `shape` or `cell_size`, and give `_axes` and `_costs`.
-    """
+class GridMechanism(Mechanism):
+    """A mechanism whose cells are given by `shape` or by `cell_size`."""
 
     shape: Sequence[int] | None
     cell_size: float | Sequence[float] | None
@@ -65,6 +62,19 @@ class TransformMechanism(Mechanism):
         if self.cell_size is not None:
             object.__setattr__(self, "cell_size", positive_pair(self.cell_size, "cell_size"))
 
+    def _grid(self, domain: Domain) -> Grid:
+        grid = domain.grid(self.shape, cell_size=self.cell_size)
+        if not grid.n_cells:
+            raise DomainError("no cell has its centre in the region; use smaller cells or a larger region.")
+        return grid
+
+
+class TransformMechanism(GridMechanism):
+    """A mechanism that measures coefficients of the grid of counts.
+
+    Subclasses are frozen dataclasses with `shape` or `cell_size`, and give `_axes` and `_costs`.
+    """
+
     @abstractmethod
     def _axes(self, grid: Grid) -> tuple[AxisTransform, AxisTransform]:
         """Transforms along x and along y."""
@@ -72,12 +82,6 @@ class TransformMechanism(Mechanism):
     @abstractmethod
     def _costs(self, axes: tuple[AxisTransform, AxisTransform], whole: Fraction) -> Costs:
         """Cost of each pair of groups, [x group][y group]; they add up to the whole."""
-
-    def _grid(self, domain: Domain) -> Grid:
-        grid = domain.grid(self.shape, cell_size=self.cell_size)
-        if not grid.n_cells:
-            raise DomainError("no cell has its centre in the region; use smaller cells or a larger region.")
-        return grid
 
     def _plan(self, domain: Domain, terms: Terms) -> Plan:
         grid = self._grid(domain)
