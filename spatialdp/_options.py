@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Self
+from typing import Any, Generic, Self, TypeVar
 
 from spatialdp.errors import ParameterError
+
+T = TypeVar("T", bound="Option")
 
 
 class Option(StrEnum):
@@ -29,3 +31,35 @@ class Option(StrEnum):
         except ValueError:
             names = ", ".join(repr(str(option)) for option in cls)
             raise ParameterError(f"{cls.__name__} is {value!r}; it must be one of {names}.") from None
+
+
+class Choice(Generic[T]):
+    """A dataclass field that takes an option or its name, and holds the option.
+
+    Examples
+    --------
+    >>> from dataclasses import dataclass
+    >>> class Size(Option):
+    ...     SMALL = "small"
+    ...     LARGE = "large"
+    >>> @dataclass(frozen=True)
+    ... class Box:
+    ...     size: Choice[Size] = Choice(Size.SMALL)
+    >>> Box(), Box("large").size is Size.LARGE
+    (Box(size=<Size.SMALL: 'small'>), True)
+    """
+
+    def __init__(self, default: T) -> None:
+        self._default = default
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name = name
+
+    def __get__(self, instance: Any, owner: type | None = None) -> T:
+        if instance is None:  # the dataclass asks for the default
+            return self._default
+        option: T = instance.__dict__[self._name]
+        return option
+
+    def __set__(self, instance: Any, value: T | str) -> None:
+        instance.__dict__[self._name] = type(self._default).parse(value)

@@ -14,6 +14,7 @@ from typing import ClassVar
 import numpy as np
 
 from spatialdp._checks import positive_pair, whole_number, whole_pair
+from spatialdp._options import Choice
 from spatialdp.covariance import IndependentNoise
 from spatialdp.domain import Domain, Grid
 from spatialdp.errors import DomainError, ParameterError
@@ -67,11 +68,10 @@ class Flat(Mechanism):
 
     shape: Sequence[int] | None = None
     cell_size: float | Sequence[float] | None = None
-    law: Law = Law.DISCRETE_LAPLACE
+    law: Choice[Law] = Choice(Law.DISCRETE_LAPLACE)
     truncate: int | None = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "law", Law.parse(self.law))
         if (self.shape is None) == (self.cell_size is None):
             raise ParameterError("Flat needs either shape=(nx, ny) or cell_size=..., and not both.")
         if self.shape is not None:

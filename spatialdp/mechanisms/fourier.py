@@ -15,6 +15,7 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from spatialdp._options import Choice
 from spatialdp.covariance import SeparableNoise
 from spatialdp.domain import Domain, Grid
 from spatialdp.errors import ParameterError
@@ -100,15 +101,13 @@ class Fourier(GridMechanism):
 
     shape: Sequence[int] | None = None
     cell_size: float | Sequence[float] | None = None
-    basis: Basis = Basis.DCT
+    basis: Choice[Basis] = Choice(Basis.DCT)
     block: Any = None
     candidates: Sequence[Any] | None = None
     selection_share: Number = Fraction(1, 5)
-    law: Law = Law.DISCRETE_LAPLACE
+    law: Choice[Law] = Choice(Law.DISCRETE_LAPLACE)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "law", Law.parse(self.law))
-        object.__setattr__(self, "basis", Basis.parse(self.basis))
         object.__setattr__(self, "selection_share", exact(self.selection_share, "selection_share"))
         self._check_grid()
         self._check_blocks()

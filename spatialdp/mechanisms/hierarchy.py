@@ -18,7 +18,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from spatialdp._checks import positive_pair, whole_number, whole_pair
-from spatialdp._options import Option
+from spatialdp._options import Choice, Option
 from spatialdp.best_levels import Levels, Workload, best_budget, best_levels
 from spatialdp.blocks import BlockTree, block_tree, levels_of
 from spatialdp.decomposition import Decomposition
@@ -117,7 +117,7 @@ class Hierarchy(Mechanism):
     root: bool = False
     consistent: bool = True
     workload: str | tuple[int, int] = BoxKind.BOXES
-    law: Law = Law.DISCRETE_LAPLACE
+    law: Choice[Law] = Choice(Law.DISCRETE_LAPLACE)
 
     def __post_init__(self) -> None:
         if (self.shape is None) == (self.cell_size is None):
@@ -130,7 +130,6 @@ class Hierarchy(Mechanism):
             raise ParameterError("give either branching or the sides of the blocks as levels, and not both.")
 
     def _checked(self) -> Iterator[tuple[str, Any]]:
-        yield "law", Law.parse(self.law)
         if self.shape is not None:
             yield "shape", whole_pair(self.shape, "shape")
         if self.cell_size is not None:

@@ -14,7 +14,7 @@ from typing import ClassVar
 import numpy as np
 
 from spatialdp._checks import whole_number
-from spatialdp._options import Option
+from spatialdp._options import Choice, Option
 from spatialdp.decomposition import Decomposition
 from spatialdp.domain import Domain
 from spatialdp.errors import BudgetError, DomainError, ParameterError
@@ -95,7 +95,7 @@ class KdTree(TreeMechanism):
     name: ClassVar[str] = "kd-tree"
 
     height: int
-    median: SplitRule = SplitRule.EXPONENTIAL
+    median: Choice[SplitRule] = Choice(SplitRule.EXPONENTIAL)
     median_share: Number = Fraction(3, 10)
     data_levels: int | None = None
     budget: BudgetRule = LevelBudget.GEOMETRIC
@@ -104,11 +104,10 @@ class KdTree(TreeMechanism):
     stop: float | None = None
     cells: int | None = None
     sampling: Number | None = None
-    law: Law = Law.DISCRETE_LAPLACE
+    law: Choice[Law] = Choice(Law.DISCRETE_LAPLACE)
 
     def __post_init__(self) -> None:
         self._check_tree()
-        object.__setattr__(self, "median", SplitRule.parse(self.median))
         object.__setattr__(self, "median_share", exact(self.median_share, "median_share"))
         if self.data_levels is not None:
             object.__setattr__(self, "data_levels", whole_number(self.data_levels, "data_levels", 0, self.height))

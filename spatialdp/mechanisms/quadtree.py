@@ -15,6 +15,7 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from spatialdp._options import Choice
 from spatialdp.decomposition import Decomposition
 from spatialdp.domain import Domain, Grid
 from spatialdp.mechanisms.base import Plan, Terms
@@ -93,7 +94,7 @@ class Quadtree(TreeMechanism):
     consistent: bool = True
     prune: float | None = None
     stop: float | None = None
-    law: Law = Law.DISCRETE_LAPLACE
+    law: Choice[Law] = Choice(Law.DISCRETE_LAPLACE)
 
     def __post_init__(self) -> None:
         self._check_tree()

@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import Any, ClassVar
 
 from spatialdp._checks import whole_number
-from spatialdp._options import Option
+from spatialdp._options import Choice, Option
 from spatialdp.axes import AxisTransform, IdentityAxis
 from spatialdp.domain import Grid
 from spatialdp.errors import ParameterError
@@ -97,12 +97,10 @@ class Tailored(TransformMechanism):
     shape: Sequence[int] | None = None
     cell_size: float | Sequence[float] | None = None
     workload: str | tuple[Queries, Queries] = "boxes"
-    strategy: Strategy = Strategy.WINDOWS
-    law: Law = Law.DISCRETE_LAPLACE
+    strategy: Choice[Strategy] = Choice(Strategy.WINDOWS)
+    law: Choice[Law] = Choice(Law.DISCRETE_LAPLACE)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "law", Law.parse(self.law))
-        object.__setattr__(self, "strategy", Strategy.parse(self.strategy))
         object.__setattr__(self, "workload", _parsed(self.workload))
         self._check_grid()
 

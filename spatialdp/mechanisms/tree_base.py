@@ -14,7 +14,6 @@ from spatialdp.domain import Domain
 from spatialdp.errors import ParameterError
 from spatialdp.mechanisms.base import Mechanism
 from spatialdp.mechanisms.levels import BudgetRule, LevelBudget, Measured, check_budget
-from spatialdp.privacy.laws import Law
 from spatialdp.tree import Tree
 
 __all__ = ["TreeMechanism", "decompose"]
@@ -33,7 +32,6 @@ class TreeMechanism(Mechanism):
 
     def _check_tree(self) -> None:
         """Read the parameters all trees share, once, and refuse what makes no tree."""
-        object.__setattr__(self, "law", Law.parse(self.law))
         object.__setattr__(self, "height", whole_number(self.height, "height", 0, HIGHEST))
         object.__setattr__(self, "budget", check_budget(self.budget, self.height))
         if not isinstance(self.consistent, bool):

@@ -15,7 +15,7 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from spatialdp._options import Option
+from spatialdp._options import Choice, Option
 from spatialdp.axes import AxisTransform, HaarAxis, IdentityAxis
 from spatialdp.covariance import QuadHaarNoise
 from spatialdp.domain import Domain, Grid
@@ -96,14 +96,12 @@ class Wavelet(TransformMechanism):
 
     shape: Sequence[int] | None = None
     cell_size: float | Sequence[float] | None = None
-    axis: Transformed = Transformed.BOTH
-    form: Form = Form.TENSOR
-    budget: ScaleBudget = ScaleBudget.UNIFORM
-    law: Law = Law.DISCRETE_LAPLACE
+    axis: Choice[Transformed] = Choice(Transformed.BOTH)
+    form: Choice[Form] = Choice(Form.TENSOR)
+    budget: Choice[ScaleBudget] = Choice(ScaleBudget.UNIFORM)
+    law: Choice[Law] = Choice(Law.DISCRETE_LAPLACE)
 
     def __post_init__(self) -> None:
-        for name, option in (("law", Law), ("axis", Transformed), ("form", Form), ("budget", ScaleBudget)):
-            object.__setattr__(self, name, option.parse(getattr(self, name)))
         self._check_grid()
         if self.form is Form.QUADTREE and self.axis is not Transformed.BOTH:
             raise ParameterError(f"form='quadtree' transforms both axes, but axis is {str(self.axis)!r}; leave it out.")
