@@ -251,6 +251,8 @@ class DenseAxis(AxisTransform):
 
     def __post_init__(self) -> None:
         matrix = np.array(self.matrix, dtype=np.int64)
+        if matrix.ndim != 2 or np.abs(matrix).max(initial=0) >= 2**20:
+            raise ValueError("a strategy matrix has entries below 2^20")
         matrix.setflags(write=False)
         object.__setattr__(self, "matrix", matrix)
 

@@ -168,7 +168,8 @@ def noise_from_json(data: dict[str, Any], grid: Grid) -> NoiseModel:
 
 def _moments(data: dict[str, Any], shape: tuple[int, ...]) -> tuple[Floats, Floats]:
     variances, kurtosis = (np.array(data[name], dtype=np.float64) for name in ("variances", "kurtosis"))
-    if not variances.shape == kurtosis.shape == shape or not np.all(np.isfinite([variances, kurtosis])):
+    moments = np.array([variances, kurtosis]) if variances.shape == kurtosis.shape == shape else np.array([-1.0])
+    if not np.all((moments >= 0) & (moments < np.inf)):
         raise ValueError("the noise does not fit its transform")
     return variances, kurtosis
 

@@ -14,10 +14,12 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
+from spatialdp._checks import whole_pair
 from spatialdp.domain import Domain
-from spatialdp.errors import ParameterError
+from spatialdp.errors import BudgetError, ParameterError
 from spatialdp.mechanisms import Flat, Hierarchy, Mechanism, Quadtree, Tailored, Wavelet
 from spatialdp.mechanisms.base import spread
+from spatialdp.mechanisms.tailored import LONGEST
 from spatialdp.mechanisms.wavelet import ScaleBudget
 from spatialdp.privacy.budget import LARGEST_EPSILON, SMALLEST_EPSILON, Budget, Number
 from spatialdp.privacy.laws import Law, Neighbours
@@ -93,17 +95,26 @@ def recommend(
     >>> best.error <= min(other.error for other in others)
     True
     """
-    boxes = all_boxes(domain) if workload is None else np.asarray(workload, dtype=np.float64)
-    found = [
-        Recommendation(
-            mechanism, mechanism.expected_error(domain, boxes, epsilon=epsilon, delta=given, neighbours=neighbours)
-        )
-        for mechanism, given in _candidates(shape, delta)
-    ]
+    boxes = _boxes(domain, workload)
+    found = []
+    for mechanism, given in _candidates(whole_pair(shape, "shape"), delta):
+        error = mechanism.expected_error(domain, boxes, epsilon=epsilon, delta=given, neighbours=neighbours)
+        found.append(Recommendation(mechanism, error))
     return sorted(found, key=lambda recommendation: recommendation.error)
 
 
-def _candidates(shape: Sequence[int], delta: Number) -> Iterator[tuple[Mechanism, Number]]:
+def _boxes(domain: Domain, workload: npt.ArrayLike | None) -> Floats:
+    if not isinstance(domain, Domain):
+        raise ParameterError(f"domain is a {type(domain).__name__}; give a spatialdp.Domain with public bounds.")
+    if workload is None:
+        return all_boxes(domain)
+    domain.boxes(workload)  # says what is wrong with them
+    if not np.size(workload):
+        raise ParameterError("the workload has no boxes; give at least one.")
+    return np.atleast_2d(np.asarray(workload, dtype=np.float64))
+
+
+def _candidates(shape: tuple[int, int], delta: Number) -> Iterator[tuple[Mechanism, Number]]:
     laws = [(Law.DISCRETE_LAPLACE, Fraction(0))]
     if Budget(1, delta).delta:
         laws.append((Law.GAUSSIAN, Budget(1, delta).delta))
@@ -112,7 +123,9 @@ def _candidates(shape: Sequence[int], delta: Number) -> Iterator[tuple[Mechanism
         yield Flat(shape, law=law), given
         yield Wavelet(shape, law=law, budget=ScaleBudget.OPTIMISED), given
         yield Hierarchy(shape, law=law), given
-        yield Tailored(shape, law=law), given
+        yield Hierarchy(shape, law=law, workload="cells"), given
+        if max(shape) <= LONGEST:
+            yield Tailored(shape, law=law), given
         if nx == ny and nx.bit_count() == 1:
             yield Quadtree(nx.bit_length() - 1, law=law), given
 
@@ -137,11 +150,13 @@ def epsilon_for(
         Any box by default.
     error : float
         Root-mean-square error that is acceptable, in records.
+    delta, neighbours
+        As for `release`.
 
     Returns
     -------
     float
-        Rounded up to three digits.
+        Rounded up to three digits; not below 1e-5.
 
     Examples
     --------
@@ -150,14 +165,19 @@ def epsilon_for(
     >>> Flat((64, 64)).expected_error(domain, all_boxes(domain), epsilon=epsilon) <= 100
     True
     """
-    if not error > 0:
-        raise ParameterError(f"error is {error}; it must be a positive number of records.")
-    boxes = all_boxes(domain) if workload is None else np.asarray(workload, dtype=np.float64)
+    if not isinstance(error, float | int) or not 0 < error < math.inf:
+        raise ParameterError(f"error is {error!r}; it must be a positive number of records.")
+    if not isinstance(mechanism, Mechanism):
+        raise ParameterError(f"mechanism is {mechanism!r}; give one with its parameters, such as Flat((64, 64)).")
+    boxes = _boxes(domain, workload)
 
     def too_large(log_epsilon: float) -> bool:
-        return error < mechanism.expected_error(
-            domain, boxes, epsilon=_rounded_up(math.exp(log_epsilon)), delta=delta, neighbours=neighbours
-        )
+        epsilon = _rounded_up(math.exp(log_epsilon))
+        try:
+            found = mechanism.expected_error(domain, boxes, epsilon=epsilon, delta=delta, neighbours=neighbours)
+        except BudgetError:  # more noise than can be drawn
+            return True
+        return error < found
 
     low, high = math.log(float(SMALLEST_EPSILON) * 1e4), math.log(float(LARGEST_EPSILON) / 2)
     if too_large(high):

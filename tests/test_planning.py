@@ -99,6 +99,35 @@ def test_epsilon_for_an_accuracy(name):
     assert mechanism.expected_error(DOMAIN, boxes, epsilon=round(epsilon * 0.98, 6), delta=delta) > 40
 
 
+def test_odd_wishes_are_refused_or_met():
+    for bad in ({"shape": (4, 4, 4)}, {"shape": 5}, {"workload": np.zeros((0, 4))}, {"workload": "boxes"}):
+        with pytest.raises(ParameterError):
+            sdp.recommend(DOMAIN, 1, **bad)
+    with pytest.raises(ParameterError, match="Domain"):
+        sdp.recommend((0, 0, 1, 1), 1)
+    assert sdp.recommend(DOMAIN, 1, shape=np.array([8, 8]))
+    assert sdp.recommend(DOMAIN, 1, shape=(8192, 4))
+    assert sdp.epsilon_for(sdp.Tailored((32, 32), law="laplace"), DOMAIN, error=1e6) < 0.01
+    for mechanism, error in ((sdp.Flat, 1), (sdp.Flat((4, 4)), "a"), (sdp.Flat((4, 4)), math.inf)):
+        with pytest.raises(ParameterError):
+            sdp.epsilon_for(mechanism, DOMAIN, error=error)
+
+
+@pytest.mark.parametrize(
+    "mechanism", [sdp.Tailored((64, 64)), sdp.Wavelet((64, 64)), sdp.Hierarchy((64, 64)), sdp.Flat((64, 64))]
+)
+def test_what_is_known_to_be_empty_is_answered_with_nothing(mechanism):
+    half = sdp.Domain((0, 0, 1, 1), region=shapely.box(0, 0, 0.5, 1))
+    release = mechanism.release([[0.2, 0.2]], half, epsilon=1)
+    assert release.answer((0.6, 0.1, 0.9, 0.9)) == 0
+    assert release.interval((0.6, 0.1, 0.9, 0.9)).tolist() == [0, 0]
+    assert release.answer((0, 0, 1, 1)) == pytest.approx(release.answer((0, 0, 0.5, 1)))
+    whole, around = ([(0, 0, 1, 1)], [(0, 0, 0.5, 1)])
+    assert mechanism.expected_error(half, whole, epsilon=1) == pytest.approx(
+        mechanism.expected_error(half, around, epsilon=1)
+    )
+
+
 def test_accuracies_that_can_not_be_had_are_refused():
     for error in (0, -1, math.nan):
         with pytest.raises(ParameterError, match="positive"):

@@ -120,6 +120,8 @@ class Mechanism(ABC):
             If the error depends on the records, as for kd-trees.
         """
         terms = Terms(Budget(epsilon, delta), Neighbours.parse(neighbours))
+        if not np.size(boxes):
+            raise ParameterError("there are no boxes to average over; give at least one.")
         blank = self._blank(_checked_domain(domain), terms)
         if blank is None:
             raise ParameterError(f"the error of a {self.name} depends on the records; it can not be told beforehand.")

@@ -67,10 +67,12 @@ class Fourier(GridMechanism):
     Privacy
     -------
     One record moves the K coefficients of a block by at most S₁ = max over cells of Σ|φ(cell)| in L1 and
-    S₂ = max √Σφ² in L2, evaluated over all cells (twice that under replace, or less: see `blocks.lattice_for`). They
-    are rounded to a public lattice; rounding adds at most one step for each coefficient, and the transform's
-    floating-point error a part of S that is bounded because cells count at most a public number of records
-    (2^20 or more; cutting off there is a map from neighbours to neighbours). Sums with Walsh signs are exact integers.
+    S₂ = max √Σφ² in L2, evaluated over all cells (twice that under replace, or less: see `frequencies.lattice_for`).
+    They are rounded to a public lattice; rounding adds at most one step for each coefficient, and the transform's
+    floating-point error a part of S that is bounded because cells count at most a public number of records (2^20 or
+    more, on the largest grids 2^16; cutting off there maps neighbours to neighbours). The bound on that error is an
+    argument about how such transforms work, with a hundredfold margin over what was measured; see
+    `spectra.error_bound`. Sums with Walsh signs are exact integers.
     The block is drawn by the exponential mechanism with score -(norm of the lost coefficients + expected norm of the
     noise): the first is the length of a projection of the counts, which one record moves by at most 1 (√2 under
     replace); rounding adds 9/256. For Gaussian noise, an exponential mechanism of ε costs ε²/8 of ρ (Cesar, Rogers

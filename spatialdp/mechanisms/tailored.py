@@ -27,7 +27,7 @@ _PRODUCTS = {
     "cells": ("cells", "cells"),
     "marginals": ("marginal", "marginal"),
 }
-_LONGEST = 4096
+LONGEST = 4096
 
 Queries = str | tuple[tuple[int, int], ...]
 
@@ -77,7 +77,7 @@ class Tailored(TransformMechanism):
     Notes
     -----
     Strategies for all ranges of the usual numbers of cells come with the package; others are worked out once, which
-    takes from less than a second (100 cells) to some ten seconds (4096), and kept in the user's cache folder. Windows
+    takes seconds to minutes for an axis of a few hundred to 4096 cells, and kept in the user's cache folder. Windows
     on more than 512 cells are constant within each of 512 stretches. An axis whose cells are best measured alone is
     left as it is. ``"marginals"`` asks each axis half for its cells and half for its total; as the release still
     holds every cell, its marginals have about four times the variance of two histograms of one dimension with half
@@ -108,7 +108,7 @@ class Tailored(TransformMechanism):
         queries = _PRODUCTS[self.workload] if isinstance(self.workload, str) else self.workload
         x, y = (
             _axis(
-                whole_number(size, "an axis' number of cells", 1, _LONGEST),
+                whole_number(size, "an axis' number of cells", 1, LONGEST),
                 AxisWorkload(asked),
                 self.strategy,
                 self.law,

@@ -144,7 +144,8 @@ def calibrate(law: Law, cost: Fraction, sensitivity: Sensitivity) -> NoiseLaw:
     """
     if law is Law.GAUSSIAN:
         return NoiseLaw(law, Fraction(sensitivity.l2_squared) / (2 * cost))
-    steps = FINE_STEPS if law is Law.LAPLACE else 1
+    # A measurement that one record moves by a thousand steps is on a fine lattice already.
+    steps = FINE_STEPS if law is Law.LAPLACE and sensitivity.l1 < FINE_STEPS else 1
     return NoiseLaw(law, steps * sensitivity.l1 / cost, steps)
 
 
