@@ -14,7 +14,8 @@ import spatialdp as sdp
 from spatialdp.domain import LATTICE
 from spatialdp.errors import BudgetError, DomainError, ParameterError
 from spatialdp.mechanisms.growth import CellLines, Nodes, TrueLines
-from spatialdp.points import lattice_points
+from spatialdp.points import count_cells, lattice_points
+from spatialdp.privacy import medians as medians_module
 from spatialdp.privacy.noise import SeededNoise
 from tests.sources import RecordingNoise
 
@@ -64,6 +65,33 @@ def test_stopped_nodes_spend_the_rest_of_their_path_lines_included():
     root = release.privacy.budget["counts at depth 0"]
     assert [call[1] for call in source.calls] == [1 / root, 1 / (1 - root)]
     assert release.estimate.n_cells == 1
+
+
+def test_noisy_mean_and_cell_lines_cost_what_they_say():
+    """Both are functions of noisy counts: the worst log-ratio of those over thousands of neighbours, exactly."""
+    rng, epsilon = np.random.default_rng(5), Fraction(1)
+    grid = UNIT.grid((8, 8))
+    worst = {"mean": Fraction(0), "cell": Fraction(0)}
+    for _ in range(3000):
+        low = int(rng.integers(0, 50))
+        high = low + int(rng.integers(2, 2000))
+        values = np.sort(rng.integers(low, high, int(rng.integers(0, 20))))
+        more = np.sort(np.append(values, rng.choice([low, high - 1, int(rng.integers(low, high))])))
+        sums, counts = zip(*(_mean_statistics(v, low, high) for v in (values, more)), strict=True)
+        sum_scale, count_scale = 2 * (medians_module._STEPS - 1) / epsilon, 2 / epsilon
+        worst["mean"] = max(
+            worst["mean"], abs(sums[1] - sums[0]) / sum_scale + abs(counts[1] - counts[0]) / count_scale
+        )
+        xy = rng.random((5, 2))
+        cells = [count_cells(sdp.Points(p), grid) for p in (xy, np.vstack([xy, rng.uniform(-0.1, 1.1, (1, 2))]))]
+        worst["cell"] = max(worst["cell"], Fraction(int(np.abs(cells[1] - cells[0]).sum())) * epsilon)
+    for found in worst.values():
+        assert Fraction(9, 10) * epsilon < found <= epsilon
+
+
+def _mean_statistics(values, low, high):
+    nodes = medians_module._Nodes(values, np.array([0, values.size]), np.array([low]), np.array([high]))
+    return int(medians_module._centred_sums(nodes)[0]), values.size
 
 
 def test_stop_threshold_uses_released_counts():

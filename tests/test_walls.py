@@ -75,10 +75,26 @@ def test_only_the_noise_room_draws_random_bits(path):
 
 
 def test_import_is_light():
-    heavy = ("matplotlib", "geopandas", "shapely", "pandas", "pyarrow", "pyproj", "scipy", "click", "tqdm")
+    heavy = ("numpy", "matplotlib", "geopandas", "shapely", "pandas", "pyarrow", "pyproj", "scipy", "click", "tqdm")
     code = f"import sys, spatialdp; print([name for name in {heavy} if name in sys.modules])"
     shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     assert shown.strip() == "[]"
+
+
+def test_names_bring_in_numpy_and_nothing_else_that_is_heavy():
+    heavy = ("matplotlib", "geopandas", "shapely", "pandas", "pyarrow", "pyproj", "scipy", "click", "tqdm")
+    code = f"import sys\nfrom spatialdp import *\nprint([name for name in {heavy} if name in sys.modules])"
+    shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert shown.strip() == "[]"
+
+
+def test_names_for_type_checkers_are_the_names_there_are():
+    tree = ast.parse((PACKAGE / "__init__.py").read_text())
+    (block,) = (node for node in tree.body if isinstance(node, ast.If))
+    assert {alias.asname for node in block.body for alias in node.names} == set(spatialdp._HOMES)
+    assert set(dir(spatialdp)) == set(spatialdp.__all__)
+    with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
+        _ = spatialdp.nonsense
 
 
 def test_public_names_are_there_and_documented():
