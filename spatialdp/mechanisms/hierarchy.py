@@ -28,7 +28,7 @@ from spatialdp.mechanisms.base import Mechanism, Plan, Terms
 from spatialdp.mechanisms.levels import Measured, level_laws, measure, noise_of
 from spatialdp.mechanisms.tree_base import decompose
 from spatialdp.points import Points, count_cells
-from spatialdp.privacy.budget import Number, divide
+from spatialdp.privacy.budget import Number, divide, exact
 from spatialdp.privacy.laws import Law, NoiseLaw, spendable
 from spatialdp.privacy.noise import Noise
 from spatialdp.tree import sums
@@ -276,6 +276,10 @@ def _checked_branching(value: Any) -> int | str | None:
 
 
 def _checked_sides(levels: Sequence[int]) -> tuple[int, ...]:
+    if not hasattr(levels, "__len__"):
+        raise ParameterError(
+            f"levels is {levels!r}; give 'optimised', 'uniform' or the sides of the blocks, (1, 8, 32)."
+        )
     sides = tuple(whole_number(side, "levels", 1, 2**30) for side in levels)
     if not sides or sides[0] != 1 or any(b <= a or b % a for a, b in pairwise(sides)):
         raise ParameterError(
@@ -290,10 +294,11 @@ def _checked_weights(budget: Any, levels: str | tuple[int, ...], *, root: bool) 
         return None
     if isinstance(levels, str):
         raise ParameterError("budget needs the levels it is for: give their sides, such as levels=(1, 8, 32).")
-    weights = tuple(budget)
+    listed = hasattr(budget, "__len__") and not isinstance(budget, str)
+    weights = tuple(exact(w, "budget") if not isinstance(w, float) else w for w in budget) if listed else ()
     if len(weights) != len(levels) + root or not weights[0] > 0:
         raise ParameterError(
-            f"budget is {weights}; give one weight for each of the {len(levels)} levels, the cells' above 0, "
+            f"budget is {budget!r}; give one weight for each of the {len(levels)} levels, the cells' above 0, "
             "and last one for the root if root=True."
         )
     return weights
