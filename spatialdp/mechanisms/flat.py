@@ -13,13 +13,13 @@ from typing import ClassVar
 
 import numpy as np
 
-from spatialdp._checks import positive_pair, whole_number, whole_pair
+from spatialdp._checks import whole_number
 from spatialdp._options import Choice
 from spatialdp.covariance import IndependentNoise
 from spatialdp.domain import Domain, Grid
-from spatialdp.errors import DomainError, ParameterError
 from spatialdp.histogram import Histogram
-from spatialdp.mechanisms.base import Mechanism, Plan, Terms
+from spatialdp.mechanisms.base import Plan, Terms
+from spatialdp.mechanisms.transform import GridMechanism
 from spatialdp.points import Points, count_cells
 from spatialdp.privacy.laws import Law, NoiseLaw, calibrate, count_sensitivity, spendable
 from spatialdp.privacy.noise import Noise
@@ -28,7 +28,7 @@ __all__ = ["Flat"]
 
 
 @dataclass(frozen=True)
-class Flat(Mechanism):
+class Flat(GridMechanism):
     """A count and independent noise for each cell of the region.
 
     Parameters
@@ -72,12 +72,7 @@ class Flat(Mechanism):
     truncate: int | None = None
 
     def __post_init__(self) -> None:
-        if (self.shape is None) == (self.cell_size is None):
-            raise ParameterError("Flat needs either shape=(nx, ny) or cell_size=..., and not both.")
-        if self.shape is not None:
-            object.__setattr__(self, "shape", whole_pair(self.shape, "shape"))
-        if self.cell_size is not None:
-            object.__setattr__(self, "cell_size", positive_pair(self.cell_size, "cell_size"))
+        self._check_grid()
         if self.truncate is not None:
             object.__setattr__(self, "truncate", whole_number(self.truncate, "truncate", 0, 2**53))
 
@@ -107,8 +102,6 @@ class Flat(Mechanism):
         return Histogram(grid, values, noise_model, biased=self.truncate is not None)
 
     def _layout(self, domain: Domain, terms: Terms) -> tuple[Grid, NoiseLaw]:
-        grid = domain.grid(self.shape, cell_size=self.cell_size)
-        if not grid.n_cells:
-            raise DomainError("no cell has its centre in the region; use smaller cells or a larger region.")
+        grid = self._grid(domain)
         cost = spendable(self.law, terms.budget)
         return grid, calibrate(self.law, cost, count_sensitivity(terms.neighbours, grid.n_cells))

@@ -17,15 +17,16 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from spatialdp._checks import positive_pair, whole_number, whole_pair
+from spatialdp._checks import whole_number, whole_pair
 from spatialdp._options import Choice, Option
 from spatialdp.best_levels import Levels, Workload, best_budget, best_levels
 from spatialdp.blocks import BlockTree, block_tree, levels_of
 from spatialdp.decomposition import Decomposition
 from spatialdp.domain import Domain, Grid
-from spatialdp.errors import DomainError, ParameterError
-from spatialdp.mechanisms.base import Mechanism, Plan, Terms
+from spatialdp.errors import ParameterError
+from spatialdp.mechanisms.base import Plan, Terms
 from spatialdp.mechanisms.levels import Measured, level_laws, measure, noise_of
+from spatialdp.mechanisms.transform import GridMechanism
 from spatialdp.mechanisms.tree_base import decompose
 from spatialdp.points import Points, count_cells
 from spatialdp.privacy.budget import Number, divide, exact
@@ -51,7 +52,7 @@ class BoxKind(Option):
 
 
 @dataclass(frozen=True)
-class Hierarchy(Mechanism):
+class Hierarchy(GridMechanism):
     """Noisy counts of a grid's cells and of square blocks of them, of any size, made consistent.
 
     Parameters
@@ -120,8 +121,7 @@ class Hierarchy(Mechanism):
     law: Choice[Law] = Choice(Law.DISCRETE_LAPLACE)
 
     def __post_init__(self) -> None:
-        if (self.shape is None) == (self.cell_size is None):
-            raise ParameterError("Hierarchy needs either shape=(nx, ny) or cell_size=..., and not both.")
+        self._check_grid()
         for name, value in self._checked():
             object.__setattr__(self, name, value)
         if self.levels is LevelRule.UNIFORM and self.branching is None:
@@ -130,10 +130,6 @@ class Hierarchy(Mechanism):
             raise ParameterError("give either branching or the sides of the blocks as levels, and not both.")
 
     def _checked(self) -> Iterator[tuple[str, Any]]:
-        if self.shape is not None:
-            yield "shape", whole_pair(self.shape, "shape")
-        if self.cell_size is not None:
-            yield "cell_size", positive_pair(self.cell_size, "cell_size")
         yield "branching", _checked_branching(self.branching)
         levels = LevelRule.parse(self.levels) if isinstance(self.levels, str) else _checked_sides(self.levels)
         yield "levels", levels
@@ -172,12 +168,6 @@ class Hierarchy(Mechanism):
         step = next(law.step for law in reversed(laws) if law)
         estimate = decompose(grid.domain, blocks.tree, measured, step=step, consistent=self.consistent)
         return replace(estimate, shape=grid.shape)
-
-    def _grid(self, domain: Domain) -> Grid:
-        grid = domain.grid(self.shape, cell_size=self.cell_size)
-        if not grid.n_cells:
-            raise DomainError("no cell has its centre in the region; use smaller cells or a larger region.")
-        return grid
 
     def _structure(self, grid: Grid, terms: Terms) -> tuple[BlockTree, list[Fraction], tuple[NoiseLaw | None, ...]]:
         """The tree, and each depth's cost and noise, root first."""

@@ -117,7 +117,7 @@ class Tailored(TransformMechanism):
         )
         return x, y
 
-    def _costs(self, axes: tuple[AxisTransform, AxisTransform], whole: Fraction) -> Costs:  # noqa: ARG002
+    def _costs(self, axes: tuple[AxisTransform, AxisTransform], whole: Fraction) -> Costs:  # noqa: ARG002 - one group
         return [[whole]]
 
 
