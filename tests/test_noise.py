@@ -102,6 +102,7 @@ def test_gaussian_follows_its_law_and_no_other(variance):
         assert (p > THRESHOLD) == right, (factor, p)
 
 
+@pytest.mark.real_bits
 @pytest.mark.statistical
 def test_system_noise_follows_the_law():
     # False-alarm rate 1e-7: this one draws fresh bits on every run.
@@ -238,6 +239,7 @@ def _draw_rows(source: SystemNoise) -> np.ndarray:
     return source.laplace(Fraction(2**40), (64, 4))
 
 
+@pytest.mark.real_bits
 def test_threads_never_share_words():
     source = SystemNoise()
     with ThreadPoolExecutor(8) as pool:
@@ -255,6 +257,7 @@ def test_seeded_threads_never_share_words():
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
+@pytest.mark.real_bits
 def test_forked_workers_never_share_words():
     source = SystemNoise()
     _draw_rows(source)  # whatever could be buffered is buffered now
