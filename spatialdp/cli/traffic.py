@@ -1,4 +1,4 @@
-"""`spatialdp …` on the command line."""
+"""`spatialdp traffic`: the experiment that the project was made for."""
 
 from __future__ import annotations
 
@@ -7,18 +7,10 @@ from pathlib import Path
 
 import click
 
-from spatialdp._version import __version__
-
-__all__ = ["main"]
+__all__ = ["command"]
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(__version__, prog_name="spatialdp")
-def main() -> None:
-    """Publish spatial data under differential privacy."""
-
-
-@main.command()
+@click.command("traffic")
 @click.option(
     "-o",
     "--output",
@@ -35,7 +27,7 @@ def main() -> None:
     "--seed", type=click.IntRange(0), default=1, show_default=True, help="Seed of the noise: same seed, same table."
 )
 @click.option("--quiet", is_flag=True, help="No progress bar.")
-def traffic(folder: Path, releases: int, seed: int, quiet: bool) -> None:
+def command(folder: Path, releases: int, seed: int, quiet: bool) -> None:
     """Reproduce Dwork and McSherry's traffic histogram of 64,909 cells.
 
     Counts the highway junctions of the contiguous United States, releases them at ε = 1, 0.1, 0.01 and
