@@ -19,7 +19,15 @@ from spatialdp._options import Choice
 from spatialdp.covariance import SeparableNoise
 from spatialdp.domain import Domain, Grid
 from spatialdp.errors import ParameterError
-from spatialdp.frequencies import Block, Lattice, check_block, default_blocks, lattice_for, make_block
+from spatialdp.frequencies import (
+    Block,
+    Lattice,
+    check_block,
+    check_candidates,
+    default_blocks,
+    lattice_for,
+    make_block,
+)
 from spatialdp.histogram import Histogram
 from spatialdp.mechanisms.base import Plan, Terms
 from spatialdp.mechanisms.transform import GridMechanism
@@ -28,7 +36,8 @@ from spatialdp.privacy.budget import Number, exact
 from spatialdp.privacy.laws import Law, Neighbours, NoiseLaw, calibrate, spendable
 from spatialdp.privacy.noise import Noise
 from spatialdp.privacy.selection import exponential
-from spatialdp.spectra import Basis, SpectralAxis, analyse, error_bound, padded, synthesise
+from spatialdp.spectra import Basis, SpectralAxis, padded, synthesise
+from spatialdp.waves import Spectrum, constant_gain, spectrum, wave_bits, wave_error
 
 __all__ = ["Fourier"]
 
@@ -122,9 +131,7 @@ class Fourier(GridMechanism):
         if self.block is not None:
             object.__setattr__(self, "block", check_block(self.block))
         if self.candidates is not None:
-            if isinstance(self.candidates, str) or not self.candidates:
-                raise ParameterError("candidates must be a list of one or more blocks such as [(4, 4), (8, 8)].")
-            object.__setattr__(self, "candidates", tuple(check_block(block) for block in self.candidates))
+            object.__setattr__(self, "candidates", check_candidates(self.candidates))
 
     def _plan(self, domain: Domain, terms: Terms) -> Plan:
         grid = self._grid(domain)
@@ -138,7 +145,8 @@ class Fourier(GridMechanism):
             currency="rho" if self.law is Law.GAUSSIAN else "epsilon",
             budget=steps | {"coefficients": coefficients},
             standard_deviation=max(each.noise_norm for each in measured) / math.sqrt(cells),
-            memory=6 * 8 * cells,
+            memory=7 * 8 * cells,
+            limits={"records counted in one cell": self._largest_count(grid, measured)},
         )
 
     def _blank(self, domain: Domain, terms: Terms) -> Histogram | None:
@@ -166,23 +174,26 @@ class Fourier(GridMechanism):
     def _estimate(self, points: Points, domain: Domain, terms: Terms, noise: Noise) -> Histogram:
         grid = self._grid(domain)
         measured = self._measurements(grid, terms)
-        largest = min(each.lattice.largest_count for each in measured)
-        if len(measured) > 1:
-            largest = min(largest, _largest_score_count(self.basis, grid.shape))
-        counts = np.minimum(count_cells(points, grid), largest)
-        widths = (max(each.block.x[-1] for each in measured), max(each.block.y[-1] for each in measured))
-        whole = len(measured) > 1
-        spectrum = _forward(counts, self.basis, None if whole else widths)
-        chosen = measured[self._choose(spectrum, measured, terms, noise) if whole else 0]
-        noisy = chosen.add_noise(spectrum, noise)
+        counts = np.minimum(count_cells(points, grid), self._largest_count(grid, measured))
+        choice, block = len(measured) > 1, measured[0].block
+        orders = measured[0].sizes if choice else (block.x[-1], block.y[-1])
+        found = spectrum(counts, self.basis, orders)
+        chosen = measured[self._choose(found, measured, terms, noise) if choice else 0]
+        noisy = chosen.add_noise(found, noise)
         return Histogram(grid, _inverse(noisy, self.basis, grid.shape), chosen.noise_model(), biased=not chosen.whole)
 
-    def _choose(self, spectrum: Floats, measured: Sequence[_Measurement], terms: Terms, noise: Noise) -> int:
+    def _largest_count(self, grid: Grid, measured: Sequence[_Measurement]) -> int:
+        """Cells count no more records than this public number."""
+        largest = min(each.lattice.largest_count for each in measured)
+        return min(largest, _largest_score_count(self.basis, grid.shape)) if len(measured) > 1 else largest
+
+    def _choose(self, found: Spectrum, measured: Sequence[_Measurement], terms: Terms, noise: Noise) -> int:
         cost = self._costs(len(measured), terms)[0]
         epsilon = _root(8 * cost) if self.law is Law.GAUSSIAN else cost
-        unit = measured[0].lattice.width if self.basis is Basis.WALSH else 1.0
-        tails = unit * _tail_norms(spectrum, [each.block for each in measured])
-        return exponential(_scores(tails, measured), epsilon, _score_sensitivity(terms.neighbours), noise)
+        bits, unit = _score_lattice(self.basis, measured[0].shape)
+        tails = unit * _tail_norms(found.rounded(bits).astype(np.float64), [each.block for each in measured])
+        sensitivity = _score_sensitivity(self.basis, measured[0].shape, terms.neighbours)
+        return exponential(_scores(tails, measured), epsilon, sensitivity, noise)
 
 
 @dataclass(frozen=True)
@@ -206,9 +217,14 @@ class _Measurement:
     law: NoiseLaw
 
     @property
+    def sizes(self) -> tuple[int, int]:
+        """Number of all coefficients along x and y."""
+        return padded(self.basis, self.shape[0]), padded(self.basis, self.shape[1])
+
+    @property
     def whole(self) -> bool:
         """Whether all coefficients are measured."""
-        return self.block.n_coefficients == math.prod(padded(self.basis, size) for size in self.shape)
+        return self.block.n_coefficients == math.prod(self.sizes)
 
     @property
     def noise_norm(self) -> float:
@@ -224,18 +240,21 @@ class _Measurement:
         kept = self.block.table.astype(np.float64)
         return SeparableNoise(x, y, kept * self.law.variance * self.lattice.width**2, kept * self.law.kurtosis)
 
-    def snap(self, spectrum: Floats) -> Integers:
-        """The block's coefficients in steps of the lattice, (y, x). Dividing by a power of two is exact."""
-        low = spectrum[: self.block.y[-1], : self.block.x[-1]]
-        return np.rint(low if self.basis is Basis.WALSH else low / self.lattice.width).astype(np.int64)
+    def snap(self, found: Spectrum) -> Integers:
+        """The block's coefficients in steps of the lattice, (y, x)."""
+        return found.rounded(self.lattice.bits, slice(self.block.y[-1]), slice(self.block.x[-1]))
 
-    def add_noise(self, spectrum: Floats, noise: Noise) -> Floats:
+    def add_noise(self, found: Spectrum, noise: Noise) -> Floats:
         """Noisy orthonormal coefficients; zero where nothing is measured."""
-        steps = self.snap(spectrum)
+        steps = self.snap(found)
         if all(map(all, self.block.kept)):
-            return self.law.add_to(steps, noise) * self.lattice.width
-        mask, noisy = self.block.mask, np.zeros(steps.shape)
-        noisy[mask] = self.law.add_to(steps[mask], noise) * self.lattice.width
+            noisy = self.law.add_to(steps, noise)
+        else:
+            mask, noisy = self.block.mask, np.zeros(steps.shape)
+            noisy[mask] = self.law.add_to(steps[mask], noise)
+        noisy *= self.lattice.width
+        noisy[:, 0] /= constant_gain(self.basis, self.shape[0])
+        noisy[0] /= constant_gain(self.basis, self.shape[1])
         return noisy
 
 
@@ -247,23 +266,17 @@ def _measurement(
     return _Measurement(basis, shape, block, lattice, calibrate(drawn, cost, lattice.sensitivity))
 
 
-def _forward(counts: Integers, basis: Basis, widths: tuple[int, int] | None) -> Floats:
-    """(y, x) coefficients of (row, column) counts; all, or the first so many along x and y."""
-    kx, ky = (None, None) if widths is None else widths
-    return analyse(analyse(counts.astype(np.float64), basis, 1)[:, :kx], basis, 0)[:ky]
-
-
 def _inverse(coefficients: Floats, basis: Basis, shape: tuple[int, int]) -> Floats:
     return synthesise(synthesise(coefficients, basis, shape[1], 0), basis, shape[0], 1)
 
 
-def _tail_norms(spectrum: Floats, blocks: Sequence[Block]) -> Floats:
+def _tail_norms(coefficients: Floats, blocks: Sequence[Block]) -> Floats:
     """Length of what each block leaves out, from sums of squares over all bands that the blocks need."""
     x, y = (
         sorted({0}.union(*(getattr(block, name) for block in blocks)) - {size})
-        for name, size in zip("xy", reversed(spectrum.shape), strict=True)
+        for name, size in zip("xy", reversed(coefficients.shape), strict=True)
     )
-    squares = spectrum**2
+    squares = coefficients**2
     energies = np.add.reduceat(np.add.reduceat(squares, x, axis=1), y, axis=0).T
     return np.sqrt([np.where(block.holds(x, y), 0.0, energies).sum(axis=0).sum() for block in blocks])
 
@@ -276,21 +289,42 @@ def _scores(tails: Floats, measured: Sequence[_Measurement]) -> list[Fraction]:
     ]
 
 
-def _score_sensitivity(neighbours: Neighbours) -> Fraction:
-    """In steps: the counts move by a vector of length 1 or √2, two computed norms are off by 4 each, rounding by 1."""
-    squared = 1 if neighbours is Neighbours.ADD_REMOVE else 2
-    return Fraction(math.isqrt(squared * _SCORE_STEPS**2 - 1) + 1 + 2 * _SCORE_ERROR + 1)
+def _score_lattice(basis: Basis, shape: tuple[int, int]) -> tuple[int, float]:
+    """To how many bits coefficients are rounded for the scores, and the width of such a step.
+
+    Steps of at most 2^-9 / √cells: rounding moves the vector of all coefficients by at most 2^-10.
+    """
+    cells = math.prod(padded(basis, size) for size in shape)
+    if basis is Basis.WALSH:
+        return 0, 1 / math.sqrt(cells)
+    bits = min(9 + (cells.bit_length() + 1) // 2, sum(wave_bits(size) for size in shape))
+    return bits, 2.0**-bits
+
+
+def _score_sensitivity(basis: Basis, shape: tuple[int, int], neighbours: Neighbours) -> Fraction:
+    """In steps: coefficients move by a vector of length 1 or √2, and by what rounding the functions adds for each cell.
+
+    Two computed norms are off by 4 each, rounding adds 1.
+    """
+    cells = 1 if neighbours is Neighbours.ADD_REMOVE else 2
+    length = Fraction(math.isqrt(cells * 2**80) + 1, 2**40) + cells * _wave_error(basis, shape)
+    return Fraction(math.ceil(_SCORE_STEPS * length) + 2 * _SCORE_ERROR + 1)
 
 
 def _largest_score_count(basis: Basis, shape: tuple[int, int]) -> int:
-    """The largest C for which tail norms of counts up to C are right to 4/256.
+    """The largest C for which computed tail norms of counts up to C are right to 4/256.
 
-    Norms of vectors of length at most C √cells: the transform's error, and that of adding up squares along x and y,
-    within and over bands, in any order: at most 2 (nx + ny) + 8 operations one after the other.
+    A quarter of 1/256 is for the rounding of coefficients. The rest is for doubles: coefficients are integers, their
+    squares are added up along x and y, within and over bands, in any order, at most 2 (nx + ny) + 8 operations one
+    after the other, so the norm, which is at most C √cells (1 + `wave_error`), is off by that many times 2^-53.
     """
     nx, ny = (padded(basis, size) for size in shape)
-    relative = sum(error_bound(basis, size) for size in shape) + (2 * (nx + ny) + 8) * 2.0**-53
-    return math.floor(_SCORE_ERROR / (_SCORE_STEPS * relative * math.sqrt(shape[0] * shape[1])))
+    relative = (2 * (nx + ny) + 8) * 2.0**-53 * float(1 + _wave_error(basis, shape))
+    return math.floor((_SCORE_ERROR - 0.25) / (_SCORE_STEPS * relative * math.sqrt(shape[0] * shape[1])))
+
+
+def _wave_error(basis: Basis, shape: tuple[int, int]) -> Fraction:
+    return Fraction(0) if basis is Basis.WALSH else wave_error(shape)
 
 
 def _root(value: Fraction) -> Fraction:
