@@ -23,7 +23,16 @@ from spatialdp.privacy.laws import Law, Neighbours, Sensitivity
 from spatialdp.spectra import Basis, padded, walsh_sums
 from spatialdp.waves import largest_coefficient, wave_bits, wave_error, whole_waves
 
-__all__ = ["Block", "Lattice", "block_norms", "check_block", "check_candidates", "default_blocks", "lattice_for", "make_block"]
+__all__ = [
+    "Block",
+    "Lattice",
+    "block_norms",
+    "check_block",
+    "check_candidates",
+    "default_blocks",
+    "lattice_for",
+    "make_block",
+]
 
 Floats = npt.NDArray[np.float64]
 Sizes = tuple[int, int]

@@ -61,7 +61,9 @@ def wave_bits(size: int) -> int:
 
 def largest_coefficient(sizes: tuple[int, int]) -> Fraction:
     """The most that a coefficient of counts up to 1 can be: the product of what Σ|function| can be along x and y."""
-    return math.prod((Fraction(_reach(n, wave_bits(n)), 2 ** wave_bits(n)) for n in sizes), start=Fraction(1))
+    nx, ny = sizes
+    reach = _reach(nx, wave_bits(nx)) * _reach(ny, wave_bits(ny))
+    return Fraction(reach, 1 << (wave_bits(nx) + wave_bits(ny)))
 
 
 def _reach(size: int, bits: int) -> int:
@@ -75,7 +77,8 @@ def wave_error(sizes: tuple[int, int]) -> Fraction:
     Along an axis each of n is off by at most (½ + 2^-60) 2^-bits, so the vector is off by e = √n 2^-bits (½ + 2^-60)
     at most. A record's coefficients are products of an x and a y vector of length 1, hence e_x + e_y + e_x e_y.
     """
-    x, y = (Fraction(math.isqrt(n * 2**64) + 1, 2**32) / 2 ** wave_bits(n) * (2**59 + 1) / 2**60 for n in sizes)
+    half = Fraction(1, 2) + Fraction(1, 1 << 60)
+    x, y = (half * Fraction(math.isqrt(n << 64) + 1, 1 << (32 + wave_bits(n))) for n in sizes)
     return x + y + x * y
 
 
@@ -210,13 +213,12 @@ def _digits(parts: list[Floats]) -> Iterator[Floats]:
 
 def _multiply(values: Floats, basis: Basis, size: int, orders: int) -> Floats:
     """The first functions times columns of digits, exactly: (orders, columns)."""
-    step = max(1, _LARGEST_HELD // size)
-    if orders <= step:
-        return _folded(basis, size, 0, orders).times(values)
     out = np.empty((orders, values.shape[1]))
+    step = max(1, _LARGEST_HELD // size)
+    held = _folded if orders <= step else _folded.__wrapped__
     for start in range(0, orders, step):
         stop = min(start + step, orders)
-        out[start:stop] = _folded.__wrapped__(basis, size, start, stop).times(values)
+        held(basis, size, start, stop).times(values, out[start:stop])
     return out
 
 
@@ -236,28 +238,30 @@ class _Folded:
         Cells at the beginning that are their own mirror image.
     rows : where the even and the odd rows are
     halves : what multiplies sums, and what multiplies differences, of cells and their mirror images
-    n_rows : int
     """
 
     matrix: Floats | None
     alone: int = 0
     rows: tuple[slice | npt.NDArray[np.int64], ...] = ()
     halves: tuple[_Folded, ...] = ()
-    n_rows: int = 0
 
-    def times(self, values: Floats) -> Floats:
+    def times(self, values: Floats, out: Floats) -> None:
         """The matrix times (cells, columns). Partial sums are never larger than Σ|entry| max|value|."""
         if self.matrix is not None:
-            return self.matrix @ values
+            np.matmul(self.matrix, values, out=out)
+            return
         n, pairs = values.shape[0], (values.shape[0] - self.alone) // 2
         left, right = values[self.alone : self.alone + pairs], values[: -pairs - 1 : -1]
         sums = np.empty_like(values[: n - pairs])
         sums[: self.alone], sums[self.alone + pairs :] = values[: self.alone], values[self.alone + pairs : n - pairs]
         np.add(left, right, out=sums[self.alone : self.alone + pairs])
-        out = np.empty((self.n_rows, values.shape[1]))
-        out[self.rows[0]] = self.halves[0].times(sums)
-        out[self.rows[1]] = self.halves[1].times(left - right)
-        return out
+        for rows, half, folded in zip(self.rows, self.halves, (sums, left - right), strict=True):
+            if isinstance(rows, slice):
+                half.times(folded, out[rows])
+            else:
+                part = np.empty((rows.size, values.shape[1]))
+                half.times(folded, part)
+                out[rows] = part
 
 
 def _fold(matrix: Floats, alone: int = 0) -> _Folded:
@@ -271,7 +275,7 @@ def _fold(matrix: Floats, alone: int = 0) -> _Folded:
         return _Folded(matrix)
     pairs = (n - alone) // 2
     halves = _fold(matrix[even, : n - pairs]), _fold(matrix[~even, alone : alone + pairs])
-    return _Folded(None, alone, (_span(even), _span(~even)), halves, len(matrix))
+    return _Folded(None, alone, (_span(even), _span(~even)), halves)
 
 
 def _span(chosen: npt.NDArray[np.bool_]) -> slice | npt.NDArray[np.int64]:
