@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -21,9 +21,14 @@ from spatialdp.spectra import Basis
 SHAPE = (1024, 1024)
 
 
+@cache
+def _zeros(size: int | tuple[int, ...]) -> npt.NDArray[np.int64]:
+    return np.zeros(size, dtype=np.int64)
+
+
 class _NoNoise(sdp.SeededNoise):
     def laplace(self, scale: Any, size: int | tuple[int, ...]) -> npt.NDArray[np.int64]:  # noqa: ARG002
-        return np.zeros(size, dtype=np.int64)
+        return _zeros(size)
 
 
 def spectrum() -> Iterator[Result]:

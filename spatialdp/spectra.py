@@ -73,7 +73,7 @@ def angles(
 
 def synthesise(coefficients: Floats, basis: Basis, size: int, axis: int) -> Floats:
     """Values of the cells from the first orthonormal coefficients; the missing ones are 0."""
-    from scipy import fft
+    from scipy import fft, fftpack
 
     if basis is Basis.DCT:
         return np.asarray(fft.idct(coefficients, n=size, axis=axis, norm="ortho"))
@@ -82,16 +82,12 @@ def synthesise(coefficients: Floats, basis: Basis, size: int, axis: int) -> Floa
         full[: coefficients.shape[0], : coefficients.shape[1]] = coefficients
         sums = walsh_sums(full, axis) / math.sqrt(full.shape[axis])
         return sums[:, :size] if axis else sums[:size]
-    given, middle = np.moveaxis(coefficients, axis, 0), (size - 1) // 2
-    shape = [size // 2 + 1 if each == axis else n for each, n in enumerate(coefficients.shape)]
-    spectrum = np.zeros(shape, dtype=np.complex128)
-    filled, cosines, sines = np.moveaxis(spectrum, axis, 0), given[1 : 2 * middle + 1 : 2], given[2::2]
-    filled[0] = given[0]
-    filled[1 : len(cosines) + 1].real = cosines * math.sqrt(0.5)
-    filled[1 : len(sines) + 1].imag = sines * -math.sqrt(0.5)
-    if size % 2 == 0 and len(given) == size:
-        filled[-1] = given[-1]
-    return np.asarray(fft.irfft(spectrum, n=size, axis=axis, norm="ortho"))
+    # The only real transform in scipy whose coefficients come in this order; it wants sums with e^(-i angle) over size.
+    scale = np.full(coefficients.shape[axis], math.sqrt(size / 2))
+    scale[0], scale[2::2] = math.sqrt(size), -scale[2::2]
+    if scale.size == size and size % 2 == 0:
+        scale[-1] = math.sqrt(size)
+    return np.asarray(fftpack.irfft(coefficients * (scale if axis else scale[:, None]), n=size, axis=axis))
 
 
 def walsh_sums(values: Floats, axis: int) -> Floats:

@@ -189,8 +189,8 @@ def spectrum(counts: Integers, basis: Basis, orders: tuple[int, int]) -> Spectru
     if basis is Basis.WALSH:
         return Spectrum((walsh_sums(walsh_sums(counts.astype(np.float64), 0)[:ky], 1)[:, :kx],), 0)
     ny, nx = counts.shape
-    once = [_multiply(digit, basis, ny, ky) for digit in _digits([counts.astype(np.float64)])]
-    twice = [_multiply(digit.T, basis, nx, kx).T for digit in _digits(once)]
+    once = [_multiply(digit.T, basis, nx, kx) for digit in _digits([counts.astype(np.float64)])]
+    twice = [_multiply(digit.T, basis, ny, ky) for digit in _digits(once)]
     return Spectrum(tuple(twice), wave_bits(nx) + wave_bits(ny))
 
 
@@ -212,13 +212,15 @@ def _digits(parts: list[Floats]) -> Iterator[Floats]:
 
 
 def _multiply(values: Floats, basis: Basis, size: int, orders: int) -> Floats:
-    """The first functions times columns of digits, exactly: (orders, columns)."""
+    """The first functions times columns of digits, exactly: (orders, columns). Values are used up."""
     out = np.empty((orders, values.shape[1]))
     step = max(1, _LARGEST_HELD // size)
-    held = _folded if orders <= step else _folded.__wrapped__
+    if orders <= step:
+        _folded(basis, size, 0, orders).times(values, out)
+        return out
     for start in range(0, orders, step):
         stop = min(start + step, orders)
-        held(basis, size, start, stop).times(values, out[start:stop])
+        _folded.__wrapped__(basis, size, start, stop).times(values.copy(), out[start:stop])
     return out
 
 
@@ -246,16 +248,15 @@ class _Folded:
     halves: tuple[_Folded, ...] = ()
 
     def times(self, values: Floats, out: Floats) -> None:
-        """The matrix times (cells, columns). Partial sums are never larger than Σ|entry| max|value|."""
+        """The matrix times (cells, columns), which are used up. Partial sums are at most Σ|entry| max|value|."""
         if self.matrix is not None:
             np.matmul(self.matrix, values, out=out)
             return
         n, pairs = values.shape[0], (values.shape[0] - self.alone) // 2
         left, right = values[self.alone : self.alone + pairs], values[: -pairs - 1 : -1]
-        sums = np.empty_like(values[: n - pairs])
-        sums[: self.alone], sums[self.alone + pairs :] = values[: self.alone], values[self.alone + pairs : n - pairs]
-        np.add(left, right, out=sums[self.alone : self.alone + pairs])
-        for rows, half, folded in zip(self.rows, self.halves, (sums, left - right), strict=True):
+        differences = left - right
+        left += right
+        for rows, half, folded in zip(self.rows, self.halves, (values[: n - pairs], differences), strict=True):
             if isinstance(rows, slice):
                 half.times(folded, out[rows])
             else:
