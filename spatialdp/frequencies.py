@@ -1,14 +1,14 @@
 """Which coefficients of a 2D transform are measured, and how far one record can move them.
 
 A block is a set of pairs of frequency bands: a rectangle of low frequencies, a hyperbolic cross, or the two marginals.
-Its real coefficients are rounded to a lattice of public width, and everything that rounding and floating point can do
+Its coefficients are exact numbers (see `waves`) that are rounded to a lattice of public width, and what rounding can do
 is part of the sensitivity. Nothing here sees a record.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -20,20 +20,30 @@ import numpy.typing as npt
 from spatialdp._checks import whole_number, whole_pair
 from spatialdp.errors import ParameterError
 from spatialdp.privacy.laws import Law, Neighbours, Sensitivity
-from spatialdp.spectra import Basis, analyse, error_bound, functions, padded
+from spatialdp.spectra import Basis, padded, walsh_sums
+from spatialdp.waves import largest_coefficient, wave_bits, wave_error, whole_waves
 
-__all__ = ["Block", "Lattice", "block_norms", "check_block", "default_blocks", "lattice_for", "make_block"]
+__all__ = [
+    "Block",
+    "Lattice",
+    "block_norms",
+    "check_block",
+    "check_candidates",
+    "default_blocks",
+    "lattice_for",
+    "make_block",
+]
 
 Floats = npt.NDArray[np.float64]
 Sizes = tuple[int, int]
 Description = tuple[int, int] | tuple[Literal["hyperbolic"], int] | Literal["marginals"]
 
-# Norms are computed in doubles: entries are right to 2^-48 of the largest, which is at most twice their mean square
-# over it, and fewer than 2^20 are added up along an axis, so the relative error of a norm is below 2^-30.
-_SAFETY = 1 + Fraction(1, 2**30)
-# Floating-point errors of the transform may take this share of the sensitivity; that decides the largest count, but
-# a million records in a cell must always be possible.
-_ERROR_SHARE = 2.0**-10
+# Norms are sums of products of whole numbers, none negative, in doubles. Fewer than 2^30 are added up along an axis, so
+# that in whatever order the relative error is below 2^-20.
+_SAFETY = 1 + Fraction(1, 2**20)
+# Rounded coefficients are below this, so that with noise they are int64. That limits the count of a cell; the lattice
+# is never so fine that a cell could not have a million records.
+_LARGEST_STEPS = 2**62
 _LARGEST_COUNT = 2**40
 _LEAST_LARGEST_COUNT = 2**20
 # The lattice is this much finer than the noise, and its rounding this small a part of the sensitivity.
@@ -82,11 +92,26 @@ class Block:
 
 def check_block(block: Any) -> Description:
     """A description of a block in its plain form: (kx, ky), ("hyperbolic", k) or "marginals"."""
-    if block == "marginals":
+    if isinstance(block, str) and block.lower() == "marginals":
         return "marginals"
-    if isinstance(block, Sequence) and len(block) == 2 and block[0] == "hyperbolic":
-        return "hyperbolic", whole_number(block[1], "the size of a hyperbolic cross", 0, 60)
-    return whole_pair(block, "block")
+    parts = () if isinstance(block, str) or not isinstance(block, Iterable) else tuple(block)
+    if len(parts) == 2 and isinstance(parts[0], str) and parts[0].lower() == "hyperbolic":
+        return "hyperbolic", whole_number(parts[1], "the size of a hyperbolic cross", 0, 60)
+    if len(parts) != 2 or isinstance(parts[0], str):
+        raise ParameterError(
+            f'block is {block!r}; it must be two whole numbers (kx, ky), ("hyperbolic", k) or "marginals".'
+        )
+    return whole_pair(parts, "block")
+
+
+def check_candidates(candidates: Any) -> tuple[Description, ...]:
+    """Descriptions of one or more blocks, from any sequence or array of them."""
+    blocks = () if isinstance(candidates, str) or not isinstance(candidates, Iterable) else tuple(candidates)
+    if not blocks:
+        raise ParameterError(
+            f"candidates is {candidates!r}; it must be a list of one or more blocks such as [(4, 4), (8, 8)]."
+        )
+    return tuple(check_block(block) for block in blocks)
 
 
 def make_block(description: Description, sizes: Sizes) -> Block:
@@ -135,7 +160,7 @@ def default_blocks(sizes: Sizes) -> tuple[Description, ...]:
 
 @lru_cache(maxsize=256)
 def block_norms(basis: Basis, sizes: Sizes, block: Block) -> tuple[float, float]:
-    """Largest L1 norm and squared L2 norm of a record's coefficients: a maximum over all cells.
+    """Largest L1 norm and squared L2 norm of a record's coefficients: a maximum over all cells of what is measured.
 
     For a rectangle both are products of maxima over the axes, because |φ(x) ψ(y)| is a product and a record's column
     and row are free to be any.
@@ -167,9 +192,9 @@ def _envelopes(basis: Basis, size: int, edges: tuple[int, ...]) -> tuple[Floats,
 
     Functions are even or odd about the middle (cosines) or about cell 0 (Fourier), so half the cells show all.
     """
-    half, step = size // 2 + 1, max(1, 2**20 // edges[-1])
+    half, step, unit = size // 2 + 1, max(1, 2**20 // edges[-1]), 2.0 ** -wave_bits(size)
     parts = [slice(start, min(start + step, half)) for start in range(0, half, step)]
-    sums = [_band_sums(functions(basis, size, edges[-1], part), edges) for part in parts]
+    sums = [_band_sums(unit * whole_waves(basis, size, slice(edges[-1]), part), edges) for part in parts]
     return np.concatenate([l1 for l1, _ in sums], axis=1), np.concatenate([l2 for _, l2 in sums], axis=1)
 
 
@@ -184,14 +209,17 @@ class Lattice:
     Attributes
     ----------
     width : float
-        Of a step, as orthonormal coefficients. A power of two, but for Walsh functions, whose sums are integers.
+        Of a step, as orthonormal coefficients.
+    bits : int
+        The width is 2^-bits; for Walsh functions, whose sums are integers, it is √(1/cells), and bits is 0.
     sensitivity : Sensitivity
         How far one record can move the rounded coefficients, in steps.
     largest_count : int
-        Cells count at most so many records, so that floating-point errors have a public bound.
+        Cells count at most so many records, so that all integers have a public bound.
     """
 
     width: float
+    bits: int
     sensitivity: Sensitivity
     largest_count: int
 
@@ -201,48 +229,45 @@ def lattice_for(basis: Basis, sizes: Sizes, block: Block, law: Law, cost: Fracti
 
     Notes
     -----
-    Let c be the exact coefficients and ĉ the computed ones; ‖ĉ - c‖₂ <= E = η C √cells, where cells count at most C
-    records. Between neighbours K coefficients move by Σ|Δĉ| <= S₁ + 2 √K E, and rounding to steps of g
-    adds at most one step for each: floor((S₁ + 2 √K E) / g) + K steps. In the same way ‖Δ‖₂ <= (S₂ + 2 E) / g + √K.
-    C is the largest for which E adds less than a thousandth, but at least 2^20. Replacing a record moves coefficients
-    by φ(a) - φ(b): at most 2 S₁ or, as K coefficients of a vector of length √2, √(2K); and at most 2 S₂ or √2. A
+    Between neighbours K exact coefficients move by at most S₁ in L1 and S₂ in L2, and rounding to steps of g adds less
+    than one step for each: floor(S₁ / g) + K steps, and (S₂ / g + √K)² squared. Replacing a record moves coefficients
+    by the difference of two cells' vectors: at most 2 S₁ and 2 S₂. As K coordinates of a vector, of length √2 but for
+    what rounding does to the functions (`wave_error`, t for each cell), also at most √K (√2 + 2 t) and √2 + 2 t. A
     block with the total alone does not move at all, unless the record leaves the domain.
     """
     if basis is Basis.WALSH:
         cells = math.prod(padded(basis, size) for size in sizes)
         largest = min(_LARGEST_COUNT, 2**52 // cells)  # so that sums are exact in doubles
-        return Lattice(1 / math.sqrt(cells), _walsh_sensitivity(sizes, block, neighbours), largest)
+        return Lattice(1 / math.sqrt(cells), 0, _walsh_sensitivity(sizes, block, neighbours), largest)
     count = block.n_coefficients
-    l1, l2 = _moves(block_norms(basis, sizes, block), count, neighbours)
-    gaussian = law is Law.GAUSSIAN
-    width = _width(*((l2, math.sqrt(count), l2 / math.sqrt(2 * cost)) if gaussian else (l1, count, l1 / float(cost))))
-    largest, error = _largest_count(basis, sizes, min(l1 / math.sqrt(count), l2))
     root = Fraction(math.isqrt(count * 2**64) + 1, 2**32)
-    steps_l1 = (Fraction(l1) * _SAFETY + root * error) / Fraction(width)
-    steps_l2 = (Fraction(l2) * _SAFETY + error) / Fraction(width) + root
-    return Lattice(width, Sensitivity(math.floor(steps_l1) + count, math.floor(steps_l2**2)), largest)
+    l1, l2 = _moves(basis, sizes, block, neighbours)
+    if law is Law.GAUSSIAN:
+        bits = _bits(sizes, float(l2), math.sqrt(count), float(l2) / math.sqrt(2 * cost))
+    else:
+        bits = _bits(sizes, float(l1), count, float(l1 / cost))
+    steps = Fraction(2) ** bits
+    moved = Sensitivity(math.floor(l1 * steps) + count, math.floor((l2 * steps + root) ** 2))
+    largest = min(_LARGEST_COUNT, math.floor(_LARGEST_STEPS / (largest_coefficient(sizes) * steps)))
+    return Lattice(2.0**-bits, bits, moved, largest)
 
 
-def _moves(norms: tuple[float, float], count: int, neighbours: Neighbours) -> tuple[float, float]:
-    """L1 and L2 norms of what one record can do."""
-    l1, l2 = norms[0], math.sqrt(norms[1])
+def _moves(basis: Basis, sizes: Sizes, block: Block, neighbours: Neighbours) -> tuple[Fraction, Fraction]:
+    """L1 and L2 norms of what one record can do to exact coefficients; bounds from above."""
+    norms, count = block_norms(basis, sizes, block), block.n_coefficients
+    l1, l2 = (Fraction(norm) * _SAFETY for norm in (norms[0], math.sqrt(norms[1])))
     if neighbours is Neighbours.ADD_REMOVE or count == 1:
         return l1, l2
-    return min(2 * l1, math.sqrt(2 * count)), min(2 * l2, math.sqrt(2))
+    longest = Fraction(math.sqrt(2)) * _SAFETY + 2 * wave_error(sizes)
+    return min(2 * l1, Fraction(math.sqrt(count)) * _SAFETY * longest), min(2 * l2, longest)
 
 
-def _width(norm: float, rounding: float, noise: float) -> float:
-    """The largest power of two that is small enough for both rules, but not too small to draw noise on."""
-    finest = math.ceil(math.log2(noise / _WIDEST_STEPS))
-    wanted = math.floor(math.log2(min(norm / (_STEPS_PER_ROUNDING * rounding), noise / _STEPS_PER_NOISE)))
-    return 2.0 ** max(finest, wanted)
-
-
-def _largest_count(basis: Basis, sizes: Sizes, norm: float) -> tuple[int, Fraction]:
-    """C, and 2 E = 2 η C √cells."""
-    relative = 2 * sum(error_bound(basis, size) for size in sizes) * math.sqrt(math.prod(sizes)) * (1 + 2.0**-20)
-    count = min(_LARGEST_COUNT, max(_LEAST_LARGEST_COUNT, math.floor(norm * _ERROR_SHARE / relative)))
-    return count, Fraction(relative) * count
+def _bits(sizes: Sizes, norm: float, rounding: float, noise: float) -> int:
+    """Of the widest lattice that is fine enough for both rules; but neither noise nor counts must be too many steps."""
+    wanted = math.ceil(-math.log2(min(norm / (_STEPS_PER_ROUNDING * rounding), noise / _STEPS_PER_NOISE)))
+    drawable = math.floor(-math.log2(noise / _WIDEST_STEPS))
+    countable = math.floor(math.log2(_LARGEST_STEPS / (_LEAST_LARGEST_COUNT * largest_coefficient(sizes))))
+    return min(wanted, drawable, countable, sum(wave_bits(size) for size in sizes))
 
 
 def _walsh_sensitivity(sizes: Sizes, block: Block, neighbours: Neighbours) -> Sensitivity:
@@ -256,5 +281,5 @@ def _walsh_sensitivity(sizes: Sizes, block: Block, neighbours: Neighbours) -> Se
         return Sensitivity(count, count)
     mask = np.zeros([padded(Basis.WALSH, size) for size in reversed(sizes)])
     mask[: block.y[-1], : block.x[-1]] = block.mask
-    differing = count - int(analyse(analyse(mask, Basis.WALSH, 1), Basis.WALSH, 0).min())
+    differing = count - int(walsh_sums(walsh_sums(mask, 1), 0).min())
     return Sensitivity(max(count, differing), max(count, 2 * differing))

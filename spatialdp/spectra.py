@@ -7,7 +7,6 @@ are real numbers: a basis without complex numbers has no phases that could be fo
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -21,11 +20,10 @@ from spatialdp._options import Option
 from spatialdp.axes import AxisWeights
 from spatialdp.coverage import Coverage
 
-__all__ = ["Basis", "SpectralAxis", "analyse", "error_bound", "functions", "padded", "synthesise"]
+__all__ = ["Basis", "SpectralAxis", "angles", "functions", "padded", "synthesise", "walsh_sums"]
 
 Floats = npt.NDArray[np.float64]
 
-_ROUNDING = 2.0**-53
 _WEIGHTS_AT_ONCE = 2**21
 
 
@@ -42,8 +40,8 @@ def padded(basis: Basis, size: int) -> int:
     return int(2 ** (size - 1).bit_length()) if basis is Basis.WALSH else size
 
 
-def functions(basis: Basis, size: int, count: int, cells: slice = slice(None)) -> Floats:
-    """The first functions of a basis at some cells, (count, cells); entries are right to 2^-48 of the largest.
+def functions(basis: Basis, size: int, count: int) -> Floats:
+    """The first functions of a basis, (count, cells), in doubles.
 
     Examples
     --------
@@ -51,82 +49,63 @@ def functions(basis: Basis, size: int, count: int, cells: slice = slice(None)) -
     [[0.5, 0.5, 0.5, 0.5], [0.5, 0.5, -0.5, -0.5]]
     """
     if basis is Basis.WALSH:
-        return analyse(np.eye(size), basis, axis=1).T[:count, cells] / math.sqrt(padded(basis, size))
-    order, places = np.arange(count)[:, None], np.arange(size)[cells]
-    # Angles are reduced in integers and looked up in one turn of 4n steps.
-    if basis is Basis.DCT:
-        angles = order * (2 * places + 1)
-    else:
-        quarter = np.where((order % 2 == 0) & (order > 0), size, 0)  # makes a sine of a cosine
-        angles = 4 * ((order + 1) // 2) * places - quarter
+        return walsh_sums(np.eye(size), 0)[:count] / math.sqrt(padded(basis, size))
+    at, level = angles(basis, size, slice(count))
     wave = np.cos(math.pi / (2 * size) * np.arange(4 * size))
-    return np.asarray(wave[angles % (4 * size)] * _amplitudes(basis, size, count)[:, None])
+    return np.asarray(wave[at] * np.sqrt(np.where(level, 1, 2) / size)[:, None])
 
 
-def _amplitudes(basis: Basis, size: int, count: int) -> Floats:
-    """√(1/n) for waves that are ±1 everywhere, √(2/n) for the others."""
-    amplitudes = np.full(count, math.sqrt(2 / size))
-    amplitudes[0] = math.sqrt(1 / size)
-    if basis is Basis.DFT and size % 2 == 0:
-        amplitudes[size - 1 :] = math.sqrt(1 / size)
-    return amplitudes
+def angles(
+    basis: Basis, size: int, orders: slice, cells: slice = slice(None)
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.bool_]]:
+    """Angles of cosines, (orders, cells), in steps of which 4 size make a turn; and which functions are ±√(1/size).
 
-
-def analyse(values: Floats, basis: Basis, axis: int) -> Floats:
-    """Coefficients along one axis: orthonormal ones, or for Walsh functions plain sums with signs ±1."""
-    from scipy import fft
-
+    The others are √(2/size) times the cosine.
+    """
+    order, places = np.arange(size)[orders], np.arange(size)[cells]
+    level = order == 0
     if basis is Basis.DCT:
-        return np.asarray(fft.dct(values, axis=axis, norm="ortho"))
-    if basis is Basis.WALSH:
-        return _walsh(values, axis)
-    spectrum = np.moveaxis(fft.rfft(values, axis=axis, norm="ortho"), axis, -1)
-    size = values.shape[axis]
-    out = np.empty((*spectrum.shape[:-1], size))
-    out[..., 0] = spectrum[..., 0].real
-    middle = (size - 1) // 2
-    out[..., 1 : size - 1 + size % 2 : 2] = math.sqrt(2) * spectrum[..., 1 : middle + 1].real
-    out[..., 2:size:2] = -math.sqrt(2) * spectrum[..., 1 : middle + 1].imag
-    if size % 2 == 0:
-        out[..., -1] = spectrum[..., -1].real
-    return np.moveaxis(out, -1, axis)
+        return order[:, None] * (2 * places + 1) % (4 * size), level
+    quarter = np.where((order % 2 == 0) & (order > 0), size, 0)  # makes a sine of a cosine
+    frequencies = (order + 1) // 2
+    return (4 * frequencies[:, None] * places - quarter[:, None]) % (4 * size), level | (2 * frequencies == size)
 
 
 def synthesise(coefficients: Floats, basis: Basis, size: int, axis: int) -> Floats:
     """Values of the cells from the first orthonormal coefficients; the missing ones are 0."""
-    from scipy import fft
+    from scipy import fft, fftpack
 
     if basis is Basis.DCT:
         return np.asarray(fft.idct(coefficients, n=size, axis=axis, norm="ortho"))
-    given = np.moveaxis(coefficients, axis, -1)
-    full = np.zeros((*given.shape[:-1], padded(basis, size)))
-    full[..., : given.shape[-1]] = given
     if basis is Basis.WALSH:
-        return np.moveaxis(_walsh(full, -1)[..., :size] / math.sqrt(full.shape[-1]), -1, axis)
-    spectrum = np.zeros((*given.shape[:-1], size // 2 + 1), dtype=np.complex128)
-    middle = (size - 1) // 2
-    spectrum[..., 0] = full[..., 0]
-    spectrum[..., 1 : middle + 1].real = full[..., 1 : size - 1 + size % 2 : 2] / math.sqrt(2)
-    spectrum[..., 1 : middle + 1].imag = full[..., 2:size:2] / -math.sqrt(2)
-    if size % 2 == 0:
-        spectrum[..., -1] = full[..., -1]
-    return np.moveaxis(np.asarray(fft.irfft(spectrum, n=size, axis=-1, norm="ortho")), -1, axis)
+        full = np.zeros([padded(basis, size) if each == axis else n for each, n in enumerate(coefficients.shape)])
+        full[: coefficients.shape[0], : coefficients.shape[1]] = coefficients
+        sums = walsh_sums(full, axis) / math.sqrt(full.shape[axis])
+        return sums[:, :size] if axis else sums[:size]
+    # The only real transform in scipy whose coefficients come in this order; it wants sums with e^(-i angle) over size.
+    scale = np.full(coefficients.shape[axis], math.sqrt(size / 2))
+    scale[0], scale[2::2] = math.sqrt(size), -scale[2::2]
+    if scale.size == size and size % 2 == 0:
+        scale[-1] = math.sqrt(size)
+    return np.asarray(fftpack.irfft(coefficients * (scale if axis else scale[:, None]), n=size, axis=axis))
 
 
-def _walsh(values: Floats, axis: int) -> Floats:
-    """Sums with the signs of Walsh functions in Paley's order; pads to a power of two.
+def walsh_sums(values: Floats, axis: int) -> Floats:
+    """Sums along axis 0 or 1 with the signs of Walsh functions in Paley's order; pads to a power of two.
 
     A function of i = (high, low) is a product of functions of its high and its low digits, so two small matrices do
     the work. In doubles, which are exact for integers whose absolute values add up to less than 2^53.
     """
-    given = np.moveaxis(values, axis, -1)
-    bits = (given.shape[-1] - 1).bit_length()
+    size = values.shape[axis]
+    bits = (size - 1).bit_length()
+    if size < 2**bits:
+        values = np.pad(values, [(0, 2**bits - size) if each == axis else (0, 0) for each in range(2)])
     high, low = _signs(bits // 2), _signs(bits - bits // 2)
-    full = np.zeros((*given.shape[:-1], 2**bits))
-    full[..., : given.shape[-1]] = given
-    half = (full.reshape(-1, low.shape[0]) @ low.T).reshape(-1, high.shape[0], low.shape[0])
-    sums = np.swapaxes(half, 1, 2).reshape(-1, high.shape[0]) @ high.T
-    return np.moveaxis(sums.reshape(full.shape), -1, axis)
+    if axis == 1:
+        cells = values.reshape(-1, high.shape[0], low.shape[0]).swapaxes(1, 2)
+        return np.asarray((low @ cells @ high).reshape(values.shape))
+    halves = low @ values.reshape(high.shape[0], low.shape[0], -1)
+    return np.asarray((high @ halves.swapaxes(0, 1)).reshape(values.shape))
 
 
 def _signs(bits: int) -> Floats:
@@ -136,40 +115,6 @@ def _signs(bits: int) -> Floats:
         signs = np.repeat(signs, 2, axis=0)
         signs = np.concatenate([signs, signs * np.tile([[1.0], [-1.0]], (signs.shape[0] // 2, 1))], axis=1)
     return signs
-
-
-def error_bound(basis: Basis, size: int) -> float:
-    """How far `analyse` can be off along one axis: Euclidean norm of the error over that of the values.
-
-    Notes
-    -----
-    Sums with signs are exact for integers below 2^53. A Fourier transform is a product of one stage for each prime
-    factor f of its size; a stage is √f times an orthogonal map, and its outputs are sums of f products, so that in
-    doubles (u = 2^-53) it is off by at most (f + 8) u Σ|products|, a relative error of (f + 8) √f u (Higham, Accuracy
-    and stability of numerical algorithms, §24.1, for f = 2). Sizes with a factor above 11 may go through Bluestein's
-    convolution: three transforms of size at most 4n with factors up to 11, less than 20 u for each doubling, and at
-    most four times the norm between them (2.2 is the largest measured, not a proof). That scipy works in such stages
-    is how its transforms are known to work; it is an argument, not a proof for the code that runs. 40 u are for what a
-    cosine transform does before and after. Errors against exact arithmetic are 1 to 3 u (`tests/test_fourier.py`), a
-    hundredth of the bound or less.
-    """
-    if basis is Basis.WALSH:
-        return 0.0
-    factors = list(_prime_factors(size))
-    stages = sum((f + 8) * math.sqrt(f) for f in factors if f <= 300)  # larger ones never have a stage
-    convolution = 240 * math.log2(4 * size) if max(factors, default=1) > 11 else 0.0
-    return (stages + convolution + 40) * _ROUNDING
-
-
-def _prime_factors(number: int) -> Iterator[int]:
-    factor = 2
-    while factor * factor <= number:
-        while number % factor == 0:
-            yield factor
-            number //= factor
-        factor += 1
-    if number > 1:
-        yield number
 
 
 @dataclass(frozen=True)

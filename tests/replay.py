@@ -22,8 +22,9 @@ from spatialdp.privacy.selection import exponential
 class Tape:
     """What a first run measured, for a second to hear again."""
 
-    def __init__(self, monkeypatch) -> None:
+    def __init__(self, monkeypatch, concentrated=False) -> None:
         self._entries, self._place, self._playing = [], 0, False
+        self._concentrated = concentrated  # whether the loss is counted in ρ
         self.loss = Fraction(0)
         self._add_to, self._medians = NoiseLaw.add_to, growth.medians
         monkeypatch.setattr(NoiseLaw, "add_to", lambda law, counts, noise: self._noisy(law, counts, noise))
@@ -79,20 +80,28 @@ class Tape:
             return chosen
         public, held, chosen = self._next()
         assert public == (epsilon, sensitivity, len(scores)), "the second run chose on other terms"
-        before, after = (_log_probability(each, chosen, epsilon, sensitivity) for each in (held, scores))
-        self.loss += Fraction(abs(before - after))
+        before, after = (log_probabilities(each, epsilon, sensitivity) for each in (held, scores))
+        lost = max(rho(before, after), rho(after, before)) if self._concentrated else abs(before - after)[chosen]
+        self.loss += Fraction(lost)
         return chosen
 
 
-def _log_probability(scores, chosen, epsilon, sensitivity):
-    logits = [float(epsilon * score / (2 * sensitivity)) for score in scores]
-    return logits[chosen] - np.logaddexp.reduce(logits)
+def log_probabilities(scores, epsilon, sensitivity):
+    """Of all outcomes of the exponential mechanism."""
+    logits = np.array([float(epsilon * score / (2 * sensitivity)) for score in scores])
+    return logits - np.logaddexp.reduce(logits)
+
+
+def rho(log_p, log_q):
+    """The least ρ of zCDP for two laws: Rényi divergences over their orders, at many orders."""
+    orders = 1 + np.logspace(-4, 4, 81)[:, None]
+    return float((np.logaddexp.reduce(orders * log_p + (1 - orders) * log_q, axis=1) / ((orders - 1) * orders).T).max())
 
 
 def loss(monkeypatch, mechanism, domain, first, second, seed, **terms):
     """Exact privacy loss between two data sets for the outcomes that the first produced, and both releases."""
     with monkeypatch.context() as patch:
-        tape = Tape(patch)
+        tape = Tape(patch, concentrated=mechanism.law is Law.GAUSSIAN)
         one = mechanism.release(first, domain, noise=SeededNoise(seed), **terms)
         tape.rewind()
         two = mechanism.release(second, domain, noise=SeededNoise(seed + 1), **terms)

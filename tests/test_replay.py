@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 import shapely
 
 import spatialdp as sdp
-from spatialdp.mechanisms import growth, kdtree, quadtree, recipe
+from spatialdp.mechanisms import fourier, growth, kdtree, quadtree, recipe
 from spatialdp.privacy.laws import NoiseLaw, Sensitivity
 from tests.replay import loss
 
@@ -27,6 +29,9 @@ MECHANISMS = {
     "tailored, gaussian": sdp.Tailored((12, 32), law="gaussian"),
     "trees": sdp.Tailored((64, 64), strategy="trees"),
     "fourier": sdp.Fourier((8, 12)),
+    "fourier, gaussian": sdp.Fourier((8, 12), law="gaussian"),
+    "fourier, gaussian, dft": sdp.Fourier((6, 7), basis="dft", law="gaussian", selection_share=0.9),
+    "fourier, walsh, gaussian": sdp.Fourier((8, 6), basis="walsh", law="gaussian"),
     "fourier, given block": sdp.Fourier((12, 8), block=(4, 4)),
     "fourier, walsh": sdp.Fourier((8, 8), basis="walsh", block=(4, 8)),
     "wavelet along x": sdp.Wavelet((8, 4), axis="x", budget="optimised"),
@@ -127,11 +132,19 @@ def _plant(monkeypatch, bug):
     elif bug == "counts of a level with the scale of another":
         real = recipe.calibrate
         monkeypatch.setattr(recipe, "calibrate", lambda law, cost, sensitivity: real(law, 2 * cost, sensitivity))
+    elif bug == "scores of a block that forget their sensitivity":
+        monkeypatch.setattr(fourier, "_score_sensitivity", lambda *_: Fraction(1))
+    elif bug == "a block chosen without noise":
+        monkeypatch.setattr(fourier.Fourier, "_choose", _block_by_truth)
 
 
 def _stop_on_truth(nodes, level, stop, rest, noise):
     level.divided[:] = nodes.counts >= stop
     return nodes.keep(nodes.counts >= stop)
+
+
+def _block_by_truth(self, found, measured, terms, noise):
+    return int(found.rounded(4)[0, 0]) % len(measured)
 
 
 @pytest.mark.parametrize(
@@ -144,6 +157,8 @@ def _stop_on_truth(nodes, level, stop, rest, noise):
         ("a second count that spends the whole budget", "quadtree, stop", "add-remove", "whole"),
         ("a grid for the lines at three times its budget", "kd, cell", "add-remove", "whole"),
         ("counts of a level with the scale of another", "quadtree", "add-remove", "whole"),
+        ("scores of a block that forget their sensitivity", "fourier, gaussian, dft", "add-remove", "whole"),
+        ("a block chosen without noise", "fourier, gaussian", "add-remove", "whole"),
     ],
 )
 def test_planted_bugs_are_caught(monkeypatch, bug, name, relation, region):

@@ -26,6 +26,7 @@ from spatialdp.privacy.medians import Median, cell_medians, medians
 from spatialdp.privacy.noise import Noise, SeededNoise
 from spatialdp.privacy.selection import _rates, amplified_epsilon, decide, exponential, permute_and_flip
 from spatialdp.privacy.smooth import smooth_constants
+from tests.replay import rho
 
 FALSE_ALARM = 1e-6
 ADD_REMOVE, REPLACE = Neighbours.ADD_REMOVE, Neighbours.REPLACE
@@ -201,6 +202,20 @@ def test_exponential_ratio():
     assert 0.7 < ratios(law_of_exponential, (-1, 0, 1), False) <= 1 + 1e-12
     assert 0.7 < ratios(law_of_exponential, (0, 1), True) <= 1 + 1e-12
     assert ratios(law_of_exponential, (-1, 0, 1), True) > 1.2  # exp(ε q / Δ) for scores that move both ways
+
+
+def test_exponential_is_concentrated():
+    """Rényi divergences over many orders: at most ε²/8 for each, and almost reached."""
+    worst = 0.0
+    for epsilon in (Fraction(1, 10), Fraction(1), Fraction(4)):
+        for scores in itertools.product((0, 1, 5), repeat=3):
+            for move in itertools.product((-1, 0, 1), repeat=3):
+                moved = [a + b for a, b in zip(scores, move, strict=True)]
+                p, q = (
+                    np.log(list(law_of_exponential(each, epsilon, Fraction(1)).values())) for each in (scores, moved)
+                )
+                worst = max(worst, rho(p, q) / float(epsilon**2 / 8))
+    assert 0.9 < worst <= 1 + 1e-6  # at orders near 1 doubles leave six digits
 
 
 def test_permute_and_flip_ratio():

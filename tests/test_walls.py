@@ -35,6 +35,9 @@ BLIND = [
         "covariance",
         "coverage",
         "axes",
+        "spectra",
+        "waves",
+        "frequencies",
     ),
     *("intervals", "crs", "domain", "privacy", "strategies", "strategy_store"),
 ]

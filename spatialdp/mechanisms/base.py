@@ -58,6 +58,8 @@ class Plan:
     errors : dict of str to float
         Root-mean-square error, from noise, of boxes with 1 % and 10 % of the domain's area and of the whole domain.
         Empty where it depends on the records, as for kd-trees.
+    limits : dict of str to int
+        Public limits at which private numbers are cut off; empty if there are none.
     """
 
     mechanism: str
@@ -67,6 +69,7 @@ class Plan:
     standard_deviation: float
     memory: int
     errors: dict[str, float] = field(default_factory=dict)
+    limits: dict[str, int] = field(default_factory=dict)
 
 
 class Mechanism(ABC):

@@ -19,7 +19,15 @@ from spatialdp._options import Choice
 from spatialdp.covariance import SeparableNoise
 from spatialdp.domain import Domain, Grid
 from spatialdp.errors import ParameterError
-from spatialdp.frequencies import Block, Lattice, check_block, default_blocks, lattice_for, make_block
+from spatialdp.frequencies import (
+    Block,
+    Lattice,
+    check_block,
+    check_candidates,
+    default_blocks,
+    lattice_for,
+    make_block,
+)
 from spatialdp.histogram import Histogram
 from spatialdp.layouts import Estimate
 from spatialdp.mechanisms.base import Plan, Terms
@@ -29,8 +37,9 @@ from spatialdp.privacy.budget import Number, exact
 from spatialdp.privacy.laws import Law, Neighbours, Sensitivity, spendable
 from spatialdp.privacy.noise import Noise
 from spatialdp.privacy.selection import exponential
-from spatialdp.spectra import Basis, SpectralAxis, analyse, error_bound, padded, synthesise
+from spatialdp.spectra import Basis, SpectralAxis, padded, synthesise
 from spatialdp.structures import GridStructure, Laws, noise_of
+from spatialdp.waves import Spectrum, constant_gain, spectrum, wave_bits, wave_error
 
 __all__ = ["Fourier"]
 
@@ -68,19 +77,23 @@ class Fourier(GridMechanism):
 
     Privacy
     -------
-    One record moves the K coefficients of a block by at most S₁ = max over cells of Σ|φ(cell)| in L1 and
-    S₂ = max √Σφ² in L2, evaluated over all cells (twice that under replace, or less: see `frequencies.lattice_for`).
-    They are rounded to a public lattice; rounding adds at most one step for each coefficient, and the transform's
-    floating-point error a part of S that is bounded because cells count at most a public number of records (2^20 or
-    more, on the largest grids 2^16; cutting off there maps neighbours to neighbours). The bound on that error is an
-    argument about how such transforms work, with a hundredfold margin over what was measured; see
-    `spectra.error_bound`. Sums with Walsh signs are exact integers.
+    What is measured are not cosines but whole numbers: each function, times 2^28 or so and rounded, is a public table
+    (`waves.whole_waves`), and a coefficient is the exact integer sum of counts times its entries. So one record moves
+    the K coefficients of a block by at most S₁ = max over cells of Σ|entry| in L1 and S₂ = max √Σentry² in L2, over all
+    cells (twice that under replace, or less: see `frequencies.lattice_for`), with no floating-point error to argue
+    about. They are rounded to a public lattice, which adds at most one step for each coefficient. Walsh functions are
+    ±1 as they are.
+    Cells count at most a public number of records, ``plan(...).limits``: 2^20 or more for a given block, mostly beyond
+    10^9, so that all integers fit; where a block is chosen, 3 · 10^7 on 1024 × 1024 cells and less on larger grids, so
+    that scores are computed well enough. Records beyond it are not counted. Cutting off a neighbour's counts as well
+    leaves the same counts, neighbours, or under replace counts that differ by one record, which moves them less.
     The block is drawn by the exponential mechanism with score -(norm of the lost coefficients + expected norm of the
-    noise): the first is the length of a projection of the counts, which one record moves by at most 1 (√2 under
-    replace); rounding adds 9/256. For Gaussian noise, an exponential mechanism of ε costs ε²/8 of ρ (Cesar, Rogers
-    2021). Choice and coefficients add up to the budget. No complex numbers, so no phase is released without noise, as
-    the published shortcut of EFPA does. Barak et al. (PODS 2007), Rastogi, Nath (SIGMOD 2010), Ács, Castelluccia, Chen
-    (ICDM 2012). Checked by brute force in ``tests/test_fourier.py``.
+    noise): the first is the length of a projection of a vector that one record moves by at most 1 (√2 under replace)
+    and what rounding the functions adds (`waves.wave_error`); computing and rounding it adds 9/256. For Gaussian noise,
+    an exponential mechanism of ε costs ε²/8 of ρ (see `privacy.selection.exponential`). Choice and coefficients add up
+    to the budget. No complex numbers, so no phase is released without noise, as the published shortcut of EFPA does.
+    Barak et al. (PODS 2007), Rastogi, Nath (SIGMOD 2010), Ács, Castelluccia, Chen (ICDM 2012). Checked by brute force
+    in ``tests/test_fourier.py`` and ``tests/test_waves.py``.
 
     Notes
     -----
@@ -88,7 +101,9 @@ class Fourier(GridMechanism):
     lost frequencies held is unknown. Good for smooth densities on fine grids; for clustered ones use a tree. With
     Laplace noise a box has S₁² times the variance it has in `Flat`, at most, so that blocks with S₁ above 1 (8 × 8 of
     64 × 64, 16 × 16 of 256 × 256) only help small boxes; with Gaussian noise S₂ is never above 1. The choice
-    minimises the error of cells; for large boxes a block that is known to suit the data is better.
+    minimises the error of cells; for large boxes a block that is known to suit the data is better. The way back uses
+    cosines in doubles. As they differ from the measured functions by 2^-29 or so, a coefficient is off by about
+    10^-9 times the length of the vector of counts, which is far below the noise.
 
     Examples
     --------
@@ -97,8 +112,9 @@ class Fourier(GridMechanism):
     >>> release = sdp.Fourier(shape=(8, 8), block=(8, 8)).release([[0.1, 0.2], [0.8, 0.9]], domain, epsilon=1000)
     >>> round(release.answer((0, 0, 0.5, 0.5)))
     1
-    >>> sdp.Fourier(shape=(64, 64)).plan(domain, epsilon=1).budget["choice of the block"]
-    Fraction(1, 5)
+    >>> plan = sdp.Fourier(shape=(64, 64)).plan(domain, epsilon=1)
+    >>> plan.budget["choice of the block"], plan.limits["records counted in one cell"]
+    (Fraction(1, 5), 7809031389)
     """
 
     name: ClassVar[str] = "fourier"
@@ -124,9 +140,7 @@ class Fourier(GridMechanism):
         if self.block is not None:
             object.__setattr__(self, "block", check_block(self.block))
         if self.candidates is not None:
-            if isinstance(self.candidates, str) or not self.candidates:
-                raise ParameterError("candidates must be a list of one or more blocks such as [(4, 4), (8, 8)].")
-            object.__setattr__(self, "candidates", tuple(check_block(block) for block in self.candidates))
+            object.__setattr__(self, "candidates", check_candidates(self.candidates))
 
     def _plan(self, domain: Domain, terms: Terms) -> Plan:
         designs = self._designs(self._grid(domain), terms)
@@ -136,6 +150,7 @@ class Fourier(GridMechanism):
             plan,
             budget={"choice of the block": choice} | plan.budget if choice else plan.budget,
             standard_deviation=max(map(_noise_norm, designs)) / math.sqrt(designs[0].structure.n_functions),
+            limits={"records counted in one cell": self._largest_count(designs)},
         )
 
     def _blank(self, domain: Domain, terms: Terms) -> Estimate | None:
@@ -168,18 +183,27 @@ class Fourier(GridMechanism):
         designs = self._designs(grid, terms)
         if len(designs) == 1:
             return super()._estimate(points, domain, terms, noise)
-        largest = min(design.structure.lattice.largest_count for design in designs)
-        counts = np.minimum(count_cells(points, grid), min(largest, _largest_score_count(self.basis, grid.shape)))
-        spectrum = _forward(counts, self.basis, None)
-        chosen = designs[self._choose(spectrum, designs, terms, noise)]
-        return chosen.carry_out(chosen.structure.taken(spectrum), noise)
+        counts = np.minimum(count_cells(points, grid), self._largest_count(designs))
+        found = spectrum(counts, self.basis, designs[0].structure.sizes)
+        chosen = designs[self._choose(found, designs, terms, noise)]
+        return chosen.carry_out(chosen.structure.taken(found), noise)
 
-    def _choose(self, spectrum: Floats, designs: Sequence[Design[SpectralBlock]], terms: Terms, noise: Noise) -> int:
+    def _largest_count(self, designs: Sequence[Design[SpectralBlock]]) -> int:
+        """Cells count no more records than this public number."""
+        largest = min(design.structure.lattice.largest_count for design in designs)
+        if len(designs) == 1:
+            return largest
+        return min(largest, _largest_score_count(self.basis, designs[0].structure.grid.shape))
+
+    def _choose(self, found: Spectrum, designs: Sequence[Design[SpectralBlock]], terms: Terms, noise: Noise) -> int:
         cost = self._split(len(designs), terms)[0]
         epsilon = _root(8 * cost) if self.law is Law.GAUSSIAN else cost
-        unit = designs[0].structure.lattice.width if self.basis is Basis.WALSH else 1.0
-        tails = unit * _tail_norms(spectrum, [design.structure.block for design in designs])
-        return exponential(_scores(tails, designs), epsilon, _score_sensitivity(terms.neighbours), noise)
+        shape = designs[0].structure.grid.shape
+        bits, unit = _score_lattice(self.basis, shape)
+        coefficients = found.rounded(bits).astype(np.float64)
+        tails = unit * _tail_norms(coefficients, [design.structure.block for design in designs])
+        sensitivity = _score_sensitivity(self.basis, shape, terms.neighbours)
+        return exponential(_scores(tails, designs), epsilon, sensitivity, noise)
 
 
 @dataclass(frozen=True, eq=False)
@@ -210,7 +234,13 @@ class SpectralBlock(GridStructure):
     @property
     def n_functions(self) -> int:
         """Number of all coefficients, measured or not."""
-        return math.prod(padded(self.basis, size) for size in self.grid.shape)
+        return math.prod(self.sizes)
+
+    @property
+    def sizes(self) -> tuple[int, int]:
+        """Number of all coefficients along x and y."""
+        nx, ny = self.grid.shape
+        return padded(self.basis, nx), padded(self.basis, ny)
 
     @property
     def whole(self) -> bool:
@@ -226,17 +256,16 @@ class SpectralBlock(GridStructure):
     def measure(self, counts: Integers) -> Iterator[Integers]:
         """Coefficients of counts that are cut off at the public limit."""
         cut = np.minimum(counts, self.lattice.largest_count)
-        return self.taken(_forward(cut, self.basis, (self.block.x[-1], self.block.y[-1])))
+        return self.taken(spectrum(cut, self.basis, (self.block.x[-1], self.block.y[-1])))
 
-    def taken(self, spectrum: Floats) -> Iterator[Integers]:
+    def taken(self, found: Spectrum) -> Iterator[Integers]:
         """What is measured of all coefficients, or of the first ones."""
-        steps = self.snap(spectrum)
+        steps = self.snap(found)
         return iter([steps if self._rectangle else steps[self.block.mask]])
 
-    def snap(self, spectrum: Floats) -> Integers:
-        """The block's coefficients in steps of the lattice, (y, x). Dividing by a power of two is exact."""
-        low = spectrum[: self.block.y[-1], : self.block.x[-1]]
-        return np.rint(low if self.basis is Basis.WALSH else low / self.lattice.width).astype(np.int64)
+    def snap(self, found: Spectrum) -> Integers:
+        """The block's coefficients in steps of the lattice, (y, x)."""
+        return found.rounded(self.lattice.bits, slice(self.block.y[-1]), slice(self.block.x[-1]))
 
     def fit(self, noisy: Iterable[Floats], laws: Laws) -> Floats:  # noqa: ARG002 - an inverse knows no weights
         """The inverse, with zeros for what is not measured."""
@@ -245,7 +274,10 @@ class SpectralBlock(GridStructure):
             low = np.zeros((self.block.y[-1], self.block.x[-1]))
             low[self.block.mask] = steps
             steps = low
-        return _inverse(steps * self.lattice.width, self.basis, self.grid.shape)
+        coefficients = steps * self.lattice.width
+        coefficients[:, 0] /= constant_gain(self.basis, self.grid.shape[0])
+        coefficients[0] /= constant_gain(self.basis, self.grid.shape[1])
+        return _inverse(coefficients, self.basis, self.grid.shape)
 
     def estimate(self, values: Floats, laws: Laws) -> Histogram:
         """Biased, if something was not measured."""
@@ -264,7 +296,7 @@ class SpectralBlock(GridStructure):
     @property
     def memory(self) -> int:
         """Of arrays of coefficients."""
-        return 6 * 8 * self.n_functions
+        return 7 * 8 * self.n_functions
 
     @property
     def _rectangle(self) -> bool:
@@ -285,23 +317,17 @@ def _noise_norm(design: Design[SpectralBlock]) -> float:
     return math.sqrt(structure.block.n_coefficients) * design.last_deviation * structure.lattice.width
 
 
-def _forward(counts: Integers, basis: Basis, widths: tuple[int, int] | None) -> Floats:
-    """(y, x) coefficients of (row, column) counts; all, or the first so many along x and y."""
-    kx, ky = (None, None) if widths is None else widths
-    return analyse(analyse(counts.astype(np.float64), basis, 1)[:, :kx], basis, 0)[:ky]
-
-
 def _inverse(coefficients: Floats, basis: Basis, shape: tuple[int, int]) -> Floats:
     return synthesise(synthesise(coefficients, basis, shape[1], 0), basis, shape[0], 1)
 
 
-def _tail_norms(spectrum: Floats, blocks: Sequence[Block]) -> Floats:
+def _tail_norms(coefficients: Floats, blocks: Sequence[Block]) -> Floats:
     """Length of what each block leaves out, from sums of squares over all bands that the blocks need."""
     x, y = (
         sorted({0}.union(*(getattr(block, name) for block in blocks)) - {size})
-        for name, size in zip("xy", reversed(spectrum.shape), strict=True)
+        for name, size in zip("xy", reversed(coefficients.shape), strict=True)
     )
-    squares = spectrum**2
+    squares = coefficients**2
     energies = np.add.reduceat(np.add.reduceat(squares, x, axis=1), y, axis=0).T
     return np.sqrt([np.where(block.holds(x, y), 0.0, energies).sum(axis=0).sum() for block in blocks])
 
@@ -314,21 +340,42 @@ def _scores(tails: Floats, designs: Sequence[Design[SpectralBlock]]) -> list[Fra
     ]
 
 
-def _score_sensitivity(neighbours: Neighbours) -> Fraction:
-    """In steps: the counts move by a vector of length 1 or √2, two computed norms are off by 4 each, rounding by 1."""
-    squared = 1 if neighbours is Neighbours.ADD_REMOVE else 2
-    return Fraction(math.isqrt(squared * _SCORE_STEPS**2 - 1) + 1 + 2 * _SCORE_ERROR + 1)
+def _score_lattice(basis: Basis, shape: tuple[int, int]) -> tuple[int, float]:
+    """To how many bits coefficients are rounded for the scores, and the width of such a step.
+
+    Steps of at most 2^-9 / √cells: rounding moves the vector of all coefficients by at most 2^-10.
+    """
+    cells = math.prod(padded(basis, size) for size in shape)
+    if basis is Basis.WALSH:
+        return 0, 1 / math.sqrt(cells)
+    bits = min(9 + (cells.bit_length() + 1) // 2, sum(wave_bits(size) for size in shape))
+    return bits, 2.0**-bits
+
+
+def _score_sensitivity(basis: Basis, shape: tuple[int, int], neighbours: Neighbours) -> Fraction:
+    """In steps: coefficients move by a vector of length 1 or √2, and by what rounding the functions adds for each cell.
+
+    Two computed norms are off by 4 each, rounding adds 1.
+    """
+    cells = 1 if neighbours is Neighbours.ADD_REMOVE else 2
+    length = Fraction(math.isqrt(cells * 2**80) + 1, 2**40) + cells * _wave_error(basis, shape)
+    return Fraction(math.ceil(_SCORE_STEPS * length) + 2 * _SCORE_ERROR + 1)
 
 
 def _largest_score_count(basis: Basis, shape: tuple[int, int]) -> int:
-    """The largest C for which tail norms of counts up to C are right to 4/256.
+    """The largest C for which computed tail norms of counts up to C are right to 4/256.
 
-    Norms of vectors of length at most C √cells: the transform's error, and that of adding up squares along x and y,
-    within and over bands, in any order: at most 2 (nx + ny) + 8 operations one after the other.
+    A quarter of 1/256 is for the rounding of coefficients. The rest is for doubles: coefficients are integers, their
+    squares are added up along x and y, within and over bands, in any order, at most 2 (nx + ny) + 8 operations one
+    after the other, so the norm, which is at most C √cells (1 + `wave_error`), is off by that many times 2^-53.
     """
     nx, ny = (padded(basis, size) for size in shape)
-    relative = sum(error_bound(basis, size) for size in shape) + (2 * (nx + ny) + 8) * 2.0**-53
-    return math.floor(_SCORE_ERROR / (_SCORE_STEPS * relative * math.sqrt(shape[0] * shape[1])))
+    relative = (2 * (nx + ny) + 8) * 2.0**-53 * float(1 + _wave_error(basis, shape))
+    return math.floor((_SCORE_ERROR - 0.25) / (_SCORE_STEPS * relative * math.sqrt(shape[0] * shape[1])))
+
+
+def _wave_error(basis: Basis, shape: tuple[int, int]) -> Fraction:
+    return Fraction(0) if basis is Basis.WALSH else wave_error(shape)
 
 
 def _root(value: Fraction) -> Fraction:

@@ -95,7 +95,8 @@ class NoiseLaw:
     def add_to(self, counts: npt.NDArray[np.int64], noise: Noise) -> npt.NDArray[np.float64]:
         """Noisy counts. Exact in integers; the division by a power of two is exact as well."""
         draw = noise.gaussian if self.law is Law.GAUSSIAN else noise.laplace
-        return (counts * self.steps + draw(self.parameter, counts.shape)) / self.steps
+        whole = counts if self.steps == 1 else counts * self.steps
+        return (whole + draw(self.parameter, counts.shape)) / self.steps
 
     @property
     def step(self) -> float:
