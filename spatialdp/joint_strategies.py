@@ -13,6 +13,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
+import numpy as np
+
 from spatialdp.axes import WindowAxis
 from spatialdp.privacy.laws import Law
 from spatialdp.strategies import ALL_RANGES, cells_alone, shown, tree_for, unit_variance, windows_for
@@ -105,7 +107,7 @@ def joint_trees(asked: Asked, law: Law) -> Pair:
 def _best(asked: Asked, law: Law, ranges: Pair, optimised: Optimiser) -> tuple[Pair, list[Pair]]:
     """The best pair of several starts, and the candidates that need no search."""
     flat = Pair(cells_alone(asked.x.size), cells_alone(asked.y.size))
-    alone = optimised(asked.y.gram(asked.weights), ranges.y, True) if asked.y.size > 1 else flat.y
+    alone = optimised(_scaled(asked.y.gram(asked.weights)), ranges.y, True) if asked.y.size > 1 else flat.y
     starts = (ranges.y,) if law is Law.GAUSSIAN else (ranges.y, flat.y, alone)
     found = [
         _alternated(asked, law, Pair(ranges.x, y), optimised, _ROUNDS)
@@ -119,11 +121,16 @@ def _alternated(asked: Asked, law: Law, start: Pair, optimised: Optimiser, round
     best, before = start, float("inf")
     for turn in range(rounds):
         by_y = asked.weights * _variances(asked.y, best.y, law)
-        x = optimised(asked.x.gram(by_y), best.x, turn == 0) if asked.x.size > 1 else best.x
+        x = optimised(_scaled(asked.x.gram(by_y)), best.x, turn == 0) if asked.x.size > 1 else best.x
         by_x = asked.weights * _variances(asked.x, x, law)
-        y = optimised(asked.y.gram(by_x), best.y, turn == 0) if asked.y.size > 1 else best.y
+        y = optimised(_scaled(asked.y.gram(by_x)), best.y, turn == 0) if asked.y.size > 1 else best.y
         found = mean_pair_variance(asked, Pair(x, y), law)
         if found >= before * (1 - _WORTH):
             return best if found >= before else Pair(x, y)
         best, before = Pair(x, y), found
     return best
+
+
+def _scaled(gram: Floats) -> Floats:
+    """The same problem with values at which the optimiser's first steps are neither too long nor too short."""
+    return np.asarray(gram * (0.3 / np.diag(gram).max()))

@@ -52,7 +52,7 @@ SCALE = 1024
 # Longer axes have windows that are constant within each of this many stretches.
 _LONGEST = 512
 _SCREENED = 128  # Stretches while comparing numbers of windows.
-_MOST_WINDOWS = {True: 128, False: 64}  # Gaussian noise likes many, Laplace noise few.
+_MOST_WINDOWS = 64  # For Laplace noise, which likes few; Gaussian noise likes half as many as there are stretches.
 _HEAVIEST = 1000.0  # Weight of a cell in a window; beyond, f(C) would be a difference of too large numbers.
 _SCREENING, _REFINING = 400, 200  # Steps of the optimiser,
 _FINISHING = {True: 100, False: 800}  # and for the best one, if it has more than the screened stretches.
@@ -195,6 +195,13 @@ class Problem:
         sizes = np.diff(np.append(starts, len(gram))).astype(np.float64)
         return cls(summed, np.add.reduceat(np.diag(gram), starts), sizes, law is Law.GAUSSIAN)
 
+    def pressed(self, stretches: int) -> Problem:
+        """The same problem with fewer stretches."""
+        starts = -(-np.arange(stretches) * self.sizes.size // stretches)
+        summed = np.add.reduceat(np.add.reduceat(self.gram, starts, axis=0), starts, axis=1)
+        trace, sizes = (np.add.reduceat(values, starts) for values in (self.trace, self.sizes))
+        return Problem(summed, trace, sizes, self.gaussian)
+
     def norms(self, weights: Floats) -> Floats:
         """Column norms of [I; C]."""
         return np.asarray(np.sqrt(1 + (weights**2).sum(axis=0)) if self.gaussian else 1 + weights.sum(axis=0))
@@ -316,10 +323,11 @@ def _starts(queries: Sequence[tuple[int, int]], size: int, problem: Problem) -> 
 
     Gaussian noise has a better one: the best strategy of all.
     """
-    width, most = problem.sizes.size, _MOST_WINDOWS[problem.gaussian]
+    width, most = problem.sizes.size, _MOST_WINDOWS
     yield np.full((1, width), 100.0)
     if problem.gaussian:
-        yield _convex_start(problem)
+        count = min(max(1, size // 2), width)  # more windows cost measurements and gain next to nothing
+        yield _convex_start(problem.pressed(count))[:, np.arange(width) * count // width]
         return
     for count in sorted({1, *(min(max(1, size // share), most) for share in (32, 21, 16, 12))}):
         yield _windows(count, width, 0.2)

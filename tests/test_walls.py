@@ -35,7 +35,8 @@ BLIND = [
         "coverage",
         "axes",
     ),
-    *("intervals", "crs", "domain", "privacy", "strategies", "strategy_store"),
+    *("intervals", "crs", "domain", "privacy", "strategies", "strategy_store", "workloads"),
+    "joint_strategies",
 ]
 
 
