@@ -93,6 +93,7 @@ def joint_windows(asked: Asked, law: Law) -> Pair:
     return min([*others, rough, fine], key=lambda pair: mean_pair_variance(asked, pair, law))
 
 
+@lru_cache(maxsize=16)
 def joint_trees(asked: Asked, law: Law) -> Pair:
     """The best pair of trees that was found."""
 

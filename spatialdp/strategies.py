@@ -54,7 +54,7 @@ _LONGEST = 512
 _SCREENED = 128  # Stretches while comparing numbers of windows.
 _MOST_WINDOWS = 64  # For Laplace noise, which likes few; Gaussian noise likes half as many as there are stretches.
 _HEAVIEST = 1000.0  # Weight of a cell in a window; beyond, f(C) would be a difference of too large numbers.
-_SCREENING, _REFINING = 400, 200  # Steps of the optimiser,
+_SCREENING, _REFINING = 400, {True: 100, False: 200}  # Steps of the optimiser,
 _FINISHING = {True: 100, False: 800}  # and for the best one, if it has more than the screened stretches.
 _KEPT = {True: 1, False: 3}  # Starting points worth refining; for Gaussian noise the first is the best.
 _MOST_NODES = 256  # Of one level of a tree, the cells excepted.
@@ -290,7 +290,7 @@ def windows_for(
         starts += [weights[:, place] for _, weights in found[: _KEPT[fine.gaussian]]]
         found = []
     refined = shown(starts, f"refining strategies of {size} cells")
-    _, weights = min([*found, *(fine.minimised(start, _REFINING) for start in refined)], key=_value)
+    _, weights = min([*found, *(fine.minimised(start, _REFINING[fine.gaussian]) for start in refined)], key=_value)
     if fine.sizes.size > coarse.sizes.size:
         _, weights = fine.minimised(weights, _FINISHING[fine.gaussian])
     windows = np.repeat(weights, fine.sizes.astype(np.int64), axis=1)

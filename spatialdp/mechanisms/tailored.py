@@ -66,15 +66,16 @@ class Tailored(TransformMechanism):
     both double, since no weight is negative. They are computed from the weights in use, wherever those came from. All
     measurements share the whole budget. The fit reads released values only. McKenna, Miklau, Hay, Machanavajjhala,
     "Optimizing error of high-dimensional statistical queries under differential privacy" (VLDB 2018). Sensitivities
-    are checked by brute force in ``tests/test_tailored.py``.
+    are checked by brute force in ``tests/test_tailored.py`` and ``tests/test_workloads.py``.
 
     Notes
     -----
     Strategies for all ranges of the usual numbers of cells come with the package (from 16 to 2048). Others are worked
-    out once and kept in the user's cache folder: a second or two for all ranges, some seconds for other workloads of an
-    axis, and up to half a minute for boxes and unions on grids of a few hundred columns and rows, where both axes are
-    optimised in turn. For boxes and unions, cells alone and the strategy for all boxes are among the candidates, so
-    that neither is more accurate (with integer Laplace noise of a large ε, `Flat` can still be, by a few per cent).
+    out once and kept in the user's cache folder: in seconds for workloads of one axis (longest for Gaussian noise and
+    long axes), and in up to half a minute for boxes and unions on grids of a few hundred columns and rows, where both
+    axes are optimised in turn. For boxes and unions, cells alone and the strategy for all boxes are among the
+    candidates, so that neither is more accurate (with integer Laplace noise of a large ε, `Flat` can still be, by a few
+    per cent).
     Windows on more than 512 cells are constant within each of 512 stretches. An axis whose cells are best measured
     alone is left as it is. For Gaussian noise the shipped strategies of 32 to 256 cells are within 0.1 % of the best
     of any form.
