@@ -107,7 +107,11 @@ def _numbers(workload: Any) -> bool:
 def _is_product(item: Any) -> bool:
     """Whether it is (x, y) or (x, y, weight), and not the queries of one axis."""
     listed = not isinstance(item, str) and isinstance(item, Sequence) and len(item) in (2, 3)
-    return listed and all(isinstance(part, str) or np.ndim(part) == 2 for part in item[:2])
+    return listed and all(isinstance(part, str) or _holds_pairs(part) for part in item[:2])
+
+
+def _holds_pairs(part: Any) -> bool:
+    return isinstance(part, Sequence | np.ndarray) and len(part) > 0 and all(np.shape(pair) == (2,) for pair in part)
 
 
 def _product(item: Sequence[Any]) -> Product:

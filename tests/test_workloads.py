@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import pickle
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -107,6 +109,13 @@ def test_boxes_are_equal_by_value():
     assert other == mechanism  # what is given is copied
 
 
+@pytest.mark.parametrize("workload", ["marginals", ("ranges", [(0, 2)]), [("cells", "total", 2), ([(0, 3)], "cells")]])
+def test_workloads_survive_a_copy(workload):
+    mechanism = sdp.Tailored(SHAPE, workload=workload)
+    assert replace(mechanism, law="gaussian").workload == mechanism.workload
+    assert pickle.loads(pickle.dumps(mechanism)) == mechanism
+
+
 def test_forms_of_workloads_are_told_apart():
     both = [("cells", "total"), ("total", "cells")]
     assert parsed(both) == (("cells", "total", 1.0), ("total", "cells", 1.0))
@@ -134,6 +143,8 @@ def test_forms_of_workloads_are_told_apart():
         ([("cells", "total"), "cells"], "workload"),
         ([("cells", "nonsense"), ("total", "cells")], "nonsense"),
         ({"cells": "total"}, "workload"),
+        ([([(0, 1), (2,)], "cells"), ("cells", "total")], "workload"),
+        ([("cells", [(0, 3), (5, 2)]), ("cells", "total")], "empty"),
     ],
 )
 def test_workloads_that_make_no_sense_are_refused(workload, says):
