@@ -35,11 +35,12 @@ def hierarchy() -> Iterator[Result]:
     from spatialdp.best_levels import best_levels
 
     source = sdp.SystemNoise()
+    grid = sdp.Domain((0, 0, 1, 1)).grid((1024, 1024))
     drawing = seconds(lambda: source.laplace(Fraction(20), 1_000_000))
 
     def optimise() -> None:
         best_levels.cache_clear()
-        sdp.Hierarchy((1024, 1024))._levels((1024, 1024))
+        sdp.Hierarchy((1024, 1024))._levels(grid)
 
     yield Result(
         "optimising levels for 1024 x 1024, time over drawing a million values", seconds(optimise) / drawing, 1, False

@@ -22,8 +22,9 @@ import numpy.typing as npt
 
 from spatialdp.coverage import block_powers
 from spatialdp.privacy.laws import Law
+from spatialdp.workloads import Covered, Questions
 
-__all__ = ["Levels", "Workload", "best_budget", "best_levels", "mean_variance"]
+__all__ = ["GivenBoxes", "Levels", "Workload", "best_budget", "best_levels", "mean_variance"]
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
@@ -63,6 +64,24 @@ class Workload:
 
 
 @dataclass(frozen=True)
+class GivenBoxes:
+    """Given boxes on a grid, in the place of a `Workload`.
+
+    Attributes
+    ----------
+    asked : Questions[Covered]
+        What the boxes ask of both axes.
+    """
+
+    asked: Questions[Covered]
+
+    def squares(self, shape: tuple[int, int], side: int) -> float:
+        """Mean over the boxes of Σ (covered share of a block)² over all blocks of so many cells a side."""
+        x, y = (axis.coverage.squares(min(side, size)) for axis, size in zip(self.asked.sides, shape, strict=True))
+        return self.asked.mean(x, y)
+
+
+@dataclass(frozen=True)
 class Levels:
     """Measured levels, cells first.
 
@@ -99,7 +118,7 @@ def _intervals(count: int, length: int, side: int) -> float:
 
 
 def mean_variance(
-    shape: tuple[int, int], sides: Sequence[int], variances: Sequence[float], workload: Workload
+    shape: tuple[int, int], sides: Sequence[int], variances: Sequence[float], workload: Workload | GivenBoxes
 ) -> float:
     """Mean variance of the workload's boxes after the fit, exact if all blocks are whole.
 
@@ -110,7 +129,7 @@ def mean_variance(
         Of the measured blocks, cells first.
     variances : sequence of float
         Of the noise in each level's counts.
-    workload : Workload
+    workload : Workload or GivenBoxes
 
     Examples
     --------
@@ -123,7 +142,7 @@ def mean_variance(
 
 
 @lru_cache(maxsize=256)
-def best_levels(shape: tuple[int, int], law: Law, workload: Workload, *, root: bool = False) -> Levels:
+def best_levels(shape: tuple[int, int], law: Law, workload: Workload | GivenBoxes, *, root: bool = False) -> Levels:
     """The set of levels and their shares of the budget with the least mean variance.
 
     Parameters
@@ -132,7 +151,7 @@ def best_levels(shape: tuple[int, int], law: Law, workload: Workload, *, root: b
     law : Law
         Variances fall with the square of a budget (ε, Laplace), which favours few levels, or with the budget itself
         (ρ, Gaussian), which favours many.
-    workload : Workload
+    workload : Workload or GivenBoxes
     root : bool
         Whether the number of all records may be one of the levels.
 
@@ -151,7 +170,7 @@ def best_levels(shape: tuple[int, int], law: Law, workload: Workload, *, root: b
 
 
 def _preferred_costs(
-    shape: tuple[int, int], chains: Sequence[tuple[int, ...]], law: Law, workload: Workload, steps: int
+    shape: tuple[int, int], chains: Sequence[tuple[int, ...]], law: Law, workload: Workload | GivenBoxes, steps: int
 ) -> Floats:
     """Mean variances of many sets of levels, a little less for those whose blocks are all whole."""
     sides, _, costs = _optimise(shape, chains, law, workload, steps)
@@ -160,7 +179,7 @@ def _preferred_costs(
 
 
 @lru_cache(maxsize=256)
-def best_budget(shape: tuple[int, int], sides: tuple[int, ...], law: Law, workload: Workload) -> Levels:
+def best_budget(shape: tuple[int, int], sides: tuple[int, ...], law: Law, workload: Workload | GivenBoxes) -> Levels:
     """The best shares for given levels, cells first; levels that are not worth measuring are left out.
 
     Examples
@@ -211,7 +230,7 @@ def _divisible(sides: Sequence[int], most: int) -> list[tuple[int, ...]]:
 
 
 def _optimise(
-    shape: tuple[int, int], chains: Sequence[tuple[int, ...]], law: Law, workload: Workload, steps: int
+    shape: tuple[int, int], chains: Sequence[tuple[int, ...]], law: Law, workload: Workload | GivenBoxes, steps: int
 ) -> tuple[Integers, Floats, Floats]:
     """Sides, best shares and mean variances of many sets of levels, a row each.
 

@@ -9,13 +9,14 @@ the noise's moments.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 
-from spatialdp.domain import LATTICE, cells_of
+from spatialdp.domain import LATTICE, Grid, cells_of
 
-__all__ = ["Coverage", "block_powers", "prefix_sums", "weighted_sums"]
+__all__ = ["Coverage", "Extent", "block_powers", "coverages", "prefix_sums", "weighted_sums"]
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
@@ -93,3 +94,37 @@ def weighted_sums(sums: Floats, x: Coverage, y: Coverage, power: int) -> Floats:
             along += weight * sums.take(row + column)
         result += row_weight * along
     return result
+
+
+def coverages(grid: Grid, boxes: Integers) -> tuple[Coverage, Coverage]:
+    """How much of a grid's columns and of its rows each lattice box covers."""
+    x = Coverage.of(boxes[:, 0], boxes[:, 2], grid.x_lines)
+    y = Coverage.of(boxes[:, 1], boxes[:, 3], grid.y_lines)
+    return x, y
+
+
+@dataclass(frozen=True, eq=False)
+class Extent:
+    """The rectangle around the cells of a grid's region."""
+
+    grid: Grid
+
+    def within(self, boxes: Integers) -> tuple[Integers, npt.NDArray[np.bool_]]:
+        """Boxes cut to the rectangle around the region's cells, and which hold any: the rest is known to be empty."""
+        mask = self.grid.mask
+        if mask.all() or not mask.any():
+            return boxes, np.ones(len(boxes), dtype=bool)
+        inside = np.clip(boxes, *self._around)
+        return inside, weighted_sums(self._sums, *coverages(self.grid, inside), power=1) > 1e-9
+
+    @cached_property
+    def _sums(self) -> Floats:
+        return prefix_sums(self.grid.mask)
+
+    @cached_property
+    def _around(self) -> tuple[Integers, Integers]:
+        """Lattice lines around the region's cells: the least and the most of a box's four sides."""
+        rows, columns = np.nonzero(self.grid.mask)
+        x, y = self.grid.x_lines, self.grid.y_lines
+        low, high = (x[columns.min()], y[rows.min()]), (x[columns.max() + 1], y[rows.max() + 1])
+        return np.array(low * 2), np.array(high * 2)

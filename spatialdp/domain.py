@@ -24,7 +24,7 @@ from spatialdp import crs as crs_
 from spatialdp._checks import positive_pair, whole_pair
 from spatialdp.errors import DomainError, ParameterError
 
-__all__ = ["LATTICE", "LATTICE_BITS", "Axis", "Domain", "Grid", "cells_of", "edge_lines"]
+__all__ = ["LATTICE", "LATTICE_BITS", "Axis", "Domain", "Grid", "box_array", "cells_of", "edge_lines"]
 
 LATTICE_BITS = 30
 LATTICE = 2**LATTICE_BITS
@@ -194,23 +194,7 @@ class Domain:
 
     def boxes(self, boxes: npt.ArrayLike) -> Integers:
         """Snap boxes (xmin, ymin, xmax, ymax) to lattice lines, clipped to the domain."""
-        try:
-            box = np.atleast_2d(np.asarray(boxes, dtype=np.float64))
-        except (TypeError, ValueError):
-            raise ParameterError(
-                f"boxes are a {type(boxes).__name__}; give one box (xmin, ymin, xmax, ymax) or an (m, 4) array, such "
-                "as geometry.bounds."
-            ) from None
-        if box.ndim != 2 or box.shape[1] != 4:
-            raise ParameterError(
-                f"boxes have shape {np.shape(boxes)}; give one box (xmin, ymin, xmax, ymax) or an (m, 4) array."
-            )
-        bad = np.nonzero(~((box[:, 0] <= box[:, 2]) & (box[:, 1] <= box[:, 3])))[0]
-        if bad.size:
-            raise ParameterError(
-                f"box {bad[0]} is {tuple(box[bad[0]].tolist())}; xmin must not exceed xmax nor ymin ymax, "
-                "and no edge may be NaN. Split a box that crosses the antimeridian in two."
-            )
+        box = box_array(boxes)
         x, y = self.axes
         return np.stack([axis.positions(box[:, i]) for i, axis in enumerate((x, y, x, y))], axis=1)
 
@@ -234,6 +218,28 @@ class Domain:
                 "give both in the same CRS and axis order (x = longitude)."
             )
         return shape
+
+
+def box_array(boxes: npt.ArrayLike) -> npt.NDArray[np.float64]:
+    """One box or many as an (m, 4) array of xmin, ymin, xmax, ymax; refuses what is none."""
+    try:
+        box = np.atleast_2d(np.asarray(boxes, dtype=np.float64))
+    except (TypeError, ValueError):
+        raise ParameterError(
+            f"boxes are a {type(boxes).__name__}; give one box (xmin, ymin, xmax, ymax) or an (m, 4) array, such "
+            "as geometry.bounds."
+        ) from None
+    if box.ndim != 2 or box.shape[1] != 4:
+        raise ParameterError(
+            f"boxes have shape {np.shape(boxes)}; give one box (xmin, ymin, xmax, ymax) or an (m, 4) array."
+        )
+    bad = np.nonzero(~((box[:, 0] <= box[:, 2]) & (box[:, 1] <= box[:, 3])))[0]
+    if bad.size:
+        raise ParameterError(
+            f"box {bad[0]} is {tuple(box[bad[0]].tolist())}; xmin must not exceed xmax nor ymin ymax, "
+            "and no edge may be NaN. Split a box that crosses the antimeridian in two."
+        )
+    return box
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from spatialdp.covariance import NoiseModel
-from spatialdp.coverage import Coverage, prefix_sums, weighted_sums
+from spatialdp.coverage import Coverage, Extent, coverages, prefix_sums, weighted_sums
 from spatialdp.domain import Grid
 
 __all__ = ["Histogram"]
@@ -58,12 +58,12 @@ class Histogram:
 
     def answer(self, boxes: Integers) -> Floats:
         """Estimated counts of lattice boxes, records taken as evenly spread within a cell."""
-        inside, held = self._within(boxes)
+        inside, held = self._extent.within(boxes)
         return np.where(held, weighted_sums(self._value_sums, *self.coverages(inside), power=1), 0.0)
 
     def moments(self, boxes: Integers) -> tuple[Floats, Floats]:
         """Variance and excess kurtosis of the noise in each answer."""
-        inside, held = self._within(boxes)
+        inside, held = self._extent.within(boxes)
         second, fourth = (np.where(held, part, 0.0) for part in self.noise.cumulants(*self.coverages(inside)))
         with np.errstate(invalid="ignore", divide="ignore"):
             return second, np.where(second > 0, fourth / second**2, 0.0)
@@ -104,29 +104,11 @@ class Histogram:
 
     def coverages(self, boxes: Integers) -> tuple[Coverage, Coverage]:
         """How much of the columns and of the rows each lattice box covers."""
-        x = Coverage.of(boxes[:, 0], boxes[:, 2], self.grid.x_lines)
-        y = Coverage.of(boxes[:, 1], boxes[:, 3], self.grid.y_lines)
-        return x, y
-
-    def _within(self, boxes: Integers) -> tuple[Integers, npt.NDArray[np.bool_] | bool]:
-        """Boxes cut to the rectangle around the region's cells, and which hold any: the rest is known to be empty."""
-        mask = self.grid.mask
-        if mask.all() or not mask.any():
-            return boxes, True
-        inside = np.clip(boxes, *self._around)
-        return inside, weighted_sums(self._mask_sums, *self.coverages(inside), power=1) > 1e-9
+        return coverages(self.grid, boxes)
 
     @cached_property
-    def _mask_sums(self) -> Floats:
-        return prefix_sums(self.grid.mask)
-
-    @cached_property
-    def _around(self) -> tuple[Integers, Integers]:
-        """Lattice lines around the region's cells: the least and the most of a box's four sides."""
-        rows, columns = np.nonzero(self.grid.mask)
-        x, y = self.grid.x_lines, self.grid.y_lines
-        low, high = (x[columns.min()], y[rows.min()]), (x[columns.max() + 1], y[rows.max() + 1])
-        return np.array(low * 2), np.array(high * 2)
+    def _extent(self) -> Extent:
+        return Extent(self.grid)
 
     @cached_property
     def _value_sums(self) -> Floats:

@@ -10,11 +10,12 @@ queries under differential privacy", VLDB 2018, call A a p-identity strategy.) N
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -29,13 +30,19 @@ __all__ = [
     "ALL_RANGES",
     "AxisWorkload",
     "Problem",
+    "cells_alone",
     "mean_variance",
     "optimised_tree",
     "optimised_windows",
     "rounded",
+    "shown",
+    "tree_for",
     "tree_strategy",
+    "unit_variance",
+    "windows_for",
 ]
 
+T = TypeVar("T")
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 
@@ -45,8 +52,11 @@ SCALE = 1024
 # Longer axes have windows that are constant within each of this many stretches.
 _LONGEST = 512
 _SCREENED = 128  # Stretches while comparing numbers of windows.
-_MOST_WINDOWS = {True: 128, False: 64}  # Gaussian noise likes many, Laplace noise few.
+_MOST_WINDOWS = 64  # For Laplace noise, which likes few; Gaussian noise likes half as many as there are stretches.
 _HEAVIEST = 1000.0  # Weight of a cell in a window; beyond, f(C) would be a difference of too large numbers.
+_SCREENING, _REFINING = 400, {True: 100, False: 200}  # Steps of the optimiser,
+_FINISHING = {True: 100, False: 800}  # and for the best one, if it has more than the screened stretches.
+_KEPT = {True: 1, False: 3}  # Starting points worth refining; for Gaussian noise the first is the best.
 _MOST_NODES = 256  # Of one level of a tree, the cells excepted.
 
 
@@ -136,9 +146,18 @@ ALL_RANGES = AxisWorkload()
 
 def mean_variance(axis: WindowAxis, workload: AxisWorkload, law: Law) -> float:
     """Mean variance of the workload's queries, in units of that of a single count measured with the whole budget."""
+    return unit_variance(axis, law) * axis.mean_square(workload.gram(axis.size))
+
+
+def unit_variance(axis: WindowAxis, law: Law) -> float:
+    """Variance of the axis' measurements, in units of that of a single count measured with the whole budget."""
     sensitivity = axis.sensitivities[0]
-    scale = sensitivity.l2_squared if law is Law.GAUSSIAN else sensitivity.l1**2
-    return scale * axis.mean_square(workload.gram(axis.size))
+    return float(sensitivity.l2_squared if law is Law.GAUSSIAN else sensitivity.l1**2)
+
+
+def cells_alone(size: int) -> WindowAxis:
+    """The strategy without windows."""
+    return WindowAxis(np.ones(size, dtype=np.int64), np.zeros((0, size), dtype=np.int64))
 
 
 # --- windows ---------------------------------------------------------------------------------------
@@ -176,6 +195,13 @@ class Problem:
         sizes = np.diff(np.append(starts, len(gram))).astype(np.float64)
         return cls(summed, np.add.reduceat(np.diag(gram), starts), sizes, law is Law.GAUSSIAN)
 
+    def pressed(self, stretches: int) -> Problem:
+        """The same problem with fewer stretches."""
+        starts = -(-np.arange(stretches) * self.sizes.size // stretches)
+        summed = np.add.reduceat(np.add.reduceat(self.gram, starts, axis=0), starts, axis=1)
+        trace, sizes = (np.add.reduceat(values, starts) for values in (self.trace, self.sizes))
+        return Problem(summed, trace, sizes, self.gaussian)
+
     def norms(self, weights: Floats) -> Floats:
         """Column norms of [I; C]."""
         return np.asarray(np.sqrt(1 + (weights**2).sum(axis=0)) if self.gaussian else 1 + weights.sum(axis=0))
@@ -184,11 +210,11 @@ class Problem:
         """f(C) and its derivative."""
         norms = self.norms(weights)
         inner = np.linalg.inv(np.eye(len(weights)) + (weights * self.sizes) @ weights.T)
-        met = weights @ (self.gram * np.outer(norms, norms))
-        solved = inner @ weights
-        value = float((self.trace * norms**2).sum() - (solved * met).sum())
-        by_norm = 2 * self.trace * norms - 2 * ((weights.T @ solved) * self.gram) @ norms
-        gradient = 2 * (inner @ (met @ weights.T) @ solved) * self.sizes - 2 * inner @ met
+        met = inner @ ((weights * norms) @ self.gram)  # the only product that costs windows x stretches²
+        value = float((self.trace * norms**2).sum() - (weights * met * norms).sum())
+        by_norm = 2 * self.trace * norms - 2 * (weights * met).sum(axis=0)
+        met *= norms
+        gradient = 2 * ((met @ weights.T) @ (inner @ weights)) * self.sizes - 2 * met
         return value, gradient + (weights * (by_norm / norms) if self.gaussian else by_norm)
 
     def minimised(self, start: Floats, steps: int) -> tuple[float, Floats]:
@@ -206,12 +232,10 @@ class Problem:
         return float(found.fun), np.asarray(found.x).reshape(start.shape)
 
 
-def optimised_windows(size: int, workload: AxisWorkload, law: Law) -> WindowAxis:
-    """The best strategy of cells and windows that was found, from fixed starting points.
-
-    Numbers of windows and starting points are compared with windows that are constant within 128 stretches of the axis;
-    the best are refined on 512 (which are the cells themselves of an axis that has no more). Measuring the cells alone
-    is always among the candidates, so that the result is never worse than flat.
+def optimised_windows(
+    size: int, workload: AxisWorkload, law: Law, near: Sequence[WindowAxis] = (), *, search: bool = True
+) -> WindowAxis:
+    """The best strategy of cells and windows that was found for a workload; see `windows_for`.
 
     Examples
     --------
@@ -221,17 +245,71 @@ def optimised_windows(size: int, workload: AxisWorkload, law: Law) -> WindowAxis
     >>> round(2 * mean_variance(axis, AxisWorkload(), Law.LAPLACE) ** 2)  # of a box of 64 x 64 cells; flat: 968
     475
     """
-    gram = workload.gram(size)
-    coarse, fine = (Problem.of(gram, min(size, most), law) for most in (_SCREENED, _LONGEST))
-    tried = sorted((coarse.minimised(start, 400) for start in _starts(workload, size, coarse)), key=_value)
+    queries = () if isinstance(workload.queries, str) else workload.queries
+    return windows_for(workload.gram(size), law, near, search=search, queries=queries)
+
+
+def windows_for(
+    gram: Floats,
+    law: Law,
+    near: Sequence[WindowAxis] = (),
+    *,
+    search: bool = True,
+    finish: bool = True,
+    queries: Sequence[tuple[int, int]] = (),
+) -> WindowAxis:
+    """The best strategy of cells and windows that was found for a Gram matrix, from fixed starting points.
+
+    Numbers of windows and starting points are compared with windows that are constant within 128 stretches of the axis;
+    the best are refined on 512 (which are the cells themselves of an axis that has no more). Measuring the cells alone
+    is always among the candidates, so that the result is never worse than flat.
+
+    Parameters
+    ----------
+    gram : (cells, cells) array
+    law : Law
+    near : sequence of WindowAxis
+        Strategies for something similar, of any number of cells: where to start from as well, or (without `search`)
+        only.
+    search : bool
+        Whether to try the usual starting points.
+    finish : bool
+        Whether to go on from 128 stretches to 512.
+    queries : sequence of (start, stop)
+        Ranges that may be worth measuring as they are.
+    """
+    size = len(gram)
+    coarse, fine = (Problem.of(gram, min(size, most), law) for most in (_SCREENED, _LONGEST if finish else _SCREENED))
     place = np.arange(fine.sizes.size) * coarse.sizes.size // fine.sizes.size
-    kept = tried[: 1 if fine.gaussian else 3]
-    _, weights = min((fine.minimised(weights[:, place], 200) for _, weights in kept), key=_value)
-    _, weights = fine.minimised(weights, 800)
+    starts = [_stretched(axis, fine.sizes.size) for axis in near if len(axis.windows)]
+    found = []
+    if search or not starts:
+        screened = shown(list(_starts(queries, size, coarse)), f"comparing strategies of {size} cells")
+        found = sorted((coarse.minimised(start, _SCREENING) for start in screened), key=_value)
+    if fine.sizes.size > coarse.sizes.size:  # what was found is another start
+        starts += [weights[:, place] for _, weights in found[: _KEPT[fine.gaussian]]]
+        found = []
+    refined = shown(starts, f"refining strategies of {size} cells")
+    _, weights = min([*found, *(fine.minimised(start, _REFINING[fine.gaussian]) for start in refined)], key=_value)
+    if fine.sizes.size > coarse.sizes.size:
+        _, weights = fine.minimised(weights, _FINISHING[fine.gaussian])
     windows = np.repeat(weights, fine.sizes.astype(np.int64), axis=1)
-    found = rounded(windows[windows.max(axis=1) > 0], law)
-    flat = WindowAxis(np.ones(size, dtype=np.int64), np.zeros((0, size), dtype=np.int64))
-    return min(flat, found, key=lambda axis: mean_variance(axis, workload, law))
+    best = rounded(windows[windows.max(axis=1) > 0], law)
+    return min([cells_alone(size), best], key=lambda axis: unit_variance(axis, law) * axis.mean_square(gram))
+
+
+def shown(steps: Sequence[T], label: str) -> Iterator[T]:
+    """The steps; on a terminal, with a bar if they take more than two seconds. Their number is public."""
+    from tqdm import tqdm
+
+    yield from tqdm(steps, desc=label, delay=2, leave=False, disable=None, file=sys.stderr)
+
+
+def _stretched(axis: WindowAxis, width: int) -> Floats:
+    """An axis' windows, relative to its cells, drawn out or pressed to another number of stretches."""
+    place = (np.arange(width) + 0.5) / width * axis.size - 0.5
+    relative = axis.windows / axis.diagonal
+    return np.array([np.interp(place, np.arange(axis.size), window) for window in np.minimum(relative, _HEAVIEST)])
 
 
 def _value(found: tuple[float, Floats]) -> float:
@@ -240,21 +318,50 @@ def _value(found: tuple[float, Floats]) -> float:
     return value * (1 + 1e-5 * len(weights))
 
 
-def _starts(workload: AxisWorkload, size: int, problem: Problem) -> Iterator[Floats]:
-    """One heavy sum of all; wide windows; narrow and wide ones; three widths; the queries themselves if given."""
-    width, most = problem.sizes.size, _MOST_WINDOWS[problem.gaussian]
-    shares = (2, 4) if problem.gaussian else (32, 21, 16, 12)
+def _starts(queries: Sequence[tuple[int, int]], size: int, problem: Problem) -> Iterator[Floats]:
+    """One heavy sum of all; wide windows; narrow and wide ones; three widths; the queries themselves if given.
+
+    Gaussian noise has a better one: the best strategy of all.
+    """
+    width, most = problem.sizes.size, _MOST_WINDOWS
     yield np.full((1, width), 100.0)
-    for count in sorted({1, *(min(max(1, size // share), most) for share in shares)}):
+    if problem.gaussian:
+        count = min(max(1, size // 2), width)  # more windows cost measurements and gain next to nothing
+        yield _convex_start(problem.pressed(count))[:, np.arange(width) * count // width]
+        return
+    for count in sorted({1, *(min(max(1, size // share), most) for share in (32, 21, 16, 12))}):
         yield _windows(count, width, 0.2)
-        if not problem.gaussian and count > 8:
+        if count > 8:
             wide, middle = _windows(count // 5, width, 0.4), _windows(count // 3, width, 5 / count)
             yield np.vstack([_windows(count - count // 5, width, 2 / count), wide])
             yield np.vstack([_windows(count - count // 5 - count // 3, width, 2 / count), middle, wide])
-    if not isinstance(workload.queries, str):
-        ranges = np.array(sorted(set(workload.queries))[:most])
+    if len(queries):
+        ranges = np.array(sorted(set(queries))[:most])
         place = (np.arange(width) + 0.5) * size / width
         yield ((ranges[:, :1] <= place) & (place < ranges[:, 1:])).astype(np.float64)
+
+
+def _convex_start(problem: Problem) -> Floats:
+    """For Gaussian noise, the windows of the best strategy of all, up to weights that would be negative.
+
+    The least tr(X⁻¹ G) over positive definite X with a diagonal of 1 is a convex problem. Where its gradient vanishes,
+    X⁻¹ G X⁻¹ = V is diagonal, so X = V^-½ (V^½ G V^½)^½ V^-½; V is found by iteration. Then X = δ + B'B, and B is
+    triangular.
+    """
+    mean = problem.gram / np.outer(problem.sizes, problem.sizes)
+    mean = mean / np.diag(mean).mean() + 1e-6 * np.eye(len(mean))  # also where nothing is asked
+    scale = np.ones(len(mean))  # the root of V
+    for _ in range(30):
+        powers, vectors = np.linalg.eigh(mean * np.outer(scale, scale))
+        best = (vectors * np.sqrt(np.maximum(powers, 0))) @ vectors.T / np.outer(scale, scale)
+        scale *= np.sqrt(np.diag(best))
+    norms = np.sqrt(np.diag(best))
+    best /= np.outer(norms, norms)
+    least = float(np.linalg.eigvalsh(best)[0])
+    own = max(least / 2, 1e-4)
+    shift = own - least if least < own else -own
+    triangle = np.linalg.cholesky(best + shift * np.eye(len(best)))
+    return np.asarray(np.clip(triangle.T / np.sqrt(own), 0, _HEAVIEST))
 
 
 def _windows(count: int, width: int, reach: float) -> Floats:
@@ -328,8 +435,14 @@ def optimised_tree(size: int, workload: AxisWorkload = ALL_RANGES, law: Law = La
     >>> axis.windows.shape, round(float(axis.diagonal[0]) / 1024, 2)
     ((16, 256), 0.52)
     """
+    return tree_for(workload.gram(size), law)
+
+
+def tree_for(gram: Floats, law: Law) -> WindowAxis:
+    """The tree with the least mean variance for a Gram matrix; see `optimised_tree`."""
+    size = len(gram)
     depth = (size - 1).bit_length()
-    powers = _scale_powers(workload.gram(size), depth)
+    powers = _scale_powers(gram, depth)
     allowed = [level for level in range(1, depth + 1) if (size - 1) >> level < _MOST_NODES]
     tried = [_best_weights(powers, (0, *more), law) for more in _level_sets(allowed, law)]
     _, levels, weights = min(tried, key=lambda found: found[0])

@@ -383,7 +383,7 @@ def test_masks_and_file_round_trip(tmp_path):
 def test_shipped_strategies_are_all_there_and_small():
     files = [strategy_store.SHIPPED / strategy_store.file_name(n, ALL_RANGES, law) for n in (32, 512) for law in LAWS]
     assert all(file.is_file() for file in files)
-    assert sum(file.stat().st_size for file in strategy_store.SHIPPED.iterdir()) < 2**20
+    assert sum(file.stat().st_size for file in strategy_store.SHIPPED.iterdir()) < 1_200_000
     for size, law in itertools.product(strategy_store.SHIPPED_SIZES, LAWS):
         path = strategy_store.SHIPPED / strategy_store.file_name(size, ALL_RANGES, law)
         assert strategy_store.load_axis(path, size, ALL_RANGES, law) is not None
@@ -396,6 +396,40 @@ def test_shipped_strategies_are_what_the_script_finds(size, law):
     again = optimised_windows(size, ALL_RANGES, law)
     assert shipped.windows.shape == again.windows.shape
     assert mean_variance(shipped, ALL_RANGES, law) == pytest.approx(mean_variance(again, ALL_RANGES, law), rel=1e-3)
+
+
+def least_gaussian_variance(gram: np.ndarray) -> float:
+    """Least mean variance of any strategy with Gaussian noise: (tr (V^½ G V^½)^½)² for any V of trace 1, by duality."""
+    scale = np.full(len(gram), 1 / np.sqrt(len(gram)))
+    for _ in range(40):
+        powers, vectors = np.linalg.eigh(gram * np.outer(scale, scale))
+        roots = (vectors * np.sqrt(np.maximum(powers, 0))) @ vectors.T
+        bound = np.trace(roots) ** 2
+        scale = np.sqrt(np.diag(roots) / np.trace(roots))
+    return float(bound)
+
+
+@pytest.mark.parametrize("size", [32, 64, 100, 128, 256])
+def test_gaussian_strategies_are_close_to_the_best_of_any_form(size):
+    found = mean_variance(strategy_store.stored_windows(size, ALL_RANGES, Law.GAUSSIAN), ALL_RANGES, Law.GAUSSIAN)
+    least = least_gaussian_variance(ALL_RANGES.gram(size))
+    assert least <= found * (1 + 1e-9)
+    assert found <= 1.001 * least
+
+
+@pytest.mark.parametrize(
+    ("size", "law"), [(150, Law.GAUSSIAN), (150, Law.LAPLACE), (200, Law.LAPLACE), (250, Law.LAPLACE)]
+)
+def test_sizes_between_shipped_ones_come_close_without_a_search(size, law):
+    path = strategy_store.SHIPPED / strategy_store.file_name(size, ALL_RANGES, law)
+    best = mean_variance(strategy_store.load_axis(path, size, ALL_RANGES, law), ALL_RANGES, law)
+    found = optimised_windows(size, ALL_RANGES, law, strategy_store._neighbours(size, law), search=False)
+    assert mean_variance(found, ALL_RANGES, law) <= 1.005 * best
+
+
+def test_no_bar_is_shown_where_nobody_watches(capsys):
+    optimised_windows(50, ALL_RANGES, Law.LAPLACE)
+    assert capsys.readouterr() == ("", "")
 
 
 @pytest.fixture
@@ -420,7 +454,7 @@ def archive(**arrays) -> bytes:
 
 
 def test_cached_files_that_are_not_what_they_should_be_are_ignored(cached):
-    good = cached.read_bytes()
+    good, purpose = cached.read_bytes(), ["ranges", "laplace"]
     with np.load(cached) as stored:
         weights, digest = stored["weights"], stored["digest"]
     altered = weights.copy()
@@ -433,8 +467,8 @@ def test_cached_files_that_are_not_what_they_should_be_are_ignored(cached):
         archive(weights=weights[:, 1:], digest=digest),
         archive(weights=weights.astype(float), digest=digest),
         archive(weights=np.array([{}], dtype=object), digest=digest),
-        archive(weights=-weights, digest=strategy_store._digest(-weights, ALL_RANGES, Law.LAPLACE)),
-        archive(weights=poor, digest=strategy_store._digest(poor, ALL_RANGES, Law.LAPLACE)),
+        archive(weights=-weights, digest=strategy_store._digest(-weights, purpose)),
+        archive(weights=poor, digest=strategy_store._digest(poor, purpose)),
     ]
     for content in others:
         cached.write_bytes(content)

@@ -39,7 +39,8 @@ BLIND = [
         "waves",
         "frequencies",
     ),
-    *("intervals", "crs", "domain", "privacy", "strategies", "strategy_store"),
+    *("intervals", "crs", "domain", "privacy", "strategies", "strategy_store", "workloads"),
+    "joint_strategies",
 ]
 
 

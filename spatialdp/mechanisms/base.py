@@ -23,6 +23,7 @@ from spatialdp.privacy.laws import Law, Neighbours
 from spatialdp.privacy.noise import Noise, SystemNoise
 from spatialdp.privacy.statement import UNIT, Privacy
 from spatialdp.release import Release
+from spatialdp.workloads import Boxes
 
 __all__ = ["Mechanism", "Plan", "Terms", "spread"]
 
@@ -261,4 +262,4 @@ def _plain(value: Any) -> Any:
     """A value that JSON can hold, with tuples for lists."""
     if isinstance(value, tuple):
         return tuple(_plain(item) for item in value)
-    return str(value) if isinstance(value, Option | Fraction) else value
+    return str(value) if isinstance(value, Option | Fraction | Boxes) else value

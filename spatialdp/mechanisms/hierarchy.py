@@ -13,17 +13,20 @@ from fractions import Fraction
 from itertools import pairwise, takewhile
 from typing import Any, ClassVar
 
+import numpy as np
+
 from spatialdp._checks import whole_number, whole_pair
 from spatialdp._options import Choice, Option
-from spatialdp.best_levels import Levels, Workload, best_budget, best_levels
+from spatialdp.best_levels import GivenBoxes, Levels, Workload, best_budget, best_levels
 from spatialdp.blocks import levels_of
-from spatialdp.domain import Domain
+from spatialdp.domain import Domain, Grid
 from spatialdp.errors import ParameterError
 from spatialdp.mechanisms.base import Terms
 from spatialdp.mechanisms.recipe import Design, GridMechanism
 from spatialdp.privacy.budget import Number, divide, exact
 from spatialdp.privacy.laws import Law
 from spatialdp.structures import BlockLevels
+from spatialdp.workloads import Boxes, box_questions
 
 __all__ = ["Hierarchy"]
 
@@ -66,9 +69,9 @@ class Hierarchy(GridMechanism):
         Whether to measure the number of all records too; with optimised levels, if it pays.
     consistent : bool
         Least squares makes every block the sum of its cells, and every answer more accurate.
-    workload : {"boxes", "cells"} or (width, height)
-        What to optimise for: all boxes of whole cells, single cells, or boxes of so many cells. Refused where nothing
-        is optimised.
+    workload : {"boxes", "cells"}, (width, height) or (m, 4) array-like
+        What to optimise for: all boxes of whole cells, single cells, boxes of so many cells, or given boxes in domain
+        coordinates. Refused where nothing is optimised.
     law : {"discrete-laplace", "laplace", "gaussian"}
         As for `Flat`.
 
@@ -109,7 +112,7 @@ class Hierarchy(GridMechanism):
     budget: Sequence[Number] | None = None
     root: bool = False
     consistent: bool = True
-    workload: str | tuple[int, int] = BoxKind.BOXES
+    workload: Any = BoxKind.BOXES
     law: Choice[Law] = Choice(Law.DISCRETE_LAPLACE)
 
     def __post_init__(self) -> None:
@@ -132,18 +135,17 @@ class Hierarchy(GridMechanism):
         levels = LevelRule.parse(self.levels) if isinstance(self.levels, str) else _checked_sides(self.levels)
         yield "levels", levels
         yield "budget", _checked_weights(self.budget, levels, root=self.root)
-        text = isinstance(self.workload, str)
-        yield "workload", BoxKind.parse(str(self.workload)) if text else whole_pair(self.workload, "workload")
+        yield "workload", _checked_workload(self.workload)
 
     def _design(self, domain: Domain, terms: Terms) -> Design[BlockLevels]:
         grid = self._grid(domain)
-        sides, _ = self._levels(grid.shape)
+        sides, _ = self._levels(grid)
         return self._priced(BlockLevels(grid, levels_of(sides, grid.shape), self.consistent), terms)
 
     def _costs(self, structure: BlockLevels, whole: Fraction) -> Sequence[Fraction]:
         """What the measured levels get; nothing for those between."""
         shape = structure.grid.shape
-        sides, weights = self._levels(shape)
+        sides, weights = self._levels(structure.grid)
         spent = dict(zip(sides, divide(whole, weights), strict=True))
         return [spent.get(side, Fraction(0)) for side in (max(shape), *structure.sides[1:])]
 
@@ -151,20 +153,20 @@ class Hierarchy(GridMechanism):
         """Cells first, and only what is measured."""
         return {name: cost for name, cost in reversed(super()._steps(design).items()) if cost}
 
-    def _levels(self, shape: tuple[int, int]) -> tuple[tuple[int, ...], Sequence[Number]]:
+    def _levels(self, grid: Grid) -> tuple[tuple[int, ...], Sequence[Number]]:
         """Sides and weights of the measured levels, cells first; the root's side is the grid's longer one."""
-        sides = self._sides(shape)
+        sides = self._sides(grid.shape)
         if self.levels is LevelRule.UNIFORM:
             return sides, [1] * len(sides)
         if self.budget is not None:
             return sides, self.budget[: len(sides)]
-        best = self._best(shape, sides)
+        best = self._best(grid, sides)
         return best.sides, best.shares
 
-    def _best(self, shape: tuple[int, int], sides: tuple[int, ...]) -> Levels:
+    def _best(self, grid: Grid, sides: tuple[int, ...]) -> Levels:
         if self.branching is None and isinstance(self.levels, str):
-            return best_levels(shape, self.law, self._boxes(), root=self.root)
-        return best_budget(shape, sides, self.law, self._boxes())
+            return best_levels(grid.shape, self.law, self._boxes(grid), root=self.root)
+        return best_budget(grid.shape, sides, self.law, self._boxes(grid))
 
     def _sides(self, shape: tuple[int, int]) -> tuple[int, ...]:
         """Sides of given levels, or powers of the branching."""
@@ -180,7 +182,9 @@ class Hierarchy(GridMechanism):
             )
         return (*self.levels, *end)
 
-    def _boxes(self) -> Workload:
+    def _boxes(self, grid: Grid) -> Workload | GivenBoxes:
+        if isinstance(self.workload, Boxes):
+            return GivenBoxes(box_questions(self.workload, grid))
         if isinstance(self.workload, str):
             return Workload(None if self.workload == BoxKind.BOXES else (1, 1))
         return Workload(self.workload)
@@ -233,6 +237,14 @@ def _checked_branching(value: Any) -> int | str | None:
     if value is None or (isinstance(value, str) and value.lower() == "hb"):
         return value if value is None else "hb"
     return whole_number(value, "branching", 2, 2**30)
+
+
+def _checked_workload(value: Any) -> BoxKind | tuple[int, int] | Boxes:
+    if isinstance(value, str):
+        return BoxKind.parse(value)
+    if isinstance(value, Boxes) or np.ndim(value) == 2 or np.size(value) == 4:
+        return value if isinstance(value, Boxes) else Boxes(value)
+    return whole_pair(value, "workload")
 
 
 def _checked_sides(levels: Sequence[int]) -> tuple[int, ...]:
