@@ -36,7 +36,8 @@ class Pair(NamedTuple):
 
 
 Asked = Questions[AxisQuestions]
-Optimiser = Callable[[Floats, WindowAxis, bool], WindowAxis]
+# Makes a strategy for a Gram matrix from one that is near; given questions, it also searches.
+Optimiser = Callable[[Floats, WindowAxis, AxisQuestions | None], WindowAxis]
 
 
 def mean_pair_variance(asked: Asked, pair: Pair, law: Law) -> float:
@@ -80,11 +81,13 @@ def joint_windows(asked: Asked, law: Law) -> Pair:
     Cells alone and the strategies for all ranges are among the candidates: the result is never worse than either.
     """
 
-    def roughly(gram: Floats, near: WindowAxis, search: bool) -> WindowAxis:
-        search |= law is Law.GAUSSIAN  # whose own start is the best strategy already
-        return windows_for(gram, law, [] if search else [near], search=search, finish=False)
+    def roughly(gram: Floats, near: WindowAxis, side: AxisQuestions | None) -> WindowAxis:
+        # For Gaussian noise the search begins at the best strategy already.
+        search = side is not None or law is Law.GAUSSIAN
+        queries = side.ranges() if side is not None else []
+        return windows_for(gram, law, [] if search else [near], search=search, finish=False, queries=queries)
 
-    def finely(gram: Floats, near: WindowAxis, _search: bool) -> WindowAxis:
+    def finely(gram: Floats, near: WindowAxis, _side: AxisQuestions | None) -> WindowAxis:
         return windows_for(gram, law, [near], search=False)
 
     ranges = Pair(*(stored_windows(side.size, ALL_RANGES, law) for side in asked.sides))
@@ -97,7 +100,7 @@ def joint_windows(asked: Asked, law: Law) -> Pair:
 def joint_trees(asked: Asked, law: Law) -> Pair:
     """The best pair of trees that was found."""
 
-    def optimised(gram: Floats, _near: WindowAxis, _search: bool) -> WindowAxis:
+    def optimised(gram: Floats, _near: WindowAxis, _side: AxisQuestions | None) -> WindowAxis:
         return tree_for(gram, law)
 
     ranges = Pair(*(tree_for(ALL_RANGES.gram(side.size), law) for side in asked.sides))
@@ -108,7 +111,7 @@ def joint_trees(asked: Asked, law: Law) -> Pair:
 def _best(asked: Asked, law: Law, ranges: Pair, optimised: Optimiser) -> tuple[Pair, list[Pair]]:
     """The best pair of several starts, and the candidates that need no search."""
     flat = Pair(cells_alone(asked.x.size), cells_alone(asked.y.size))
-    alone = optimised(_scaled(asked.y.gram(asked.weights)), ranges.y, True) if asked.y.size > 1 else flat.y
+    alone = optimised(_scaled(asked.y.gram(asked.weights)), ranges.y, asked.y) if asked.y.size > 1 else flat.y
     starts = (ranges.y,) if law is Law.GAUSSIAN else (ranges.y, flat.y, alone)
     found = [
         _alternated(asked, law, Pair(ranges.x, y), optimised, _ROUNDS)
@@ -122,9 +125,9 @@ def _alternated(asked: Asked, law: Law, start: Pair, optimised: Optimiser, round
     best, before = start, float("inf")
     for turn in range(rounds):
         by_y = asked.weights * _variances(asked.y, best.y, law)
-        x = optimised(_scaled(asked.x.gram(by_y)), best.x, turn == 0) if asked.x.size > 1 else best.x
+        x = optimised(_scaled(asked.x.gram(by_y)), best.x, None if turn else asked.x) if asked.x.size > 1 else best.x
         by_x = asked.weights * _variances(asked.x, x, law)
-        y = optimised(_scaled(asked.y.gram(by_x)), best.y, turn == 0) if asked.y.size > 1 else best.y
+        y = optimised(_scaled(asked.y.gram(by_x)), best.y, None if turn else asked.y) if asked.y.size > 1 else best.y
         found = mean_pair_variance(asked, Pair(x, y), law)
         if found >= before * (1 - _WORTH):
             return best if found >= before else Pair(x, y)

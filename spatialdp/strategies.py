@@ -338,7 +338,8 @@ def _starts(queries: Sequence[tuple[int, int]], size: int, problem: Problem) -> 
     if len(queries):
         ranges = np.array(sorted(set(queries))[:most])
         place = (np.arange(width) + 0.5) * size / width
-        yield ((ranges[:, :1] <= place) & (place < ranges[:, 1:])).astype(np.float64)
+        blocks = ((ranges[:, :1] <= place) & (place < ranges[:, 1:])).astype(np.float64)
+        yield from (blocks, 30 * blocks)
 
 
 def _convex_start(problem: Problem) -> Floats:

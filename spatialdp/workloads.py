@@ -135,6 +135,10 @@ class AxisQuestions(ABC):
     def variances(self, axis: WindowAxis) -> Floats:
         """Of each product along this axis, for measurements of variance 1."""
 
+    @abstractmethod
+    def ranges(self) -> list[tuple[int, int]]:
+        """Ranges of cells that are asked for by themselves, and so may be worth measuring."""
+
 
 @dataclass(frozen=True, eq=False)
 class Named(AxisQuestions):
@@ -153,6 +157,11 @@ class Named(AxisQuestions):
     def variances(self, axis: WindowAxis) -> Floats:
         """Mean over each workload's queries."""
         return np.array([axis.mean_square(workload.gram(self.size)) for workload in self.workloads])
+
+    def ranges(self) -> list[tuple[int, int]]:
+        """Those that are listed."""
+        listed = (workload.plain for workload in self.workloads)
+        return [pair for queries in listed if not isinstance(queries, str) for pair in queries]
 
 
 @dataclass(frozen=True, eq=False)
@@ -186,6 +195,11 @@ class Covered(AxisQuestions):
     def variances(self, axis: WindowAxis) -> Floats:
         """Of each range."""
         return np.asarray(axis.powers(self.coverage)[0][0])
+
+    def ranges(self) -> list[tuple[int, int]]:
+        """All, rounded to whole cells."""
+        ends = np.rint(np.stack([self.coverage.start, self.coverage.stop], axis=1)).astype(np.int64)
+        return [(start, stop) for start, stop in np.unique(ends, axis=0).tolist() if start < stop]
 
 
 A = TypeVar("A", bound=AxisQuestions, covariant=True)
