@@ -115,16 +115,22 @@ class Extent:
         if mask.all() or not mask.any():
             return boxes, np.ones(len(boxes), dtype=bool)
         inside = np.clip(boxes, *self._around)
-        return inside, weighted_sums(self._sums, *coverages(self.grid, inside), power=1) > 1e-9
+        return inside, weighted_sums(self.sums, *coverages(self.grid, inside), power=1) > 1e-9
 
     @cached_property
-    def _sums(self) -> Floats:
+    def sums(self) -> Floats:
+        """Prefix sums of the region's cells."""
         return prefix_sums(self.grid.mask)
+
+    @cached_property
+    def cells(self) -> tuple[tuple[int, int], tuple[int, int]]:
+        """Column and row of the first of the region's cells, and those after the last."""
+        rows, columns = np.nonzero(self.grid.mask)
+        return (int(columns.min()), int(rows.min())), (int(columns.max()) + 1, int(rows.max()) + 1)
 
     @cached_property
     def _around(self) -> tuple[Integers, Integers]:
         """Lattice lines around the region's cells: the least and the most of a box's four sides."""
-        rows, columns = np.nonzero(self.grid.mask)
         x, y = self.grid.x_lines, self.grid.y_lines
-        low, high = (x[columns.min()], y[rows.min()]), (x[columns.max() + 1], y[rows.max() + 1])
+        low, high = ((x[column], y[row]) for column, row in self.cells)
         return np.array(low * 2), np.array(high * 2)

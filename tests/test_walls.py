@@ -19,6 +19,7 @@ BLIND = [
     *(
         "release",
         "files",
+        "exports",
         "layouts",
         "maps",
         "histogram",
@@ -34,6 +35,8 @@ BLIND = [
         "quadhaar",
         "covariance",
         "coverage",
+        "polygons",
+        "sampling",
         "axes",
         "spectra",
         "waves",
