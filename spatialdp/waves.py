@@ -215,18 +215,22 @@ def _multiply(values: Floats, basis: Basis, size: int, orders: int) -> Floats:
     """The first functions times columns of digits, exactly: (orders, columns). Values are used up."""
     out = np.empty((orders, values.shape[1]))
     step = max(1, _LARGEST_HELD // size)
-    if orders <= step:
-        _folded(basis, size, 0, orders).times(values, out)
+    if orders <= step and values.shape[1] >= _SMALLEST_FOLD:
+        _folded(basis, size, orders).times(values, out)
         return out
     for start in range(0, orders, step):
-        stop = min(start + step, orders)
-        _folded.__wrapped__(basis, size, start, stop).times(values.copy(), out[start:stop])
+        rows = slice(start, min(start + step, orders))
+        waves = whole_waves(basis, size, rows)
+        if values.shape[1] < _SMALLEST_FOLD:  # where folding takes longer than multiplying
+            np.matmul(waves, values, out=out[rows])
+        else:
+            _fold(waves, int(basis is Basis.DFT)).times(values.copy(), out[rows])
     return out
 
 
 @lru_cache(maxsize=4)
-def _folded(basis: Basis, size: int, start: int, stop: int) -> _Folded:
-    return _fold(whole_waves(basis, size, slice(start, stop)), int(basis is Basis.DFT))
+def _folded(basis: Basis, size: int, orders: int) -> _Folded:
+    return _fold(whole_waves(basis, size, slice(orders)), int(basis is Basis.DFT))
 
 
 @dataclass(frozen=True)
