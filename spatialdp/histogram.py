@@ -86,7 +86,7 @@ class Histogram:
             return second, np.where(second > 0, fourth / second**2, 0.0)
 
     def _scanned(self, polygons: Polygons) -> Iterator[tuple[slice, Runs, npt.NDArray[np.bool_] | bool]]:
-        """Polygons cut to the rectangle around the region's cells, and which hold any, as boxes are by `Extent.within`."""
+        """Polygons cut to the rectangle around the region's cells, and which hold any."""
         mask = self.grid.mask
         everywhere = bool(mask.all() or not mask.any())
         for part, runs in scan(polygons, self.grid):
