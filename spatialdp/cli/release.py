@@ -60,20 +60,20 @@ def command(
     """
     from spatialdp.privacy.noise import SeededNoise, SystemNoise
 
-    def step(what: str) -> None:
+    def tell(what: str) -> None:  # steps, never how far a step is: that would tell how many records there are
         if not quiet:
             click.echo(what, err=True)
 
     _check_promise(mechanism, seed, allowed=not_private)
     mechanism.check(domain, **terms.options)
-    step("reading the points")
+    tell("1/3 reading the points")
     records = points.read(domain)
-    step("releasing")
+    tell("2/3 counting and adding noise")
     noise = SystemNoise() if seed is None else SeededNoise(seed)
     release = mechanism.release(records, domain, noise=noise, **terms.options)
-    step("writing")
+    tell(f"3/3 writing {target.file}")
     release.save(target.file, overwrite=target.force)
-    step(f"wrote {target.file}: {release.privacy}")
+    tell(f"{release.privacy}")
 
 
 def _check_promise(mechanism: Mechanism, seed: int | None, *, allowed: bool) -> None:

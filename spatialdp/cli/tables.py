@@ -12,10 +12,10 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-__all__ = ["read_boxes", "read_geometries"]
+__all__ = ["EDGES", "read_boxes", "read_geometries"]
 
 _PARQUET = (".parquet", ".geoparquet", ".pq")
-_EDGES = ["xmin", "ymin", "xmax", "ymax"]
+EDGES = ["xmin", "ymin", "xmax", "ymax"]
 
 
 def read_geometries(path: Path, layer: str | None = None) -> geopandas.GeoDataFrame:
@@ -33,13 +33,13 @@ def read_boxes(path: Path) -> npt.NDArray[np.float64]:
     import pandas as pd
 
     frame = _read(path, pd.read_parquet if path.suffix.lower() in _PARQUET else pd.read_csv)
-    missing = [name for name in _EDGES if name not in frame.columns]
+    missing = [name for name in EDGES if name not in frame.columns]
     if missing:
         raise FileFormatError(
             f"{path.name} has no column {missing[0]!r}; boxes need the columns xmin, ymin, xmax and ymax."
         )
     try:
-        return np.asarray(frame[_EDGES], dtype=np.float64)
+        return np.asarray(frame[EDGES], dtype=np.float64)
     except (TypeError, ValueError):
         raise FileFormatError(f"the boxes in {path.name} are not all numbers; correct them.") from None
 

@@ -123,10 +123,12 @@ class LatticePoints(Points):
     def _cells(self, grid: Grid) -> Iterator[Integers]:
         nx, ny = grid.shape
         for columns, rows in self._positions(grid.domain):
-            for start in range(0, columns.size, _CHUNK):
+            cells = np.empty(columns.size, dtype=np.int64)
+            for start in range(0, cells.size, _CHUNK):
                 chunk = slice(start, start + _CHUNK)
                 x, y = columns[chunk].astype(np.int64), rows[chunk].astype(np.int64)
-                yield cells_of(y, ny) * nx + cells_of(x, nx)
+                np.add(cells_of(y, ny) * nx, cells_of(x, nx), out=cells[chunk])
+            yield cells
 
     def _positions(self, domain: Domain) -> Iterator[tuple[Integers32, Integers32]]:
         if domain.bounds != self._bounds:
