@@ -268,7 +268,9 @@ def _open_layer(source: Path, wanted: _Wanted, stack: contextlib.ExitStack) -> _
         raise _no_geometry(source)
     _check_type(source, [] if kind == "Unknown" else [kind])
     name = meta["geometry_name"] or "wkb_geometry"
-    return _Opened(meta["crs"], (_wkb_points(batch.column(name)) for batch in reader))
+    # One record with a height makes GDAL call all of a GeoJSON file three-dimensional.
+    crs = "EPSG:4326" if meta["crs"] == "EPSG:4979" and source.suffix.lower() in _SCHEMALESS else meta["crs"]
+    return _Opened(crs, (_wkb_points(batch.column(name)) for batch in reader))
 
 
 FORMATS: dict[str, Callable[[Path, _Wanted, contextlib.ExitStack], _Opened]] = {
@@ -350,8 +352,8 @@ def _wkb_points(column: pa.Array) -> Batch:
     import shapely
 
     geometry = shapely.from_wkb(column.to_numpy(zero_copy_only=False), on_invalid="ignore")
-    points = geometry[shapely.get_type_id(geometry) == 0]
-    return shapely.get_x(points), shapely.get_y(points)
+    xy = shapely.get_coordinates(geometry[shapely.get_type_id(geometry) == 0])  # empty points have none
+    return xy[:, 0], xy[:, 1]
 
 
 def _point_structs(column: pa.Array) -> Batch:
