@@ -187,7 +187,7 @@ def test_a_file_without_records_is_a_data_set(tmp_path):
 def test_wrong_columns_are_refused(folder, tmp_path):
     with pytest.raises(PointsError, match="no column 'long'; its columns are name, lon, lat"):
         sdp.read_points(folder / "plain.parquet", DOMAIN, x="long", y="lat")
-    with pytest.raises(PointsError, match="column 'name'.*type .*string.*numbers"):
+    with pytest.raises(PointsError, match=r"column 'name'.*type .*string.*numbers"):
         sdp.read_points(folder / "plain.parquet", DOMAIN, x="name", y="lat")
     with pytest.raises(PointsError, match="no column 'long'"):
         sdp.read_points(folder / "layer.gpkg", DOMAIN, x="long", y="lat")
@@ -264,12 +264,8 @@ def test_truncated_files_are_refused_in_words(folder, tmp_path, name):
     cut.write_bytes(whole[: len(whole) // 3])
     if name == "layer.fgb":
         cut.write_bytes(whole[:100])
-    try:
+    with pytest.raises(PointsError, match="truncated, damaged or of another format"):
         sdp.read_points(cut, DOMAIN, **columns_of(name))
-    except PointsError as error:
-        assert "truncated, damaged or of another format" in str(error)
-    else:
-        assert name == "layer.shp"  # GDAL goes by the index beside it, and gives what there is
 
 
 def test_what_is_no_file_of_points_is_refused(tmp_path):

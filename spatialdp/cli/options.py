@@ -79,7 +79,7 @@ class Exact(click.ParamType):  # type: ignore[type-arg]  # generic only in recen
 
         try:
             return read_number(str(value))
-        except (ValueError, ArithmeticError):
+        except ValueError:
             self.fail(f"{value!r} was given; a number is required, such as 0.5 or 1/2.", param, ctx)
 
 
