@@ -34,6 +34,7 @@ BLIND = [
         "covariance",
         "coverage",
         "polygons",
+        "sampling",
         "axes",
     ),
     *("intervals", "crs", "domain", "privacy", "strategies", "strategy_store"),
