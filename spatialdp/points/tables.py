@@ -166,7 +166,7 @@ def _discreet(source: Path) -> Iterator[None]:
 
 def _check_crs(source: Path, stated: Any, given: Any, domain: Domain, *, geometric: bool) -> None:
     """The CRS that the file states, or else the given one, must be the domain's."""
-    if stated is not None and given is not None and crs_.canonical(stated) != crs_.canonical(given):
+    if stated is not None and given is not None and not crs_.same(stated, crs_.canonical(given)):
         raise CRSMismatchError(
             f"{source.name} states the CRS {crs_.canonical(stated)} but {crs_.canonical(given)} was given for it; "
             "leave that out, or correct the file."
