@@ -263,19 +263,30 @@ class Release:
 
         return plot(self, ax=ax, **options)
 
-    def save(self, path: str | PathLike[str], *, overwrite: bool = False) -> None:
-        """Write the release as GeoParquet, complete with its privacy statement.
+    def save(self, path: str | PathLike[str], *, overwrite: bool = False, shape: tuple[int, int] | None = None) -> None:
+        """Write the release to a file, complete with its privacy statement: all of it or nothing.
 
         Parameters
         ----------
         path : str or path
-            Ends in ``.parquet``.
+            Its end says the format: ``.parquet`` (GeoParquet: the complete release, which `spatialdp.load` reads),
+            ``.gpkg`` (GeoPackage), ``.tif`` (Cloud-Optimized GeoTIFF), ``.geojson`` (in WGS 84) or ``.csv`` (with the
+            statement in a ``.privacy.json`` beside it); these hold the map.
         overwrite : bool
             Releases cost budget and can not be had again: an existing file is kept unless you say so.
+        shape : (nx, ny), optional
+            Pixels of a GeoTIFF, if not the grid's own cells; needed for trees.
+
+        Raises
+        ------
+        ParameterError
+            If the format is not known, or can not hold this release.
+        OSError
+            If the file exists, or can not be written; nothing is left behind then.
         """
         from spatialdp.files import save
 
-        save(self, path, overwrite=overwrite)
+        save(self, path, overwrite=overwrite, shape=shape)
 
     def __repr__(self) -> str:
         return f"<Release of {self.estimate.n_cells} cells: {self.privacy}>"

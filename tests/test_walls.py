@@ -19,6 +19,7 @@ BLIND = [
     *(
         "release",
         "files",
+        "exports",
         "layouts",
         "maps",
         "histogram",

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import io
+import json
 from pathlib import Path
 from typing import Any
 
 import click
 
-from spatialdp.cli.options import Target, output_options
+from spatialdp.cli.options import Target, check_output, output_options
 
 __all__ = ["command"]
 
@@ -22,24 +24,32 @@ _DRIVERS = {".gpkg": "GPKG", ".geojson": "GeoJSON"}
 def command(release: Path, count: int | None, seed: int | None, target: Target) -> None:
     r"""Draw synthetic points that follow a release: free of charge, and none of them is a record.
 
+    The release's privacy statement goes beside them, into a file that ends in .privacy.json.
+
     \b
     Example:
       spatialdp sample homes.parquet -o synthetic.gpkg
     """
-    from spatialdp.files import load, write_whole
+    from spatialdp.files import load, statement_beside, write_all
     from spatialdp.privacy.noise import SeededNoise
 
-    noise = None if seed is None else SeededNoise(seed)
-    points = load(release).sample(count, noise=noise, as_geodataframe=True)
-    write_whole(
-        target.file, lambda partial: _write(points, partial, target.file.suffix.lower()), overwrite=target.force
-    )
+    beside = check_output(statement_beside(target.file), (".json",), force=target.force)
+    source = load(release)
+    points = source.sample(count, noise=None if seed is None else SeededNoise(seed), as_geodataframe=True)
+    words = {"summary": f"synthetic points, drawn from: {source.privacy}", **source.privacy.to_json()}
+    statement = json.dumps(words, indent=2, ensure_ascii=False) + "\n"
+    written = _written(points, target.file.suffix.lower())
+    write_all({beside: statement.encode(), target.file: written}, overwrite=target.force)
 
 
-def _write(points: Any, partial: Path, suffix: str) -> None:
+def _written(points: Any, suffix: str) -> bytes:
+    from spatialdp.exports import written
+
+    if suffix in _DRIVERS:
+        return written(points, driver=_DRIVERS[suffix], layer="synthetic")
+    buffer = io.BytesIO()
     if suffix == ".csv":
-        points.get_coordinates().to_csv(partial, index=False)
-    elif suffix == ".parquet":
-        points.to_parquet(partial)
+        points.get_coordinates().to_csv(buffer, index=False)
     else:
-        points.to_file(partial, driver=_DRIVERS[suffix])
+        points.to_parquet(buffer)
+    return buffer.getvalue()
