@@ -1,4 +1,4 @@
-"""What a file's name ends in says its format. Apart, because the command line shows it before anything heavy is loaded."""
+"""Formats of release files, by what a name ends in. Apart, for help that is shown before anything heavy is loaded."""
 
 __all__ = ["FORMATS"]
 

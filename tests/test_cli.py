@@ -16,9 +16,11 @@ import shapely
 from click.testing import CliRunner
 
 import spatialdp as sdp
+from spatialdp._formats import FORMATS
 from spatialdp.cli import main
 from spatialdp.cli.parameters import parameters_of, read_value
 from spatialdp.mechanisms import MECHANISMS
+from spatialdp.points import count_cells
 from tests.point_files import FILES, columns_of, write
 
 BOUNDS = "--bounds=0,0,1,1"
@@ -127,6 +129,55 @@ def test_what_is_not_private_must_be_said(folder, tmp_path):
     assert not os.listdir(tmp_path)
     assert "NOT PRIVATE" in run(*given, *true, "--not-private").stderr
     assert not sdp.load(tmp_path / "o.parquet").privacy.private
+
+
+@pytest.mark.parametrize(
+    "method",
+    [
+        ("quadtree", "--height=3"),
+        ("flat", "--shape=8,8"),
+        ("hierarchy", "--shape=8,8"),
+        ("kd-tree", "--height=2", "--pixels=8,8"),
+    ],
+    ids=lambda method: method[0],
+)
+def test_one_release_is_written_in_every_format(folder, tmp_path, method):
+    import rasterio
+
+    outputs = [word for suffix in FORMATS for word in ("-o", tmp_path / f"out{suffix}")]
+    given = ("release", folder / "layer.gpkg", BOUNDS, "--crs=EPSG:4326", "--epsilon=1", "--method", *method)
+    told = run(*given, *outputs).stderr
+    assert told.count("3/3 writing") == len(FORMATS)
+    assert sorted(os.listdir(tmp_path)) == sorted([*(f"out{suffix}" for suffix in FORMATS), "out.privacy.json"])
+    release = sdp.load(tmp_path / "out.parquet")
+    cells = release.to_geodataframe()
+    for name in ("out.gpkg", "out.geojson"):
+        layer = geopandas.read_file(tmp_path / name)
+        assert layer.crs == "EPSG:4326"
+        assert layer["estimate"].to_numpy() == pytest.approx(cells["estimate"].to_numpy())
+    assert pd.read_csv(tmp_path / "out.csv")["estimate"].sum() == pytest.approx(release.total)
+    with rasterio.open(tmp_path / "out.tif") as raster:
+        assert raster.shape == (8, 8)
+        south = raster.read(1)[-1]
+        assert south.sum() == pytest.approx(release.answer((0, 0, 1, 1 / 8)))
+    for suffix in FORMATS:
+        assert json.loads(run("info", tmp_path / f"out{suffix}", "--json").stdout)[
+            "privacy"
+        ] == release.privacy.to_json() | {"parameters": json.loads(json.dumps(dict(release.privacy.parameters)))}
+        assert "at most e^ε = 2.719" in run("info", tmp_path / f"out{suffix}").stdout
+
+
+def test_a_statement_is_not_replaced_either(folder, tmp_path):
+    (tmp_path / "out.privacy.json").write_text("mine")
+    given = ("release", folder / "layer.gpkg", BOUNDS, "--crs=EPSG:4326", *QUADTREE, "-o", tmp_path / "out.csv")
+    assert "out.privacy.json exists" in run(*given, code=2).stderr
+    assert os.listdir(tmp_path) == ["out.privacy.json"]
+    run(*given, "--force")
+
+
+def test_files_without_a_statement_promise_nothing(folder):
+    for name in ("layer.gpkg", "layer.geojson", "table.csv"):
+        assert "carries no privacy statement" in run("info", folder / name, code=2).stderr
 
 
 # --- methods and their parameters ------------------------------------------------------------------
@@ -302,6 +353,22 @@ def test_answers_go_through_pipes(released):
     done = subprocess.run(command, shell=True, capture_output=True, text=True, check=True)
     assert json.loads(done.stdout)[0]["xmax"] == 1.0
     assert done.stderr == ""
+
+
+@pytest.mark.parametrize("suffix", [".parquet", ".gpkg", ".geojson", ".csv"])
+def test_points_are_drawn(released, tmp_path, suffix):
+    out = tmp_path / f"drawn{suffix}"
+    run("sample", released, "-n", 500, "--seed", 4, "-o", out)
+    assert set(os.listdir(tmp_path)) == {f"drawn{suffix}", "drawn.privacy.json"}
+    columns = {"x": "x", "y": "y"} if suffix == ".csv" else {}
+    domain = sdp.Domain((0, 0, 1, 1), crs="EPSG:4326")
+    points = sdp.read_points(out, domain, **columns)
+    held = sdp.Points(sdp.load(released).sample(500, noise=sdp.SeededNoise(4)))
+    counts, wanted = (count_cells(each, domain.grid((8, 8))) for each in (points, held))
+    assert counts.sum() == 500
+    assert np.abs(counts - wanted).sum() <= (4 if suffix == ".geojson" else 0)  # which has seven decimals
+    assert "synthetic points" in (tmp_path / "drawn.privacy.json").read_text()
+    assert "--force" in run("sample", released, "-o", out, code=2).stderr
 
 
 # --- map, info -------------------------------------------------------------------------------------

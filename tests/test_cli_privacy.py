@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import re
+import shutil
 
 import geopandas
 import numpy as np
@@ -14,6 +15,7 @@ import pytest
 import shapely
 from click.testing import CliRunner
 
+from spatialdp._formats import FORMATS
 from spatialdp.cli import main
 from tests.point_files import FILES, columns_of, write
 from tests.replay import Tape
@@ -72,9 +74,11 @@ def test_secrets_are_in_no_byte(tmp_path, log, name):
     source = write(tmp_path / "in" / name, *secret_points())
     columns = [f"--{key}={value}" for key, value in columns_of(name).items()]
     released = tmp_path / "out" / "release.parquet"
+    outputs = [word for suffix in FORMATS for word in ("-o", released.with_suffix(suffix))]
     terms = ("--method=quadtree", "--height=3", "--epsilon=0.01")
     for words in (
-        ("release", source, *columns, *BOUNDS, *terms, "-o", released),
+        ("release", source, *columns, *BOUNDS, *terms, *outputs),
+        ("sample", released, "-o", tmp_path / "out" / "drawn.gpkg"),
         ("query", released, "--bbox=0,0,1,1", "-o", tmp_path / "out" / "answers.csv"),
         ("map", released, "-o", tmp_path / "out" / "map.svg"),
         ("info", released),
@@ -95,7 +99,7 @@ def test_secrets_are_in_no_byte(tmp_path, log, name):
         _, told = shown(words, log)
         assert not traces(told), words
     written = sorted((tmp_path / "out").iterdir())
-    assert [path.name for path in written] == ["answers.csv", "map.svg", "release.parquet"]
+    assert len(written) == len(FORMATS) + 5
     for path in written:
         assert not traces(path.read_bytes()), path.name
 
@@ -146,7 +150,9 @@ def test_malformed_records_tell_nothing(tmp_path, log):
 
 
 @pytest.mark.parametrize("extra", [(0.4, 0.6), (np.nan, 0.5), (7.0, 7.0), (np.inf, -np.inf)], ids=str)
-@pytest.mark.parametrize("method", [("quadtree", "--height=3"), ("kd-tree", "--height=2"), ("flat", "--shape=4,4")])
+@pytest.mark.parametrize(
+    "method", [("quadtree", "--height=3"), ("kd-tree", "--height=2", "--pixels=9,9"), ("flat", "--shape=4,4")]
+)
 def test_files_of_neighbours_are_the_same_bytes_when_the_noisy_values_are(tmp_path, monkeypatch, method, extra):
     x, y = np.random.default_rng(1).random((2, 200))
     outcomes = []
@@ -154,12 +160,15 @@ def test_files_of_neighbours_are_the_same_bytes_when_the_noisy_values_are(tmp_pa
         tape = Tape(patch)
         for name, xy in (("one", (x, y)), ("two", (np.append(x, extra[0]), np.append(y, extra[1])))):
             source = write(tmp_path / f"plain-{name}.parquet", *xy)
-            out = tmp_path / "out.parquet"
-            words = ["release", source, "--x=lon", "--y=lat", *BOUNDS, "--method", *method, "--epsilon=1", "-o", out]
+            (tmp_path / "out").mkdir()
+            outputs = [word for suffix in FORMATS for word in ("-o", tmp_path / "out" / f"map{suffix}")]
+            words = ["release", source, "--x=lon", "--y=lat", *BOUNDS, "--method", *method, "--epsilon=1", *outputs]
             result = CliRunner().invoke(main, [str(word) for word in words])
-            outcomes.append((result.exit_code, result.stdout, result.stderr, out.read_bytes()))
-            out.unlink()
+            files = {path.name: path.read_bytes() for path in sorted((tmp_path / "out").iterdir())}
+            outcomes.append((result.exit_code, result.stdout, result.stderr, files))
+            shutil.rmtree(tmp_path / "out")
             assert tape.finished == (name == "two")
             tape.rewind()
     assert outcomes[0] == outcomes[1]
     assert outcomes[0][0] == 0
+    assert len(outcomes[0][3]) == len(FORMATS) + 1  # and a statement
