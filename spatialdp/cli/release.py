@@ -121,7 +121,7 @@ def _pixels(domain: Domain, mechanism: Mechanism, given: tuple[float, float] | N
     from spatialdp.mechanisms import Hierarchy, KdTree, Quadtree
 
     if given is not None:
-        return domain.grid((int(given[0]), int(given[1]))).shape
+        return domain.grid([int(side) if side.is_integer() else side for side in given]).shape  # type: ignore[misc]
     if isinstance(mechanism, KdTree):
         raise click.UsageError("a kd-tree has leaves of all sizes, and a GeoTIFF equal pixels; give --pixels NX,NY.")
     if isinstance(mechanism, Quadtree):

@@ -219,7 +219,8 @@ def _open_csv(source: Path, wanted: _Wanted, stack: contextlib.ExitStack) -> _Op
     if wanted.columns is None:
         raise _no_geometry(source)
     # A file without a header has a record in its first line, so the names found are not told.
-    if missing := sorted(set(wanted.columns) - set(pd.read_csv(source, nrows=0, dtype=str).columns)):
+    names = pd.read_csv(source, nrows=0, dtype=str, encoding_errors="replace").columns
+    if missing := sorted(set(wanted.columns) - set(names)):
         raise PointsError(
             f"the first line of {source.name} has no column {missing[0]!r}; it must hold the columns' names, separated "
             "by commas, the given ones among them."
