@@ -12,15 +12,18 @@ from __future__ import annotations
 import io
 import json
 import warnings
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from spatialdp import crs as crs_
-from spatialdp.errors import ParameterError
-from spatialdp.files import to_geodataframe
+from spatialdp._formats import FORMATS
+from spatialdp.errors import FileFormatError, ParameterError
+from spatialdp.files import statement_beside, to_geodataframe
 from spatialdp.histogram import Histogram
+from spatialdp.privacy.statement import Privacy
 
 if TYPE_CHECKING:
     import geopandas
@@ -28,12 +31,11 @@ if TYPE_CHECKING:
     from spatialdp.domain import Grid
     from spatialdp.release import Release
 
-__all__ = ["STATEMENT", "geojson", "geopackage", "geotiff", "statement", "table"]
+__all__ = ["STATEMENT", "geojson", "geopackage", "geotiff", "read_statement", "statement", "table", "written"]
 
 # What the privacy statement is called among a file's metadata.
 STATEMENT = "SPATIALDP_PRIVACY"
 
-_LAYER = "release"
 _NO_DATE = "1970-01-01T00:00:00.000Z"
 _SIDE_PARTS = 4  # of a cell's side that becomes a curve when it is reprojected
 _ROWS_AT_ONCE = 2**20
@@ -44,9 +46,43 @@ def statement(release: Release) -> str:
     return json.dumps({"summary": str(release.privacy), **release.privacy.to_json()}, ensure_ascii=False)
 
 
+def read_statement(path: Path) -> Privacy:
+    """The privacy statement of a file that holds a map, or of the file beside it.
+
+    Raises
+    ------
+    FileFormatError
+        If there is none.
+    """
+    try:
+        return Privacy.from_json(_stated(path))
+    except FileFormatError:
+        raise
+    except Exception:  # of GDAL, SQLite, JSON, ...: the file is another's
+        raise FileFormatError(
+            f"{path} carries no privacy statement of spatialdp, nor is there one beside it; ask for the original."
+        ) from None
+
+
+def _stated(path: Path) -> Any:
+    kind = FORMATS.get(path.suffix.lower())
+    if kind == "GeoPackage":
+        import pyogrio
+
+        return json.loads(pyogrio.read_info(path)["layer_metadata"][STATEMENT])
+    if kind == "GeoTIFF":
+        import rasterio
+
+        with rasterio.open(path) as raster:
+            return json.loads(raster.tags()[STATEMENT])
+    if kind == "GeoJSON":
+        return json.loads(path.read_bytes())["privacy"]
+    return json.loads(statement_beside(path).read_bytes())
+
+
 def geopackage(release: Release) -> bytes:
     """One layer of polygons; the statement is in the layer's metadata."""
-    return _written(to_geodataframe(release), driver="GPKG", layer_metadata={STATEMENT: statement(release)})
+    return written(to_geodataframe(release), driver="GPKG", layer_metadata={STATEMENT: statement(release)})
 
 
 def geojson(release: Release) -> bytes:
@@ -64,7 +100,7 @@ def geojson(release: Release) -> bytes:
         bounds = frame.geometry.bounds
         sides = np.maximum(bounds.maxx - bounds.minx, bounds.maxy - bounds.miny)
         frame = frame.set_geometry(frame.geometry.segmentize(sides.to_numpy() / _SIDE_PARTS))
-    collection = _written(frame, driver="GeoJSON", RFC7946="YES")
+    collection = written(frame, driver="GeoJSON", RFC7946="YES")
     return b'{\n"privacy": ' + statement(release).encode() + b"," + collection.lstrip().removeprefix(b"{")
 
 
@@ -143,7 +179,7 @@ def _raster(release: Release, shape: tuple[int, int] | None) -> tuple[Grid, npt.
     return grid, values
 
 
-def _written(frame: geopandas.GeoDataFrame, **options: Any) -> bytes:
+def written(frame: geopandas.GeoDataFrame, *, layer: str = "release", **options: Any) -> bytes:
     """What GDAL writes of a layer, without the date."""
     import pyogrio
 
@@ -152,7 +188,7 @@ def _written(frame: geopandas.GeoDataFrame, **options: Any) -> bytes:
     try:
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", message="'crs' was not provided")  # a domain may have none
-            pyogrio.write_dataframe(frame, buffer, layer=_LAYER, **options)
+            pyogrio.write_dataframe(frame, buffer, layer=layer, **options)
     finally:
         pyogrio.set_gdal_config_options({"OGR_CURRENT_DATE": date})
     return buffer.getvalue()

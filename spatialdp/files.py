@@ -26,6 +26,7 @@ import numpy as np
 import numpy.typing as npt
 
 from spatialdp import crs as crs_
+from spatialdp._formats import FORMATS
 from spatialdp.domain import Domain
 from spatialdp.errors import FileFormatError, ParameterError, SpatialDPError
 from spatialdp.layouts import lay_out, rebuild
@@ -36,21 +37,11 @@ if TYPE_CHECKING:
     import geopandas
     import pyarrow as pa
 
-__all__ = ["FORMATS", "check_target", "load", "save", "statement_beside", "to_geodataframe", "write_whole"]
+__all__ = ["FORMATS", "check_target", "load", "save", "statement_beside", "to_geodataframe", "write_all", "write_whole"]
 
 FORMAT = "spatialdp-release"
 FORMAT_VERSION = 1
 _KEY = b"spatialdp"
-
-# What a name ends in says the format. Only the first one is complete, and can be loaded.
-FORMATS = {
-    ".parquet": "GeoParquet",
-    ".gpkg": "GeoPackage",
-    ".tif": "GeoTIFF",
-    ".tiff": "GeoTIFF",
-    ".geojson": "GeoJSON",
-    ".csv": "CSV",
-}
 
 # Columns a reader of the map has no use for.
 _INTERNAL = {"inside", "children", "xlo", "ylo", "xhi", "yhi"}
@@ -86,7 +77,7 @@ def save(
         raise ParameterError(f"shape is for GeoTIFF files; {target.name} is {kind}, which keeps the cells as they are.")
     if kind == "CSV":
         words = json.dumps(json.loads(exports.statement(release)), indent=2, ensure_ascii=False) + "\n"
-        _write_all({statement_beside(target): words.encode(), target: exports.table(release)}, overwrite=overwrite)
+        write_all({statement_beside(target): words.encode(), target: exports.table(release)}, overwrite=overwrite)
     else:
         makers: dict[str, Callable[[], bytes]] = {
             "GeoParquet": lambda: _geoparquet(release),
@@ -94,7 +85,7 @@ def save(
             "GeoTIFF": lambda: exports.geotiff(release, shape),
             "GeoJSON": lambda: exports.geojson(release),
         }
-        _write_all({target: makers[kind]()}, overwrite=overwrite)
+        write_all({target: makers[kind]()}, overwrite=overwrite)
 
 
 def check_target(path: str | os.PathLike[str], *, overwrite: bool = False) -> Path:
@@ -177,7 +168,7 @@ def write_whole(target: Path, write: Callable[[Path], None], *, overwrite: bool)
         partial.unlink(missing_ok=True)
 
 
-def _write_all(files: Mapping[Path, bytes], *, overwrite: bool) -> None:
+def write_all(files: Mapping[Path, bytes], *, overwrite: bool) -> None:
     """Write files that belong together. None is put in place before all are written, and the last one comes last."""
     for target in files:
         _check_place(target, overwrite=overwrite)
