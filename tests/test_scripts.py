@@ -15,10 +15,6 @@ import pytest
 
 SCRIPTS = Path(__file__).parent.parent / "scripts"
 
-sys.path.insert(0, str(SCRIPTS))
-import common  # noqa: E402 - scripts are no package
-import curves  # noqa: E402
-
 
 def run(name: str, folder: Path, *options: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, str(SCRIPTS / f"{name}.py"), "--output", str(folder), *options]
@@ -98,19 +94,3 @@ def test_nonsense_is_refused(tmp_path, option):
     done = run("quadtree_variants", tmp_path / "out", *option)
     assert done.returncode == 2
     assert not (tmp_path / "out").exists()
-
-
-@pytest.mark.parametrize("n_records", [0, 1, 2, 7, 1000])
-def test_exact_counts_agree_with_brute_force(n_records):
-    random = np.random.default_rng(n_records)
-    x, y = random.integers(0, 30, (2, n_records))
-    boxes = np.sort(random.integers(0, 31, (200, 2, 2)), axis=1).reshape(200, 4)
-    held = [np.sum((x >= x0) & (x < x1) & (y >= y0) & (y < y1)) for x0, y0, x1, y1 in boxes]
-    assert common.Counter(x, y).count(boxes).tolist() == held
-
-
-def test_labels_keep_their_order_and_distance():
-    places = np.array([0.5, 0.1, 0.51, 0.5])
-    moved = curves.spread(places, 0.1)
-    assert np.diff(np.sort(moved)).min() > 0.099
-    assert moved[1] < moved[0] < moved[3] < moved[2]

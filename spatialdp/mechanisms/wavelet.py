@@ -10,6 +10,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from typing import ClassVar
 
 import numpy as np
@@ -114,7 +115,7 @@ class Wavelet(TransformMechanism):
 
     def _costs(self, axes: tuple[AxisTransform, AxisTransform], whole: Fraction) -> Costs:
         x, y = axes
-        costs = self._divide(whole, np.outer(x.mean_squares(), y.mean_squares()).ravel())
+        costs = self._divide(whole, np.outer(_mean_squares(x), _mean_squares(y)).ravel())
         return [costs[i * y.n_groups : (i + 1) * y.n_groups] for i in range(x.n_groups)]
 
     def _divide(self, whole: Fraction, mean_squares: npt.NDArray[np.float64]) -> Sequence[Fraction]:
@@ -168,6 +169,12 @@ class Wavelet(TransformMechanism):
             calibrate(self.law, cost, transform.sensitivity(group, terms.neighbours))
             for group, cost in enumerate(costs)
         ]
+
+
+@lru_cache(maxsize=32)
+def _mean_squares(axis: AxisTransform) -> npt.NDArray[np.float64]:
+    """Mean over all intervals of the squared weights of each group; kept, as it takes longer than a release."""
+    return axis.mean_squares()
 
 
 def _quadtree_noise(transform: QuadHaar, laws: Sequence[NoiseLaw]) -> QuadHaarNoise:
