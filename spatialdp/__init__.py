@@ -36,6 +36,7 @@ if TYPE_CHECKING:  # the same names as in _HOMES, for type checkers and editors
     from spatialdp.planning import epsilon_for as epsilon_for
     from spatialdp.planning import recommend as recommend
     from spatialdp.points import Points as Points
+    from spatialdp.points import read_points as read_points
     from spatialdp.privacy.budget import Budget as Budget
     from spatialdp.privacy.noise import SeededNoise as SeededNoise
     from spatialdp.privacy.noise import SystemNoise as SystemNoise
@@ -69,6 +70,7 @@ _HOMES = {
     "load": "files",
     "plot_errors": "figures",
     "ranking": "figures",
+    "read_points": "points",
     "recommend": "planning",
     "workload": "workload",
 }

@@ -33,6 +33,7 @@ BLIND = [
         "quadhaar",
         "covariance",
         "coverage",
+        "polygons",
         "axes",
     ),
     *("intervals", "crs", "domain", "privacy", "strategies", "strategy_store"),

@@ -1,0 +1,90 @@
+"""`spatialdp info`: what a release promises and holds."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from spatialdp.privacy.statement import Privacy
+    from spatialdp.release import Release
+
+__all__ = ["command"]
+
+
+@click.command("info")
+@click.argument("release", type=click.Path(path_type=Path))
+@click.option("--json", "as_json", is_flag=True, help="Machine-readable.")
+def command(release: Path, as_json: bool) -> None:
+    r"""Tell what a release promises, in plain words and in numbers, and what it holds.
+
+    \b
+    Examples:
+      spatialdp info homes.parquet
+      spatialdp info homes.parquet --json | jq .privacy.epsilon
+    """
+    from spatialdp.files import load
+
+    source = load(release)
+    click.echo(json.dumps(_plain(source), indent=2, ensure_ascii=False) if as_json else _told(source))
+
+
+def _plain(release: Release) -> dict[str, Any]:
+    return {
+        "privacy": release.privacy.to_json(),
+        "cells": release.estimate.n_cells,
+        "bounds": list(release.domain.bounds),
+        "crs": release.domain.crs,
+        "region": release.domain.region is not None,
+        "total": release.total,
+        "intervals": not release.estimate.biased,
+    }
+
+
+def _told(release: Release) -> str:
+    from spatialdp.privacy.statement import shown
+
+    privacy, domain = release.privacy, release.domain
+    given = ", ".join(f"{name} {value}" for name, value in privacy.parameters.items() if value is not None)
+    currency = "ε" if privacy.currency == "epsilon" else "ρ"
+    return "\n".join(
+        [
+            _promise(privacy),
+            "",
+            f"promise    {privacy}",
+            f"method     {privacy.mechanism}: {given}",
+            *(
+                f"{'' if number else 'cost':10} {currency} {shown(cost)} for {step}"
+                for number, (step, cost) in enumerate(privacy.budget.items())
+            ),
+            f"cells      {release.estimate.n_cells:,}",
+            f"bounds     {', '.join(f'{edge:.15g}' for edge in domain.bounds)}"
+            + (" and a region within" if domain.region is not None else ""),
+            f"CRS        {domain.crs or 'none'}",
+            f"total      about {release.total:,.0f} records, by the release's own estimate",
+            f"intervals  {'none: the estimates are biased' if release.estimate.biased else 'yes'}",
+        ]
+    )
+
+
+def _promise(privacy: Privacy) -> str:
+    """The promise for people who have never heard of ε."""
+    if not privacy.private:
+        return "NOT PRIVATE: the noise can be reproduced or records show through. For experiments only; do not publish."
+    change = "were left out or added" if privacy.neighbours == "add-remove" else "had any other value"
+    besides = f", but for events of probability at most {float(privacy.delta):.2g}" if privacy.delta else ""
+    return (
+        f"If any one {privacy.unit} {change}, any outcome would be nearly as likely as it was:\n"
+        f"its probability changes by a factor of at most e^ε = {_factor(privacy)}{besides}.\n"
+        f"One {privacy.unit} is what is protected; a person with several of them is protected that much less."
+    )
+
+
+def _factor(privacy: Privacy) -> str:
+    """e^ε, rounded up."""
+    value = math.exp(float(privacy.epsilon)) if privacy.epsilon < 700 else math.inf
+    return f"{math.ceil(value * 1000) / 1000:,.3f}" if value < 1e6 else f"{value * (1 + 1e-3):.3g}"
