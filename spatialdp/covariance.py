@@ -146,22 +146,15 @@ class SeparableNoise(NoiseModel):
         second, fourth = np.zeros((2, runs.count))
         for block in runs.blocks():
             rows, columns = block.shares.shape
-            x, x_group = self._seen(self.x, block.column, columns)
-            y, y_group = self._seen(self.y, block.row, rows)
-            squares = (y.T @ (block.shares @ x)) ** 2
-            variances = self.variances[np.ix_(x_group, y_group)].T
-            kurtosis = self.kurtosis[np.ix_(x_group, y_group)].T
-            squares *= variances
-            second[block.polygon] = squares.sum()
-            fourth[block.polygon] = np.einsum("ij,ij,ij->", squares, squares, kurtosis)
+            x, x_groups, x_starts = _seen(self.x, slice(block.column, block.column + columns))
+            y, y_groups, y_starts = _seen(self.y, slice(block.row, block.row + rows))
+            variances, kurtosis = (table[np.ix_(x_groups, y_groups)] for table in (self.variances, self.kurtosis))
+            powers = x.T @ (block.shares.T @ y)
+            for found, weights in ((second, variances), (fourth, variances**2 * kurtosis)):
+                np.square(powers, out=powers)
+                sums = np.add.reduceat(np.add.reduceat(powers, y_starts, axis=1), x_starts, axis=0)
+                found[block.polygon] = np.sum(weights * sums)
         return second, fourth
-
-    @staticmethod
-    def _seen(axis: AxisWeights, first: int, count: int) -> tuple[Floats, npt.NDArray[np.intp]]:
-        """Weights of the measurements that see any of an axis' cells, and the groups of these measurements."""
-        weights = axis.cell_weights(slice(first, first + count))
-        seen = weights.any(axis=0)
-        return weights[:, seen], np.repeat(np.arange(axis.n_groups), [g.stop - g.start for g in axis.groups])[seen]
 
     def to_json(self) -> dict[str, Any]:
         """Both axes and the noise of their pairs of groups."""
@@ -172,6 +165,15 @@ class SeparableNoise(NoiseModel):
             "variances": self.variances.tolist(),
             "kurtosis": self.kurtosis.tolist(),
         }
+
+
+def _seen(axis: AxisWeights, cells: slice) -> tuple[Floats, npt.NDArray[np.intp], npt.NDArray[np.intp]]:
+    """Weights of the measurements that see any of an axis' cells; their groups, and where each of these begins."""
+    weights = axis.cell_weights(cells)
+    seen = weights.any(axis=0)
+    group = np.repeat(np.arange(axis.n_groups), [part.stop - part.start for part in axis.groups])[seen]
+    groups, starts = np.unique(group, return_index=True)
+    return weights[:, seen], groups, starts
 
 
 @dataclass(frozen=True, eq=False)
