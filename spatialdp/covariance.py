@@ -100,7 +100,14 @@ class SharedNoise(IndependentNoise):
 
     def cumulants(self, x: Coverage, y: Coverage) -> tuple[Floats, Floats]:
         """Powers of the share of the region that a box covers."""
-        share = np.maximum(weighted_sums(self._cells, x, y, power=1), 0.0) / self.grid.n_cells
+        return self._powers(weighted_sums(self._cells, x, y, power=1))
+
+    def polygon_cumulants(self, runs: Runs) -> tuple[Floats, Floats]:
+        """The same of a polygon."""
+        return self._powers(runs.sums(self._cells))
+
+    def _powers(self, covered: Floats) -> tuple[Floats, Floats]:
+        share = np.maximum(covered, 0.0) / self.grid.n_cells
         return self.variance * share**2, self.kurtosis * self.variance**2 * share**4
 
     def to_json(self) -> dict[str, Any]:

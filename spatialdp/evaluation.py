@@ -17,14 +17,14 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from spatialdp import crs as crs_
 from spatialdp._checks import whole_number
 from spatialdp._version import __version__
 from spatialdp.domain import Domain
 from spatialdp.errors import ParameterError
 from spatialdp.mechanisms import Flat, Mechanism, Uniform
 from spatialdp.metrics import check_metrics
-from spatialdp.points import Points, as_points, lattice_points
+from spatialdp.points import LatticePoints, as_points, lattice_points
+from spatialdp.polygons import read_polygons
 from spatialdp.privacy.budget import Budget, Number, exact
 from spatialdp.privacy.laws import Neighbours
 from spatialdp.privacy.noise import SeededNoise
@@ -196,10 +196,9 @@ def evaluate_subsamples(
     columns, rows = lattice_points(as_points(points, _checked_domain(domain)), domain)
     wanted = [whole_number(count, "records", 0, columns.size) for count in records]
     order = np.argsort(SeededNoise((seed, 0)).uniform_words(columns.size), kind="stable")
-    x, y = (axis.low + (at + 0.5) * axis.spacing for axis, at in zip(domain.axes, (columns, rows), strict=True))
     parts = []
     for count in wanted:
-        part = Points(x[order[:count]], y[order[:count]])
+        part = LatticePoints([(columns[order[:count]], rows[order[:count]])], domain)
         kept = None if cache is None else Path(cache).with_stem(f"{Path(cache).stem}-{count}")
         parts.append(evaluate(mechanisms, part, domain, workload, epsilons, trials, seed=seed, cache=kept, **options))
     frame = pandas.concat(parts, ignore_index=True)
@@ -278,8 +277,8 @@ def _workloads(workload: Workloads, domain: Domain) -> tuple[Workload, ...]:
     for part in held:
         if part.boxes is not None:
             domain.boxes(part.boxes)  # says what is wrong with them
-        elif part.crs is not None:
-            crs_.require_same("polygons", part.crs, domain.crs)
+        else:
+            read_polygons(part.polygons, domain)
     return held
 
 

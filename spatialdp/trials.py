@@ -181,8 +181,10 @@ class Experiment:
 
     def _intervals(self, release: Release, workload: Workload) -> Floats | None:
         wanted = any(name in self.metrics for name in INTERVALS)
-        if not wanted or workload.boxes is None or release.estimate.biased:
+        if not wanted or release.estimate.biased:
             return None
+        if workload.boxes is None:
+            return release.interval_polygons(workload.polygons, self.level)
         return release.interval(workload.boxes, self.level)
 
     @cached_property

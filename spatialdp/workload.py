@@ -21,7 +21,9 @@ from spatialdp import crs as crs_
 from spatialdp._checks import positive_pair, whole_number, whole_pair
 from spatialdp.domain import Domain
 from spatialdp.errors import ParameterError
+from spatialdp.polygons import read_polygons
 from spatialdp.privacy.noise import SeededNoise
+from spatialdp.public_files import EDGES, boxes_of, read_frame
 
 __all__ = [
     "Workload",
@@ -40,7 +42,6 @@ __all__ = [
 Floats = npt.NDArray[np.float64]
 
 MOST = 10**7  # queries
-SIDES = ("xmin", "ymin", "xmax", "ymax")
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,13 +57,11 @@ class Workload:
         Instead of boxes; they are answered by area weighting.
     size : float, optional
         Share of the domain's area that each query has, where it is the same for all.
-    crs : optional
-        Of polygons, if it is to be checked.
 
     Raises
     ------
     ParameterError
-        If there are no queries, or they are not boxes or polygons.
+        If there are no queries, or they are not boxes.
 
     Examples
     --------
@@ -74,17 +73,15 @@ class Workload:
     boxes: Floats | None = None
     polygons: npt.NDArray[np.object_] | None = None
     size: float | None = None
-    crs: str | None = None
 
     def __post_init__(self) -> None:
         if (self.boxes is None) == (self.polygons is None):
             raise ParameterError("a workload has either boxes or polygons, and not both.")
-        queries = _polygons(self.polygons) if self.boxes is None else _boxes(self.boxes)
+        queries = np.array(self.polygons, dtype=object) if self.boxes is None else _boxes(self.boxes)
         if not len(queries):
             raise ParameterError(f"workload {self.name!r} has no queries; give at least one.")
         queries.setflags(write=False)
         object.__setattr__(self, "polygons" if self.boxes is None else "boxes", queries)
-        object.__setattr__(self, "crs", crs_.canonical(self.crs))
 
     def __len__(self) -> int:
         return len(self.polygons if self.boxes is None else self.boxes)  # type: ignore[arg-type]
@@ -95,7 +92,7 @@ class Workload:
 
     def digest(self) -> str:
         """SHA-256 of the name and the queries."""
-        digest = hashlib.sha256(f"{self.name} {self.size} {self.crs} ".encode())
+        digest = hashlib.sha256(f"{self.name} {self.size} ".encode())
         if self.boxes is not None:
             digest.update(self.boxes.tobytes())
         else:
@@ -309,8 +306,8 @@ def read_boxes(source: str | PathLike[str] | Any, domain: Domain, *, name: str |
     <Workload 'mine' of 1 box>
     """
     frame, found = _frame(source)
-    if set(SIDES) <= set(getattr(frame, "columns", ())):
-        return Workload(name or found, frame[list(SIDES)].to_numpy(dtype=np.float64))
+    if set(EDGES) <= set(getattr(frame, "columns", ())):
+        return Workload(name or found, boxes_of(frame, found))
     if not hasattr(frame, "geometry"):
         raise ParameterError(
             f"{found} has neither columns xmin, ymin, xmax and ymax nor geometries; name its columns so."
@@ -332,8 +329,7 @@ def polygons(source: str | PathLike[str] | Any, domain: Domain, *, name: str | N
     frame, found = _frame(source)
     if not hasattr(frame, "geometry"):
         raise ParameterError(f"{found} has no geometries; give a GeoDataFrame, a GeoSeries or a file with polygons.")
-    crs_.require_same("polygons", frame.crs, domain.crs)
-    return Workload(name or found, polygons=np.asarray(frame.geometry.array, dtype=object), crs=frame.crs)
+    return Workload(name or found, polygons=read_polygons(frame, domain))
 
 
 # --- shared ----------------------------------------------------------------------------------------
@@ -344,22 +340,7 @@ def _frame(source: Any) -> tuple[Any, str]:
     if not isinstance(source, str | PathLike):
         return source, "boxes" if hasattr(source, "columns") else type(source).__name__
     path = Path(source)
-    if not path.is_file():
-        raise FileNotFoundError(f"{path} is not a file; give a CSV or Parquet file of boxes, or a file of geometries.")
-    if path.suffix == ".csv":
-        import pandas
-
-        return pandas.read_csv(path), path.stem
-    import geopandas
-
-    if path.suffix == ".parquet":
-        import pandas
-        import pyarrow.parquet as pq
-
-        if b"geo" not in (pq.read_schema(path).metadata or {}):
-            return pandas.read_parquet(path), path.stem
-        return geopandas.read_parquet(path), path.stem
-    return geopandas.read_file(path), path.stem
+    return read_frame(path), path.stem
 
 
 def _uniform(count: int, seed: int, stream: str) -> Floats:
@@ -395,13 +376,4 @@ def _boxes(boxes: npt.ArrayLike) -> Floats:
     held = np.array(boxes, dtype=np.float64)
     if held.ndim != 2 or held.shape[1] != 4:
         raise ParameterError(f"boxes have shape {held.shape}; give an (m, 4) array of xmin, ymin, xmax, ymax.")
-    return held
-
-
-def _polygons(polygons: Any) -> npt.NDArray[np.object_]:
-    import shapely
-
-    held = np.array(polygons, dtype=object)
-    if held.ndim != 1 or not np.isin(shapely.get_type_id(held), (3, 6)).all():  # Polygon, MultiPolygon
-        raise ParameterError("the workload's geometries are not all polygons; give polygons, none of them missing.")
     return held

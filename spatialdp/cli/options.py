@@ -123,7 +123,7 @@ def _domain(bounds: tuple[float, ...] | None, region: Path | None, crs: str | No
 
 def _region(path: Path) -> Any:
     """The polygons of a public file."""
-    from spatialdp.cli.tables import read_geometries
+    from spatialdp.public_files import read_geometries
 
     area = read_geometries(path).geometry
     if area.empty or not area.geom_type.isin(["Polygon", "MultiPolygon"]).all():
