@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 __all__ = ["NOTE", "evaluate", "evaluate_subsamples", "write_frame"]
 
-NOTE = "private-only: compared with the true records; seeded noise, not private"
+NOTE = "Private-only: compared with the true records; seeded noise, not private"
 
 FLOOR = 0.001  # of the records: smaller true counts do not make an error relatively larger
 BASELINE_SHAPE = (256, 256)
@@ -124,7 +124,7 @@ def evaluate(
     >>> sorted(frame["mechanism"].unique())
     ['flat', 'quadtree', 'uniform']
     >>> frame.attrs["note"]
-    'private-only: compared with the true records; seeded noise, not private'
+    'Private-only: compared with the true records; seeded noise, not private'
     """
     held = as_points(points, _checked_domain(domain))
     labelled = _with_baselines(_labelled(mechanisms), domain)
@@ -194,7 +194,9 @@ def evaluate_subsamples(
     import pandas
 
     columns, rows = lattice_points(as_points(points, _checked_domain(domain)), domain)
-    wanted = [whole_number(count, "records", 0, columns.size) for count in records]
+    wanted = [whole_number(count, "records", 0, 2**62) for count in records]
+    if max(wanted, default=0) > columns.size:
+        raise ParameterError("records asks for more than there are in the domain; give smaller numbers.")
     order = np.argsort(SeededNoise((seed, 0)).uniform_words(columns.size), kind="stable")
     parts = []
     for count in wanted:

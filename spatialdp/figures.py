@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -43,6 +44,7 @@ BASELINE = ("#999999", ".", "-")
 LEADER = {"arrowstyle": "-", "linewidth": 0.5, "relpos": (0, 0.5), "shrinkA": 1, "shrinkB": 3}
 
 CONFIDENCE = 0.95
+MOST_COLUMNS = 4
 
 NAMES = {
     "epsilon": "privacy budget ε",
@@ -107,7 +109,7 @@ def plot_errors(
     frame : DataFrame
         From `evaluate` or `evaluate_subsamples`; may be several, concatenated.
     metric : str or sequence of str
-        One row of panels for each.
+        If there are several, one row of panels for each.
     x : {"epsilon", "size", "records"}
         What errors are drawn against: ε, the share of the domain's area that the queries have, or the number of
         records.
@@ -137,21 +139,36 @@ def plot_errors(
     _check(frame, metrics, x, panels)
     held = frame[frame["metric"].isin(metrics)].dropna(subset=[x])
     shown = list(dict.fromkeys(held[panels]))
+    columns = len(shown) if len(metrics) > 1 else min(len(shown), MOST_COLUMNS)
+    rows = len(metrics) * -(-len(shown) // columns)
+    names = 0.5 + 0.085 * max(len(name) for name in held["mechanism"])  # inches, beside the last column
+    size = (0.6 + 3.4 * columns + names, 1.3 + 2.8 * rows)
+    figure, axes = plt.subplots(rows, columns, figsize=size, squeeze=False, sharex=True, sharey="row")
     styles = _styles(held)
-    size = (1.6 + 4.0 * len(shown), 1.1 + 2.9 * len(metrics))
-    figure, axes = plt.subplots(len(metrics), len(shown), figsize=size, squeeze=False, sharex=True, sharey="row")
-    for row, name in zip(axes, metrics, strict=True):
-        for ax, panel in zip(row, shown, strict=True):
-            part = held[(held["metric"] == name) & (held[panels] == panel)]
-            _panel(ax, part, x, styles, logarithmic=name not in LINEAR)
-            ax.set_title(_panel_title(panels, panel), fontsize="medium")
-        row[0].set_ylabel(NAMES.get(name, name))
-    for ax in axes[-1]:
+    for ax, (name, panel) in zip(axes.flat, product(metrics, shown), strict=False):
+        part = held[(held["metric"] == name) & (held[panels] == panel)]
+        _panel(ax, part, x, styles, logarithmic=name not in LINEAR)
+        ax.set_title(_panel_title(panels, panel), fontsize="medium")
+        if ax.get_subplotspec().is_first_col():
+            ax.set_ylabel(NAMES.get(name, name))
         ax.set_xlabel(NAMES[x])
+    for ax in axes.flat[len(metrics) * len(shown) :]:
+        ax.remove()
     finish(figure, title or "", _caption(held) if caption is None else caption)
     for row in axes:
-        label_lines(row[-1])
+        _limit(row)
+    for ax in axes[:, -1]:
+        label_lines(ax)
     return figure
+
+
+def _limit(row: npt.NDArray[np.object_]) -> None:
+    """Let lines, and not wide bands, decide how far a logarithmic axis reaches."""
+    shown = [ax for ax in row if ax.figure is not None and ax.get_yscale() == "log"]
+    values = np.concatenate([np.empty(0), *(line.get_ydata() for ax in shown for line in ax.lines)])
+    values = values[values > 0]
+    if values.size:
+        shown[0].set_ylim(values.min() / 1.6, values.max() * 1.6)
 
 
 def _check(frame: pandas.DataFrame, metrics: Sequence[str], x: str, panels: str) -> None:
@@ -181,8 +198,11 @@ def _panel(
         ax.set_yscale("log")
     for name, rows in summary(part, ["mechanism", x]).groupby("mechanism", sort=False):
         line = rows.sort_values(x)
-        low = line["low"].clip(lower=line["mean"] * 1e-3) if logarithmic else line["low"]
-        draw_line(ax, line[x], low, line["mean"], line["high"], styles[str(name)], label=str(name))
+        low, middle = line["low"], line["mean"]
+        if logarithmic:  # where zero has no place
+            middle = middle.where(middle > 0)
+            low = low.clip(lower=middle * 1e-6)
+        draw_line(ax, line[x], low, middle, line["high"], styles[str(name)], label=str(name))
     dress(ax)
 
 
@@ -223,10 +243,11 @@ def dress(ax: Axes) -> None:
 
 def label_lines(ax: Axes, *, gap: float = 0.085) -> None:
     """Write the name of every line at its right end, moved apart where they would touch; when limits are final."""
-    lines = [line for line in ax.lines if not str(line.get_label()).startswith("_")]
+    named = [line for line in ax.lines if not str(line.get_label()).startswith("_")]
+    lines = [line for line in named if np.isfinite(np.asarray(line.get_xydata())).all(axis=1).any()]
     if not lines:
         return
-    ends = [tuple(np.asarray(line.get_xydata())[-1]) for line in lines]
+    ends = [_last(np.asarray(line.get_xydata())) for line in lines]
     places = ax.transAxes.inverted().transform(ax.transData.transform(ends))[:, 1]
     for line, end, height in zip(lines, ends, spread(places, gap), strict=True):
         ax.annotate(
@@ -240,6 +261,12 @@ def label_lines(ax: Axes, *, gap: float = 0.085) -> None:
             arrowprops={**LEADER, "color": line.get_color()},
             annotation_clip=False,
         )
+
+
+def _last(points: Floats) -> tuple[float, float]:
+    """The last point that is drawn."""
+    x, y = points[np.isfinite(points).all(axis=1)][-1]
+    return float(x), float(y)
 
 
 def spread(heights: Floats, gap: float) -> Floats:

@@ -29,6 +29,7 @@ __all__ = [
     "Target",
     "Terms",
     "domain_options",
+    "optional_domain_options",
     "output_options",
     "points_options",
     "quiet_option",
@@ -131,9 +132,11 @@ def _region(path: Path) -> Any:
     return area
 
 
-domain_options = _bundled(
-    "domain",
-    _domain,
+def _domain_if_given(bounds: tuple[float, ...] | None, region: Path | None, crs: str | None) -> Domain | None:
+    return None if bounds is None and region is None and crs is None else _domain(bounds, region, crs)
+
+
+_DOMAIN = (
     click.option(
         "--bounds",
         type=Numbers("XMIN", "YMIN", "XMAX", "YMAX"),
@@ -146,6 +149,8 @@ domain_options = _bundled(
     ),
     click.option("--crs", metavar="CRS", help="CRS of the bounds, such as EPSG:4326; the region's by default."),
 )
+domain_options = _bundled("domain", _domain, *_DOMAIN)
+optional_domain_options = _bundled("domain", _domain_if_given, *_DOMAIN)
 
 
 # --- points ----------------------------------------------------------------------------------------
