@@ -35,6 +35,10 @@ BLIND = [
         "coverage",
         "polygons",
         "axes",
+        "workload",
+        "metrics",
+        "figures",
+        "public_files",
     ),
     *("intervals", "crs", "domain", "privacy", "strategies", "strategy_store"),
 ]
