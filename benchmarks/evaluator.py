@@ -49,8 +49,10 @@ def mechanisms() -> list[Mechanism]:
 
 
 def evaluation() -> Iterator[Result]:
-    """6 mechanisms, 4 ε, 10 trials, 2,000 boxes, 100,000 records: overhead over release and answer alone, and scaling."""
+    """6 mechanisms, 4 ε, 10 trials, 2,000 boxes, 100,000 records: overhead over release and answer, and scaling."""
     xy, queries = clustered(100_000), sdp.workload.random_boxes(DOMAIN, 2000)
+    assert queries.boxes is not None
+    boxes = queries.boxes
 
     def whole(processes: int) -> object:
         return sdp.evaluate(mechanisms(), xy, DOMAIN, queries, EPSILONS, TRIALS, processes=processes)
@@ -61,11 +63,13 @@ def evaluation() -> Iterator[Result]:
             for epsilon in EPSILONS:
                 for trial in range(TRIALS):
                     noise = sdp.SeededNoise((1, trial))
-                    mechanism.release(points, DOMAIN, epsilon=epsilon, noise=noise).answer(queries.boxes)
+                    mechanism.release(points, DOMAIN, epsilon=epsilon, noise=noise).answer(boxes)
 
     alone, both, needed = (seconds(work, 2) for work in (lambda: whole(1), lambda: whole(2), bare))
     yield Result("evaluation, speed of two processes over one", alone / both, 1.6)
-    yield Result("evaluation, share of its time that is not release or answer", 100 * (1 - needed / alone), 20, False, "%")
+    yield Result(
+        "evaluation, share of its time that is not release or answer", 100 * (1 - needed / alone), 20, False, "%"
+    )
 
 
 BENCHMARKS = (exact_answers, evaluation)

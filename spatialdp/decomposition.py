@@ -110,10 +110,10 @@ class Decomposition:
         totals = np.zeros((len(values), boxes.shape[0]))
         for chunk in chunks(boxes):
             for pairs in walk(self.tree, boxes[chunk], self._unmeasured):
-                ended = ~pairs.divided
+                ended = np.flatnonzero(~pairs.divided & (pairs.coverage > 0))
+                box, node, coverage = (part.take(ended) for part in (pairs.box, pairs.node, pairs.coverage))
                 for total, held in zip(totals[:, chunk], values, strict=True):
-                    weights = np.where(ended, pairs.coverage * held.take(pairs.node), 0.0)
-                    total += np.bincount(pairs.box, weights, minlength=total.size)
+                    total += np.bincount(box, coverage * held.take(node), minlength=total.size)
         return totals
 
     def uniformity(self, boxes: Integers) -> Floats:

@@ -237,8 +237,9 @@ def run_trials(experiment: Experiment, trials: Sequence[Trial], processes: int) 
         try:
             for future in as_completed(futures):
                 yield futures[future], future.result()
-        finally:
+        except BaseException:  # an interruption, or a caller who has seen enough: do not begin what is left
             pool.shutdown(wait=False, cancel_futures=True)
+            raise
 
 
 def _enter(experiment: Experiment) -> None:

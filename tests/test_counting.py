@@ -66,13 +66,7 @@ def test_polygons_that_tile_share_no_record_and_lose_none():
     random = np.random.default_rng(2)
     xy = np.vstack([random.uniform(0, 8, (500, 2)), random.integers(0, 9, (200, 2)), [[9, 9], [np.nan, 1]]])
     edges = [0, 2, 3, 8]
-    tiles = np.array(
-        [
-            shapely.box(a, c, b, d)
-            for a, b in pairwise(edges)
-            for c, d in pairwise(edges)
-        ]
-    )
+    tiles = np.array([shapely.box(a, c, b, d) for a, b in pairwise(edges) for c, d in pairwise(edges)])
     found = count_polygons(sdp.Points(xy), DOMAIN, tiles)
     assert found.sum() == 700
     assert found.tolist() == counted(xy, shapely.bounds(tiles))

@@ -1,4 +1,4 @@
-"""The evaluator: repeatable, resumable, the same in parallel, in agreement with theory, and able to see what is wrong."""
+"""The evaluator: repeatable, resumable, the same in parallel, in agreement with theory, able to see what is wrong."""
 
 from __future__ import annotations
 

@@ -19,8 +19,9 @@ from spatialdp.points.arrays import Points, lattice_points
 __all__ = ["Counter", "count_polygons"]
 
 Integers = npt.NDArray[np.int64]
+Integers32 = npt.NDArray[np.int32]
 
-_BLOCK = 2**16  # corners at a time: the work arrays stay in cache
+_BLOCK = 2**14  # boxes at a time: the work arrays stay in cache
 
 
 class Counter:
@@ -59,28 +60,26 @@ class Counter:
 
     def count(self, boxes: Integers) -> Integers:
         """Records in half-open lattice boxes (x0, y0, x1, y1)."""
-        x0, y0, x1, y1 = boxes.T
-        corners = self._corners(np.concatenate([x1, x0, x1, x0]), np.concatenate([y1, y1, y0, y0])).reshape(4, -1)
-        counts: Integers = corners[0] - corners[1] - corners[2] + corners[3]
+        x0, y0, x1, y1 = (
+            np.searchsorted(held, boxes[:, side].astype(held.dtype)).astype(np.int32)
+            for side, held in enumerate((self._columns, self._rows) * 2)
+        )
+        counts = np.empty(boxes.shape[0], dtype=np.int64)
+        for start in range(0, counts.size, _BLOCK):
+            block = slice(start, start + _BLOCK)
+            counts[block] = self._below(x0[block], x1[block], y1[block])
+            counts[block] -= self._below(x0[block], x1[block], y0[block])
         return counts
 
-    def _corners(self, columns: Integers, rows: Integers) -> Integers:
-        """Records left of a column and below a row."""
-        places = np.searchsorted(self._columns, columns.astype(self._columns.dtype)).astype(np.int32)
-        ranks = np.searchsorted(self._rows, rows.astype(self._rows.dtype)).astype(np.int32)
-        found = np.empty(columns.size, dtype=np.int64)
-        for start in range(0, columns.size, _BLOCK):
-            block = slice(start, start + _BLOCK)
-            found[block] = self._below(places[block], ranks[block])
-        return found
-
-    def _below(self, place: npt.NDArray[np.int32], rank: npt.NDArray[np.int32]) -> npt.NDArray[np.int32]:
-        """How many of the first `place` records have a rank below `rank`."""
-        found = np.zeros(place.size, dtype=np.int32)
+    def _below(self, start: Integers32, stop: Integers32, rank: Integers32) -> Integers32:
+        """How many of the records from place `start` to `stop` have a rank below `rank`."""
+        found = np.zeros(rank.size, dtype=np.int32)
         for bit, zeros in self._levels:
-            before, one = zeros.take(place), (rank >> bit & 1).astype(bool)
-            found += np.where(one, before, 0)
-            place = np.where(one, zeros[-1] + place - before, before)
+            one = (rank >> bit & 1).astype(bool)
+            first, last = zeros.take(start), zeros.take(stop)
+            found += np.where(one, last - first, 0)
+            start = np.where(one, zeros[-1] + start - first, first)
+            stop = np.where(one, zeros[-1] + stop - last, last)
         return found
 
 
