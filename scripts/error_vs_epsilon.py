@@ -17,6 +17,7 @@ import pandas as pd
 import spatialdp as sdp
 from spatialdp.datasets import DATASETS
 from spatialdp.evaluation import write_frame
+from spatialdp.figures import summary
 from spatialdp.files import write_whole
 from spatialdp.maps import save_figure
 from spatialdp.mechanisms import Mechanism
@@ -74,7 +75,8 @@ def main(
             )
         )
     frame = pd.concat(frames, ignore_index=True)
-    write_frame(frame, output / "error_vs_epsilon.csv")
+    by = ["dataset", "records", "mechanism", "epsilon", "workload", "queries", "floor", "metric", "note"]
+    write_frame(summary(frame, by), output / "error_vs_epsilon.csv")
     title = "Error of random boxes against ε"
     save_figure(sdp.plot_errors(frame, panels="dataset", title=title), output / "error_vs_epsilon.png")
     tables = "\n\n".join(sdp.ranking(part, metric) for part in frames for metric in ("rmse", "median_relative_error"))

@@ -111,7 +111,7 @@ class Decomposition:
         for chunk in chunks(boxes):
             for pairs in walk(self.tree, boxes[chunk], self._unmeasured):
                 ended = np.flatnonzero(~pairs.divided & (pairs.coverage > 0))
-                box, node, coverage = (part.take(ended) for part in (pairs.box, pairs.node, pairs.coverage))
+                box, node, coverage = pairs.box.take(ended), pairs.node.take(ended), pairs.coverage.take(ended)
                 for total, held in zip(totals[:, chunk], values, strict=True):
                     total += np.bincount(box, coverage * held.take(node), minlength=total.size)
         return totals

@@ -45,6 +45,7 @@ LEADER = {"arrowstyle": "-", "linewidth": 0.5, "relpos": (0, 0.5), "shrinkA": 1,
 
 CONFIDENCE = 0.95
 MOST_COLUMNS = 4
+MOST_TICKS = 4
 
 NAMES = {
     "epsilon": "privacy budget ε",
@@ -122,7 +123,8 @@ def plot_errors(
     Returns
     -------
     matplotlib Figure
-        Lines are means over trials (and over what else is not told apart), bands 95 % confidence intervals of them.
+        Lines are means over trials (and over what else is not told apart), bands 95 % confidence intervals of them: by
+        Student's t, on logarithmic axes of the mean's logarithm, so that they stay above zero.
 
     Examples
     --------
@@ -198,11 +200,15 @@ def _panel(
         ax.set_yscale("log")
     for name, rows in summary(part, ["mechanism", x]).groupby("mechanism", sort=False):
         line = rows.sort_values(x)
-        low, middle = line["low"], line["mean"]
-        if logarithmic:  # where zero has no place
+        low, middle, high = line["low"], line["mean"], line["high"]
+        if logarithmic:  # where zero has no place; the interval of log(mean), by the delta method
             middle = middle.where(middle > 0)
-            low = low.clip(lower=middle * 1e-6)
-        draw_line(ax, line[x], low, middle, line["high"], styles[str(name)], label=str(name))
+            factor = np.exp((high - middle) / middle)
+            low, high = middle / factor, middle * factor
+        draw_line(ax, line[x], low, middle, high, styles[str(name)], label=str(name))
+    places = sorted(set(part[x]))
+    if len(places) <= MOST_TICKS:
+        ax.set_xticks(places)
     dress(ax)
 
 
@@ -212,7 +218,7 @@ def _panel_title(panels: str, panel: Any) -> str:
 
 def _caption(frame: pandas.DataFrame) -> str:
     trials = frame.groupby(["mechanism", "epsilon"])["trial"].nunique()
-    text = f"Mean of {trials.max()} releases; bands: 95 % confidence intervals of the mean (Student's t). "
+    text = f"Mean of {trials.max()} releases; bands: 95 % confidence intervals of the mean (Student's t; on a logarithmic axis, of its logarithm). "
     if frame["metric"].str.contains("relative").any():
         floors = sorted(set(frame["floor"]))
         text += f"Relative errors divide by the true count, at least by {', '.join(f'{floor:g}' for floor in floors)}. "

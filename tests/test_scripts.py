@@ -94,3 +94,16 @@ def test_nonsense_is_refused(tmp_path, option):
     done = run("quadtree_variants", tmp_path / "out", *option)
     assert done.returncode == 2
     assert not (tmp_path / "out").exists()
+
+
+def test_evaluator_draws_all_its_figures(tmp_path):
+    few = ("--trials", "1", "--queries", "20", "--data", "chattanooga", "--processes", "1")
+    done = run("error_vs_epsilon", tmp_path, *few)
+    assert done.returncode == 0, done.stderr
+    for name in ("error_vs_epsilon", "error_vs_size", "error_vs_records"):
+        assert (tmp_path / f"{name}.png").read_bytes().startswith(b"\x89PNG")
+    with (tmp_path / "error_vs_epsilon.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    assert all("not private" in row["note"] for row in rows)
+    assert {row["mechanism"] for row in rows} >= {"flat", "uniform", "tailored", "kd-hybrid"}
+    assert "Chattanooga intersections, random boxes" in (tmp_path / "error_vs_epsilon.md").read_text()
