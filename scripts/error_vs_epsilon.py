@@ -7,6 +7,7 @@ Writes `error_vs_epsilon.csv`, `error_vs_epsilon.png` (error against ε, a panel
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -46,11 +47,19 @@ def mechanisms() -> dict[str, Mechanism]:
 @click.option("--trials", type=click.IntRange(1), default=10, show_default=True, help="Releases for each setting.")
 @click.option("--queries", type=click.IntRange(1), default=1000, show_default=True, help="Random boxes.")
 @click.option("--data", "names", type=click.Choice(sorted(DATASETS)), multiple=True, help="By default all that ship.")
+@click.option("--epsilon", "epsilons", type=float, multiple=True, default=EPSILONS, show_default=True)
 @click.option("--processes", type=click.IntRange(1), default=2, show_default=True)
 @click.option("--seed", type=click.IntRange(0), default=1, show_default=True)
 @click.option("--cache", type=click.Path(file_okay=False, path_type=Path), help="Folder to keep trials in.")
 def main(
-    output: Path, trials: int, queries: int, names: tuple[str, ...], processes: int, seed: int, cache: Path | None
+    output: Path,
+    trials: int,
+    queries: int,
+    names: tuple[str, ...],
+    epsilons: tuple[float, ...],
+    processes: int,
+    seed: int,
+    cache: Path | None,
 ) -> None:
     """Run the evaluator and draw its figures."""
     matplotlib.use("Agg")
@@ -65,7 +74,7 @@ def main(
                 data.points(),
                 data.domain,
                 sdp.workload.random_boxes(data.domain, queries, seed=seed),
-                EPSILONS,
+                epsilons,
                 trials,
                 seed=seed,
                 dataset=data.title,
@@ -82,10 +91,13 @@ def main(
     tables = "\n\n".join(sdp.ranking(part, metric) for part in frames for metric in ("rmse", "median_relative_error"))
     write_whole(output / "error_vs_epsilon.md", lambda path: _write(path, f"{tables}\n"), overwrite=True)
     click.echo(tables)
-    _sizes_and_records(output, names[0] if names else LARGEST, trials, processes, seed)
+    few = [epsilon for epsilon in FEW_EPSILONS if epsilon in epsilons] or epsilons
+    _sizes_and_records(output, names[0] if names else LARGEST, few, trials, processes, seed)
 
 
-def _sizes_and_records(output: Path, name: str, trials: int, processes: int, seed: int) -> None:
+def _sizes_and_records(
+    output: Path, name: str, epsilons: Sequence[float], trials: int, processes: int, seed: int
+) -> None:
     """Error against the area of the box and against the number of records, on one data set."""
     data = DATASETS[name]
     shared: dict[str, Any] = {
@@ -96,7 +108,7 @@ def _sizes_and_records(output: Path, name: str, trials: int, processes: int, see
         "progress": True,
     }
     points, domain, area = data.points(), data.domain, sdp.workload.area_boxes(data.domain, seed=seed)
-    sizes = sdp.evaluate(mechanisms(), points, domain, area, FEW_EPSILONS, **shared)
+    sizes = sdp.evaluate(mechanisms(), points, domain, area, epsilons, **shared)
     title = f"{data.title}: error against the area of the box"
     figure = sdp.plot_errors(sizes, x="size", panels="epsilon", title=title)
     save_figure(figure, output / "error_vs_size.png")
@@ -106,7 +118,7 @@ def _sizes_and_records(output: Path, name: str, trials: int, processes: int, see
         points,
         domain,
         sdp.workload.random_boxes(domain, 1000, seed=seed),
-        FEW_EPSILONS,
+        epsilons,
         records=[count for count in SIZES if count <= most],
         **shared,
     )

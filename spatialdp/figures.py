@@ -218,7 +218,10 @@ def _panel_title(panels: str, panel: Any) -> str:
 
 def _caption(frame: pandas.DataFrame) -> str:
     trials = frame.groupby(["mechanism", "epsilon"])["trial"].nunique()
-    text = f"Mean of {trials.max()} releases; bands: 95 % confidence intervals of the mean (Student's t; on a logarithmic axis, of its logarithm). "
+    text = (
+        f"Mean of {trials.max()} releases; bands: 95 % confidence intervals of the mean (Student's t; on a logarithmic "
+        "axis, of its logarithm). "
+    )
     if frame["metric"].str.contains("relative").any():
         floors = sorted(set(frame["floor"]))
         text += f"Relative errors divide by the true count, at least by {', '.join(f'{floor:g}' for floor in floors)}. "

@@ -135,15 +135,14 @@ def test_nonsense_is_refused(changes, words):
 
 
 def test_parallel_is_serial_and_resumed_is_uninterrupted(tmp_path):
-    whole = run(metrics=[*METRICS, "earth_mover"])
-    pd.testing.assert_frame_equal(whole, run(metrics=[*METRICS, "earth_mover"], processes=2), check_exact=True)
+    everything = [*METRICS, "earth_mover"]
     cache = tmp_path / "trials.jsonl"
-    kept = run(metrics=[*METRICS, "earth_mover"], cache=cache)
-    pd.testing.assert_frame_equal(whole, kept, check_exact=True)
+    whole = run(metrics=everything, cache=cache)
+    pd.testing.assert_frame_equal(whole, run(metrics=everything, processes=2), check_exact=True)
     lines = cache.read_bytes().splitlines(keepends=True)
     assert len(lines) == 1 + 5 * 2 * 3
     cache.write_bytes(b"".join(lines[:9]) + lines[9][:40])  # interrupted in the middle of a line
-    pd.testing.assert_frame_equal(whole, run(metrics=[*METRICS, "earth_mover"], cache=cache), check_exact=True)
+    pd.testing.assert_frame_equal(whole, run(metrics=everything, cache=cache), check_exact=True)
     assert sorted(cache.read_bytes().splitlines()) == sorted(line.rstrip() for line in lines)
 
 

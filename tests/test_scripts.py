@@ -97,7 +97,7 @@ def test_nonsense_is_refused(tmp_path, option):
 
 
 def test_evaluator_draws_all_its_figures(tmp_path):
-    few = ("--trials", "1", "--queries", "20", "--data", "chattanooga", "--processes", "1")
+    few = ("--trials", "1", "--queries", "20", "--data", "chattanooga", "--processes", "1", "--epsilon", "1")
     done = run("error_vs_epsilon", tmp_path, *few)
     assert done.returncode == 0, done.stderr
     for name in ("error_vs_epsilon", "error_vs_size", "error_vs_records"):
