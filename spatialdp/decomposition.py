@@ -163,6 +163,10 @@ class Decomposition:
         """Lattice boxes of the leaves."""
         return self.tree.boxes[self.tree.leaves].astype(np.int64)
 
+    def leaf_values(self) -> Floats:
+        """Estimates of the leaves."""
+        return self.values[self.tree.leaves]
+
     def pruned(self, threshold: float) -> Decomposition:
         """Drop everything below nodes whose consistent estimate is under a public threshold.
 

@@ -1,4 +1,4 @@
-"""Releases as files: GeoParquet that any GIS opens and that carries the privacy statement.
+"""Releases as files: GeoParquet, which holds all of a release, and by other names the formats of `exports`.
 
 One row for each cell of a grid or node of a tree: place, estimate, polygon. The metadata holds what else is needed to
 rebuild the release (domain, noise, privacy statement) as JSON, and a digest of all rows and metadata, so that a
@@ -13,10 +13,12 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import io
 import json
 import os
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +26,7 @@ import numpy as np
 import numpy.typing as npt
 
 from spatialdp import crs as crs_
+from spatialdp._formats import FORMATS
 from spatialdp.domain import Domain
 from spatialdp.errors import FileFormatError, ParameterError, SpatialDPError
 from spatialdp.layouts import lay_out, rebuild
@@ -34,7 +37,7 @@ if TYPE_CHECKING:
     import geopandas
     import pyarrow as pa
 
-__all__ = ["load", "save", "to_geodataframe"]
+__all__ = ["FORMATS", "check_target", "load", "save", "statement_beside", "to_geodataframe", "write_all", "write_whole"]
 
 FORMAT = "spatialdp-release"
 FORMAT_VERSION = 1
@@ -58,24 +61,70 @@ def to_geodataframe(release: Release) -> geopandas.GeoDataFrame:
     )
 
 
-def save(release: Release, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
-    """Write a release as GeoParquet: the whole file or nothing."""
+def save(
+    release: Release,
+    path: str | os.PathLike[str],
+    *,
+    overwrite: bool = False,
+    shape: tuple[int, int] | None = None,
+) -> None:
+    """Write a release in the format its name ends in: the whole file or nothing; see `Release.save`."""
+    from spatialdp import exports
+
+    target = check_target(path, overwrite=overwrite)
+    kind = FORMATS[target.suffix.lower()]
+    if shape is not None and kind != "GeoTIFF":
+        raise ParameterError(f"shape is for GeoTIFF files; {target.name} is {kind}, which keeps the cells as they are.")
+    if kind == "CSV":
+        words = json.dumps(json.loads(exports.statement(release)), indent=2, ensure_ascii=False) + "\n"
+        write_all({statement_beside(target): words.encode(), target: exports.table(release)}, overwrite=overwrite)
+    else:
+        makers: dict[str, Callable[[], bytes]] = {
+            "GeoParquet": lambda: _geoparquet(release),
+            "GeoPackage": lambda: exports.geopackage(release),
+            "GeoTIFF": lambda: exports.geotiff(release, shape),
+            "GeoJSON": lambda: exports.geojson(release),
+        }
+        write_all({target: makers[kind]()}, overwrite=overwrite)
+
+
+def check_target(path: str | os.PathLike[str], *, overwrite: bool = False) -> Path:
+    """Refuse names that `save` would refuse, before anything is spent.
+
+    Raises
+    ------
+    ParameterError
+        If the name does not end in one of `FORMATS`.
+    OSError
+        If the file exists, is a folder, or can not be made there.
+
+    Examples
+    --------
+    >>> check_target("map.gpkg", overwrite=True).name
+    'map.gpkg'
+    """
+    target = Path(path)
+    if target.suffix.lower() not in FORMATS:
+        known = ", ".join(f"{suffix} ({kind})" for suffix, kind in FORMATS.items())
+        raise ParameterError(f"{target.name} does not end in a format that is known; it must be one of {known}.")
+    files = [target, statement_beside(target)] if FORMATS[target.suffix.lower()] == "CSV" else [target]
+    for file in files:
+        _check_place(file, overwrite=overwrite)
+    return target
+
+
+def statement_beside(target: Path) -> Path:
+    """Where the privacy statement of a file goes that can not hold it: ``roads.csv`` has ``roads.privacy.json``."""
+    return target.with_suffix(".privacy.json")
+
+
+def _geoparquet(release: Release) -> bytes:
     import pyarrow.parquet as pq
 
-    target = Path(path)
-    if target.suffix != ".parquet":
-        raise ParameterError(f"{target.name} does not end in .parquet; releases are saved as GeoParquet.")
-    table = _table(release)
-
-    def write(partial: Path) -> None:
-        pq.write_table(
-            table,
-            partial,
-            compression={name: "none" if name == "estimate" else "zstd" for name in table.column_names},
-            use_dictionary=False,
-        )
-
-    write_whole(target, write, overwrite=overwrite)
+    table, buffer = _table(release), io.BytesIO()
+    plain = {name: "none" if name == "estimate" else "zstd" for name in table.column_names}
+    pq.write_table(table, buffer, compression=plain, use_dictionary=False)
+    return buffer.getvalue()
 
 
 def load(path: str | os.PathLike[str]) -> Release:
@@ -110,19 +159,94 @@ def load(path: str | os.PathLike[str]) -> Release:
 
 def write_whole(target: Path, write: Callable[[Path], None], *, overwrite: bool) -> None:
     """Let `write` fill a file beside the target, then put it in place: all of it or none."""
+    _check_place(target, overwrite=overwrite)
+    partial = _partial(target)
+    try:
+        write(partial)
+        _put(partial, target, overwrite=overwrite)
+    finally:
+        partial.unlink(missing_ok=True)
+
+
+def write_all(files: Mapping[Path, bytes], *, overwrite: bool) -> None:
+    """Write files that belong together. None is put in place before all are written, and the last one comes last."""
+    for target in files:
+        _check_place(target, overwrite=overwrite)
+    made: list[Path] = []
+    with ExitStack() as stack:
+        try:
+            put = [stack.enter_context(_written(target, content)) for target, content in files.items()]
+            for target, place in zip(files, put, strict=True):
+                new = not target.exists()
+                place(overwrite)
+                made += [target] if new else []
+        except BaseException as error:
+            for target in made:
+                target.unlink(missing_ok=True)
+            if isinstance(error, OSError):
+                names, reason = " and ".join(str(target) for target in files), error.strerror or error
+                text = f"{names} could not be written ({reason}), and nothing was left behind; make room, or choose "
+                raise OSError(error.errno, text + "another place") from error
+            raise
+
+
+@contextmanager
+def _written(target: Path, content: bytes) -> Iterator[Callable[[bool], None]]:
+    """Write a file without a name beside the target, and hand out what puts it in place.
+
+    A file without a name vanishes with the process, whatever ends it. Where the system has none, it has a name.
+    """
+    partial, nameless = _partial(target), _nameless(target.parent)
+    handle = os.open(partial, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o666) if nameless is None else nameless
+
+    def put(overwrite: bool) -> None:
+        if nameless is not None:
+            # The folder's handle is not read, as the path is absolute, but makes Python follow the link.
+            named = partial if overwrite else target  # a name is needed to replace another file
+            os.link(f"/proc/self/fd/{handle}", named, src_dir_fd=handle, follow_symlinks=True)
+        if nameless is None or overwrite:
+            _put(partial, target, overwrite=overwrite)
+
+    try:
+        with open(handle, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(handle)
+            yield put
+    finally:
+        partial.unlink(missing_ok=True)
+
+
+def _nameless(folder: Path) -> int | None:
+    """Open a file without a name, if the system has such files."""
+    if not hasattr(os, "O_TMPFILE") or not os.path.exists("/proc/self/fd"):
+        return None
+    try:
+        return os.open(folder, os.O_TMPFILE | os.O_RDWR, 0o666)
+    except OSError:
+        return None
+
+
+def _partial(target: Path) -> Path:
+    return target.with_name(f".{target.name}.{os.getpid()}-{threading.get_ident()}.partial")
+
+
+def _put(partial: Path, target: Path, *, overwrite: bool) -> None:
+    if overwrite:
+        os.replace(partial, target)
+    else:
+        os.link(partial, target)  # fails if the target has come into being meanwhile
+
+
+def _check_place(target: Path, *, overwrite: bool) -> None:
+    if target.is_dir():
+        raise IsADirectoryError(f"{target} is a folder; give the name of a file in it.")
     if target.exists() and not overwrite:
         raise FileExistsError(f"{target} exists; choose another name, or pass overwrite=True to replace it.")
     if not target.parent.is_dir():
         raise FileNotFoundError(f"there is no folder {target.parent}; make it first.")
-    partial = target.with_name(f".{target.name}.{os.getpid()}-{threading.get_ident()}.partial")
-    try:
-        write(partial)
-        if overwrite:
-            os.replace(partial, target)
-        else:
-            os.link(partial, target)  # fails if the target has come into being meanwhile
-    finally:
-        partial.unlink(missing_ok=True)
+    if not os.access(target.parent, os.W_OK | os.X_OK):
+        raise PermissionError(f"you may not write in the folder {target.parent}; choose another one.")
 
 
 # --- writing ---------------------------------------------------------------------------------------
@@ -201,6 +325,12 @@ def _read(source: Path) -> tuple[pa.Table, dict[str, Any]]:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
+    kind = FORMATS.get(source.suffix.lower(), "GeoParquet")
+    if kind != "GeoParquet" and source.is_file():
+        raise FileFormatError(
+            f"{source} is {kind}, which holds a release's map and not all of the release; load the GeoParquet file "
+            "(.parquet) that was saved of it, or ask for it."
+        )
     if not source.is_file():
         raise FileNotFoundError(f"{source} is not a file; give the path of a saved release (.parquet).")
     try:

@@ -129,6 +129,10 @@ class Histogram:
         x, y = self.grid.x_lines, self.grid.y_lines
         return np.stack([x[columns], y[rows], x[columns + 1], y[rows + 1]], axis=1)
 
+    def leaf_values(self) -> Floats:
+        """Estimates of the region's cells, row by row."""
+        return self.values[self.grid.mask]
+
     def coverages(self, boxes: Integers) -> tuple[Coverage, Coverage]:
         """How much of the columns and of the rows each lattice box covers."""
         x = Coverage.of(boxes[:, 0], boxes[:, 2], self.grid.x_lines)

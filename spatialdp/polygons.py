@@ -28,7 +28,7 @@ from spatialdp.errors import ParameterError
 from spatialdp.traversal import Pairs, children
 from spatialdp.tree import Tree
 
-__all__ = ["Block", "Polygons", "Runs", "read_polygons", "scan", "walk_polygons"]
+__all__ = ["Block", "Polygons", "Runs", "read_polygons", "scan", "spread", "walk_polygons"]
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
@@ -227,7 +227,7 @@ def _row_pieces(edges: Floats, ny: int) -> tuple[Integers, Integers, Floats, Flo
     """Cut edges at the rows: which edge, which row, least and greatest x, and signed height (down is positive)."""
     down = edges[1, 1] < edges[0, 1]
     (low_x, low), (high_x, high) = np.where(down, edges[::-1], edges)
-    owner, row = _spread(np.clip(np.floor(low), 0, ny), np.clip(np.ceil(high), 0, ny))
+    owner, row = spread(np.clip(np.floor(low), 0, ny), np.clip(np.ceil(high), 0, ny))
     low, high, low_x, high_x = (values[owner] for values in (low, high, low_x, high_x))
     ends = np.maximum(low, row), np.minimum(high, row + 1)
     x = [low_x + (high_x - low_x) * np.clip((end - low) / (high - low), 0.0, 1.0) for end in ends]
@@ -245,7 +245,7 @@ def _changes(
     """
     first = np.clip(np.floor(west), -1, nx)
     last = np.maximum(np.clip(np.ceil(east), 0, nx + 1), first + 1)
-    piece, column = _spread(first, last)
+    piece, column = spread(first, last)
     left, right = np.maximum(west[piece], column), np.minimum(east[piece], column + 1)
     left, right = np.where(column < 0, west[piece], left), np.where(column == nx, east[piece], right)
     width = (east - west)[piece]
@@ -264,7 +264,7 @@ def _totals(polygon: Integers, weights: Floats, count: int) -> Floats:
     return np.asarray(np.bincount(polygon, weights, minlength=count), dtype=np.float64)
 
 
-def _spread(first: Floats, last: Floats) -> tuple[Integers, Integers]:
+def spread(first: npt.NDArray[Any], last: npt.NDArray[Any]) -> tuple[Integers, Integers]:
     """All whole numbers from `first` up to `last`, one after the other, and whose they are."""
     counts = np.maximum(last - first, 0).astype(np.int64)
     owner = np.repeat(np.arange(counts.size), counts)

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     import geopandas
     from matplotlib.axes import Axes
 
+    from spatialdp.privacy.noise import Noise
+
 __all__ = ["Release"]
 
 Floats = npt.NDArray[np.float64]
@@ -205,6 +207,50 @@ class Release:
         """The same release in whole numbers: post-processing, free. Trees still add up. Marked as biased."""
         return replace(self, estimate=self.estimate.rounded())
 
+    def sample(
+        self, n: int | None = None, *, noise: Noise | None = None, as_geodataframe: bool = False
+    ) -> Floats | geopandas.GeoDataFrame:
+        """Draw synthetic points that follow the release: post-processing, free.
+
+        Parameters
+        ----------
+        n : int, optional
+            How many; by default as many as the released total says, rounded and not below 0.
+        noise : Noise, optional
+            Where random bits come from. A `SeededNoise` makes the points repeatable, and no less private than the
+            release is.
+        as_geodataframe : bool
+            Point geometries in the domain's CRS rather than an array.
+
+        Returns
+        -------
+        (n, 2) array of x and y, or GeoDataFrame
+            Independent draws: cells (or leaves) in proportion to their estimates without negative ones, and evenly
+            within a cell and the region (at 1024 x 1024 cells of the domain).
+
+        Raises
+        ------
+        ReleaseError
+            If points are asked for and no estimate is above zero.
+
+        Examples
+        --------
+        >>> import spatialdp as sdp
+        >>> domain = sdp.Domain(bounds=(0, 0, 1, 1))
+        >>> release = sdp.Flat(shape=(2, 2)).release([[0.9, 0.1]] * 5, domain, epsilon=100)
+        >>> points = release.sample()
+        >>> points.shape, bool((points[:, 0] >= 0.5).all()), bool((points[:, 1] < 0.5).all())
+        ((5, 2), True, True)
+        """
+        from spatialdp.sampling import sample
+
+        points = sample(self, n, noise)
+        if not as_geodataframe:
+            return points
+        import geopandas
+
+        return geopandas.GeoDataFrame(geometry=geopandas.points_from_xy(*points.T), crs=self.domain.crs)
+
     def to_geodataframe(self) -> geopandas.GeoDataFrame:
         """The cells, or the leaves of a tree, as polygons with their place and estimate."""
         from spatialdp.files import to_geodataframe
@@ -217,19 +263,30 @@ class Release:
 
         return plot(self, ax=ax, **options)
 
-    def save(self, path: str | PathLike[str], *, overwrite: bool = False) -> None:
-        """Write the release as GeoParquet, complete with its privacy statement.
+    def save(self, path: str | PathLike[str], *, overwrite: bool = False, shape: tuple[int, int] | None = None) -> None:
+        """Write the release to a file, complete with its privacy statement: all of it or nothing.
 
         Parameters
         ----------
         path : str or path
-            Ends in ``.parquet``.
+            Its end says the format: ``.parquet`` (GeoParquet: the complete release, which `spatialdp.load` reads),
+            ``.gpkg`` (GeoPackage), ``.tif`` (Cloud-Optimized GeoTIFF), ``.geojson`` (in WGS 84) or ``.csv`` (with the
+            statement in a ``.privacy.json`` beside it); these hold the map.
         overwrite : bool
             Releases cost budget and can not be had again: an existing file is kept unless you say so.
+        shape : (nx, ny), optional
+            Pixels of a GeoTIFF, if not the grid's own cells; needed for trees.
+
+        Raises
+        ------
+        ParameterError
+            If the format is not known, or can not hold this release.
+        OSError
+            If the file exists, or can not be written; nothing is left behind then.
         """
         from spatialdp.files import save
 
-        save(self, path, overwrite=overwrite)
+        save(self, path, overwrite=overwrite, shape=shape)
 
     def __repr__(self) -> str:
         return f"<Release of {self.estimate.n_cells} cells: {self.privacy}>"

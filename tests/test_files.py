@@ -265,9 +265,9 @@ def test_existing_files_are_kept_unless_one_says_so(saved):
     assert saved.read_bytes() != before
 
 
-def test_only_parquet_and_only_where_there_is_a_folder(tmp_path):
+def test_only_known_formats_and_only_where_there_is_a_folder(tmp_path):
     with pytest.raises(ParameterError, match=r"\.parquet"):
-        make().save(tmp_path / "release.csv")
+        make().save(tmp_path / "release.shp")
     with pytest.raises(FileNotFoundError, match="make it first"):
         make().save(tmp_path / "no" / "release.parquet")
     assert os.listdir(tmp_path) == []

@@ -107,3 +107,18 @@ def test_evaluator_draws_all_its_figures(tmp_path):
     assert all("not private" in row["note"] for row in rows)
     assert {row["mechanism"] for row in rows} >= {"flat", "uniform", "tailored", "kd-hybrid"}
     assert "Chattanooga intersections, random boxes" in (tmp_path / "error_vs_epsilon.md").read_text()
+
+
+def test_worked_examples_release_and_answer(tmp_path):
+    done = run("release_map", tmp_path, "--epsilon", "1")
+    assert done.returncode == 0, done.stderr
+    assert "ε = 1 (add-remove one record), quadtree" in done.stdout
+    assert (tmp_path / "intersections.png").read_bytes().startswith(b"\x89PNG")
+    done = run("answer_queries", tmp_path, str(tmp_path / "intersections.parquet"))
+    assert done.returncode == 0, done.stderr
+    for name, rows in (("squares", 16), ("circles", 3)):
+        with (tmp_path / f"{name}.csv").open() as file:
+            found = list(csv.DictReader(file))
+        assert len(found) == rows
+        assert all(float(row["lower"]) <= float(row["estimate"]) <= float(row["upper"]) for row in found)
+        assert any(float(row["lower"]) < float(row["upper"]) for row in found)

@@ -19,6 +19,7 @@ BLIND = [
     *(
         "release",
         "files",
+        "exports",
         "layouts",
         "maps",
         "histogram",
@@ -34,6 +35,7 @@ BLIND = [
         "covariance",
         "coverage",
         "polygons",
+        "sampling",
         "axes",
         "workload",
         "metrics",

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from spatialdp._formats import FORMATS
+
 if TYPE_CHECKING:
     from spatialdp.privacy.statement import Privacy
     from spatialdp.release import Release
@@ -22,18 +24,26 @@ __all__ = ["command"]
 def command(release: Path, as_json: bool) -> None:
     r"""Tell what a release promises, in plain words and in numbers, and what it holds.
 
+    RELEASE is a file in any of the formats that `spatialdp release` writes.
+
     \b
     Examples:
       spatialdp info homes.parquet
       spatialdp info homes.parquet --json | jq .privacy.epsilon
     """
+    from spatialdp.exports import read_statement
     from spatialdp.files import load
 
-    source = load(release)
-    click.echo(json.dumps(_plain(source), indent=2, ensure_ascii=False) if as_json else _told(source))
+    if FORMATS.get(release.suffix.lower(), "GeoParquet") != "GeoParquet" and release.is_file():
+        privacy = read_statement(release)
+        facts, lines = {"privacy": privacy.to_json()}, _privacy_lines(privacy)
+    else:
+        source = load(release)
+        facts, lines = _facts(source), [*_privacy_lines(source.privacy), *_map_lines(source)]
+    click.echo(json.dumps(facts, indent=2, ensure_ascii=False) if as_json else "\n".join(lines))
 
 
-def _plain(release: Release) -> dict[str, Any]:
+def _facts(release: Release) -> dict[str, Any]:
     return {
         "privacy": release.privacy.to_json(),
         "cells": release.estimate.n_cells,
@@ -45,30 +55,31 @@ def _plain(release: Release) -> dict[str, Any]:
     }
 
 
-def _told(release: Release) -> str:
+def _privacy_lines(privacy: Privacy) -> list[str]:
     from spatialdp.privacy.statement import shown
 
-    privacy, domain = release.privacy, release.domain
     given = ", ".join(f"{name} {value}" for name, value in privacy.parameters.items() if value is not None)
     currency = "ε" if privacy.currency == "epsilon" else "ρ"
-    return "\n".join(
-        [
-            _promise(privacy),
-            "",
-            f"promise    {privacy}",
-            f"method     {privacy.mechanism}: {given}",
-            *(
-                f"{'' if number else 'cost':10} {currency} {shown(cost)} for {step}"
-                for number, (step, cost) in enumerate(privacy.budget.items())
-            ),
-            f"cells      {release.estimate.n_cells:,}",
-            f"bounds     {', '.join(f'{edge:.15g}' for edge in domain.bounds)}"
-            + (" and a region within" if domain.region is not None else ""),
-            f"CRS        {domain.crs or 'none'}",
-            f"total      about {release.total:,.0f} records, by the release's own estimate",
-            f"intervals  {'none: the estimates are biased' if release.estimate.biased else 'yes'}",
-        ]
-    )
+    costs = [f"{currency} {shown(cost)} for {step}" for step, cost in privacy.budget.items()]
+    return [
+        _promise(privacy),
+        "",
+        f"promise    {privacy}",
+        f"method     {privacy.mechanism}: {given}",
+        *(f"{'' if number else 'cost':10} {cost}" for number, cost in enumerate(costs)),
+    ]
+
+
+def _map_lines(release: Release) -> list[str]:
+    domain = release.domain
+    edges = ", ".join(f"{edge:.15g}" for edge in domain.bounds)
+    return [
+        f"cells      {release.estimate.n_cells:,}",
+        f"bounds     {edges}{'' if domain.region is None else ' and a region within'}",
+        f"CRS        {domain.crs or 'none'}",
+        f"total      about {release.total:,.0f} records, by the release's own estimate",
+        f"intervals  {'none: the estimates are biased' if release.estimate.biased else 'yes'}",
+    ]
 
 
 def _promise(privacy: Privacy) -> str:

@@ -16,7 +16,7 @@ from spatialdp.errors import SpatialDPError
 __all__ = ["main"]
 
 # In the order of the help.
-_COMMANDS = ("release", "plan", "query", "map", "info", "methods", "evaluate", "traffic")
+_COMMANDS = ("release", "plan", "query", "map", "sample", "info", "methods", "evaluate", "traffic")
 
 BAD_INPUT = 2
 FAILED = 1
@@ -44,7 +44,8 @@ class _Group(click.Group):
         except OSError as error:
             if error.errno == errno.EPIPE:  # the reader of our output has gone
                 raise
-            raise _failure(f"{error}. Nothing was left half-written.", FAILED) from None
+            named = isinstance(error, FileNotFoundError | FileExistsError | IsADirectoryError | PermissionError)
+            raise _failure(f"{str(error).rstrip('.')}.", BAD_INPUT if named else FAILED) from None
         except MemoryError:
             raise _failure("memory does not suffice; use larger cells or a lower tree.", FAILED) from None
         except Exception as error:  # its message might quote a record, so only its place is told

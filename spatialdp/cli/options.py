@@ -28,6 +28,7 @@ __all__ = [
     "PointsFile",
     "Target",
     "Terms",
+    "check_output",
     "domain_options",
     "optional_domain_options",
     "output_options",
@@ -80,7 +81,7 @@ class Exact(click.ParamType):  # type: ignore[type-arg]  # generic only in recen
 
         try:
             return read_number(str(value))
-        except (ValueError, ArithmeticError):
+        except ValueError:
             self.fail(f"{value!r} was given; a number is required, such as 0.5 or 1/2.", param, ctx)
 
 
@@ -229,38 +230,49 @@ terms_options = _bundled(
 
 @dataclass(frozen=True)
 class Target:
-    """Where to write: a file that may be written, or None for standard output."""
+    """Where to write: files that may be written, or none for standard output."""
 
-    path: Path | None
+    files: tuple[Path, ...]
     force: bool
 
     @property
+    def path(self) -> Path | None:
+        """The file, or None for standard output."""
+        return self.files[0] if self.files else None
+
+    @property
     def file(self) -> Path:
-        """The path of a command that does not write to standard output."""
-        assert self.path is not None
-        return self.path
+        """The file of a command that does not write to standard output."""
+        return self.files[0]
 
 
-def output_options(suffixes: Sequence[str], what: str, *, stdout: bool = False) -> Decorator:
+def output_options(suffixes: Sequence[str], what: str, *, stdout: bool = False, several: bool = False) -> Decorator:
     """`-o FILE` with one of these endings and `--force`; `-o -`, the default, is standard output where allowed."""
 
-    def check(output: str | None, force: bool) -> Target:
+    def check(output: tuple[str, ...] | str | None, force: bool) -> Target:
         if stdout and output in (None, "-"):
-            return Target(None, force)
-        return Target(_checked_output(Path(output or ""), suffixes, force=force), force)
+            return Target((), force)
+        names = output if isinstance(output, tuple) else (output or "",)
+        return Target(tuple(check_output(Path(name), suffixes, force=force) for name in names), force)
 
-    default = " Standard output by default, or by `-`." if stdout else ""
+    default = " Standard output by default, or by `-`." if stdout else " May be repeated." if several else ""
     return _bundled(
         "target",
         check,
         click.option(
-            "-o", "--output", required=not stdout, metavar="FILE", help=f"{what}: {', '.join(suffixes)}.{default}"
+            "-o",
+            "--output",
+            required=not stdout,
+            multiple=several,
+            metavar="FILE",
+            help=f"{what}: {', '.join(suffixes)}.{default}",
         ),
         click.option("--force", is_flag=True, help="Replace the file if it exists."),
     )
 
 
-def _checked_output(path: Path, suffixes: Sequence[str], *, force: bool) -> Path:
+def check_output(path: Path, suffixes: Sequence[str], *, force: bool) -> Path:
+    """Refuse a file that could not be written, or that exists, in the words of the command line."""
     import os
 
     if path.suffix.lower() not in suffixes:

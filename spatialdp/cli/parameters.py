@@ -106,7 +106,7 @@ class _Value(click.ParamType):  # type: ignore[type-arg]  # generic only in rece
             return value
         try:
             return read_value(value, self._hint)
-        except (ValueError, ArithmeticError):
+        except ValueError:
             wanted = getattr(param, "metavar", None) or "value"
             self.fail(f"{value!r} was given; {wanted} is required, such as {_example(self._hint)}.", param, ctx)
 
@@ -137,9 +137,11 @@ def read_value(text: str, hint: Any) -> Any:
 
 
 def _read_items(text: str, hint: Any) -> tuple[Any, ...]:
-    items = [item for item in get_args(hint) if item is not Ellipsis]
+    items = get_args(hint)
     parts = [part.strip() for part in text.split(_SEPARATORS[_depth(hint) - 1])]
-    return tuple(read_value(part, items[0]) for part in parts)
+    if get_origin(hint) is not tuple or Ellipsis in items:  # any number of one kind
+        items = items[:1] * len(parts)
+    return tuple(read_value(part, item) for part, item in zip(parts, items, strict=True))
 
 
 def _depth(hint: Any) -> int:
@@ -169,11 +171,12 @@ def read_number(text: str) -> Fraction:
 
     from spatialdp.privacy.budget import exact
 
-    if len(text) > 400:
-        raise ValueError
     numerator, slash, denominator = text.partition("/")
-    parts = [exact(Decimal(part), "number") for part in ([numerator, denominator] if slash else [numerator])]
-    return parts[0] / parts[1] if slash else parts[0]
+    try:
+        parts = [exact(Decimal(part), "number") for part in ([numerator, denominator] if slash else [numerator])]
+        return parts[0] / parts[1] if slash else parts[0]
+    except ArithmeticError:  # of decimals, and of division by zero
+        raise ValueError from None
 
 
 # --- methods ---------------------------------------------------------------------------------------

@@ -119,7 +119,7 @@ def _with_answers(frame: pd.DataFrame, release: Release, answers: Any, intervals
 
 
 def _write(answers: pd.DataFrame, target: Target, kind: str) -> None:
-    from spatialdp.files import write_whole
+    from spatialdp.files import write_all
 
     text = (
         answers.to_csv(index=False)
@@ -129,8 +129,4 @@ def _write(answers: pd.DataFrame, target: Target, kind: str) -> None:
     if target.path is None:
         click.echo(text, nl=False)
     else:
-        write_whole(target.path, lambda partial: _fill(partial, text), overwrite=target.force)
-
-
-def _fill(partial: Path, text: str) -> None:
-    partial.write_text(text, encoding="utf-8")
+        write_all({target.path: text.encode()}, overwrite=target.force)

@@ -6,11 +6,14 @@ from typing import TYPE_CHECKING
 
 import click
 
+from spatialdp._formats import FORMATS
 from spatialdp.cli.options import (
     MethodCommand,
+    Numbers,
     PointsFile,
     Target,
     Terms,
+    check_output,
     domain_options,
     output_options,
     points_options,
@@ -24,14 +27,15 @@ if TYPE_CHECKING:
 
 __all__ = ["command"]
 
-SUFFIXES = (".parquet",)
-
 
 @click.command("release", cls=MethodCommand)
 @points_options
 @domain_options
 @terms_options
-@output_options(SUFFIXES, "The release, its format by its ending")
+@output_options(tuple(FORMATS), "The release, its format by its ending", several=True)
+@click.option(
+    "--pixels", type=Numbers("NX", "NY"), help="Pixels of a GeoTIFF; the cells by default, if there is a grid."
+)
 @click.option("--seed", type=click.IntRange(0), help="Reproducible noise, for experiments; needs --not-private.")
 @click.option("--not-private", is_flag=True, help="Allow a release that is not private, and is marked so.")
 @quiet_option
@@ -41,6 +45,7 @@ def command(
     terms: Terms,
     mechanism: Mechanism,
     target: Target,
+    pixels: tuple[float, float] | None,
     seed: int | None,
     not_private: bool,
     quiet: bool,
@@ -50,12 +55,15 @@ def command(
     POINTS is a Parquet, GeoParquet, CSV, GeoPackage, GeoJSON or Shapefile. Records outside the domain, without
     coordinates, or with another geometry than a point count nowhere, silently: how many there are is private.
 
+    GeoParquet holds all of a release, and is what the other commands read; the other formats hold the map, for a GIS.
+    Each release spends its budget, so write all the files you need at once.
+
     \b
     Examples:
       spatialdp release homes.csv --x lon --y lat --bounds -85.6,34.9,-84.9,35.5 --crs EPSG:4326 \
           --method quadtree --height 7 --epsilon 1 -o homes.parquet
       spatialdp release trips.gpkg --region county.geojson --method flat --shape 100,80 \
-          --epsilon 0.5 -o trips.parquet
+          --epsilon 0.5 -o trips.parquet -o trips.gpkg -o trips.tif
       spatialdp release --method kd-tree --help
     """
     from spatialdp.privacy.noise import SeededNoise, SystemNoise
@@ -66,13 +74,15 @@ def command(
 
     _check_promise(mechanism, seed, allowed=not_private)
     mechanism.check(domain, **terms.options)
+    shape = _check_formats(target, domain, mechanism, pixels)
     tell("1/3 reading the points")
     records = points.read(domain)
     tell("2/3 counting and adding noise")
     noise = SystemNoise() if seed is None else SeededNoise(seed)
     release = mechanism.release(records, domain, noise=noise, **terms.options)
-    tell(f"3/3 writing {target.file}")
-    release.save(target.file, overwrite=target.force)
+    for path in target.files:
+        tell(f"3/3 writing {path}")
+        release.save(path, overwrite=target.force, shape=shape if FORMATS[path.suffix.lower()] == "GeoTIFF" else None)
     tell(f"{release.privacy}")
 
 
@@ -82,3 +92,40 @@ def _check_promise(mechanism: Mechanism, seed: int | None, *, allowed: bool) -> 
         return
     reason = "--seed makes the noise reproducible" if seed is not None else f"this {mechanism.name} uses true medians"
     raise click.UsageError(f"{reason}, so the release would not be private. Leave it out, or say --not-private.")
+
+
+def _check_formats(
+    target: Target, domain: Domain, mechanism: Mechanism, pixels: tuple[float, float] | None
+) -> tuple[int, int] | None:
+    """Refuse what a format can not hold before anything is read; the pixels of a GeoTIFF, if they are not the cells."""
+    from importlib.util import find_spec
+
+    from spatialdp.files import statement_beside
+
+    kinds = {FORMATS[path.suffix.lower()]: path for path in target.files}
+    if "CSV" in kinds:
+        check_output(statement_beside(kinds["CSV"]), (".json",), force=target.force)
+    if "GeoJSON" in kinds and domain.crs is None:
+        raise click.UsageError(f"{kinds['GeoJSON']} needs a CRS, because GeoJSON is always in WGS 84; give --crs.")
+    if "GeoTIFF" not in kinds:
+        if pixels is not None:
+            raise click.UsageError("--pixels is for GeoTIFF files; leave it out, or write a .tif as well.")
+        return None
+    if find_spec("rasterio") is None:
+        raise click.UsageError("GeoTIFF files need rasterio, which is not installed; pip install 'spatialdp[raster]'.")
+    return _pixels(domain, mechanism, pixels)
+
+
+def _pixels(domain: Domain, mechanism: Mechanism, given: tuple[float, float] | None) -> tuple[int, int] | None:
+    """The given ones, those of a tree whose leaves are the cells of a grid, or None for the cells themselves."""
+    from spatialdp.mechanisms import Hierarchy, KdTree, Quadtree
+
+    if given is not None:
+        return domain.grid([int(side) if side.is_integer() else side for side in given]).shape  # type: ignore[misc]
+    if isinstance(mechanism, KdTree):
+        raise click.UsageError("a kd-tree has leaves of all sizes, and a GeoTIFF equal pixels; give --pixels NX,NY.")
+    if isinstance(mechanism, Quadtree):
+        return 2**mechanism.height, 2**mechanism.height
+    if isinstance(mechanism, Hierarchy):
+        return domain.grid(mechanism.shape, cell_size=mechanism.cell_size).shape
+    return None

@@ -166,7 +166,7 @@ def _discreet(source: Path) -> Iterator[None]:
 
 def _check_crs(source: Path, stated: Any, given: Any, domain: Domain, *, geometric: bool) -> None:
     """The CRS that the file states, or else the given one, must be the domain's."""
-    if stated is not None and given is not None and crs_.canonical(stated) != crs_.canonical(given):
+    if stated is not None and given is not None and not crs_.same(stated, crs_.canonical(given)):
         raise CRSMismatchError(
             f"{source.name} states the CRS {crs_.canonical(stated)} but {crs_.canonical(given)} was given for it; "
             "leave that out, or correct the file."
@@ -219,7 +219,8 @@ def _open_csv(source: Path, wanted: _Wanted, stack: contextlib.ExitStack) -> _Op
     if wanted.columns is None:
         raise _no_geometry(source)
     # A file without a header has a record in its first line, so the names found are not told.
-    if missing := sorted(set(wanted.columns) - set(pd.read_csv(source, nrows=0, dtype=str).columns)):
+    names = pd.read_csv(source, nrows=0, dtype=str, encoding_errors="replace").columns
+    if missing := sorted(set(wanted.columns) - set(names)):
         raise PointsError(
             f"the first line of {source.name} has no column {missing[0]!r}; it must hold the columns' names, separated "
             "by commas, the given ones among them."
