@@ -30,6 +30,7 @@ figures: $(VENV)/.installed
 	$(BIN)/python scripts/expected_error.py --output figures
 	$(BIN)/python scripts/wavelet_coefficients.py --output figures
 	$(BIN)/python scripts/fourier_smooth_and_clustered.py --output figures
+	$(BIN)/python scripts/error_vs_epsilon.py --output figures
 
 coverage: $(VENV)/.tools
 	$(BIN)/python -m pytest --cov --cov-report=term-missing:skip-covered

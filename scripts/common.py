@@ -25,7 +25,7 @@ from tqdm import tqdm
 from spatialdp import Domain, KdTree, Points, Quadtree, Release, SeededNoise, datasets
 from spatialdp.crs import geographic
 from spatialdp.files import write_whole
-from spatialdp.points import lattice_points
+from spatialdp.points import Counter, lattice_points
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
@@ -182,39 +182,6 @@ class Data:
     def __str__(self) -> str:
         bounds = ", ".join(f"{bound:g}" for bound in self.domain.bounds)
         return f"{self.name}, {self.records:,} records in ({bounds})"
-
-
-class Counter:
-    """Exact box counts: a wavelet matrix over the records, one step for each bit of a rank.
-
-    Sorted by column, the records' rows are replaced by ranks. Level after level the ranks are parted stably by one
-    bit, highest first, and the number of zero bits before each place is kept. How many of the first i records have a
-    rank below r is then one lookup a level, for all questions at once.
-    """
-
-    def __init__(self, columns: npt.NDArray[Any], rows: npt.NDArray[Any]) -> None:
-        self._columns, self._rows = np.sort(columns), np.sort(rows)
-        ranks = np.argsort(np.argsort(rows, kind="stable"), kind="stable")[np.argsort(columns, kind="stable")]
-        self._levels = []
-        for bit in reversed(range(int(ranks.size).bit_length())):
-            ones = (ranks >> bit & 1).astype(bool)
-            self._levels.append((bit, np.concatenate([[0], np.cumsum(~ones)])))
-            ranks = np.concatenate([ranks[~ones], ranks[ones]])
-
-    def count(self, boxes: Integers) -> Integers:
-        """Records in half-open lattice boxes (x0, y0, x1, y1)."""
-        x0, y0, x1, y1 = boxes.T
-        return self._corner(x1, y1) - self._corner(x0, y1) - self._corner(x1, y0) + self._corner(x0, y0)
-
-    def _corner(self, column: Integers, row: Integers) -> Integers:
-        """Records left of a column and below a row."""
-        place, rank = np.searchsorted(self._columns, column), np.searchsorted(self._rows, row)
-        found = np.zeros(place.size, dtype=np.int64)
-        for bit, zeros in self._levels:
-            before, one = zeros[place], (rank >> bit & 1).astype(bool)
-            found += np.where(one, before, 0)
-            place = np.where(one, zeros[-1] + place - before, before)
-        return found
 
 
 @dataclass(frozen=True, eq=False)

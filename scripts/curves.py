@@ -10,25 +10,13 @@ import numpy as np
 import numpy.typing as npt
 from common import Row
 
+from spatialdp.figures import STYLES, draw_line, dress, finish, label_lines
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 Floats = npt.NDArray[np.float64]
-
-# Okabe and Ito's colours, each with a marker and a dash of its own: they survive grey and colour-blindness.
-STYLES = (
-    ("#000000", "o", "-"),
-    ("#D55E00", "s", "--"),
-    ("#0072B2", "^", "-"),
-    ("#009E73", "D", "-."),
-    ("#CC79A7", "v", "--"),
-    ("#E69F00", "P", ":"),
-    ("#56B4E9", "X", "-."),
-    ("#666666", "*", "-"),
-)
-
-LEADER = {"arrowstyle": "-", "linewidth": 0.5, "relpos": (0, 0.5), "shrinkA": 1, "shrinkB": 3}
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,49 +42,13 @@ def curve(rows: Sequence[Any], x: str) -> Curve:
     return Curve([float(getattr(row, x)) for row in rows], lower, middle, upper)
 
 
-def draw_curves(ax: Axes, curves: Sequence[Curve]) -> None:
-    """Lines, bands and markers on axes whose error is logarithmic."""
+def draw_curves(ax: Axes, curves: Sequence[Curve], names: Sequence[str] = ()) -> None:
+    """Lines, bands and markers on axes whose error is logarithmic; lines with names can be labelled."""
     ax.set_yscale("log")
-    for (colour, marker, dash), line in zip(STYLES, curves, strict=False):
-        ax.fill_between(line.x, line.lower, line.upper, color=colour, alpha=0.15, linewidth=0)
-        ax.plot(line.x, line.middle, color=colour, marker=marker, linestyle=dash, markersize=4, linewidth=1.4)
-    ax.grid(which="major", color="0.9", linewidth=0.6)
-    ax.set_axisbelow(True)
-    ax.spines[["top", "right"]].set_visible(False)
-
-
-def label_curves(ax: Axes, names: Sequence[str], *, gap: float = 0.085) -> None:
-    """Write the name of every line at its right end, moved apart where they would touch; when limits are final."""
-    lines = ax.lines[: len(names)]
-    ends = [tuple(np.asarray(line.get_xydata())[-1]) for line in lines]
-    bottom, top = np.log(ax.get_ylim())
-    heights = (np.log([y for _, y in ends]) - bottom) / (top - bottom)
-    for line, name, end, height in zip(lines, names, ends, spread(heights, gap), strict=True):
-        colour = line.get_color()
-        ax.annotate(
-            name,
-            xy=end,
-            xytext=(1.04, height),
-            textcoords="axes fraction",
-            color=colour,
-            fontsize="small",
-            va="center",
-            arrowprops={**LEADER, "color": colour},
-            annotation_clip=False,
-        )
-
-
-def spread(heights: Floats, gap: float) -> Floats:
-    """The same order, at least a gap apart, and otherwise near where they were."""
-    order = np.argsort(heights, kind="stable")
-    places = heights[order]
-    for _ in range(500):
-        push = np.maximum(gap - np.diff(places), 0) / 2
-        places[:-1] -= push
-        places[1:] += push
-    moved = np.empty_like(places)
-    moved[order] = places
-    return moved
+    for index, (style, line) in enumerate(zip(STYLES, curves, strict=False)):
+        label = names[index] if names else ""
+        draw_line(ax, line.x, line.lower, line.middle, line.upper, style, label=label)
+    dress(ax)
 
 
 def error_figure(rows: Sequence[Row], reference: str, title: str, caption: str) -> Figure:
@@ -112,7 +64,7 @@ def error_figure(rows: Sequence[Row], reference: str, title: str, caption: str) 
         curves = [curve([row for row in here if row.method == name], "epsilon") for name in methods]
         ratios = [line.over(curves[methods.index(reference)]) for line in curves]
         for ax, lines in zip(pair, (curves, ratios), strict=True):
-            draw_curves(ax, lines)
+            draw_curves(ax, lines, methods)
             ax.set(xscale="log", title=f"boxes of {shape}")
         pair[0].set_ylabel("relative error (%)")
         pair[1].yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
@@ -121,19 +73,5 @@ def error_figure(rows: Sequence[Row], reference: str, title: str, caption: str) 
     axes[-1, 1].set_xlabel("privacy budget ε")
     finish(figure, title, caption)
     for ax in axes[:, 1]:
-        label_curves(ax, methods)
+        label_lines(ax)
     return figure
-
-
-def finish(figure: Figure, title: str, caption: str) -> None:
-    """Title, caption, and plain numbers on the axes."""
-    from matplotlib.ticker import FuncFormatter, NullFormatter
-
-    for ax in figure.axes:
-        ax.tick_params(labelbottom=True, labelleft=True)
-        for axis in (ax.xaxis, ax.yaxis):
-            axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.10g}"))
-            axis.set_minor_formatter(NullFormatter())
-    figure.set_layout_engine("constrained")
-    figure.suptitle(title, fontsize="large")
-    figure.supxlabel(caption, fontsize="small", x=0.01, ha="left")

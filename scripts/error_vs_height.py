@@ -9,6 +9,7 @@ import common
 import curves
 
 from spatialdp import KdTree, Quadtree
+from spatialdp.figures import finish, label_lines
 from spatialdp.maps import save_figure
 
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ def draw(rows: Sequence[common.Row], caption: str) -> Figure:
         for ax, tree in zip(line_of_axes, trees, strict=True):
             here = [row for row in rows if (row.shape, row.method) == (shape, tree)]
             lines = [curves.curve([row for row in here if row.epsilon == each], "height") for each in epsilons]
-            curves.draw_curves(ax, lines)
+            curves.draw_curves(ax, lines, [f"ε = {epsilon:g}" for epsilon in epsilons])
             for line in lines:
                 best = min(range(len(line.x)), key=lambda place: line.middle[place])
                 ax.scatter(line.x[best], line.middle[best], s=90, facecolors="none", edgecolors="0.3", zorder=3)
@@ -53,9 +54,9 @@ def draw(rows: Sequence[common.Row], caption: str) -> Figure:
         line_of_axes[0].set_ylabel("relative error (%)")
     for ax in axes[-1]:
         ax.set_xlabel("height of the tree")
-    curves.finish(figure, "How deep should the tree be? (a ring marks the lowest error)", caption)
+    finish(figure, "How deep should the tree be? (a ring marks the lowest error)", caption)
     for ax in axes.flat:
-        curves.label_curves(ax, [f"ε = {epsilon:g}" for epsilon in epsilons])
+        label_lines(ax)
     return figure
 
 

@@ -11,9 +11,10 @@ from pathlib import Path
 import click
 import matplotlib
 import numpy as np
-from curves import Curve, draw_curves, finish, label_curves
+from curves import Curve, draw_curves
 
 import spatialdp as sdp
+from spatialdp.figures import finish, label_lines
 from spatialdp.files import write_whole
 from spatialdp.maps import save_figure
 from spatialdp.mechanisms import Mechanism
@@ -62,13 +63,13 @@ def main(output: Path, epsilon: float) -> None:
     }
     _write(output / "expected_error.csv", sizes, errors)
     figure, ax = plt.subplots(figsize=(9, 5.5))
-    draw_curves(ax, [Curve([100 * s for s in sizes], line, line, line) for line in errors.values()])
+    draw_curves(ax, [Curve([100 * s for s in sizes], line, line, line) for line in errors.values()], list(errors))
     ax.set(xscale="log", xlabel="box, % of the domain's area", ylabel="root-mean-square error (records)")
     caption = (
         f"{SIDE} x {SIDE} cells, ε = {epsilon:g}, discrete Laplace noise, add-remove. Computed from public parameters."
     )
     finish(figure, "What noise costs: error to expect of a square box", caption)
-    label_curves(ax, list(errors), gap=0.05)
+    label_lines(ax, gap=0.05)
     save_figure(figure, output / "expected_error.png")
 
 

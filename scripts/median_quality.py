@@ -20,6 +20,7 @@ import numpy as np
 
 from spatialdp import Flat, SeededNoise
 from spatialdp.domain import LATTICE, edge_lines
+from spatialdp.figures import STYLES, finish, label_lines
 from spatialdp.maps import save_figure
 from spatialdp.privacy.laws import Neighbours
 from spatialdp.privacy.medians import Median, cell_medians, medians
@@ -161,9 +162,9 @@ def draw(rows: Sequence[Row], column: Column, settings: common.Settings) -> Figu
     sorting = _sorting_time(column)
     right.axvline(sorting, color="0.5", linewidth=0.8, linestyle=":", zorder=1)
     right.text(sorting, 0.01, "sorting the column", rotation=90, **_note(ha="right", va="center"))
-    curves.finish(figure, "Private medians: quality against budget and time", _caption(rows, column, settings))
+    finish(figure, "Private medians: quality against budget and time", _caption(rows, column, settings))
     for ax in (left, right):
-        curves.label_curves(ax, list(METHODS), gap=0.05)
+        label_lines(ax, gap=0.05)
     return figure
 
 
@@ -189,7 +190,7 @@ def _draw_budgets(ax: Axes, rows: Sequence[Row], column: Column) -> None:
         line = curves.curve([row for row in rows if row.method == name], "epsilon")
         parts = ([_drawn(value, column) for value in part] for part in (line.lower, line.middle, line.upper))
         lines.append(curves.Curve(line.x, *parts))
-    curves.draw_curves(ax, lines)
+    curves.draw_curves(ax, lines, list(METHODS))
     ax.set(xscale="log", xlabel="privacy budget ε of one median", title="against ε")
 
 
@@ -197,11 +198,12 @@ def _draw_times(ax: Axes, rows: Sequence[Row], epsilon: float, column: Column) -
     """Points with quartiles both ways."""
     from matplotlib.ticker import LogLocator
 
-    for (colour, marker, _), row in zip(curves.STYLES, rows, strict=False):
+    for (colour, marker, _), row in zip(STYLES, rows, strict=False):
         x, y = row.milliseconds, _drawn(row.error, column)
         across = [[x - row.milliseconds_lower], [row.milliseconds_upper - x]]
         up = [[y - min(_drawn(row.error_lower, column), y)], [max(row.error_upper, y) - y]]
-        ax.errorbar(x, y, xerr=across, yerr=up, color=colour, marker=marker, markersize=6, linewidth=0.9)
+        drawn = ax.errorbar(x, y, xerr=across, yerr=up, color=colour, marker=marker, markersize=6, linewidth=0.9)
+        drawn.lines[0].set_label(row.method)
     curves.draw_curves(ax, [])
     ax.set(xscale="log", xlabel="processor time for one median (ms)", title=f"against time, at ε = {epsilon:g}")
     ax.margins(x=0.25)

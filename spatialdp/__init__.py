@@ -16,9 +16,14 @@ from spatialdp._version import __version__
 
 if TYPE_CHECKING:  # the same names as in _HOMES, for type checkers and editors
     from spatialdp import datasets as datasets
+    from spatialdp import workload as workload
     from spatialdp.domain import Domain as Domain
     from spatialdp.domain import Grid as Grid
     from spatialdp.errors import SpatialDPError as SpatialDPError
+    from spatialdp.evaluation import evaluate as evaluate
+    from spatialdp.evaluation import evaluate_subsamples as evaluate_subsamples
+    from spatialdp.figures import plot_errors as plot_errors
+    from spatialdp.figures import ranking as ranking
     from spatialdp.files import load as load
     from spatialdp.mechanisms import Flat as Flat
     from spatialdp.mechanisms import Fourier as Fourier
@@ -26,6 +31,7 @@ if TYPE_CHECKING:  # the same names as in _HOMES, for type checkers and editors
     from spatialdp.mechanisms import KdTree as KdTree
     from spatialdp.mechanisms import Quadtree as Quadtree
     from spatialdp.mechanisms import Tailored as Tailored
+    from spatialdp.mechanisms import Uniform as Uniform
     from spatialdp.mechanisms import Wavelet as Wavelet
     from spatialdp.planning import epsilon_for as epsilon_for
     from spatialdp.planning import recommend as recommend
@@ -36,6 +42,7 @@ if TYPE_CHECKING:  # the same names as in _HOMES, for type checkers and editors
     from spatialdp.privacy.noise import SystemNoise as SystemNoise
     from spatialdp.privacy.statement import Privacy as Privacy
     from spatialdp.release import Release as Release
+    from spatialdp.workload import Workload as Workload
 
 _HOMES = {
     "Budget": "privacy.budget",
@@ -53,12 +60,19 @@ _HOMES = {
     "SpatialDPError": "errors",
     "SystemNoise": "privacy.noise",
     "Tailored": "mechanisms",
+    "Uniform": "mechanisms",
     "Wavelet": "mechanisms",
+    "Workload": "workload",
     "datasets": "datasets",
     "epsilon_for": "planning",
+    "evaluate": "evaluation",
+    "evaluate_subsamples": "evaluation",
     "load": "files",
+    "plot_errors": "figures",
+    "ranking": "figures",
     "read_points": "points",
     "recommend": "planning",
+    "workload": "workload",
 }
 
 __all__ = ["__version__", *_HOMES]
@@ -68,7 +82,7 @@ def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module 'spatialdp' has no attribute {name!r}")
     home = import_module(f"spatialdp.{_HOMES[name]}")
-    value = home if name == "datasets" else getattr(home, name)
+    value = home if name == _HOMES[name] else getattr(home, name)
     globals()[name] = value
     return value
 

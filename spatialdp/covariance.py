@@ -22,7 +22,7 @@ from spatialdp.domain import Grid
 from spatialdp.polygons import Runs
 from spatialdp.quadhaar import QuadHaar
 
-__all__ = ["IndependentNoise", "NoiseModel", "QuadHaarNoise", "SeparableNoise", "noise_from_json"]
+__all__ = ["IndependentNoise", "NoiseModel", "QuadHaarNoise", "SeparableNoise", "SharedNoise", "noise_from_json"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -89,6 +89,30 @@ class IndependentNoise(NoiseModel):
     @cached_property
     def _cells(self) -> Floats:
         return prefix_sums(self.grid.mask)
+
+
+@dataclass(frozen=True, eq=False)
+class SharedNoise(IndependentNoise):
+    """One noise, spread evenly over the cells of the region.
+
+    Attributes are those of `IndependentNoise`; variance and kurtosis are those of the whole region's noise.
+    """
+
+    def cumulants(self, x: Coverage, y: Coverage) -> tuple[Floats, Floats]:
+        """Powers of the share of the region that a box covers."""
+        return self._powers(weighted_sums(self._cells, x, y, power=1))
+
+    def polygon_cumulants(self, runs: Runs) -> tuple[Floats, Floats]:
+        """The same of a polygon."""
+        return self._powers(runs.sums(self._cells))
+
+    def _powers(self, covered: Floats) -> tuple[Floats, Floats]:
+        share = np.maximum(covered, 0.0) / self.grid.n_cells
+        return self.variance * share**2, self.kurtosis * self.variance**2 * share**4
+
+    def to_json(self) -> dict[str, Any]:
+        """Variance, kurtosis and lattice."""
+        return {**super().to_json(), "kind": "shared"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -192,8 +216,9 @@ class QuadHaarNoise(NoiseModel):
 
 def noise_from_json(data: dict[str, Any], grid: Grid) -> NoiseModel:
     """Read what `to_json` wrote; raises ValueError, KeyError or TypeError for anything else."""
-    if data["kind"] == "independent":
-        return IndependentNoise(grid, *(_amount(data[name]) for name in ("variance", "kurtosis", "width")))
+    if data["kind"] in ("independent", "shared"):
+        model = IndependentNoise if data["kind"] == "independent" else SharedNoise
+        return model(grid, *(_amount(data[name]) for name in ("variance", "kurtosis", "width")))
     if data["kind"] == "quadtree-haar":
         transform = QuadHaar(*grid.shape)
         return QuadHaarNoise(transform, *_moments(data, (len(transform.groups),)))

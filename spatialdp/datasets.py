@@ -6,15 +6,28 @@ Sources and licences are in ``datasets/README.md``.
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from spatialdp.domain import Domain
 from spatialdp.points import Points
 
 if TYPE_CHECKING:
     import shapely
 
-__all__ = ["chattanooga_intersections", "contiguous_us", "hamilton_county", "us_highway_junctions"]
+__all__ = [
+    "DATASETS",
+    "Dataset",
+    "auckland_intersections",
+    "chattanooga_intersections",
+    "contiguous_us",
+    "hamilton_county",
+    "liege_intersections",
+    "salt_lake_city_intersections",
+    "us_highway_junctions",
+]
 
 
 def us_highway_junctions() -> Points:
@@ -44,6 +57,45 @@ def chattanooga_intersections() -> Points:
     return _points("roads_chattanooga.parquet")
 
 
+def salt_lake_city_intersections() -> Points:
+    """Street intersections of Salt Lake City: some 8,000 points (EPSG:4326), a city on a grid.
+
+    © OpenStreetMap contributors, Open Database License 1.0; taken from the package neatnet.
+
+    Examples
+    --------
+    >>> salt_lake_city_intersections()
+    Points(<private>, crs='EPSG:4326')
+    """
+    return _points("roads_osm_slc.parquet", least_degree=3)
+
+
+def auckland_intersections() -> Points:
+    """Street intersections of Auckland: some 7,000 points (EPSG:4326), coast and harbours.
+
+    © OpenStreetMap contributors, Open Database License 1.0; taken from the package neatnet.
+
+    Examples
+    --------
+    >>> auckland_intersections()
+    Points(<private>, crs='EPSG:4326')
+    """
+    return _points("roads_osm_auckland.parquet", least_degree=3)
+
+
+def liege_intersections() -> Points:
+    """Street intersections of Liège and around: some 10,000 points (EPSG:4326), a dense core and villages.
+
+    © OpenStreetMap contributors, Open Database License 1.0; taken from the package neatnet.
+
+    Examples
+    --------
+    >>> liege_intersections()
+    Points(<private>, crs='EPSG:4326')
+    """
+    return _points("roads_osm_liege.parquet", least_degree=3)
+
+
 def contiguous_us() -> shapely.MultiPolygon:
     """Public region: the contiguous United States (EPSG:4326).
 
@@ -68,6 +120,40 @@ def hamilton_county() -> shapely.Polygon:
     True
     """
     return _region("hamilton_county_tn_chattanooga.geojson")
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """Records that ship and a public box to look at them in: rounded, not the records' own extent.
+
+    Attributes
+    ----------
+    title : str
+    bounds : (xmin, ymin, xmax, ymax)
+        Degrees of longitude and latitude.
+    points : callable
+        Reads the records.
+    """
+
+    title: str
+    bounds: tuple[float, float, float, float]
+    points: Callable[[], Points]
+
+    @property
+    def domain(self) -> Domain:
+        """The public box as a domain."""
+        return Domain(self.bounds, crs="EPSG:4326")
+
+
+DATASETS = {
+    "highways-us": Dataset("US highway junctions", (-125, 24, -66, 50), us_highway_junctions),
+    "chattanooga": Dataset("Chattanooga intersections", (-85.5, 34.9, -85.0, 35.3), chattanooga_intersections),
+    "salt-lake-city": Dataset(
+        "Salt Lake City intersections", (-112.1, 40.5, -111.7, 40.9), salt_lake_city_intersections
+    ),
+    "auckland": Dataset("Auckland intersections", (174.5, -37.1, 175.0, -36.6), auckland_intersections),
+    "liege": Dataset("Liège intersections", (5.0, 50.4, 6.0, 51.0), liege_intersections),
+}
 
 
 def _folder() -> Path:

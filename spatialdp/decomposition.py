@@ -103,7 +103,18 @@ class Decomposition:
             return self._summed_families(
                 boxes, lambda nodes: self.values.take(nodes), lambda opened: leaves.answer(opened.boxes)
             )
-        return self._summed(boxes, lambda pairs: pairs.coverage * self.values.take(pairs.node))
+        return np.asarray(self.answers(boxes, [self.values])[0])
+
+    def answers(self, boxes: Integers, values: Sequence[npt.NDArray[Any]]) -> Floats:
+        """What several sets of node values answer, one row each, for little more than the time of one."""
+        totals = np.zeros((len(values), boxes.shape[0]))
+        for chunk in chunks(boxes):
+            for pairs in walk(self.tree, boxes[chunk], self._unmeasured):
+                ended = np.flatnonzero(~pairs.divided & (pairs.coverage > 0))
+                box, node, coverage = pairs.box.take(ended), pairs.node.take(ended), pairs.coverage.take(ended)
+                for total, held in zip(totals[:, chunk], values, strict=True):
+                    total += np.bincount(box, coverage * held.take(node), minlength=total.size)
+        return totals
 
     def uniformity(self, boxes: Integers) -> Floats:
         """About how far an answer can be off because records are not evenly spread within the leaves it cuts.

@@ -23,6 +23,7 @@ from spatialdp.mechanisms.tailored import LONGEST
 from spatialdp.mechanisms.wavelet import ScaleBudget
 from spatialdp.privacy.budget import LARGEST_EPSILON, SMALLEST_EPSILON, Budget, Number
 from spatialdp.privacy.laws import Law, Neighbours
+from spatialdp.workload import Workload, placed
 
 __all__ = ["Recommendation", "all_boxes", "epsilon_for", "recommend"]
 
@@ -38,13 +39,7 @@ def all_boxes(domain: Domain, count: int = 2000) -> Floats:
     (3, 4)
     """
     corners = np.sort(spread(count, 4).reshape(-1, 2, 2), axis=1).reshape(-1, 4)
-    return _placed(corners, domain)
-
-
-def _placed(boxes: Floats, domain: Domain) -> Floats:
-    """Boxes of the unit square, moved to the domain."""
-    xmin, ymin, _, _ = domain.bounds
-    return np.asarray(boxes * np.tile(domain.size, 2) + np.array([xmin, ymin, xmin, ymin]))
+    return placed(corners, domain)
 
 
 @dataclass(frozen=True)
@@ -65,7 +60,7 @@ class Recommendation:
 def recommend(
     domain: Domain,
     epsilon: Number,
-    workload: npt.ArrayLike | None = None,
+    workload: Workload | npt.ArrayLike | None = None,
     *,
     shape: Sequence[int] = (256, 256),
     delta: Number = 0,
@@ -77,7 +72,7 @@ def recommend(
     ----------
     domain : Domain
     epsilon : int, float, Decimal or Fraction
-    workload : (m, 4) array-like of boxes, optional
+    workload : Workload or (m, 4) array-like of boxes, optional
         The queries that matter; any box by default. `Tailored` and `Hierarchy` are then also considered with what is
         best for these boxes.
     shape : (nx, ny)
@@ -111,11 +106,15 @@ def recommend(
     return sorted(found, key=lambda recommendation: float(f"{recommendation.error:.9g}"))  # of equals, the simplest
 
 
-def _boxes(domain: Domain, workload: npt.ArrayLike | None) -> Floats:
+def _boxes(domain: Domain, workload: Workload | npt.ArrayLike | None) -> Floats:
     if not isinstance(domain, Domain):
         raise ParameterError(f"domain is a {type(domain).__name__}; give a spatialdp.Domain with public bounds.")
     if workload is None:
         return all_boxes(domain)
+    if isinstance(workload, Workload):
+        if workload.boxes is None:
+            raise ParameterError(f"workload {workload.name!r} is of polygons; errors are foreseen for boxes only.")
+        workload = workload.boxes
     domain.boxes(workload)  # says what is wrong with them
     if not np.size(workload):
         raise ParameterError("the workload has no boxes; give at least one.")
@@ -145,7 +144,7 @@ def _candidates(shape: tuple[int, int], delta: Number, boxes: Floats | None) -> 
 def epsilon_for(
     mechanism: Mechanism,
     domain: Domain,
-    workload: npt.ArrayLike | None = None,
+    workload: Workload | npt.ArrayLike | None = None,
     *,
     error: float,
     delta: Number = 0,
@@ -158,7 +157,7 @@ def epsilon_for(
     mechanism : Mechanism
         A data-independent one.
     domain : Domain
-    workload : (m, 4) array-like of boxes, optional
+    workload : Workload or (m, 4) array-like of boxes, optional
         Any box by default.
     error : float
         Root-mean-square error that is acceptable, in records.

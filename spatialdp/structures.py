@@ -225,7 +225,7 @@ class AxisPairs(GridStructure):
 
     def mean_squares(self) -> Floats:
         """Mean over all boxes of the sum of squares of each group's weights."""
-        return np.outer(self.x.mean_squares(), self.y.mean_squares()).ravel()
+        return np.outer(_mean_squares(self.x), _mean_squares(self.y)).ravel()
 
     @property
     def memory(self) -> int:
@@ -240,6 +240,12 @@ class AxisPairs(GridStructure):
     def _parts(self) -> list[tuple[slice, slice]]:
         """Rows and columns of each group in the table of coefficients."""
         return [(rows, columns) for columns, rows in product(self.x.groups, self.y.groups)]
+
+
+@lru_cache(maxsize=32)
+def _mean_squares(axis: AxisTransform) -> Floats:
+    """Kept, as it takes longer than a release."""
+    return axis.mean_squares()
 
 
 def forward(counts: Integers, axes: tuple[AxisTransform, AxisTransform]) -> Integers:

@@ -25,6 +25,7 @@ import numpy as np
 import numpy.typing as npt
 
 from spatialdp import datasets
+from spatialdp._tables import markdown
 from spatialdp.domain import Domain, Grid
 from spatialdp.errors import ParameterError
 from spatialdp.files import write_whole
@@ -246,16 +247,7 @@ def table(rows: Sequence[Row]) -> str:
             for row in rows
         ),
     ]
-    return f"Average error of a cell\n\n{_markdown(average)}\n\nLargest error of any cell\n\n{_markdown(largest)}"
-
-
-def _markdown(lines: Sequence[Sequence[str]]) -> str:
-    widths = [max(len(cell) for cell in column) for column in zip(*lines, strict=True)]
-    head, *body = (
-        "| " + " | ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)) + " |" for line in lines
-    )
-    rule = "|" + "|".join("-" * (width + 2) for width in widths) + "|"
-    return "\n".join([head, rule, *body])
+    return f"Average error of a cell\n\n{markdown(average)}\n\nLargest error of any cell\n\n{markdown(largest)}"
 
 
 def write_csv(rows: Sequence[Row], path: Path) -> None:

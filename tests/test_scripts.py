@@ -15,10 +15,6 @@ import pytest
 
 SCRIPTS = Path(__file__).parent.parent / "scripts"
 
-sys.path.insert(0, str(SCRIPTS))
-import common  # noqa: E402 - scripts are no package
-import curves  # noqa: E402 - as above
-
 
 def run(name: str, folder: Path, *options: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, str(SCRIPTS / f"{name}.py"), "--output", str(folder), *options]
@@ -100,20 +96,17 @@ def test_nonsense_is_refused(tmp_path, option):
     assert not (tmp_path / "out").exists()
 
 
-@pytest.mark.parametrize("n_records", [0, 1, 2, 7, 1000])
-def test_exact_counts_agree_with_brute_force(n_records):
-    random = np.random.default_rng(n_records)
-    x, y = random.integers(0, 30, (2, n_records))
-    boxes = np.sort(random.integers(0, 31, (200, 2, 2)), axis=1).reshape(200, 4)
-    held = [np.sum((x >= x0) & (x < x1) & (y >= y0) & (y < y1)) for x0, y0, x1, y1 in boxes]
-    assert common.Counter(x, y).count(boxes).tolist() == held
-
-
-def test_labels_keep_their_order_and_distance():
-    places = np.array([0.5, 0.1, 0.51, 0.5])
-    moved = curves.spread(places, 0.1)
-    assert np.diff(np.sort(moved)).min() > 0.099
-    assert moved[1] < moved[0] < moved[3] < moved[2]
+def test_evaluator_draws_all_its_figures(tmp_path):
+    few = ("--trials", "1", "--queries", "20", "--data", "chattanooga", "--processes", "1", "--epsilon", "1")
+    done = run("error_vs_epsilon", tmp_path, *few)
+    assert done.returncode == 0, done.stderr
+    for name in ("error_vs_epsilon", "error_vs_size", "error_vs_records"):
+        assert (tmp_path / f"{name}.png").read_bytes().startswith(b"\x89PNG")
+    with (tmp_path / "error_vs_epsilon.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    assert all("not private" in row["note"] for row in rows)
+    assert {row["mechanism"] for row in rows} >= {"flat", "uniform", "tailored", "kd-hybrid"}
+    assert "Chattanooga intersections, random boxes" in (tmp_path / "error_vs_epsilon.md").read_text()
 
 
 def test_worked_examples_release_and_answer(tmp_path):

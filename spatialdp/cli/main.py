@@ -16,7 +16,7 @@ from spatialdp.errors import SpatialDPError
 __all__ = ["main"]
 
 # In the order of the help.
-_COMMANDS = ("release", "plan", "query", "map", "sample", "info", "methods", "traffic")
+_COMMANDS = ("release", "plan", "query", "map", "sample", "info", "methods", "evaluate", "traffic")
 
 BAD_INPUT = 2
 FAILED = 1

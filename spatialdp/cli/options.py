@@ -30,6 +30,7 @@ __all__ = [
     "Terms",
     "check_output",
     "domain_options",
+    "optional_domain_options",
     "output_options",
     "points_options",
     "quiet_option",
@@ -124,7 +125,7 @@ def _domain(bounds: tuple[float, ...] | None, region: Path | None, crs: str | No
 
 def _region(path: Path) -> Any:
     """The polygons of a public file."""
-    from spatialdp.cli.tables import read_geometries
+    from spatialdp.public_files import read_geometries
 
     area = read_geometries(path).geometry
     if area.empty or not area.geom_type.isin(["Polygon", "MultiPolygon"]).all():
@@ -132,9 +133,11 @@ def _region(path: Path) -> Any:
     return area
 
 
-domain_options = _bundled(
-    "domain",
-    _domain,
+def _domain_if_given(bounds: tuple[float, ...] | None, region: Path | None, crs: str | None) -> Domain | None:
+    return None if bounds is None and region is None and crs is None else _domain(bounds, region, crs)
+
+
+_DOMAIN = (
     click.option(
         "--bounds",
         type=Numbers("XMIN", "YMIN", "XMAX", "YMAX"),
@@ -147,6 +150,8 @@ domain_options = _bundled(
     ),
     click.option("--crs", metavar="CRS", help="CRS of the bounds, such as EPSG:4326; the region's by default."),
 )
+domain_options = _bundled("domain", _domain, *_DOMAIN)
+optional_domain_options = _bundled("domain", _domain_if_given, *_DOMAIN)
 
 
 # --- points ----------------------------------------------------------------------------------------

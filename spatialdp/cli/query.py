@@ -80,7 +80,7 @@ def _answer_boxes(
     import numpy as np
     import pandas as pd
 
-    from spatialdp.cli.tables import EDGES, read_boxes
+    from spatialdp.public_files import EDGES, read_boxes
 
     boxes = np.array(given) if path is None else read_boxes(path)
     frame = pd.DataFrame(boxes, columns=EDGES)
@@ -90,7 +90,7 @@ def _answer_boxes(
 def _answer_polygons(release: Release, path: Path, layer: str | None, level: float) -> pd.DataFrame:
     import pandas as pd
 
-    from spatialdp.cli.tables import read_geometries
+    from spatialdp.public_files import read_geometries
 
     areas = read_geometries(path, layer)
     taken = [name for name in _ANSWERS if name in areas.columns]

@@ -7,6 +7,7 @@ from spatialdp.mechanisms.hierarchy import Hierarchy
 from spatialdp.mechanisms.kdtree import KdTree
 from spatialdp.mechanisms.quadtree import Quadtree
 from spatialdp.mechanisms.tailored import Tailored
+from spatialdp.mechanisms.uniform import Uniform
 from spatialdp.mechanisms.wavelet import Wavelet
 
 __all__ = [
@@ -19,9 +20,10 @@ __all__ = [
     "Plan",
     "Quadtree",
     "Tailored",
+    "Uniform",
     "Wavelet",
 ]
 
 MECHANISMS: dict[str, type[Mechanism]] = {
-    mechanism.name: mechanism for mechanism in (Flat, Quadtree, KdTree, Hierarchy, Wavelet, Fourier, Tailored)
+    mechanism.name: mechanism for mechanism in (Flat, Quadtree, KdTree, Hierarchy, Wavelet, Fourier, Tailored, Uniform)
 }

@@ -1,6 +1,17 @@
 """The only rooms that see records."""
 
 from spatialdp.points.arrays import LatticePoints, Points, as_points, count_cells, lattice_points, snap
+from spatialdp.points.counting import Counter, count_polygons
 from spatialdp.points.tables import read_points
 
-__all__ = ["LatticePoints", "Points", "as_points", "count_cells", "lattice_points", "read_points", "snap"]
+__all__ = [
+    "Counter",
+    "LatticePoints",
+    "Points",
+    "as_points",
+    "count_cells",
+    "count_polygons",
+    "lattice_points",
+    "read_points",
+    "snap",
+]

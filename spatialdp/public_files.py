@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-__all__ = ["EDGES", "read_boxes", "read_geometries"]
+__all__ = ["EDGES", "boxes_of", "read_boxes", "read_frame", "read_geometries"]
 
 _PARQUET = (".parquet", ".geoparquet", ".pq")
 EDGES = ["xmin", "ymin", "xmax", "ymax"]
@@ -27,21 +27,36 @@ def read_geometries(path: Path, layer: str | None = None) -> geopandas.GeoDataFr
     return _read(path, geopandas.read_file, **({} if layer is None else {"layer": layer}))
 
 
+def read_frame(path: Path) -> Any:
+    """A table or the features of a public file, whichever it holds."""
+    import pandas as pd
+    import pyarrow.parquet as pq
+
+    if path.suffix.lower() == ".csv":
+        return _read(path, pd.read_csv)
+    if path.suffix.lower() in _PARQUET and b"geo" not in (_read(path, pq.read_schema).metadata or {}):
+        return _read(path, pd.read_parquet)
+    return read_geometries(path)
+
+
 def read_boxes(path: Path) -> npt.NDArray[np.float64]:
     """Boxes from a CSV or Parquet file with the columns xmin, ymin, xmax and ymax."""
-    import numpy as np
     import pandas as pd
 
-    frame = _read(path, pd.read_parquet if path.suffix.lower() in _PARQUET else pd.read_csv)
-    missing = [name for name in EDGES if name not in frame.columns]
+    return boxes_of(_read(path, pd.read_parquet if path.suffix.lower() in _PARQUET else pd.read_csv), path.name)
+
+
+def boxes_of(frame: Any, name: str) -> npt.NDArray[np.float64]:
+    """The columns xmin, ymin, xmax and ymax of a frame, which is called `name` in errors."""
+    import numpy as np
+
+    missing = [edge for edge in EDGES if edge not in frame.columns]
     if missing:
-        raise FileFormatError(
-            f"{path.name} has no column {missing[0]!r}; boxes need the columns xmin, ymin, xmax and ymax."
-        )
+        raise FileFormatError(f"{name} has no column {missing[0]!r}; boxes need the columns xmin, ymin, xmax and ymax.")
     try:
         return np.asarray(frame[EDGES], dtype=np.float64)
     except (TypeError, ValueError):
-        raise FileFormatError(f"the boxes in {path.name} are not all numbers; correct them.") from None
+        raise FileFormatError(f"the boxes in {name} are not all numbers; correct them.") from None
 
 
 def _read(path: Path, reader: Any, **options: Any) -> Any:

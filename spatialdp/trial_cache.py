@@ -1,0 +1,127 @@
+"""Results of trials in a file, so that an interrupted evaluation goes on where it stopped.
+
+One line of JSON for each trial, appended as it ends; the first line says which data, queries and settings they belong
+to. Numbers are written so that they come back bit by bit. The file holds errors, which are computed from the records:
+it is as private as they are.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from os import PathLike
+from pathlib import Path
+from types import TracebackType
+from typing import IO, Any, Self
+
+from spatialdp.errors import FileFormatError
+
+__all__ = ["Measured", "TrialCache"]
+
+FORMAT = "spatialdp-trials"
+
+# Number of the workload (-1: the map as a whole), metric, value.
+Measured = list[tuple[int, str, float]]
+
+
+class TrialCache:
+    """Trials that were run before, and a place for those that are run now.
+
+    Parameters
+    ----------
+    path : path
+        Made if it does not exist.
+    context : str
+        Digest of everything that the trials have in common.
+    note : str
+        Written into the file, for whoever finds it.
+
+    Raises
+    ------
+    FileFormatError
+        If the file is something else, is damaged, or belongs to another evaluation.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp()) / "trials.jsonl"
+    >>> with TrialCache(path, "abc", "private") as cache:
+    ...     cache.add("first", [(0, "rmse", 1.5)])
+    >>> TrialCache(path, "abc", "private").done
+    {'first': [(0, 'rmse', 1.5)]}
+    """
+
+    def __init__(self, path: str | PathLike[str], context: str, note: str) -> None:
+        self._path = Path(path)
+        self._header = {"format": FORMAT, "context": context, "note": note}
+        self._file: IO[bytes] | None = None
+        self.done: dict[str, Measured] = {}
+        self._length = 0
+        if self._path.exists():
+            self._read()
+        elif not self._path.parent.is_dir():
+            raise FileNotFoundError(f"there is no folder {self._path.parent}; make it first.")
+
+    def __enter__(self) -> Self:
+        self._file = self._path.open("ab")
+        self._file.truncate(self._length)  # a line that an interruption cut short
+        if not self._length:
+            self._write(self._header)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._file is not None:
+            self._file.close()
+
+    def add(self, key: str, measured: Measured) -> None:
+        """Keep the results of a trial; they survive whatever comes after."""
+        self.done[key] = measured
+        self._write({"trial": key, "measured": measured})
+
+    def _write(self, line: Mapping[str, object]) -> None:
+        assert self._file is not None
+        self._file.write(json.dumps(line, allow_nan=False).encode() + b"\n")
+        self._file.flush()
+
+    def _read(self) -> None:
+        content = self._path.read_bytes()
+        self._length = content.rfind(b"\n") + 1
+        lines = content[: self._length].splitlines()
+        if not lines and content:
+            self._refuse_foreign(content)
+            return
+        if not lines:
+            return
+        header = self._parsed(lines[0])
+        if header.get("format") != FORMAT:
+            raise self._foreign("is no file of trials")
+        if header.get("context") != self._header["context"]:
+            raise self._foreign("belongs to other records, queries, settings or another version")
+        for line in lines[1:]:
+            self._take(self._parsed(line))
+
+    def _refuse_foreign(self, content: bytes) -> None:
+        """One line that does not end: the beginning of our own header, or somebody else's file."""
+        if not (json.dumps(self._header, allow_nan=False).encode()).startswith(content):
+            raise self._foreign("is no file of trials")
+
+    def _take(self, line: dict[str, Any]) -> None:
+        try:
+            measured = [(int(i), str(metric), float(value)) for i, metric, value in line["measured"]]
+            self.done[str(line["trial"])] = measured
+        except (KeyError, TypeError, ValueError):
+            raise self._foreign("is damaged") from None
+
+    def _parsed(self, line: bytes) -> dict[str, Any]:
+        try:
+            parsed = json.loads(line)
+        except ValueError:
+            parsed = None
+        if not isinstance(parsed, dict):
+            raise self._foreign("is damaged, or no file of trials")
+        return parsed
+
+    def _foreign(self, why: str) -> FileFormatError:
+        return FileFormatError(f"{self._path} {why}; give another cache file, or remove this one.")
