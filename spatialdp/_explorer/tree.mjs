@@ -3,7 +3,7 @@
 import { LATTICE, blockPowers, coverage } from "./lattice.mjs";
 
 /** A node is divided on the map while its children have this many square pixels each. */
-const SMALLEST = 9;
+const SMALLEST = 6;
 
 export class TreeEstimate {
   constructor(data) {
@@ -76,17 +76,24 @@ export class TreeEstimate {
     }
   }
 
-  /** Covered share of a node, and whether the box's boundary cuts it. */
-  covered(node, [xmin, ymin, xmax, ymax]) {
-    const [west, south, east, north] = this.sides;
-    const across = Math.max(Math.min(east[node], xmax) - Math.max(west[node], xmin), 0) / (east[node] - west[node]);
-    const high = Math.max(Math.min(north[node], ymax) - Math.max(south[node], ymin), 0) / (north[node] - south[node]);
-    const inside = xmin <= west[node] && east[node] <= xmax && ymin <= south[node] && north[node] <= ymax;
-    const share = across * high;
-    return [share, !inside && share > 0];
+  /** Covered share of a node. */
+  share(node, box) {
+    return this.along(0, node, box) * this.along(1, node, box);
   }
 
-  /** The nodes a box meets, depth by depth; a node that is cut, or was not measured, is divided if it can be. */
+  along(axis, node, box) {
+    const [low, high] = [this.sides[axis][node], this.sides[axis + 2][node]];
+    return Math.max(Math.min(high, box[axis + 2]) - Math.max(low, box[axis]), 0) / (high - low);
+  }
+
+  /** Whether a node of which a share is covered is looked into: if it can be, and is cut or was not measured. */
+  divides(node, box, share) {
+    if (this.children[node] === 0 || share === 0) return false;
+    const inside = this.along(0, node, box) === 1 && this.along(1, node, box) === 1;
+    return !inside || (!this.consistent && this.unmeasured(node));
+  }
+
+  /** The nodes a box meets, depth by depth, those beside it included. */
   walk(box) {
     const levels = [];
     let nodes = [0];
@@ -96,9 +103,8 @@ export class TreeEstimate {
       const below = [];
       const from = [];
       nodes.forEach((node, place) => {
-        const [share, cut] = this.covered(node, box);
-        const opened = !this.consistent && share === 1 && this.unmeasured(node);
-        const divided = (cut || opened) && this.children[node] > 0;
+        const share = this.share(node, box);
+        const divided = this.divides(node, box, share);
         level.shares.push(share);
         level.divided.push(divided);
         if (!divided) return;
@@ -118,11 +124,19 @@ export class TreeEstimate {
     return this.variance !== undefined && this.variance[node] === Infinity;
   }
 
-  /** Sum of what the nodes weigh at which the walk ends. */
+  /** Sum of what the nodes weigh at which the way down ends. */
   endSum(box, weigh) {
     let total = 0;
-    for (const { nodes, shares, divided } of this.walk(box)) {
-      for (let i = 0; i < nodes.length; i++) if (!divided[i] && shares[i] > 0) total += weigh(nodes[i], shares[i]);
+    const open = [0];
+    while (open.length) {
+      const node = open.pop();
+      const share = this.share(node, box);
+      if (share === 0) continue;
+      if (this.divides(node, box, share)) {
+        for (let child = this.children[node] - 1; child >= 0; child--) open.push(this.firstChild[node] + child);
+      } else {
+        total += weigh(node, share);
+      }
     }
     return total;
   }

@@ -73,6 +73,29 @@ class Privacy:
             promise = f"NOT PRIVATE (seeded noise or true medians), would be {promise}"
         return f"{promise}, {self.mechanism}, spatialdp {self.version}"
 
+    def in_words(self) -> str:
+        """The promise in plain words.
+
+        Examples
+        --------
+        >>> import spatialdp as sdp
+        >>> release = sdp.Flat(shape=(2, 2)).release([], sdp.Domain((0, 0, 1, 1)), epsilon=0.5)
+        >>> print(release.privacy.in_words())
+        Whatever is seen here is at most 1.65 times as likely as it would be if any one record were added to or
+        removed from the data. Whoever has several records is protected less.
+        """
+        if not self.private:
+            return (
+                "This release is not private: its noise can be reproduced, or it shows true medians. It is for "
+                "experiments; do not publish it if the records are confidential."
+            )
+        change = "added to or removed from the data" if self.neighbours == Neighbours.ADD_REMOVE else "replaced"
+        slack = f", give or take a probability of {shown(self.delta)}" if self.delta else ""
+        return (
+            f"Whatever is seen here is at most {_factor(self.epsilon)} times as likely as it would be if any one "
+            f"{self.unit} were {change}{slack}. Whoever has several {self.unit}s is protected less."
+        )
+
     def to_json(self) -> dict[str, Any]:
         """Plain values; fractions as exact strings such as ``"1/10"``."""
         return {
@@ -151,6 +174,14 @@ def shown(value: Fraction) -> str:
     if len(str(value)) <= 12:
         return str(value)
     return str(Context(prec=6, rounding=ROUND_CEILING).divide(Decimal(value.numerator), Decimal(value.denominator)))
+
+
+def _factor(epsilon: Fraction) -> str:
+    """e^ε, rounded up to three digits."""
+    if epsilon > 13:
+        return "half a million or more"
+    power = Context(prec=30).divide(Decimal(epsilon.numerator), Decimal(epsilon.denominator)).exp()
+    return f"{float(Context(prec=3, rounding=ROUND_CEILING).plus(power)):,.12g}"
 
 
 def _frozen(value: Any) -> Any:
