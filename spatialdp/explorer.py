@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 
 __all__ = ["write_page"]
 
+Floats = npt.NDArray[np.float64]
+
 # In the order in which they need each other.
 _MODULES = ("lattice", "unpack", "noise", "grid", "tree", "answers", "colours", "text", "map", "drag", "page")
 
@@ -99,6 +101,7 @@ def _page(release: Release, title: str | None, level: float) -> str:
         "title": heading,
         "summary": f"{_summary(release)}. {privacy}",
         "words": privacy.in_words(),
+        "ratio": f"{_ratio(release.domain):.4f}",
         **_first_box(release.domain),
     }
     parts = {
@@ -138,7 +141,7 @@ def _json(data: dict[str, Any]) -> str:
 
 def _data(release: Release, level: float) -> dict[str, Any]:
     estimate, domain = release.estimate, release.domain
-    high = _highest(_densities(estimate))
+    high = _highest(*_densities(estimate))
     return {
         "kind": estimate.kind,
         "bounds": domain.bounds,
@@ -157,18 +160,20 @@ def _data(release: Release, level: float) -> dict[str, Any]:
     }
 
 
-def _densities(estimate: Estimate) -> npt.NDArray[np.float64]:
-    """What the map's colours show: estimates of cells, or those of leaves per 1/1000 of the domain."""
+def _densities(estimate: Estimate) -> tuple[Floats, Floats]:
+    """What the map's colours show, estimates of cells or those of leaves per 1/1000 of the domain, and the areas."""
     if isinstance(estimate, Histogram):
-        return estimate.values[estimate.grid.mask]
+        return estimate.values[estimate.grid.mask], np.ones(estimate.grid.n_cells)
     boxes = estimate.leaf_boxes()
     share = np.prod((boxes[:, 2:] - boxes[:, :2]) / LATTICE, axis=1)
-    return np.asarray(estimate.values[estimate.tree.leaves] / (1000 * share))
+    return estimate.values[estimate.tree.leaves] / (1000 * share), share
 
 
-def _highest(densities: npt.NDArray[np.float64]) -> float:
-    """Upper end of the colour scale: derived from released values, and not from the most extreme ones."""
-    high = float(np.quantile(densities, 0.995)) if densities.size else 0.0
+def _highest(densities: Floats, areas: Floats) -> float:
+    """Upper end of the colour scale, from released values: what 99.5 % of the map's area stays below."""
+    order = np.argsort(densities)
+    below = np.cumsum(areas[order])
+    high = float(densities[order[np.searchsorted(below, 0.995 * below[-1])]]) if order.size else 0.0
     return high if high > 0 else 1.0
 
 
@@ -183,6 +188,12 @@ def _finest(estimate: Estimate) -> float:
 def _decimals(domain: Domain) -> int:
     """Decimals at which coordinates are shown: a millionth of the domain or finer."""
     return max(0, 6 - math.floor(math.log10(min(domain.size))))
+
+
+def _ratio(domain: Domain) -> float:
+    """Height over width of the map."""
+    width, height = domain.size
+    return height * aspect(domain) / width
 
 
 def _first_box(domain: Domain) -> dict[str, str]:

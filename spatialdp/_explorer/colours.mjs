@@ -37,14 +37,14 @@ export function ticksOf(scale) {
 
 /** Diagonal lines, as a canvas pattern: what is only noise. */
 export function hatching(context, ratio, paper, ink) {
-  const side = Math.round(6 * ratio);
+  const side = Math.round(8 * ratio); // divides a tile, so that lines go on in the next one
   const tile = document.createElement("canvas");
   tile.width = tile.height = side;
   const pen = tile.getContext("2d");
   pen.fillStyle = paper;
   pen.fillRect(0, 0, side, side);
   pen.strokeStyle = ink;
-  pen.lineWidth = ratio;
+  pen.lineWidth = 1.4 * ratio;
   for (const shift of [-side, 0, side]) {
     pen.beginPath();
     pen.moveTo(shift - 1, side + 1);

@@ -110,6 +110,21 @@ export function cellAt(estimate, frame, latlng, zoom) {
   return found;
 }
 
+/** A rectangle with a light edge around a dark one, to be seen on any colour. */
+export function markedBox(weight, dashArray) {
+  const style = { interactive: false, fill: false };
+  const edges = [
+    L.rectangle([[0, 0], [0, 0]], { ...style, color: "#ffffff", weight: weight + 2.5 }),
+    L.rectangle([[0, 0], [0, 0]], { ...style, color: "#101418", weight, dashArray }),
+  ];
+  const group = L.layerGroup(edges);
+  group.setBounds = (bounds) => {
+    edges.forEach((edge) => edge.setBounds(bounds));
+    return group;
+  };
+  return group;
+}
+
 /** Leaflet's map with the outline of the domain and its region. */
 export function makeMap(container, frame, outline, finest) {
   const whole = L.latLngBounds(frame.box([0, 0, LATTICE, LATTICE]));
@@ -127,7 +142,7 @@ export function makeMap(container, frame, outline, finest) {
   });
   L.control.zoom({ position: "topright" }).addTo(map);
   map.setView(whole.getCenter(), 0, { animate: false });
-  const style = { interactive: false, fill: false, weight: 1.2, className: "outline" };
+  const style = { interactive: false, fill: false, weight: 1.2 };
   const lines = [L.rectangle(whole, { ...style, opacity: 0.5 })];
   for (const ring of outline) lines.push(L.polyline(ring.map(([x, y]) => frame.place(x * LATTICE, y * LATTICE)), style));
   return { map, lines: L.layerGroup(lines).addTo(map) };

@@ -4,7 +4,7 @@ import { Release } from "./answers.mjs";
 import { CLASSES, placeOf, ticksOf } from "./colours.mjs";
 import { boxDrawing } from "./drag.mjs";
 import { coordinateOf, snapBox } from "./lattice.mjs";
-import { CellLayer, Frame, cellAt, makeMap } from "./map.mjs";
+import { CellLayer, Frame, cellAt, makeMap, markedBox } from "./map.mjs";
 import { inWords, short } from "./text.mjs";
 import { unpackAll } from "./unpack.mjs";
 
@@ -35,9 +35,8 @@ class Page {
     this.frame = new Frame(element("map"), data.bounds, data.aspect);
     Object.assign(this, makeMap(element("map"), this.frame, data.outline, data.finest));
     this.layer = new CellLayer(this.release, this.frame, this.look).addTo(this.map);
-    const mark = { interactive: false, fill: false, weight: 2 };
-    this.chosen = L.rectangle([[0, 0], [0, 0]], { ...mark, dashArray: "6 4" });
-    this.pointed = L.rectangle([[0, 0], [0, 0]], mark);
+    this.chosen = markedBox(2, "6 4");
+    this.pointed = markedBox(1.5);
     this.listen();
     this.recolour();
     this.showLegend();
@@ -49,6 +48,7 @@ class Page {
       const on = event.currentTarget.getAttribute("aria-pressed") !== "true";
       event.currentTarget.setAttribute("aria-pressed", on);
       draw(on);
+      if (on) element("map").scrollIntoView({ block: "nearest" });
     });
     element("box").addEventListener("submit", (event) => {
       event.preventDefault();
@@ -90,6 +90,12 @@ class Page {
     if (answer.relative >= 1) readout.append(make("br"), make("em", "Noise drowns the signal here"));
   }
 
+  /** A short answer on the map, for small screens where the long one is out of sight. */
+  sayAtMap(estimate, what) {
+    element("readout").setAttribute("aria-live", "off");
+    element("readout").replaceChildren(make("strong", estimate), ` ${what}`);
+  }
+
   show(view) {
     this.layer.view = view;
     this.layer.repaint();
@@ -98,10 +104,7 @@ class Page {
 
   recolour() {
     this.look.theme = themeNow();
-    const { mark } = this.look.theme;
-    this.lines.eachLayer((line) => line.setStyle({ color: mark }));
-    this.chosen.setStyle({ color: mark });
-    this.pointed.setStyle({ color: mark });
+    this.lines.eachLayer((line) => line.setStyle({ color: this.look.theme.mark }));
     this.layer.repaint();
   }
 
@@ -115,6 +118,7 @@ class Page {
     const sides = [0, 1].flatMap((end) => lines.map((pair, axis) => coordinate(pair[end], axis)));
     SIDES.forEach((side, i) => (element(side).value = sides[i].toFixed(this.data.decimals)));
     this.askForm();
+    this.sayAtMap(element("result").querySelector(".estimate dd").textContent, "records in the box");
   }
 
   /** Answer the box in the form, which is the one place where a box is stated. */
@@ -182,7 +186,7 @@ class Page {
     const noise = make("li");
     noise.append(make("span", undefined, "swatch hatched"), "more: noise drowns the signal");
     list.append(noise);
-    return [make("p", `Half the ${this.data.percent} % interval, over the estimate`), list];
+    return [make("p", `Half the ${this.data.percent} % interval, relative to the estimate`), list];
   }
 }
 
