@@ -125,6 +125,17 @@ export function markedBox(weight, dashArray) {
   return group;
 }
 
+/** Plus zooms one step in; Leaflet takes three with the shift key, which many keyboards need for a plus. */
+function singleSteps(map) {
+  const zoom = (event) => {
+    if (event.key !== "+" || event.target !== map.getContainer()) return;
+    event.stopImmediatePropagation();
+    event.preventDefault();
+    map.zoomIn(1);
+  };
+  map.getContainer().addEventListener("keydown", zoom, { capture: true });
+}
+
 /** Leaflet's map with the outline of the domain and its region. */
 export function makeMap(container, frame, outline, finest) {
   const whole = L.latLngBounds(frame.box([0, 0, LATTICE, LATTICE]));
@@ -140,6 +151,7 @@ export function makeMap(container, frame, outline, finest) {
     renderer: L.canvas({ padding: 0.3 }),
     zoomControl: false,
   });
+  singleSteps(map);
   L.control.zoom({ position: "topright" }).addTo(map);
   map.setView(whole.getCenter(), 0, { animate: false });
   const style = { interactive: false, fill: false, weight: 1.2 };

@@ -57,10 +57,14 @@ class Page {
     document.querySelectorAll("input[name=view]").forEach((input) => {
       input.addEventListener("change", () => this.show(input.value));
     });
-    this.map.on("mousemove", ({ latlng }) => this.point(latlng, "off"));
-    this.map.on("mouseout", () => this.point(null, "off"));
+    this.map.on("mousemove", ({ latlng, originalEvent: { movementX, movementY } }) => {
+      if (movementX || movementY) this.point(latlng, "off"); // browsers make events up when a page moves under a mouse
+    });
     this.map.on("click", ({ latlng }) => this.point(latlng, "off"));
     this.map.on("moveend", () => this.pointCentre());
+    element("map").addEventListener("mouseleave", () => {
+      if (element("readout").getAttribute("aria-live") === "off") this.point(null, "off");
+    });
     element("map").addEventListener("focus", () => this.pointCentre());
     element("map").addEventListener("blur", () => this.point(null, "off"));
     const dark = window.matchMedia("(prefers-color-scheme: dark)");
