@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import sys
 
-from benchmarks import foundation, spectra, transforms, trees
+from benchmarks import explorer, foundation, spectra, transforms, trees
 
 
 def main() -> int:
     words = sys.argv[1:]
     missed = 0
-    for benchmark in (*foundation.BENCHMARKS, *trees.BENCHMARKS, *transforms.BENCHMARKS, *spectra.BENCHMARKS):
+    modules = (foundation, trees, transforms, spectra, explorer)
+    for benchmark in (benchmark for module in modules for benchmark in module.BENCHMARKS):
         if words and not any(word in benchmark.__name__ for word in words):
             continue
         for result in benchmark():

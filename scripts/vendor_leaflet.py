@@ -23,7 +23,9 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
         subprocess.run(["npm", "pack", "--silent", f"leaflet@{VERSION}"], cwd=folder, check=True)
         with tarfile.open(Path(folder) / f"leaflet-{VERSION}.tgz") as archive:
-            files = {name: _text(archive, f"package/{name}") for name in ("LICENSE", "dist/leaflet.js", "dist/leaflet.css")}
+            files = {
+                name: _text(archive, f"package/{name}") for name in ("LICENSE", "dist/leaflet.js", "dist/leaflet.css")
+            }
     TARGET.mkdir(exist_ok=True)
     script = re.sub(r"//# sourceMappingURL=\S+\s*$", "", files["dist/leaflet.js"])
     style = re.sub(r"[^{}]*\{[^{}]*url\((?!#)[^{}]*\}", "", files["dist/leaflet.css"])

@@ -121,4 +121,3 @@ def _differences(estimate: Decomposition) -> npt.NDArray[np.int32]:
     parents = np.array(boxes[estimate.tree.parent])
     parents[0] = 0
     return (boxes - parents).T
-

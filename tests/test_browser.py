@@ -81,7 +81,8 @@ def fill(driver, box):
 def assert_shown(driver, release, box):
     """The numbers that can be read are the library's, as rounded."""
     estimate, interval, relative = (
-        driver.find_element(By.CSS_SELECTOR, f"#result .{name} dd").text for name in ("estimate", "interval", "relative")
+        driver.find_element(By.CSS_SELECTOR, f"#result .{name} dd").text
+        for name in ("estimate", "interval", "relative")
     )
     low, high = release.interval(box)
     answer = release.answer(box)
@@ -312,8 +313,12 @@ def test_phone(pages, dark):
         colour = phone.execute_script("return getComputedStyle(document.body).backgroundColor")
         assert (sum(map(int, re.findall(r"\d+", colour)[:3])) < 200) == dark
         phone.execute_script("document.querySelector('#draw').click()")
-        place = phone.execute_script("const r = document.querySelector('#map').getBoundingClientRect(); return r.toJSON()")
-        ends = [(place["x"] + place["width"] * s, place["y"] + place["height"] * t) for s, t in ((0.3, 0.4), (0.7, 0.6))]
+        place = phone.execute_script(
+            "const r = document.querySelector('#map').getBoundingClientRect(); return r.toJSON()"
+        )
+        ends = [
+            (place["x"] + place["width"] * s, place["y"] + place["height"] * t) for s, t in ((0.3, 0.4), (0.7, 0.6))
+        ]
         for kind, points in (("touchStart", ends[:1]), ("touchMove", ends[1:]), ("touchEnd", [])):
             touches = [{"x": x, "y": y} for x, y in points]
             phone.execute_cdp_cmd("Input.dispatchTouchEvent", {"type": kind, "touchPoints": touches})

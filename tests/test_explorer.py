@@ -196,7 +196,9 @@ def test_neighbours_with_the_same_outputs_have_the_same_page(tmp_path):
     assert (tmp_path / "a.html").read_bytes() == (tmp_path / "b.html").read_bytes()
 
 
-@pytest.mark.parametrize("mechanism", [sdp.Flat((16, 12)), sdp.Quadtree(4), sdp.Tailored((16, 16)), sdp.Wavelet((9, 7))])
+@pytest.mark.parametrize(
+    "mechanism", [sdp.Flat((16, 12)), sdp.Quadtree(4), sdp.Tailored((16, 16)), sdp.Wavelet((9, 7))]
+)
 @pytest.mark.parametrize("extra", [[4.2, 3.3], [0.0, 0.0], [8.0, 6.0], [100.0, 0.0], [np.nan, 1.0]])
 def test_neighbours_differ_only_in_estimates(mechanism, extra, tmp_path):
     pages = []

@@ -34,6 +34,8 @@ BLIND = [
         "covariance",
         "coverage",
         "axes",
+        "explorer",
+        "explorer_data",
     ),
     *("intervals", "crs", "domain", "privacy", "strategies", "strategy_store"),
 ]

@@ -104,20 +104,21 @@ function tilt(node, length, start, stop) {
 
 /** Cells with weights of their own, and windows over them, fitted by least squares. */
 function windowPowers({ diagonal, windows, gains }, size, { start, stop }) {
-  const rest = Float64Array.from({ length: size }, (_, i) =>
-    Math.min(Math.max(Math.min(stop, i + 1) - Math.max(start, i), 0), 1),
-  );
   const [from, to] = [Math.floor(start), Math.min(Math.ceil(stop), size)];
+  const rest = new Float64Array(size);
+  for (let i = from; i < to; i++) rest[i] = Math.min(stop, i + 1) - Math.max(start, i);
   const shared = [];
   for (let row = 0; row < windows.length; row += size) {
     let sum = 0;
     for (let i = from; i < to; i++) sum += gains[row + i] * rest[i];
     shared.push(sum);
   }
-  shared.forEach((sum, w) => {
-    for (let i = 0; i < size; i++) rest[i] -= sum * windows[w * size + i];
-  });
-  return sumPowers([...rest.map((value, i) => value / diagonal[i]), ...shared]);
+  for (let w = 0; w < shared.length; w++) {
+    for (let i = 0; i < size; i++) rest[i] -= shared[w] * windows[w * size + i];
+  }
+  for (let i = 0; i < size; i++) rest[i] /= diagonal[i];
+  const [cells, sums] = [sumPowers(rest), sumPowers(shared)];
+  return [[cells[0] + sums[0]], [cells[1] + sums[1]]];
 }
 
 function sumPowers(weights) {
@@ -127,7 +128,7 @@ function sumPowers(weights) {
     squares += weight ** 2;
     fourths += weight ** 4;
   }
-  return [[squares], [fourths]];
+  return [squares, fourths];
 }
 
 /** Any measurements, from their contributions to the sums of the first cells; groups are between the edges. */
@@ -141,7 +142,7 @@ function prefixPowers({ prefixes, edges }, covered) {
     for (let c = edges[group]; c < edges[group + 1]; c++) {
       found.push(covered.knots.reduce((sum, knot, k) => sum + weights[k] * prefixes[knot * count + c], 0));
     }
-    const [[two], [four]] = sumPowers(found);
+    const [two, four] = sumPowers(found);
     squares.push(two);
     fourths.push(four);
   }

@@ -21,14 +21,15 @@ export class TreeEstimate {
     this.parent = new Int32Array(n).fill(-1);
     this.firstChild = new Int32Array(n);
     this.depth = new Uint8Array(n);
-    this.sides = [0, 1, 2, 3].map((side) => differences.slice(side * n, (side + 1) * n));
+    const sides = [0, 1, 2, 3].map((side) => differences.subarray(side * n, (side + 1) * n));
+    [this.west, this.south, this.east, this.north] = sides;
     let next = 1;
     for (let node = 0; node < n; node++) {
       this.firstChild[node] = next;
       for (const end = next + this.children[node]; next < end; next++) {
         this.parent[next] = node;
         this.depth[next] = this.depth[node] + 1;
-        for (const side of this.sides) side[next] += side[node];
+        for (const side of sides) side[next] += side[node];
       }
     }
   }
@@ -76,21 +77,45 @@ export class TreeEstimate {
     }
   }
 
-  /** Covered share of a node. */
+  /** Covered share of a node. These few lines run for every node along a box's edges, so they make no arrays. */
   share(node, box) {
-    return this.along(0, node, box) * this.along(1, node, box);
-  }
-
-  along(axis, node, box) {
-    const [low, high] = [this.sides[axis][node], this.sides[axis + 2][node]];
-    return Math.max(Math.min(high, box[axis + 2]) - Math.max(low, box[axis]), 0) / (high - low);
+    const { west, south, east, north } = this;
+    const across = Math.min(east[node], box[2]) - Math.max(west[node], box[0]);
+    const high = Math.min(north[node], box[3]) - Math.max(south[node], box[1]);
+    if (across <= 0 || high <= 0) return 0;
+    return (across / (east[node] - west[node])) * (high / (north[node] - south[node]));
   }
 
   /** Whether a node of which a share is covered is looked into: if it can be, and is cut or was not measured. */
   divides(node, box, share) {
     if (this.children[node] === 0 || share === 0) return false;
-    const inside = this.along(0, node, box) === 1 && this.along(1, node, box) === 1;
-    return !inside || (!this.consistent && this.unmeasured(node));
+    if (!this.consistent && this.unmeasured(node)) return true;
+    const { west, south, east, north } = this;
+    return west[node] < box[0] || south[node] < box[1] || east[node] > box[2] || north[node] > box[3];
+  }
+
+  unmeasured(node) {
+    return this.variance !== undefined && this.variance[node] === Infinity;
+  }
+
+  /** Sums of what the nodes hold at which the way down ends: covered counts, second and fourth cumulants. */
+  endSums(box) {
+    const { children, firstChild, values, variance, ownFourth } = this;
+    let [count, second, fourth] = [0, 0, 0];
+    const open = [0];
+    while (open.length) {
+      const node = open.pop();
+      const share = this.share(node, box);
+      if (this.divides(node, box, share)) {
+        for (let child = children[node] - 1; child >= 0; child--) open.push(firstChild[node] + child);
+      } else if (share > 0) {
+        count += share * values[node];
+        if (this.consistent || variance === undefined) continue;
+        second += share ** 2 * orZero(variance[node]);
+        fourth += share ** 4 * ownFourth[node];
+      }
+    }
+    return [count, second, fourth];
   }
 
   /** The nodes a box meets, depth by depth, those beside it included. */
@@ -99,20 +124,19 @@ export class TreeEstimate {
     let nodes = [0];
     let parents = [0];
     while (nodes.length) {
-      const level = { nodes, parents, shares: [], divided: [] };
+      const level = { nodes, parents, shares: new Float64Array(nodes.length), divided: new Uint8Array(nodes.length) };
       const below = [];
       const from = [];
-      nodes.forEach((node, place) => {
-        const share = this.share(node, box);
-        const divided = this.divides(node, box, share);
-        level.shares.push(share);
-        level.divided.push(divided);
-        if (!divided) return;
+      for (let place = 0; place < nodes.length; place++) {
+        const node = nodes[place];
+        const share = (level.shares[place] = this.share(node, box));
+        if (!this.divides(node, box, share)) continue;
+        level.divided[place] = 1;
         for (let child = 0; child < this.children[node]; child++) {
           below.push(this.firstChild[node] + child);
           from.push(place);
         }
-      });
+      }
       levels.push(level);
       nodes = below;
       parents = from;
@@ -120,91 +144,63 @@ export class TreeEstimate {
     return levels;
   }
 
-  unmeasured(node) {
-    return this.variance !== undefined && this.variance[node] === Infinity;
-  }
-
-  /** Sum of what the nodes weigh at which the way down ends. */
-  endSum(box, weigh) {
-    let total = 0;
-    const open = [0];
-    while (open.length) {
-      const node = open.pop();
-      const share = this.share(node, box);
-      if (share === 0) continue;
-      if (this.divides(node, box, share)) {
-        for (let child = this.children[node] - 1; child >= 0; child--) open.push(this.firstChild[node] + child);
-      } else {
-        total += weigh(node, share);
-      }
-    }
-    return total;
-  }
-
   /** Estimated count of a lattice box; records are taken as evenly spread within a leaf. */
   answer(box) {
-    return this.endSum(box, (node, share) => share * this.values[node]);
+    return this.endSums(box)[0];
   }
 
   /** Variance and excess kurtosis of the noise in a box's answer. */
   moments(box) {
     if (this.consistent && this.closed) return closedMoments(this.closed, box);
-    const [second, fourth] = this.consistent ? this.fittedCumulants(box) : this.rawCumulants(box);
+    const [second, fourth] = this.consistent ? this.fittedCumulants(box) : this.endSums(box).slice(1);
     return [second, second > 0 ? fourth / second ** 2 : 0];
-  }
-
-  rawCumulants(box) {
-    return [
-      this.endSum(box, (node, share) => share ** 2 * orZero(this.variance[node])),
-      this.endSum(box, (node, share) => share ** 4 * this.ownFourth[node]),
-    ];
   }
 
   /** Up: A, the share of a node's estimate that enters the answer. Down: g, the weight of its subtree's estimate. */
   fittedCumulants(box) {
     const levels = this.walk(box);
-    const averages = this.averages(levels);
-    let second = 0;
-    let fourth = 0;
-    let passed = [];
-    levels.forEach(({ nodes, parents, divided }, depth) => {
-      const next = [];
-      nodes.forEach((node, i) => {
-        const weight = averages[depth][i] + (depth ? passed[parents[i]] : 0);
-        const own = divided[i] ? this.own[node] : 1;
-        const variance = divided[i] ? orZero(this.variance[node]) : this.up[node];
-        second += (own * weight) ** 2 * variance;
-        fourth += (own * weight) ** 4 * (divided[i] ? this.ownFourth[node] : this.fourth[node]);
-        next.push((1 - own) * weight - averages[depth][i]);
-      });
+    this.average(levels);
+    let [second, fourth] = [0, 0];
+    let passed = [0];
+    for (const { nodes, parents, shares, divided } of levels) {
+      const next = new Float64Array(nodes.length);
+      for (let i = 0; i < nodes.length; i++) {
+        const node = nodes[i];
+        const weight = shares[i] + passed[parents[i]];
+        if (divided[i]) {
+          const own = this.own[node];
+          second += (own * weight) ** 2 * orZero(this.variance[node]);
+          fourth += (own * weight) ** 4 * this.ownFourth[node];
+          next[i] = (1 - own) * weight - shares[i];
+        } else {
+          second += weight ** 2 * this.up[node];
+          fourth += weight ** 4 * this.fourth[node];
+        }
+      }
       passed = next;
-    });
+    }
     return [second, fourth];
   }
 
-  averages(levels) {
-    const result = levels.map(({ shares }) => shares.slice());
+  /** From covered shares to A: where a node is divided, the mean of its children's, by their variances. */
+  average(levels) {
     for (let depth = levels.length - 2; depth >= 0; depth--) {
-      const { nodes, divided } = levels[depth];
+      const { nodes, shares, divided } = levels[depth];
+      const below = levels[depth + 1];
       const sums = new Float64Array(nodes.length);
-      levels[depth + 1].nodes.forEach((node, i) => {
-        sums[levels[depth + 1].parents[i]] += result[depth + 1][i] * this.up[node];
-      });
-      nodes.forEach((node, i) => {
-        if (divided[i]) result[depth][i] = sums[i] / this.below[node];
-      });
+      for (let i = 0; i < below.nodes.length; i++) sums[below.parents[i]] += below.shares[i] * this.up[below.nodes[i]];
+      for (let i = 0; i < nodes.length; i++) if (divided[i]) shares[i] = sums[i] / this.below[nodes[i]];
     }
-    return result;
   }
 
   /** Call `show` for each node in view, divided as far as its children can be seen. */
-  visit([west, south, east, north], [scaleX, scaleY], show) {
-    const [left, bottom, right, top] = this.sides;
+  visit([left, bottom, right, top], [scaleX, scaleY], show) {
+    const { west, south, east, north } = this;
     const open = [0];
     while (open.length) {
       const node = open.pop();
-      if (left[node] > east || right[node] <= west || bottom[node] > north || top[node] <= south) continue;
-      const area = (right[node] - left[node]) * scaleX * (top[node] - bottom[node]) * scaleY;
+      if (west[node] > right || east[node] <= left || south[node] > top || north[node] <= bottom) continue;
+      const area = (east[node] - west[node]) * scaleX * (north[node] - south[node]) * scaleY;
       if (this.children[node] && area >= SMALLEST * this.children[node]) {
         for (let child = 0; child < this.children[node]; child++) open.push(this.firstChild[node] + child);
       } else {
@@ -214,7 +210,7 @@ export class TreeEstimate {
   }
 
   shown(node) {
-    const box = this.sides.map((side) => side[node]);
+    const box = [this.west[node], this.south[node], this.east[node], this.north[node]];
     const size = (1000 * ((box[2] - box[0]) / LATTICE) * (box[3] - box[1])) / LATTICE;
     const name = `${this.children[node] ? "Node" : "Leaf"} at depth ${this.depth[node]}`;
     // What is not measured is the sum of its parts, even where parents are not the sums of their children.
