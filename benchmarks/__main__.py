@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import sys
 
-from benchmarks import explorer, foundation, spectra, transforms, trees
+from benchmarks import command_line, explorer, files, foundation, spectra, transforms, trees
 
 
 def main() -> int:
     words = sys.argv[1:]
     missed = 0
-    modules = (foundation, trees, transforms, spectra, explorer)
-    for benchmark in (benchmark for module in modules for benchmark in module.BENCHMARKS):
+    rooms = (foundation, trees, transforms, spectra, files, command_line, explorer)
+    for benchmark in (benchmark for room in rooms for benchmark in room.BENCHMARKS):
         if words and not any(word in benchmark.__name__ for word in words):
             continue
         for result in benchmark():

@@ -56,7 +56,7 @@ def chromium(size: tuple[int, int] = (1200, 800), *, dark: bool = False, density
             scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
             driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [scheme]})
             driver.get("about:blank")
-            driver.get_log("performance")  # of the page that browsers begin with
+            requests(driver)  # forgets those of the page that browsers begin with
             yield driver
         finally:
             driver.quit()

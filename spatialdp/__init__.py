@@ -30,6 +30,7 @@ if TYPE_CHECKING:  # the same names as in _HOMES, for type checkers and editors
     from spatialdp.planning import epsilon_for as epsilon_for
     from spatialdp.planning import recommend as recommend
     from spatialdp.points import Points as Points
+    from spatialdp.points import read_points as read_points
     from spatialdp.privacy.budget import Budget as Budget
     from spatialdp.privacy.noise import SeededNoise as SeededNoise
     from spatialdp.privacy.noise import SystemNoise as SystemNoise
@@ -56,6 +57,7 @@ _HOMES = {
     "datasets": "datasets",
     "epsilon_for": "planning",
     "load": "files",
+    "read_points": "points",
     "recommend": "planning",
 }
 

@@ -53,6 +53,10 @@ class AxisWeights(ABC):
         """Sums of squares and of fourth powers of the measurements' weights, (groups, boxes)."""
 
     @abstractmethod
+    def cell_weights(self, cells: slice) -> Floats:
+        """(cells, measurements): what each measurement contributes to the estimates of some cells."""
+
+    @abstractmethod
     def to_json(self) -> dict[str, Any]:
         """Plain values from which `axis_from_json` makes the same axis."""
 
@@ -148,6 +152,10 @@ class IdentityAxis(AxisTransform):
         squares, fourths = ((coverage.parts**power * lengths).sum(axis=0) for power in (2, 4))
         return squares[None, :], fourths[None, :]
 
+    def cell_weights(self, cells: slice) -> Floats:
+        """Each cell's own measurement."""
+        return np.eye(cells.stop - cells.start, self.size, cells.start)
+
     def to_json(self) -> dict[str, Any]:
         """Only the kind."""
         return {"kind": "identity"}
@@ -227,6 +235,16 @@ class HaarAxis(AxisTransform):
         squares, fourths = (np.stack([(w**power).sum(axis=0) for w in weights]) for power in (2, 4))
         return squares, fourths
 
+    def cell_weights(self, cells: slice) -> Floats:
+        """A cell is in one node of each scale, with the sign of its half."""
+        places = np.arange(cells.start, cells.stop)
+        weights = np.zeros((places.size, 2**self.levels))
+        weights[:, 0] = 0.5**self.levels
+        for j in range(self.levels):
+            node, below = places >> (self.levels - j), places >> (self.levels - j - 1)
+            weights[np.arange(places.size), 2**j + node] = np.where(below % 2, -1, 1) * 0.5 ** (self.levels - j)
+        return weights
+
     def to_json(self) -> dict[str, Any]:
         """Only the kind."""
         return {"kind": "haar"}
@@ -286,6 +304,10 @@ class DenseAxis(AxisTransform):
             weights += weight[:, None] * self.prefixes[knot]
         squares = weights**2
         return squares.sum(axis=1)[None, :], (squares**2).sum(axis=1)[None, :]
+
+    def cell_weights(self, cells: slice) -> Floats:
+        """Rows of the fit."""
+        return self._weights[:, cells].T
 
     def to_json(self) -> dict[str, Any]:
         """The matrix."""
@@ -381,6 +403,11 @@ class WindowAxis(AxisTransform):
             squares[0, block] = weights.sum(axis=1)
             fourths[0, block] = np.einsum("ij,ij->i", weights, weights)
         return squares, fourths
+
+    def cell_weights(self, cells: slice) -> Floats:
+        """Those of boxes of one cell."""
+        places = np.arange(cells.start, cells.stop, dtype=np.float64)
+        return self._box_weights(places, places + 1)
 
     def mean_square(self, gram: Floats) -> float:
         """tr((A'A)⁻¹ G): the mean of `powers` over queries with this Gram matrix."""

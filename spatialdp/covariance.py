@@ -19,6 +19,7 @@ import numpy.typing as npt
 from spatialdp.axes import AxisWeights, axis_from_json
 from spatialdp.coverage import Coverage, prefix_sums, weighted_sums
 from spatialdp.domain import Grid
+from spatialdp.polygons import Runs
 from spatialdp.quadhaar import QuadHaar
 
 __all__ = ["IndependentNoise", "NoiseModel", "QuadHaarNoise", "SeparableNoise", "noise_from_json"]
@@ -32,6 +33,10 @@ class NoiseModel(ABC):
     @abstractmethod
     def cumulants(self, x: Coverage, y: Coverage) -> tuple[Floats, Floats]:
         """Second and fourth cumulants of the noise in each box's answer."""
+
+    @abstractmethod
+    def polygon_cumulants(self, runs: Runs) -> tuple[Floats, Floats]:
+        """Second and fourth cumulants of the noise in each polygon's answer."""
 
     @property
     @abstractmethod
@@ -70,6 +75,11 @@ class IndependentNoise(NoiseModel):
         """Sums over the region's cells of squared and fourth powers of the covered share."""
         squares = np.maximum(weighted_sums(self._cells, x, y, power=2), 0.0)
         fourths = np.maximum(weighted_sums(self._cells, x, y, power=4), 0.0)
+        return self.variance * squares, self.kurtosis * self.variance**2 * fourths
+
+    def polygon_cumulants(self, runs: Runs) -> tuple[Floats, Floats]:
+        """The same sums over a polygon's cells."""
+        squares, fourths = (np.maximum(runs.sums(self._cells, power), 0.0) for power in (2, 4))
         return self.variance * squares, self.kurtosis * self.variance**2 * fourths
 
     def to_json(self) -> dict[str, Any]:
@@ -111,6 +121,24 @@ class SeparableNoise(NoiseModel):
         fourth = np.einsum("im,ij,jm->m", x4, self.kurtosis * self.variances**2, y4)
         return np.maximum(second, 0.0), np.maximum(fourth, 0.0)
 
+    def polygon_cumulants(self, runs: Runs) -> tuple[Floats, Floats]:
+        """Weights of all measurements, polygon by polygon: the transposed way back along both axes.
+
+        Only the polygon's own rows and columns enter, and only measurements that see one of them.
+        """
+        second, fourth = np.zeros((2, runs.count))
+        for block in runs.blocks():
+            rows, columns = block.shares.shape
+            x, x_groups, x_starts = _seen(self.x, slice(block.column, block.column + columns))
+            y, y_groups, y_starts = _seen(self.y, slice(block.row, block.row + rows))
+            variances, kurtosis = (table[np.ix_(x_groups, y_groups)] for table in (self.variances, self.kurtosis))
+            powers = x.T @ (block.shares.T @ y)
+            for found, weights in ((second, variances), (fourth, variances**2 * kurtosis)):
+                np.square(powers, out=powers)
+                sums = np.add.reduceat(np.add.reduceat(powers, y_starts, axis=1), x_starts, axis=0)
+                found[block.polygon] = np.sum(weights * sums)
+        return second, fourth
+
     def to_json(self) -> dict[str, Any]:
         """Both axes and the noise of their pairs of groups."""
         return {
@@ -120,6 +148,15 @@ class SeparableNoise(NoiseModel):
             "variances": self.variances.tolist(),
             "kurtosis": self.kurtosis.tolist(),
         }
+
+
+def _seen(axis: AxisWeights, cells: slice) -> tuple[Floats, npt.NDArray[np.intp], npt.NDArray[np.intp]]:
+    """Weights of the measurements that see any of an axis' cells; their groups, and where each of these begins."""
+    weights = axis.cell_weights(cells)
+    seen = weights.any(axis=0)
+    group = np.repeat(np.arange(axis.n_groups), [part.stop - part.start for part in axis.groups])[seen]
+    groups, starts = np.unique(group, return_index=True)
+    return weights[:, seen], groups, starts
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,6 +184,16 @@ class QuadHaarNoise(NoiseModel):
         squares, fourths = self.transform.powers(x, y)
         second, fourth = self.variances @ squares, (self.kurtosis * self.variances**2) @ fourths
         return np.maximum(second, 0.0), np.maximum(fourth, 0.0)
+
+    def polygon_cumulants(self, runs: Runs) -> tuple[Floats, Floats]:
+        """Weights of all coefficients, polygon by polygon: the transposed way back."""
+        second, fourth = np.zeros((2, runs.count))
+        for block in runs.blocks():
+            weights = self.transform.adjoint(block.shares, block.row, block.column)
+            squares = [part**2 for part in weights]
+            second[block.polygon] = self.variances @ [part.sum() for part in squares]
+            fourth[block.polygon] = (self.kurtosis * self.variances**2) @ [(part**2).sum() for part in squares]
+        return second, fourth
 
     def to_json(self) -> dict[str, Any]:
         """The noise of each group; the transform follows from the grid."""

@@ -6,7 +6,7 @@ from typing import Any
 
 from spatialdp.errors import CRSMismatchError, DomainError
 
-__all__ = ["canonical", "geographic", "require_same", "to_projjson"]
+__all__ = ["canonical", "geographic", "require_same", "same", "to_projjson"]
 
 
 def canonical(crs: Any) -> str | None:
@@ -39,13 +39,18 @@ def require_same(what: str, crs: Any, domain_crs: str | None) -> None:
             f"the domain has CRS {domain_crs} but the {what} have none; "
             f"state it with set_crs, or pass plain coordinate arrays that are already in {domain_crs}."
         )
-    from pyproj import CRS
-
-    if not CRS.from_user_input(given).equals(CRS.from_user_input(domain_crs), ignore_axis_order=True):
+    if not same(given, domain_crs):
         raise CRSMismatchError(
             f"the domain has CRS {domain_crs} but the {what} have {given}; "
             f"reproject them with to_crs({domain_crs!r}) first."
         )
+
+
+def same(one: Any, other: Any) -> bool:
+    """Whether two names mean the same CRS, the order of its axes aside."""
+    from pyproj import CRS
+
+    return bool(CRS.from_user_input(one).equals(CRS.from_user_input(other), ignore_axis_order=True))
 
 
 def geographic(crs: str | None) -> bool:

@@ -7,7 +7,7 @@ the algebra of the least-squares fit (see `consistency`). If they are not, the f
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar
@@ -23,6 +23,7 @@ from spatialdp.domain import Domain, Grid, cells_of
 from spatialdp.errors import ReleaseError
 from spatialdp.families import Families, Opened
 from spatialdp.histogram import Histogram
+from spatialdp.polygons import Polygons, scan, walk_polygons
 from spatialdp.traversal import Pairs, chunks, walk
 from spatialdp.tree import Tree
 
@@ -124,14 +125,36 @@ class Decomposition:
         if not self.consistent:
             return _with_kurtosis(*self._raw_cumulants(boxes))
         if self._is_complete:
-            return self._complete_moments(boxes)
-        parts = [self._fitted_cumulants(boxes[chunk]) for chunk in chunks(boxes)]
+            return self._complete_moments(*self._box_squares(boxes))
+        parts = [self._fitted_cumulants(*self._visited(boxes[chunk]), len(boxes[chunk])) for chunk in chunks(boxes)]
         second, fourth = (np.concatenate([np.empty(0), *part]) for part in zip(*parts, strict=True)) if parts else _NONE
+        return _with_kurtosis(second, fourth)
+
+    def answer_polygons(self, polygons: Polygons) -> Floats:
+        """Estimated counts of polygons, records taken as evenly spread within a leaf."""
+        if self.consistent and self._leaf_grid is not None:
+            return self._leaf_grid.answer_polygons(polygons)
+        return self._summed(polygons, lambda pairs: pairs.coverage * self.values.take(pairs.node))
+
+    def polygon_moments(self, polygons: Polygons) -> tuple[Floats, Floats]:
+        """Variance and excess kurtosis of the noise in each polygon's answer."""
+        if not self.consistent:
+            return _with_kurtosis(*self._node_cumulants(polygons))
+        if self._is_complete:
+            return self._complete_moments(*self._polygon_squares(polygons))
+        second, fourth = np.zeros((2, polygons.size))
+        for chunk in chunks(polygons):
+            levels = list(self._walk(polygons[chunk]))
+            second[chunk], fourth[chunk] = self._fitted_cumulants(levels, None, polygons[chunk].size)
         return _with_kurtosis(second, fourth)
 
     def leaf_boxes(self) -> Integers:
         """Lattice boxes of the leaves."""
         return self.tree.boxes[self.tree.leaves].astype(np.int64)
+
+    def leaf_values(self) -> Floats:
+        """Estimates of the leaves."""
+        return self.values[self.tree.leaves]
 
     def pruned(self, threshold: float) -> Decomposition:
         """Drop everything below nodes whose consistent estimate is under a public threshold.
@@ -174,11 +197,17 @@ class Decomposition:
 
     # --- sums over covered nodes ---------------------------------------------------------------
 
-    def _summed(self, boxes: Integers, weigh: Any) -> Floats:
-        """Add up, for every box, what the pairs that end weigh."""
-        total = np.zeros(boxes.shape[0])
-        for chunk in chunks(boxes):
-            for pairs in walk(self.tree, boxes[chunk], self._unmeasured):
+    def _walk(self, queries: npt.NDArray[Any], descend: Booleans | None = None) -> Iterator[Pairs]:
+        """Go down the tree with boxes (m, 4) or polygons (m,)."""
+        if queries.ndim == 2:
+            return walk(self.tree, queries, descend)
+        return walk_polygons(self.tree, self.domain, queries, descend)
+
+    def _summed(self, queries: npt.NDArray[Any], weigh: Any) -> Floats:
+        """Add up, for every box or polygon, what the pairs that end weigh."""
+        total = np.zeros(queries.shape[0])
+        for chunk in chunks(queries):
+            for pairs in self._walk(queries[chunk], self._unmeasured):
                 ended = ~pairs.divided
                 weights = np.where(ended, weigh(pairs), 0.0)
                 total[chunk] += np.bincount(pairs.box, weights, minlength=total[chunk].size)
@@ -208,22 +237,24 @@ class Decomposition:
                 boxes, lambda node: self._own_fourth.take(node), lambda o: leaf[0] ** 2 * leaf[1] * o.powers[3]
             )
             return np.maximum(second, 0.0), np.maximum(fourth, 0.0)
-        second = self._summed(boxes, lambda p: p.coverage**2 * _or_zero(self._of(self.variances, p.node)))
-        fourth = self._summed(boxes, lambda p: p.coverage**4 * self._own_fourth.take(p.node))
+        return self._node_cumulants(boxes)
+
+    def _node_cumulants(self, queries: npt.NDArray[Any]) -> tuple[Floats, Floats]:
+        second = self._summed(queries, lambda p: p.coverage**2 * _or_zero(self._of(self.variances, p.node)))
+        fourth = self._summed(queries, lambda p: p.coverage**4 * self._own_fourth.take(p.node))
         return second, fourth
 
     # --- variance of a fitted answer -----------------------------------------------------------
 
-    def _fitted_cumulants(self, boxes: Integers) -> tuple[Floats, Floats]:
-        """Second and fourth cumulants, exactly, for a few boxes.
+    def _fitted_cumulants(self, levels: Sequence[Pairs], opened: Opened | None, count: int) -> tuple[Floats, Floats]:
+        """Second and fourth cumulants, exactly, for a few boxes or polygons, from the pairs of each depth.
 
         Up: A, the share of each cut node's estimate that enters the answer. Down: g, the weight of each node's
         best estimate from its own subtree; g_c = A_c - A_v + (1 - w_v) g_v. A subtree that the box does not cut
         contributes g² V and g⁴ K, both known beforehand; a cut node its own measurement.
         """
-        levels, opened = self._visited(boxes)
         averages = self._averages(levels)
-        second, fourth = np.zeros(boxes.shape[0]), np.zeros(boxes.shape[0])
+        second, fourth = np.zeros((2, count))
         weight = averages[0].copy()
         for depth, pairs in enumerate(levels):
             own = np.where(pairs.divided, self._own_weight.take(pairs.node), 1.0)
@@ -358,7 +389,26 @@ class Decomposition:
             up = own[depth] * self.variances[depth] if own[depth] else below
         return own
 
-    def _complete_moments(self, boxes: Integers) -> tuple[Floats, Floats]:
+    def _box_squares(self, boxes: Integers) -> tuple[Floats, list[Floats]]:
+        """Boxes' areas in cells, and the sum of the nodes' squared covered shares on each level."""
+        assert self._leaf_grid is not None
+        x, y = self._leaf_grid.coverages(boxes)
+        squares = [x.squares(width) * y.squares(height) for width, height in self._block_sides or ()]
+        return (x.stop - x.start) * (y.stop - y.start), squares
+
+    def _polygon_squares(self, polygons: Polygons) -> tuple[Floats, list[Floats]]:
+        """The same of polygons: the nodes of a level are the cells of a coarser grid."""
+        assert self._leaf_grid is not None
+        grid, area, squares = self._leaf_grid.grid, np.zeros(polygons.size), []
+        for width, height in self._block_sides or ():
+            nodes, level = grid.domain.grid((grid.shape[0] // width, grid.shape[1] // height)), np.zeros(polygons.size)
+            for part, runs in scan(polygons, nodes):
+                shares, level[part] = runs.areas
+                area[part] = shares * (width * height)
+            squares.append(level)
+        return area, squares
+
+    def _complete_moments(self, area: Floats, level_squares: Sequence[Floats]) -> tuple[Floats, Floats]:
         """Closed form of the variance, and a close upper bound of the kurtosis.
 
         Let S be the sum over a level's nodes of their squared covered shares (a product over the axes), f the fan-out
@@ -367,18 +417,14 @@ class Decomposition:
         For the fourth cumulant the largest weight of a level is bounded: a child's share is at most 1 - 1/f away from
         its parent's, and no larger than the box.
         """
-        assert self._leaf_grid is not None
         assert self._block_sides is not None
-        x, y = self._leaf_grid.coverages(boxes)
-        area = (x.stop - x.start) * (y.stop - y.start)
         own = self._level_weights()
-        squares = largest = above = np.zeros(boxes.shape[0])
-        second, fourth = np.zeros(boxes.shape[0]), np.zeros(boxes.shape[0])
-        for depth, (spread, (width, height)) in enumerate(
-            zip(_or_zero(self.variances), self._block_sides, strict=True)
+        squares = largest = above = np.zeros(area.size)
+        second, fourth = np.zeros((2, area.size))
+        for depth, (spread, (width, height), here) in enumerate(
+            zip(_or_zero(self.variances), self._block_sides, level_squares, strict=True)
         ):
             passed, fan_out = (1 - own[depth - 1], self.tree.fan_outs[depth - 1]) if depth else (0.0, 0)
-            here = x.squares(width) * y.squares(height)
             squares = here - fan_out * above + fan_out * passed**2 * squares
             deviation = np.minimum(area / (width * height), 1 - 1 / fan_out if depth else 1.0)
             largest = np.minimum(deviation + passed * largest, 1.0)

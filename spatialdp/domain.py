@@ -61,6 +61,10 @@ class Axis:
         """Coordinates of lattice lines."""
         return self._nudged(lines / LATTICE, np.asarray(lines, dtype=np.int64))
 
+    def centres(self, lines: Integers) -> Floats:
+        """Coordinates of the middle of the lattice intervals that begin at these lines."""
+        return self._nudged((lines + 0.5) / LATTICE, lines)
+
     def edges(self, count: int) -> Floats:
         """Coordinates of the edges of `count` equal cells."""
         return self._nudged(np.arange(count + 1) / count, edge_lines(count))

@@ -1,8 +1,8 @@
 """A page to explore a release in: one HTML file that holds everything it needs and asks the network for nothing.
 
-The page is put together from the files in ``_explorer/``: the map library Leaflet with its licence, a style sheet, and small
-JavaScript modules that answer boxes as the library does. It is made from the release alone, so it is as public as that,
-and from equal releases come equal bytes.
+The page is put together from the files in ``_explorer/``: the map library Leaflet with its licence, a style sheet, and
+small JavaScript modules that answer boxes as the library does. It is made from the release alone, so it is as public as
+that, and from equal releases come equal bytes.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ Floats = npt.NDArray[np.float64]
 _MODULES = ("lattice", "unpack", "noise", "grid", "tree", "answers", "colours", "text", "map", "drag", "page")
 
 _BIASED = (
-    "This release was truncated, rounded, made non-negative, smoothed or stopped where counts were small, so that its errors "
-    "do not average out: it offers no intervals."
+    "This release was truncated, rounded, made non-negative, smoothed or stopped where counts were small, so that its "
+    "errors do not average out: it offers no intervals."
 )
 
 # Densities below this share of the highest are shown on a linear scale, those above on a logarithmic one.
@@ -88,10 +88,14 @@ def write_page(
     from spatialdp.files import write_whole
 
     target = Path(path)
-    if target.suffix != ".html":
+    if target.suffix.lower() != ".html":
         raise ParameterError(f"{target.name} does not end in .html; the explorer is a page.")
-    text = _page(release, title, level)
-    write_whole(target, lambda partial: partial.write_text(text, encoding="utf-8") and None, overwrite=overwrite)
+    text = _page(release, title, level).encode()
+
+    def write(partial: Path) -> None:
+        partial.write_bytes(text)
+
+    write_whole(target, write, overwrite=overwrite)
 
 
 def _page(release: Release, title: str | None, level: float) -> str:
@@ -105,7 +109,7 @@ def _page(release: Release, title: str | None, level: float) -> str:
         **_first_box(release.domain),
     }
     parts = {
-        "banner": "" if privacy.private else f'<div class="banner" role="note">Not private. {_NOT_PRIVATE}</div>',
+        "banner": "" if privacy.private else f'<div class="banner" role="note">{_NOT_PRIVATE}</div>',
         "reason": f'<p class="note">{_BIASED}</p>' if biased else "",
         "uncertainty": " disabled" if biased else "",
         "technical": _technical(privacy, release.domain),
@@ -120,7 +124,9 @@ def _page(release: Release, title: str | None, level: float) -> str:
     )
 
 
-_NOT_PRIVATE = "Made with reproducible noise or true medians, for experiments: it promises nothing about the records."
+_NOT_PRIVATE = (
+    "Not private. Made with reproducible noise or true medians, for experiments: it promises nothing about the records."
+)
 
 
 def _file(name: str) -> str:
@@ -163,10 +169,10 @@ def _data(release: Release, level: float) -> dict[str, Any]:
 def _densities(estimate: Estimate) -> tuple[Floats, Floats]:
     """What the map's colours show, estimates of cells or those of leaves per 1/1000 of the domain, and the areas."""
     if isinstance(estimate, Histogram):
-        return estimate.values[estimate.grid.mask], np.ones(estimate.grid.n_cells)
+        return estimate.leaf_values(), np.ones(estimate.n_cells)
     boxes = estimate.leaf_boxes()
     share = np.prod((boxes[:, 2:] - boxes[:, :2]) / LATTICE, axis=1)
-    return estimate.values[estimate.tree.leaves] / (1000 * share), share
+    return estimate.leaf_values() / (1000 * share), share
 
 
 def _highest(densities: Floats, areas: Floats) -> float:
@@ -193,7 +199,7 @@ def _decimals(domain: Domain) -> int:
 def _ratio(domain: Domain) -> float:
     """Height over width of the map."""
     width, height = domain.size
-    return height * aspect(domain) / width
+    return float(height * aspect(domain) / width)
 
 
 def _first_box(domain: Domain) -> dict[str, str]:

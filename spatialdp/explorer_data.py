@@ -1,8 +1,8 @@
 """What the explorer's page knows of a release: its arrays, packed, and what is needed to answer boxes in a browser.
 
-The page answers boxes by the same algebra as the library: prefix sums on grids, walks on trees. What takes linear algebra
-or special functions (least-squares weights of an axis, quantiles) is worked out here and travels as numbers. Everything
-comes from the release, which is public.
+The page answers boxes by the same algebra as the library: prefix sums on grids, walks on trees. What takes linear
+algebra or special functions (least-squares weights of an axis, quantiles) is worked out here and travels as numbers.
+Everything comes from the release, which is public.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ def _axis(axis: AxisWeights) -> Json:
 def _tree(estimate: Decomposition) -> Json:
     tree = estimate.tree
     # Sums of leaves need not travel. The walk of estimates that do not add up asks what was measured.
-    values = estimate.values[tree.leaves] if estimate.consistent else estimate.values
+    values = estimate.leaf_values() if estimate.consistent else estimate.values
     measured = not (estimate.biased and estimate.consistent)
     closed = estimate.closed_form() if measured else None
     return {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import ClassVar
@@ -12,6 +13,7 @@ import numpy.typing as npt
 from spatialdp.covariance import NoiseModel
 from spatialdp.coverage import Coverage, prefix_sums, weighted_sums
 from spatialdp.domain import Grid
+from spatialdp.polygons import Polygons, Runs, scan
 
 __all__ = ["Histogram"]
 
@@ -68,6 +70,31 @@ class Histogram:
         with np.errstate(invalid="ignore", divide="ignore"):
             return second, np.where(second > 0, fourth / second**2, 0.0)
 
+    def answer_polygons(self, polygons: Polygons) -> Floats:
+        """Estimated counts of polygons, records taken as evenly spread within a cell."""
+        answers = np.zeros(polygons.size)
+        for part, runs, held in self._scanned(polygons):
+            answers[part] = np.where(held, runs.sums(self._value_sums), 0.0)
+        return answers
+
+    def polygon_moments(self, polygons: Polygons) -> tuple[Floats, Floats]:
+        """Variance and excess kurtosis of the noise in each polygon's answer."""
+        second, fourth = np.zeros((2, polygons.size))
+        for part, runs, held in self._scanned(polygons):
+            second[part], fourth[part] = (np.where(held, found, 0.0) for found in self.noise.polygon_cumulants(runs))
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return second, np.where(second > 0, fourth / second**2, 0.0)
+
+    def _scanned(self, polygons: Polygons) -> Iterator[tuple[slice, Runs, npt.NDArray[np.bool_] | bool]]:
+        """Polygons cut to the rectangle around the region's cells, and which hold any, as `_within` does with boxes."""
+        mask = self.grid.mask
+        everywhere = bool(mask.all() or not mask.any())
+        for part, runs in scan(polygons, self.grid):
+            if everywhere:
+                yield part, runs, True
+            else:
+                yield part, runs.within(*self._cells_around), runs.sums(self._mask_sums) > 1e-9
+
     @property
     def step(self) -> float:
         """Width of the lattice the noise lives on."""
@@ -102,6 +129,10 @@ class Histogram:
         x, y = self.grid.x_lines, self.grid.y_lines
         return np.stack([x[columns], y[rows], x[columns + 1], y[rows + 1]], axis=1)
 
+    def leaf_values(self) -> Floats:
+        """Estimates of the region's cells, row by row."""
+        return self.values[self.grid.mask]
+
     def coverages(self, boxes: Integers) -> tuple[Coverage, Coverage]:
         """How much of the columns and of the rows each lattice box covers."""
         x = Coverage.of(boxes[:, 0], boxes[:, 2], self.grid.x_lines)
@@ -123,10 +154,15 @@ class Histogram:
     @cached_property
     def _around(self) -> tuple[Integers, Integers]:
         """Lattice lines around the region's cells: the least and the most of a box's four sides."""
-        rows, columns = np.nonzero(self.grid.mask)
         x, y = self.grid.x_lines, self.grid.y_lines
-        low, high = (x[columns.min()], y[rows.min()]), (x[columns.max() + 1], y[rows.max() + 1])
+        low, high = ((x[column], y[row]) for column, row in self._cells_around)
         return np.array(low * 2), np.array(high * 2)
+
+    @cached_property
+    def _cells_around(self) -> tuple[tuple[int, int], tuple[int, int]]:
+        """Column and row of the first of the region's cells, and those after the last."""
+        rows, columns = np.nonzero(self.grid.mask)
+        return (int(columns.min()), int(rows.min())), (int(columns.max()) + 1, int(rows.max()) + 1)
 
     @cached_property
     def _value_sums(self) -> Floats:

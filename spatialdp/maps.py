@@ -215,16 +215,22 @@ def draw_cells(
     return image
 
 
-def save_figure(figure: Figure, path: Path, *, dpi: int = 100) -> None:
-    """Write a figure as PNG with a palette of 128 colours: a third of the size, no visible difference."""
-    from PIL import Image
-
+def save_figure(figure: Figure, path: Path, *, dpi: int = 100, overwrite: bool = True) -> None:
+    """Write a figure as SVG, or as PNG with a palette of 128 colours: a third of the size, no visible difference."""
     from spatialdp.files import write_whole
 
-    picture = io.BytesIO()
-    figure.savefig(picture, format="png", dpi=dpi)
-    palette = Image.open(picture).convert("RGB").quantize(128, dither=Image.Dither.NONE)
-    write_whole(path, lambda partial: palette.save(partial, format="png", optimize=True), overwrite=True)
+    def write(partial: Path) -> None:
+        if path.suffix.lower() == ".svg":
+            figure.savefig(partial, format="svg", metadata={"Date": None})
+            return
+        from PIL import Image
+
+        picture = io.BytesIO()
+        figure.savefig(picture, format="png", dpi=dpi)
+        palette = Image.open(picture).convert("RGB").quantize(128, dither=Image.Dither.NONE)
+        palette.save(partial, format="png", optimize=True)
+
+    write_whole(path, write, overwrite=overwrite)
 
 
 def _draw_outline(ax: Axes, domain: Domain) -> None:

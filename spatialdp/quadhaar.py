@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -23,6 +24,7 @@ __all__ = ["QuadHaar"]
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
+Numbers = npt.NDArray[Any]
 
 
 @dataclass(frozen=True)
@@ -87,6 +89,22 @@ class QuadHaar:
             rest = rest[taken:]
         return np.asarray(sums, dtype=np.float64)
 
+    def adjoint(self, weights: Floats, row: int, column: int) -> list[Floats]:
+        """Weights of the coefficients in a weighted sum of cells, group by group: the transposed inverse.
+
+        The weights are given for a rectangle of cells whose south-west cell is (row, column); they are 0 elsewhere,
+        and so are those of coefficients that are left out. A node's halves come back as (sum ± difference) / 2, so the
+        transposed inverse takes halved sums and differences of weights where `forward` takes whole ones of counts.
+        """
+        sums: Floats = weights
+        found: list[Floats] = []
+        for _, along_x, along_y in reversed(self.scales):
+            sums = np.pad(sums, ((row % 2 * along_y, 0), (column % 2 * along_x, 0)))
+            row, column = row >> along_y, column >> along_x
+            sums, differences = _analyse(sums * 0.5 ** (along_x + along_y), along_x=along_x, along_y=along_y)
+            found = differences + found
+        return [sums, *found]
+
     def powers(self, x: Coverage, y: Coverage) -> tuple[Floats, Floats]:
         """Sums of squares and of fourth powers of the measurements' weights in boxes, (groups, boxes).
 
@@ -134,7 +152,7 @@ def _along(coverage: Coverage, size: int, power: int) -> tuple[Floats, Floats]:
     return tilts, means
 
 
-def _analyse(sums: Integers, *, along_x: bool, along_y: bool) -> tuple[Integers, list[Integers]]:
+def _analyse(sums: Numbers, *, along_x: bool, along_y: bool) -> tuple[Numbers, list[Numbers]]:
     """Sums and differences of the nodes one scale up."""
     parts = [sums]
     for divided, axis in ((along_x, 1), (along_y, 0)):
@@ -154,7 +172,7 @@ def _synthesise(sums: Floats, differences: Sequence[Floats], *, along_x: bool, a
     return parts[0]
 
 
-def _halves(values: Integers, axis: int) -> tuple[Integers, Integers]:
+def _halves(values: Numbers, axis: int) -> tuple[Numbers, Numbers]:
     """Every other entry, beginning with the first and with the second; a missing last one is 0."""
     if values.shape[axis] % 2:
         values = np.pad(values, [(0, int(axis == i)) for i in range(2)])

@@ -18,11 +18,14 @@ from spatialdp.domain import Domain
 from spatialdp.errors import ReleaseError
 from spatialdp.intervals import half_width
 from spatialdp.layouts import Estimate
+from spatialdp.polygons import read_polygons
 from spatialdp.privacy.statement import Privacy
 
 if TYPE_CHECKING:
     import geopandas
     from matplotlib.axes import Axes
+
+    from spatialdp.privacy.noise import Noise
 
 __all__ = ["Release"]
 
@@ -101,16 +104,74 @@ class Release:
             If the estimates were truncated, rounded, made non-negative, or the tree stopped where counts were small:
             then errors no longer average out, and no honest interval for sums exists.
         """
+        self._require_unbiased()
+        lattice = self.domain.boxes(boxes)
+        ends = self._ends(self.estimate.answer(lattice), self.estimate.moments(lattice), level)
+        return ends[0] if np.ndim(boxes) == 1 else ends
+
+    def answer_polygons(self, geometries: Any) -> Any:
+        """Estimate how many records lie in each polygon, such as counties, by area weighting.
+
+        Parameters
+        ----------
+        geometries : shapely Polygon or MultiPolygon, or a list, array, GeoSeries or GeoDataFrame of them
+            In domain coordinates; a GeoSeries must state the domain's CRS. Parts outside the domain hold nothing,
+            and neither do empty polygons.
+
+        Returns
+        -------
+        float, or (m,) array
+            Records are taken as evenly spread within a partly covered cell. A polygon that is a box is answered as
+            `answer` does, up to the rounding of edges.
+
+        Examples
+        --------
+        >>> import shapely, spatialdp as sdp
+        >>> domain = sdp.Domain(bounds=(0, 0, 4, 4))
+        >>> release = sdp.Flat(shape=(4, 4)).release([[0.5, 0.5], [3.5, 1.5]], domain, epsilon=100)
+        >>> triangle = shapely.Polygon([(0, 0), (4, 0), (0, 4)])
+        >>> release.answer_polygons([triangle, shapely.box(3, 1, 9, 9)]).tolist()
+        [1.0, 1.0]
+        """
+        polygons = read_polygons(geometries, self.domain)
+        answers = self.estimate.answer_polygons(polygons)
+        return answers if np.ndim(geometries) else float(answers[0])
+
+    def interval_polygons(self, geometries: Any, level: float = 0.95) -> Floats:
+        """Intervals that cover the noise in each polygon's answer with probability `level`.
+
+        Parameters
+        ----------
+        geometries : as for `answer_polygons`
+        level : float
+            Between 0 and 1.
+
+        Returns
+        -------
+        (2,) or (m, 2) array of lower and upper ends
+            As of `interval`, for the noise alone: that records are not evenly spread within cells that a polygon cuts
+            is not part of it.
+
+        Raises
+        ------
+        ReleaseError
+            If the release is biased; see `interval`.
+        """
+        self._require_unbiased()
+        polygons = read_polygons(geometries, self.domain)
+        ends = self._ends(self.estimate.answer_polygons(polygons), self.estimate.polygon_moments(polygons), level)
+        return ends if np.ndim(geometries) else ends[0]
+
+    def _require_unbiased(self) -> None:
         if self.estimate.biased:
             raise ReleaseError(
                 "this release was truncated, rounded, made non-negative or stopped where counts were small, so that "
                 "its errors do not average out; intervals need unbiased estimates, from a release without that step."
             )
-        lattice = self.domain.boxes(boxes)
-        answers = self.estimate.answer(lattice)
-        width = half_width(*self.estimate.moments(lattice), self.estimate.step, level)
-        ends = np.stack([answers - width, answers + width], axis=1)
-        return ends[0] if np.ndim(boxes) == 1 else ends
+
+    def _ends(self, answers: Floats, moments: tuple[Floats, Floats], level: float) -> Floats:
+        width = half_width(*moments, self.estimate.step, level)
+        return np.stack([answers - width, answers + width], axis=1)
 
     def uniformity(self, boxes: npt.ArrayLike) -> Any:
         """About how far each answer can be off because records are not evenly spread within partly covered cells.
@@ -145,6 +206,50 @@ class Release:
     def rounded(self) -> Release:
         """The same release in whole numbers: post-processing, free. Trees still add up. Marked as biased."""
         return replace(self, estimate=self.estimate.rounded())
+
+    def sample(
+        self, n: int | None = None, *, noise: Noise | None = None, as_geodataframe: bool = False
+    ) -> Floats | geopandas.GeoDataFrame:
+        """Draw synthetic points that follow the release: post-processing, free.
+
+        Parameters
+        ----------
+        n : int, optional
+            How many; by default as many as the released total says, rounded and not below 0.
+        noise : Noise, optional
+            Where random bits come from. A `SeededNoise` makes the points repeatable, and no less private than the
+            release is.
+        as_geodataframe : bool
+            Point geometries in the domain's CRS rather than an array.
+
+        Returns
+        -------
+        (n, 2) array of x and y, or GeoDataFrame
+            Independent draws: cells (or leaves) in proportion to their estimates without negative ones, and evenly
+            within a cell and the region (at 1024 x 1024 cells of the domain).
+
+        Raises
+        ------
+        ReleaseError
+            If points are asked for and no estimate is above zero.
+
+        Examples
+        --------
+        >>> import spatialdp as sdp
+        >>> domain = sdp.Domain(bounds=(0, 0, 1, 1))
+        >>> release = sdp.Flat(shape=(2, 2)).release([[0.9, 0.1]] * 5, domain, epsilon=100)
+        >>> points = release.sample()
+        >>> points.shape, bool((points[:, 0] >= 0.5).all()), bool((points[:, 1] < 0.5).all())
+        ((5, 2), True, True)
+        """
+        from spatialdp.sampling import sample
+
+        points = sample(self, n, noise)
+        if not as_geodataframe:
+            return points
+        import geopandas
+
+        return geopandas.GeoDataFrame(geometry=geopandas.points_from_xy(*points.T), crs=self.domain.crs)
 
     def to_geodataframe(self) -> geopandas.GeoDataFrame:
         """The cells, or the leaves of a tree, as polygons with their place and estimate."""

@@ -206,6 +206,10 @@ class SpectralAxis(AxisWeights):
             fourths[:, part] = np.add.reduceat(weights**2, self.edges[:-1], axis=1).T
         return squares, fourths
 
+    def cell_weights(self, cells: slice) -> Floats:
+        """The functions' values."""
+        return functions(self.basis, self.size, self.n_coefficients, cells).T
+
     def to_json(self) -> dict[str, Any]:
         """Basis and bands."""
         return {"kind": "spectral", "basis": str(self.basis), "edges": list(self.edges)}

@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from spatialdp.tree import Tree
 
-__all__ = ["Pairs", "chunks", "walk"]
+__all__ = ["Pairs", "children", "chunks", "walk"]
 
 Booleans = npt.NDArray[np.bool_]
 Floats = npt.NDArray[np.float64]
@@ -24,6 +24,7 @@ Integers = npt.NDArray[np.int64]
 
 # Boxes walked together: enough to be worth a numpy call, few enough for the pairs of a level to stay small.
 _CHUNK = 1024
+_POLYGONS = 64  # which are made of many pieces
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,10 +50,11 @@ class Pairs:
     divided: Booleans
 
 
-def chunks(boxes: Integers) -> Iterator[slice]:
-    """Cut a long list of boxes into stretches that are walked together."""
-    for start in range(0, boxes.shape[0], _CHUNK):
-        yield slice(start, start + _CHUNK)
+def chunks(queries: npt.NDArray[Any]) -> Iterator[slice]:
+    """Cut a long list of boxes (m, 4), or polygons (m,), into stretches that are walked together."""
+    size = _CHUNK if queries.ndim == 2 else _POLYGONS
+    for start in range(0, queries.shape[0], size):
+        yield slice(start, start + size)
 
 
 def walk(tree: Tree, boxes: Integers, descend: Booleans | None = None) -> Iterator[Pairs]:
@@ -75,7 +77,7 @@ def walk(tree: Tree, boxes: Integers, descend: Booleans | None = None) -> Iterat
             cut |= descend[node] & (coverage == 1)
         divided = cut & (tree.n_children[node] > 0)
         yield Pairs(box, node, parent, coverage, divided)
-        box, node, parent = _children(tree, box[divided], node[divided])
+        box, node, parent = children(tree, box[divided], node[divided])
 
 
 def _coverage(tree: Tree, node: Integers, query: Integers, box: Integers) -> tuple[Floats, Booleans]:
@@ -91,7 +93,7 @@ def _coverage(tree: Tree, node: Integers, query: Integers, box: Integers) -> tup
     return coverage, ~inside & (coverage > 0)
 
 
-def _children(tree: Tree, box: Integers, node: Integers) -> tuple[Integers, Integers, Integers]:
+def children(tree: Tree, box: Integers, node: Integers) -> tuple[Integers, Integers, Integers]:
     """One pair for each child of each pair's node."""
     counts = tree.n_children[node]
     parent = np.repeat(np.arange(node.size), counts)

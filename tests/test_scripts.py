@@ -114,3 +114,18 @@ def test_labels_keep_their_order_and_distance():
     moved = curves.spread(places, 0.1)
     assert np.diff(np.sort(moved)).min() > 0.099
     assert moved[1] < moved[0] < moved[3] < moved[2]
+
+
+def test_worked_examples_release_and_answer(tmp_path):
+    done = run("release_map", tmp_path, "--epsilon", "1")
+    assert done.returncode == 0, done.stderr
+    assert "ε = 1 (add-remove one record), quadtree" in done.stdout
+    assert (tmp_path / "intersections.png").read_bytes().startswith(b"\x89PNG")
+    done = run("answer_queries", tmp_path, str(tmp_path / "intersections.parquet"))
+    assert done.returncode == 0, done.stderr
+    for name, rows in (("squares", 16), ("circles", 3)):
+        with (tmp_path / f"{name}.csv").open() as file:
+            found = list(csv.DictReader(file))
+        assert len(found) == rows
+        assert all(float(row["lower"]) <= float(row["estimate"]) <= float(row["upper"]) for row in found)
+        assert any(float(row["lower"]) < float(row["upper"]) for row in found)

@@ -33,6 +33,8 @@ BLIND = [
         "quadhaar",
         "covariance",
         "coverage",
+        "polygons",
+        "sampling",
         "axes",
         "explorer",
         "explorer_data",

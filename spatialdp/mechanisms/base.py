@@ -96,6 +96,20 @@ class Mechanism(ABC):
         sizes = {"1 %": 0.01, "10 %": 0.1, "whole": 1.0}
         return replace(plan, errors={name: _error(blank, _squares(domain, share)) for name, share in sizes.items()})
 
+    def check(
+        self,
+        domain: Domain,
+        *,
+        epsilon: Number,
+        delta: Number = 0,
+        neighbours: str = Neighbours.ADD_REMOVE,
+    ) -> None:
+        """Raise what `release` would raise before it looks at a record: for callers who have yet to read theirs.
+
+        Parameters are those of `release`, without the points.
+        """
+        self._plan(_checked_domain(domain), Terms(Budget(epsilon, delta), Neighbours.parse(neighbours)))
+
     def expected_error(
         self,
         domain: Domain,

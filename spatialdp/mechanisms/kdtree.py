@@ -58,8 +58,10 @@ class KdTree(TreeMechanism):
     data_levels : int, optional
         Upper levels whose lines are chosen from the records, the others being halved; all by default (kd-standard).
         About half the height (kd-hybrid) is often better. 0 spends nothing on lines.
-    budget, consistent, prune, stop
-        As for `Quadtree`; the rest of ε is divided over the counts.
+    budget
+        As for `Quadtree`. What the lines leave of ε is divided.
+    consistent, prune, stop
+        As for `Quadtree`.
     cells : int, optional
         For ``median="cell"``: side of the noisy grid; 64 by default.
     sampling : number, optional

@@ -15,10 +15,10 @@ import numpy as np
 import numpy.typing as npt
 
 from spatialdp import crs as crs_
-from spatialdp.domain import LATTICE, LATTICE_BITS, RASTER_SHIFT, Axis, Domain, Grid
+from spatialdp.domain import LATTICE, LATTICE_BITS, RASTER_SHIFT, Axis, Domain, Grid, cells_of
 from spatialdp.errors import PointsError
 
-__all__ = ["Points", "as_points", "count_cells", "lattice_points"]
+__all__ = ["LatticePoints", "Points", "as_points", "count_cells", "lattice_points", "snap"]
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
@@ -81,9 +81,62 @@ class Points:
     def __repr__(self) -> str:
         return "Points(<private>)" if self.crs is None else f"Points(<private>, crs={self.crs!r})"
 
-    def _chunks(self, size: int) -> Iterator[tuple[npt.NDArray[Any], npt.NDArray[Any]]]:
-        for start in range(0, self._x.shape[0], size):
-            yield self._x[start : start + size], self._y[start : start + size]
+    def _cells(self, grid: Grid) -> Iterator[Integers]:
+        """Cell numbers of the records, row * nx + column, block by block; nx * ny for those outside the bounds.
+
+        A block is only good until the next one is asked for.
+        """
+        counter, cells = _CellCounter(grid), np.empty(_BLOCK, dtype=np.int64)
+        for x, y in self._blocks():
+            part = cells[: x.shape[0]]
+            for start in range(0, part.size, _CHUNK):
+                chunk = slice(start, start + _CHUNK)
+                counter.cells(x[chunk], y[chunk], out=part[chunk])
+            yield part
+
+    def _positions(self, domain: Domain) -> Iterator[tuple[Integers32, Integers32]]:
+        """Lattice columns and rows of the records within the bounds, block by block."""
+        return (snap(x, y, domain) for x, y in self._blocks())
+
+    def _blocks(self) -> Iterator[tuple[npt.NDArray[Any], npt.NDArray[Any]]]:
+        for start in range(0, self._x.shape[0], _BLOCK):
+            yield self._x[start : start + _BLOCK], self._y[start : start + _BLOCK]
+
+
+class LatticePoints(Points):
+    """Records on the lattice of one domain: 8 bytes each, and nothing of those outside its bounds.
+
+    Parameters
+    ----------
+    parts : list of (columns, rows)
+        As `snap` gives them.
+    domain : Domain
+        The one they were snapped to.
+    """
+
+    __slots__ = ("_bounds", "_parts")
+
+    def __init__(self, parts: list[tuple[Integers32, Integers32]], domain: Domain) -> None:
+        self._geometric = False
+        self._parts, self._bounds, self.crs = parts, domain.bounds, domain.crs
+
+    def _cells(self, grid: Grid) -> Iterator[Integers]:
+        nx, ny = grid.shape
+        for columns, rows in self._positions(grid.domain):
+            cells = np.empty(columns.size, dtype=np.int64)
+            for start in range(0, cells.size, _CHUNK):
+                chunk = slice(start, start + _CHUNK)
+                x, y = columns[chunk].astype(np.int64), rows[chunk].astype(np.int64)
+                np.add(cells_of(y, ny) * nx, cells_of(x, nx), out=cells[chunk])
+            yield cells
+
+    def _positions(self, domain: Domain) -> Iterator[tuple[Integers32, Integers32]]:
+        if domain.bounds != self._bounds:
+            raise PointsError(
+                f"the points were read for a domain with bounds {self._bounds}, and are now used with {domain.bounds}; "
+                "read them again with read_points for the domain of the release."
+            )
+        return iter(self._parts)
 
 
 def as_points(points: Any, domain: Domain) -> Points:
@@ -101,14 +154,8 @@ def count_cells(points: Points, grid: Grid) -> Integers:
     """
     nx, ny = grid.shape
     counts = np.zeros(nx * ny + 1, dtype=np.int64)  # the last one collects what counts nowhere
-    cells = np.empty(_BLOCK, dtype=np.int64)
-    counter = _CellCounter(grid)
-    for block_x, block_y in points._chunks(_BLOCK):
-        part = cells[: block_x.shape[0]]
-        for start in range(0, part.size, _CHUNK):
-            chunk = slice(start, start + _CHUNK)
-            counter.cells(block_x[chunk], block_y[chunk], out=part[chunk])
-        counts += np.bincount(part, minlength=counts.size)
+    for cells in points._cells(grid):
+        counts += np.bincount(cells, minlength=counts.size)
     inside: Integers = counts[:-1].reshape(ny, nx)
     inside[~grid.mask] = 0
     return inside
@@ -119,26 +166,34 @@ def lattice_points(points: Points, domain: Domain) -> tuple[Integers32, Integers
 
     The region is taken at the resolution of `region_raster`: a record is in it if its raster cell is.
     """
-    parts = [_chunk_positions(x, y, domain) for x, y in points._chunks(_BLOCK)]
+    raster = domain.region_raster
+    parts = [_within(raster, *part) for part in points._positions(domain)]
     if not parts:
         return np.empty(0, dtype=np.int32), np.empty(0, dtype=np.int32)
     columns, rows = (np.concatenate(part) for part in zip(*parts, strict=True))
     return columns, rows
 
 
-def _chunk_positions(x: npt.NDArray[Any], y: npt.NDArray[Any], domain: Domain) -> tuple[Integers32, Integers32]:
+def _within(
+    raster: npt.NDArray[np.bool_] | None, columns: Integers32, rows: Integers32
+) -> tuple[Integers32, Integers32]:
+    if raster is None:
+        return columns, rows
+    allowed = raster[rows >> RASTER_SHIFT, columns >> RASTER_SHIFT]
+    return columns[allowed], rows[allowed]
+
+
+def snap(x: npt.NDArray[Any], y: npt.NDArray[Any], domain: Domain) -> tuple[Integers32, Integers32]:
+    """Lattice columns and rows of the coordinates that are within the bounds; the others leave no trace."""
     inside = np.ones(x.shape[0], dtype=bool)
     positions = []
+    # Not-a-number and overflow are values like any other here: a warning would tell on a record.
     with np.errstate(all="ignore"):
         for values, axis in zip((x, y), domain.axes, strict=True):
             held = values.astype(np.float64)
             inside &= (held >= axis.low) & (held <= axis.high)
             positions.append(np.minimum((held - axis.low) / axis.spacing, LATTICE - 1).astype(np.int64))
     columns, rows = (position[inside].astype(np.int32) for position in positions)
-    raster = domain.region_raster
-    if raster is not None:
-        allowed = raster[rows >> RASTER_SHIFT, columns >> RASTER_SHIFT]
-        columns, rows = columns[allowed], rows[allowed]
     return columns, rows
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -81,19 +82,17 @@ class Privacy:
         >>> import spatialdp as sdp
         >>> release = sdp.Flat(shape=(2, 2)).release([], sdp.Domain((0, 0, 1, 1)), epsilon=0.5)
         >>> print(release.privacy.in_words())
-        Whatever is seen here is at most 1.65 times as likely as it would be if any one record were added to or
-        removed from the data. Whoever has several records is protected less.
+        If any one record were left out or added, the probability of any outcome would change by a factor of at most
+        e^ε = 1.649. One record is what is protected; a person with several of them is protected that much less.
         """
         if not self.private:
-            return (
-                "This release is not private: its noise can be reproduced, or it shows true medians. It is for "
-                "experiments; do not publish it if the records are confidential."
-            )
-        change = "added to or removed from the data" if self.neighbours == Neighbours.ADD_REMOVE else "replaced"
-        slack = f", give or take a probability of {shown(self.delta)}" if self.delta else ""
+            return "NOT PRIVATE: the noise can be reproduced or records show through. For experiments; do not publish."
+        change = "were left out or added" if self.neighbours == Neighbours.ADD_REMOVE else "had any other value"
+        besides = f", but for events of probability at most {float(self.delta):.2g}" if self.delta else ""
         return (
-            f"Whatever is seen here is at most {_factor(self.epsilon)} times as likely as it would be if any one "
-            f"{self.unit} were {change}{slack}. Whoever has several {self.unit}s is protected less."
+            f"If any one {self.unit} {change}, the probability of any outcome would change by a factor of at most "
+            f"e^ε = {_factor(self.epsilon)}{besides}. One {self.unit} is what is protected; a person with several of "
+            "them is protected that much less."
         )
 
     def to_json(self) -> dict[str, Any]:
@@ -177,11 +176,9 @@ def shown(value: Fraction) -> str:
 
 
 def _factor(epsilon: Fraction) -> str:
-    """e^ε, rounded up to three digits."""
-    if epsilon > 13:
-        return "half a million or more"
-    power = Context(prec=30).divide(Decimal(epsilon.numerator), Decimal(epsilon.denominator)).exp()
-    return f"{float(Context(prec=3, rounding=ROUND_CEILING).plus(power)):,.12g}"
+    """e^ε, rounded up."""
+    value = math.exp(float(epsilon)) if epsilon < 700 else math.inf
+    return f"{math.ceil(value * 1000) / 1000:,.3f}" if value < 1e6 else f"{value * (1 + 1e-3):.3g}"
 
 
 def _frozen(value: Any) -> Any:

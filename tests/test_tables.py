@@ -1,0 +1,306 @@
+"""Points read from files: every format gives the same records, and only schemas are complained of."""
+
+from __future__ import annotations
+
+import json
+import logging
+import warnings
+
+import geopandas
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+import shapely
+
+import spatialdp as sdp
+from spatialdp.errors import CRSMismatchError, DomainError, PointsError
+from spatialdp.points import count_cells, lattice_points
+from tests.point_files import FILES, columns_of, write
+
+DOMAIN = sdp.Domain((0, 0, 1, 1), crs="EPSG:4326")
+DISC = sdp.Domain((0, 0, 1, 1), crs="EPSG:4326", region=shapely.Point(0.5, 0.5).buffer(0.4))
+GRID = (37, 64)
+
+
+@pytest.fixture(scope="module")
+def xy():
+    return np.random.default_rng(1).uniform(-0.2, 1.2, (2, 5000))
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory, xy):
+    place = tmp_path_factory.mktemp("points")
+    for name in FILES:
+        write(place / name, *xy)
+    return place
+
+
+def counts(path, domain=DOMAIN, **options):
+    return count_cells(sdp.read_points(path, domain, **options), domain.grid(GRID))
+
+
+@pytest.mark.parametrize("name", FILES)
+@pytest.mark.parametrize("domain", [DOMAIN, DISC], ids=["whole", "disc"])
+def test_every_format_gives_the_same_records(folder, xy, name, domain):
+    points = sdp.read_points(folder / name, domain, **columns_of(name))
+    held = sdp.Points(*xy)
+    assert np.array_equal(count_cells(points, domain.grid(GRID)), count_cells(held, domain.grid(GRID)))
+    one, two = (np.stack(lattice_points(each, domain)) for each in (points, held))
+    if name == "layer.fgb":  # which is sorted in space
+        one, two = (each[:, np.lexsort(each)] for each in (one, two))
+    assert np.array_equal(one, two)
+    assert repr(points) == "Points(<private>, crs='EPSG:4326')"
+    assert isinstance(points, sdp.Points)
+
+
+@pytest.mark.parametrize("mechanism", [sdp.Quadtree(3), sdp.KdTree(2), sdp.Flat((5, 4))], ids=lambda m: m.name)
+def test_releases_of_a_file_and_of_an_array_agree(folder, xy, mechanism):
+    points = sdp.read_points(folder / "plain.parquet", DISC, **columns_of("plain.parquet"))
+    one, two = (
+        mechanism.release(held, DISC, epsilon=1, noise=sdp.SeededNoise(3)) for held in (points, sdp.Points(*xy))
+    )
+    assert np.array_equal(one.estimate.values, two.estimate.values)
+
+
+def test_batches_are_put_together(tmp_path, xy, monkeypatch):
+    monkeypatch.setattr("spatialdp.points.tables._BATCH", 100)
+    for name in ("plain.parquet", "table.csv", "layer.gpkg"):
+        options = columns_of(name)
+        assert counts(write(tmp_path / name, *xy), **options).sum() == counts_inside(xy)
+
+
+def counts_inside(xy):
+    return int(((xy >= 0) & (xy <= 1)).all(axis=0).sum())
+
+
+def test_only_needed_columns_are_read(tmp_path):
+    wide = pa.table({"lon": [0.5], "lat": [0.5], "blob": pa.array([{"a": [1]}])})
+    pq.write_table(wide, tmp_path / "wide.parquet")
+    assert counts(tmp_path / "wide.parquet", x="lon", y="lat").sum() == 1
+
+
+@pytest.mark.parametrize("kind", [pa.float32(), pa.int16(), pa.uint64(), pa.decimal128(30, 3)])
+def test_all_kinds_of_numbers_are_read(tmp_path, kind):
+    table = pa.table({"x": pa.array([1, None, 3]).cast(kind), "y": pa.array([1, 2, 3]).cast(kind)})
+    pq.write_table(table, tmp_path / "p.parquet")
+    assert counts(tmp_path / "p.parquet", sdp.Domain((0, 0, 4, 4)), x="x", y="y").sum() == 2
+
+
+# --- records that are no points: silence ---------------------------------------------------------
+
+
+def silently(path, **options):
+    """Counts of a file that must not cause a warning, a log line or an error."""
+    records = []
+    handler = logging.Handler()
+    handler.emit = records.append
+    logging.getLogger().addHandler(handler)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            return counts(path, **options).sum()
+    finally:
+        logging.getLogger().removeHandler(handler)
+        assert not records
+
+
+def test_numbers_that_are_no_places_count_nowhere(tmp_path):
+    x = np.array([0.5, np.nan, np.inf, 0.5, -1e300, 0.25])
+    y = np.array([0.5, 0.5, 0.5, -np.inf, 0.5, 7.0])
+    for name in ("plain.parquet", "table.csv", "geo.parquet", "native.parquet"):
+        assert silently(write(tmp_path / name, x, y), **columns_of(name)) == 1
+    nulls = pa.table({"x": pa.array([0.5, None]), "y": pa.nulls(2)})
+    pq.write_table(nulls, tmp_path / "nulls.parquet")
+    assert silently(tmp_path / "nulls.parquet", x="x", y="y") == 0
+
+
+def test_csv_cells_that_are_no_numbers_count_nowhere(tmp_path):
+    rows = [
+        "0.5,0.5",
+        "abc,0.5",
+        ",",
+        "0.5",
+        "+.25, 2.5e-1 ",
+        "0x1,1",
+        "1,0,7,8",
+        "True,1",
+        '"0.75","0.75"',
+        "\x00,1",
+        "½,1",
+    ]
+    path = tmp_path / "odd.csv"
+    path.write_bytes("\n".join(["x,y", *rows]).encode() + b"\n\xff\xfe,0.5\n")
+    assert silently(path, x="x", y="y") == 4
+    path.write_text("x,y\n")
+    assert silently(path, x="x", y="y") == 0
+
+
+def test_one_csv_record_does_not_change_how_others_are_read(tmp_path):
+    path = tmp_path / "p.csv"
+    for other in ("1.5", "18446744073709551616", "-9223372036854775809", "True", "nan", "x"):
+        path.write_text(f"x,y\n1,1\n0,1\n{other},0.5\n")
+        assert silently(path, x="x", y="y") == 2
+
+
+def test_other_geometries_in_an_undeclared_layer_count_nowhere(tmp_path):
+    mixed = [
+        shapely.Point(0.5, 0.5),
+        shapely.box(0.1, 0.1, 0.2, 0.2),
+        None,
+        shapely.Point(),
+        shapely.MultiPoint([[1, 1]]),
+    ]
+    frame = geopandas.GeoDataFrame(geometry=mixed, crs="EPSG:4326")
+    frame.to_parquet(tmp_path / "mixed.parquet")
+    for name in ("mixed.gpkg", "mixed.geojson"):
+        frame.to_file(tmp_path / name)
+    for name in ("mixed.parquet", "mixed.gpkg", "mixed.geojson"):
+        assert silently(tmp_path / name) == 1
+
+
+def test_damaged_geometries_count_nowhere(tmp_path):
+    geo = {"version": "1.0.0", "primary_column": "g", "columns": {"g": {"encoding": "WKB", "geometry_types": []}}}
+    wkb = [shapely.to_wkb(shapely.Point(0.5, 0.5)), b"", b"\x01\x01", b"nonsense", None]
+    table = pa.table({"g": pa.array(wkb, pa.binary())}).replace_schema_metadata({"geo": json.dumps(geo)})
+    pq.write_table(table, tmp_path / "damaged.parquet")  # without a CRS, which means longitude and latitude
+    assert silently(tmp_path / "damaged.parquet") == 1
+    features = [
+        {"type": "Feature", "properties": {}, "geometry": {"type": "Point", "coordinates": at}}
+        for at in ([0.5, 0.5], ["abc", 1], [0.5], [], [0.5, 0.5, 9], [1e999, 0])
+    ]
+    features += [{"type": "Feature", "properties": {"a": "text"}, "geometry": None}, {"type": "Feature"}, 17]
+    (tmp_path / "odd.geojson").write_text(json.dumps({"type": "FeatureCollection", "features": features}))
+    assert silently(tmp_path / "odd.geojson") == 2
+
+
+def test_a_file_without_records_is_a_data_set(tmp_path):
+    for name in ("plain.parquet", "geo.parquet", "table.csv", "layer.gpkg"):
+        assert silently(write(tmp_path / name, np.empty(0), np.empty(0)), **columns_of(name)) == 0
+    (tmp_path / "empty.geojson").write_text('{"type": "FeatureCollection", "features": []}')
+    assert silently(tmp_path / "empty.geojson") == 0
+
+
+# --- schemas that are wrong: clear errors ---------------------------------------------------------
+
+
+def test_wrong_columns_are_refused(folder, tmp_path):
+    with pytest.raises(PointsError, match="no column 'long'; its columns are name, lon, lat"):
+        sdp.read_points(folder / "plain.parquet", DOMAIN, x="long", y="lat")
+    with pytest.raises(PointsError, match=r"column 'name'.*type .*string.*numbers"):
+        sdp.read_points(folder / "plain.parquet", DOMAIN, x="name", y="lat")
+    with pytest.raises(PointsError, match="no column 'long'"):
+        sdp.read_points(folder / "layer.gpkg", DOMAIN, x="long", y="lat")
+    with pytest.raises(PointsError, match="only one of x and y"):
+        sdp.read_points(folder / "plain.parquet", DOMAIN, x="lon")
+    with pytest.raises(PointsError, match="no geometry column"):
+        sdp.read_points(folder / "plain.parquet", DOMAIN)
+    with pytest.raises(PointsError, match="no geometry column"):
+        sdp.read_points(folder / "table.csv", DOMAIN)
+    with pytest.raises(PointsError, match="leave x and y out"):
+        sdp.read_points(folder / "layer.geojson", DOMAIN, x="lon", y="lat")
+    twice = pa.table([pa.array([0.5])] * 3, names=["x", "x", "y"])
+    pq.write_table(twice, tmp_path / "twice.parquet")
+    with pytest.raises(PointsError, match="more than one column 'x'"):
+        sdp.read_points(tmp_path / "twice.parquet", DOMAIN, x="x", y="y")
+
+
+def test_names_in_a_csv_are_not_told(tmp_path):
+    path = tmp_path / "headless.csv"
+    path.write_text("0.73519284,0.5\n0.2,0.3\n")
+    with pytest.raises(PointsError, match="no column 'lat'") as caught:
+        sdp.read_points(path, DOMAIN, x="lon", y="lat")
+    assert "7351" not in str(caught.value)
+
+
+def test_layers_of_polygons_are_refused(tmp_path):
+    squares = geopandas.GeoDataFrame(geometry=[shapely.box(0, 0, 1, 1)], crs="EPSG:4326")
+    squares.to_parquet(tmp_path / "squares.parquet")
+    for name in ("squares.gpkg", "squares.geojson", "squares.shp"):
+        squares.to_file(tmp_path / name)
+    for name in ("squares.parquet", "squares.gpkg", "squares.geojson", "squares.shp"):
+        with pytest.raises(PointsError, match="type Polygon; points are required"):
+            sdp.read_points(tmp_path / name, DOMAIN)
+
+
+def test_layers_are_named(tmp_path):
+    path = tmp_path / "two.gpkg"
+    for layer, place in (("homes", 0.5), ("works", 7)):
+        frame = geopandas.GeoDataFrame(geometry=[shapely.Point(place, 0.5)], crs="EPSG:4326")
+        frame.to_file(path, layer=layer)
+    assert counts(path, layer="homes").sum() == 1
+    assert counts(path, layer="works").sum() == 0
+    with pytest.raises(PointsError, match=r"several layers; name one of \['homes', 'works'\]"):
+        sdp.read_points(path, DOMAIN)
+    with pytest.raises(PointsError, match="no layer 'home'"):
+        sdp.read_points(path, DOMAIN, layer="home")
+
+
+def test_crs_is_checked(folder, tmp_path, xy):
+    lambert = sdp.Domain((0, 0, 1, 1), crs="EPSG:2154")
+    for name in ("geo.parquet", "native.parquet", "layer.gpkg", "layer.geojson", "layer.shp"):
+        with pytest.raises(CRSMismatchError, match="the domain has CRS EPSG:2154 but the points have"):
+            sdp.read_points(folder / name, lambert)
+    with pytest.warns(UserWarning, match="projection"):
+        bare = write(tmp_path / "bare.shp", *xy, crs=None)
+    with pytest.raises(CRSMismatchError, match=r"bare.shp states no CRS but the domain has EPSG:4326.*--points-crs"):
+        sdp.read_points(bare, DOMAIN)
+    assert counts(bare, crs="EPSG:4326").sum() == counts_inside(xy)
+    assert counts(bare, sdp.Domain((0, 0, 1, 1))).sum() == counts_inside(xy)
+    with pytest.raises(CRSMismatchError, match="EPSG:2154 was given"):
+        sdp.read_points(folder / "layer.gpkg", DOMAIN, crs="EPSG:2154")
+    with pytest.raises(DomainError, match="pyproj does not know"):
+        sdp.read_points(folder / "layer.gpkg", DOMAIN, crs="EPSG:77777777")
+    assert counts(folder / "layer.gpkg", crs="OGC:CRS84").sum() == counts_inside(xy)  # which is the same
+    with pytest.raises(CRSMismatchError, match="the points have EPSG:2154"):
+        sdp.read_points(folder / "table.csv", DOMAIN, x="lon", y="lat", crs="EPSG:2154")
+    with pytest.raises(CRSMismatchError, match="the domain has none"):
+        sdp.read_points(folder / "layer.gpkg", sdp.Domain((0, 0, 1, 1)))
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_truncated_files_are_refused_in_words(folder, tmp_path, name):
+    if name.endswith("csv"):
+        return  # every beginning of a CSV file is one
+    whole = (folder / name).read_bytes()
+    cut = tmp_path / name
+    cut.write_bytes(whole[: len(whole) // 3])
+    if name == "layer.fgb":
+        cut.write_bytes(whole[:100])
+    with pytest.raises(PointsError, match="truncated, damaged or of another format"):
+        sdp.read_points(cut, DOMAIN, **columns_of(name))
+
+
+def test_what_is_no_file_of_points_is_refused(tmp_path):
+    with pytest.raises(PointsError, match="is a folder"):
+        sdp.read_points(tmp_path, DOMAIN)
+    with pytest.raises(PointsError, match="No such file"):
+        sdp.read_points(tmp_path / "none.parquet", DOMAIN)
+    for name in ("empty.parquet", "empty.csv", "empty.geojson"):
+        (tmp_path / name).touch()
+        with pytest.raises(PointsError, match="is an empty file"):
+            sdp.read_points(tmp_path / name, DOMAIN, **({"x": "x", "y": "y"} if name.endswith("csv") else {}))
+    (tmp_path / "p.xlsx").write_text("x")
+    with pytest.raises(PointsError, match=r"use one of \.parquet"):
+        sdp.read_points(tmp_path / "p.xlsx", DOMAIN)
+    (tmp_path / "text.parquet").write_text("x,y\n1,2\n")
+    with pytest.raises(PointsError, match="can not be read as parquet"):
+        sdp.read_points(tmp_path / "text.parquet", DOMAIN, x="x", y="y")
+    with pytest.raises(PointsError, match="public bounds"):
+        sdp.read_points(tmp_path / "text.parquet", (0, 0, 1, 1))
+
+
+def test_points_belong_to_the_domain_they_were_read_for(folder):
+    points = sdp.read_points(folder / "layer.gpkg", DOMAIN)
+    wider = sdp.Domain((0, 0, 2, 1), crs="EPSG:4326")
+    with pytest.raises(PointsError, match="read them again"):
+        sdp.Flat((2, 2)).release(points, wider, epsilon=1)
+
+
+def test_readers_messages_are_kept_back(tmp_path):
+    path = tmp_path / "quote.csv"
+    path.write_text('x,y\n0.1,0.2\n"0.73519284,0.5\n')
+    with pytest.raises(PointsError, match="can not be read as csv") as caught:
+        sdp.read_points(path, DOMAIN, x="x", y="y")
+    assert "735" not in str(caught.value)
+    assert "row" not in str(caught.value)
