@@ -188,7 +188,7 @@ def _finest(estimate: Estimate) -> float:
     if isinstance(estimate, Histogram):
         return 1 / max(estimate.grid.shape)
     boxes = estimate.leaf_boxes()
-    return float((boxes[:, 2:] - boxes[:, :2]).min()) / LATTICE
+    return float((boxes[:, 2:] - boxes[:, :2]).min() / LATTICE)
 
 
 def _decimals(domain: Domain) -> int:
