@@ -13,7 +13,7 @@ demo: $(VENV)/.installed
 	$(BIN)/spatialdp traffic --output out
 
 test: $(VENV)/.tools
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -m "not browser"
 
 browser: $(VENV)/.browser
 	SPATIALDP_NEEDS_BROWSER=1 $(BIN)/python -m pytest -m browser tests/test_browser.py
