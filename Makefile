@@ -3,14 +3,20 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
+INSTALL_CHROMIUM := ($(SUDO) apt-get update -qq && $(SUDO) apt-get install -y -qq --no-install-recommends chromium chromium-driver >/dev/null) \
+	|| { echo "Chromium could not be installed; put chromium and chromedriver on the PATH, then run make browser again." >&2; exit 1; }
 
-.PHONY: demo test check bench figures coverage clean
+.PHONY: demo test browser check bench figures explorer-figure leaflet coverage clean
 
 demo: $(VENV)/.installed
 	$(BIN)/spatialdp traffic --output out
 
 test: $(VENV)/.tools
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -m "not browser"
+
+browser: $(VENV)/.browser
+	SPATIALDP_NEEDS_BROWSER=1 $(BIN)/python -m pytest -m browser tests/test_browser.py
 
 check: $(VENV)/.tools
 	$(BIN)/ruff check .
@@ -32,6 +38,13 @@ figures: $(VENV)/.installed
 	$(BIN)/python scripts/fourier_smooth_and_clustered.py --output figures
 	$(BIN)/python scripts/error_vs_epsilon.py --output figures
 
+explorer-figure: $(VENV)/.browser
+	$(BIN)/python scripts/explorer_picture.py --output figures
+
+# Brings the map library of the explorer's page up to the version named in the script.
+leaflet:
+	$(PYTHON) scripts/vendor_leaflet.py
+
 coverage: $(VENV)/.tools
 	$(BIN)/python -m pytest --cov --cov-report=term-missing:skip-covered
 
@@ -49,4 +62,10 @@ $(VENV)/.installed: $(VENV)/.python pyproject.toml
 
 $(VENV)/.tools: $(VENV)/.installed
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test,check,bench]'
+	touch $@
+
+# A headless Chromium, from Debian if there is none yet.
+$(VENV)/.browser: $(VENV)/.tools
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[browser]'
+	command -v chromium >/dev/null && command -v chromedriver >/dev/null || $(INSTALL_CHROMIUM)
 	touch $@

@@ -301,7 +301,7 @@ class DenseAxis(AxisTransform):
         """Weights of all measurements, from prefix sums along the cells."""
         weights = np.zeros((coverage.start.size, self.matrix.shape[0]))
         for knot, weight in zip(coverage.knots, coverage.weights(1), strict=True):
-            weights += weight[:, None] * self._prefixes[knot]
+            weights += weight[:, None] * self.prefixes[knot]
         squares = weights**2
         return squares.sum(axis=1)[None, :], (squares**2).sum(axis=1)[None, :]
 
@@ -321,7 +321,7 @@ class DenseAxis(AxisTransform):
         return np.asarray(np.linalg.solve(matrix.T @ matrix, matrix.T).T)
 
     @cached_property
-    def _prefixes(self) -> Floats:
+    def prefixes(self) -> Floats:
         """(cells + 1, measurements): contributions to the sum of the first cells."""
         return np.concatenate([np.zeros((1, self.matrix.shape[0])), np.cumsum(self._weights.T, axis=0)])
 
@@ -389,7 +389,7 @@ class WindowAxis(AxisTransform):
         """Least squares."""
         known = coefficients[..., : self.size] / self.diagonal
         missed = coefficients[..., self.size :] - known @ self.windows.T
-        known += missed @ self._gains
+        known += missed @ self.gains
         return np.asarray(known)
 
     def powers(self, coverage: Coverage) -> tuple[Floats, Floats]:
@@ -413,7 +413,7 @@ class WindowAxis(AxisTransform):
         """tr((A'A)⁻¹ G): the mean of `powers` over queries with this Gram matrix."""
         scaled = self.windows / self.diagonal
         own = np.diag(gram) / self.diagonal**2
-        return float(own.sum() - np.sum((self._gains @ (gram / self.diagonal)) * scaled))
+        return float(own.sum() - np.sum((self.gains @ (gram / self.diagonal)) * scaled))
 
     def mean_squares(self) -> Floats:
         """Exact mean over all intervals of cells."""
@@ -427,7 +427,7 @@ class WindowAxis(AxisTransform):
         return {"kind": "windows", "windows": len(self.windows), "weights": base64.b64encode(values.tobytes()).decode()}
 
     @cached_property
-    def _gains(self) -> Floats:
+    def gains(self) -> Floats:
         """(windows, cells) M B' (I + B M B')⁻¹: how what a window saw beyond its cells is shared out among them."""
         scaled = self.windows / self.diagonal
         inner = np.eye(len(scaled)) + scaled @ scaled.T
@@ -438,7 +438,7 @@ class WindowAxis(AxisTransform):
         cells = np.arange(self.size)
         covered = np.minimum(stop[:, None], cells + 1) - np.maximum(start[:, None], cells)
         np.clip(covered, 0.0, 1.0, out=covered)
-        shared = covered @ self._gains.T
+        shared = covered @ self.gains.T
         covered -= shared @ self.windows
         return np.hstack([covered / self.diagonal, shared])
 

@@ -376,6 +376,21 @@ class Decomposition:
         """Whether the closed form holds, and the tree is large enough for it to pay."""
         return self.tree.n_leaves >= _CLOSED_FORM and self._block_sides is not None
 
+    def closed_form(self) -> dict[str, Any] | None:
+        """What the closed form of `moments` is made of, where it is used: numbers for each level, root first."""
+        if not (self.consistent and self._is_complete) or self._leaf_grid is None:
+            return None
+        nx, ny = self._leaf_grid.grid.shape
+        return {
+            "nx": nx,
+            "ny": ny,
+            "own": self._level_weights().tolist(),
+            "variances": _or_zero(self.variances).tolist(),
+            "kurtosis": self.kurtosis.tolist(),
+            "sides": self._block_sides,
+            "fanOuts": self.tree.fan_outs,
+        }
+
     def _level_weights(self) -> Floats:
         """W of each level of a tree with one variance and one fan-out for each."""
         own, up = np.ones(self.variances.size), self.variances[-1]

@@ -21,7 +21,7 @@ import numpy.typing as npt
 
 from spatialdp.errors import ParameterError
 
-__all__ = ["half_width"]
+__all__ = ["half_width", "quantile_table"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -48,13 +48,19 @@ def half_width(variance: Floats, kurtosis: Floats, step: float, level: float) ->
     >>> float(half_width(np.array([2.0]), np.array([3.0]), 0.0, 0.95).round(3)[0])
     2.996
     """
-    if not isinstance(level, float | int) or not 0 < level <= HIGHEST_LEVEL:
-        raise ParameterError(f"level is {level!r}; it must be above 0 and at most {HIGHEST_LEVEL}, such as 0.95.")
+    quantiles = quantile_table(level)
     with np.errstate(invalid="ignore"):
         third = np.where(variance > 0, np.clip(kurtosis / 3, 0.0, 1.0), 0.0)
-    quantile = np.interp(third, _THIRDS, _quantiles(float(level)))
+    quantile = np.interp(third, _THIRDS, quantiles)
     correction = np.where(kurtosis > 3, step, step / 2)
     return quantile * np.sqrt(variance) + np.where(variance > 0, correction, 0.0)
+
+
+def quantile_table(level: float) -> Floats:
+    """Quantiles of unit-variance laws with kurtosis / 3 = (i / last)², i = 0, 1, ..., last; linear between them."""
+    if not isinstance(level, float | int) or not 0 < level <= HIGHEST_LEVEL:
+        raise ParameterError(f"level is {level!r}; it must be above 0 and at most {HIGHEST_LEVEL}, such as 0.95.")
+    return _quantiles(float(level))
 
 
 @lru_cache(maxsize=64)

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from spatialdp.release import Release
 
-__all__ = ["Classes", "colour_scale", "draw_cells", "plot", "save_figure"]
+__all__ = ["Classes", "aspect", "colour_scale", "draw_cells", "plot", "save_figure"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -120,7 +120,7 @@ def _limits(values: Floats) -> tuple[float, float]:
 
 def _figure_size(domain: Domain) -> tuple[float, float]:
     width, height = domain.size
-    return 8.0, float(np.clip(6.5 * height * _aspect(domain) / width, 2.5, 11.0)) + 0.4
+    return 8.0, float(np.clip(6.5 * height * aspect(domain) / width, 2.5, 11.0)) + 0.4
 
 
 def draw_boxes(
@@ -142,7 +142,7 @@ def draw_boxes(
     patches.set(edgecolor="0.6" if lines else "face", linewidth=0.3 if lines else 0.1)
     ax.add_collection(patches)
     _frame(ax, domain)
-    ax.set_aspect(_aspect(domain))
+    ax.set_aspect(aspect(domain))
     return patches
 
 
@@ -209,7 +209,7 @@ def draw_cells(
         interpolation="nearest",
         cmap=matplotlib.colormaps[COLOURS] if classes is None else classes.colours,
         norm=norm if classes is None else classes.norm,
-        aspect=_aspect(grid.domain),
+        aspect=aspect(grid.domain),
     )
     _frame(ax, grid.domain)
     return image
@@ -246,7 +246,7 @@ def _draw_outline(ax: Axes, domain: Domain) -> None:
     ax.add_collection(LineCollection([shapely.get_coordinates(ring) for ring in rings], colors="0.25", linewidths=0.5))
 
 
-def _aspect(domain: Domain) -> float:
+def aspect(domain: Domain) -> float:
     """Height of a unit of y over width of a unit of x: degrees of longitude shrink with latitude."""
     if not crs_.geographic(domain.crs):
         return 1.0

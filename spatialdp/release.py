@@ -263,6 +263,22 @@ class Release:
 
         return plot(self, ax=ax, **options)
 
+    def explore(self, path: str | PathLike[str], *, overwrite: bool = False, **options: Any) -> None:
+        """Write the release as one self-contained page to look around in, which works offline.
+
+        Parameters
+        ----------
+        path : str or path
+            Ends in ``.html``.
+        overwrite : bool
+            Replace an existing file.
+        **options
+            As for `spatialdp.explorer.write_page`: `title`, `level`.
+        """
+        from spatialdp.explorer import write_page
+
+        write_page(self, path, overwrite=overwrite, **options)
+
     def save(self, path: str | PathLike[str], *, overwrite: bool = False, shape: tuple[int, int] | None = None) -> None:
         """Write the release to a file, complete with its privacy statement: all of it or nothing.
 

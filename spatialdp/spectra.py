@@ -171,11 +171,11 @@ class SpectralAxis(AxisWeights):
     def _weights(self, knots: npt.NDArray[np.int64], weights: Floats) -> Floats:
         """(boxes, functions): the sum of each function over each box."""
         return np.asarray(
-            sum(weight[:, None] * self._prefixes[knot] for knot, weight in zip(knots, weights, strict=True))
+            sum(weight[:, None] * self.prefixes[knot] for knot, weight in zip(knots, weights, strict=True))
         )
 
     @cached_property
-    def _prefixes(self) -> Floats:
+    def prefixes(self) -> Floats:
         """(cells + 1, functions): sums of the functions over the first cells."""
         sums = np.zeros((self.size + 1, self.n_coefficients))
         np.cumsum(functions(self.basis, self.size, self.n_coefficients).T, axis=0, out=sums[1:])

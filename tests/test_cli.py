@@ -383,9 +383,20 @@ def test_maps_are_drawn(released, tmp_path, name, start):
 
 
 def test_maps_of_other_kinds_are_refused(released, tmp_path):
-    assert "must end in one of .png, .svg" in run("map", released, "-o", tmp_path / "map.html", code=2).stderr
+    assert "must end in one of .png, .svg, .html" in run("map", released, "-o", tmp_path / "map.gif", code=2).stderr
     assert "level is 9" in run("map", released, "-o", tmp_path / "map.png", "--level=9", code=2).stderr
     assert not os.listdir(tmp_path)
+
+
+def test_pages_are_written(released, tmp_path):
+    run("map", released, "-o", tmp_path / "map.html", "--title", "Homes")
+    assert "<h1>Homes</h1>" in (tmp_path / "map.html").read_text()
+    assert "--force" in run("map", released, "-o", tmp_path / "map.html", code=2).stderr
+    run("map", released, "-o", tmp_path / "map.html", "--force")
+    assert "<h1>Homes</h1>" not in (tmp_path / "map.html").read_text()
+    assert "--log is for pictures" in run("map", released, "-o", tmp_path / "new.html", "--log", code=2).stderr
+    assert "--title is for pages" in run("map", released, "-o", tmp_path / "new.png", "--title=x", code=2).stderr
+    assert os.listdir(tmp_path) == ["map.html"]
 
 
 def test_info_tells_the_promise(released):

@@ -45,6 +45,8 @@ BLIND = [
         "metrics",
         "figures",
         "public_files",
+        "explorer",
+        "explorer_data",
     ),
     *("intervals", "crs", "domain", "privacy", "strategies", "strategy_store", "workloads"),
     "joint_strategies",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -62,7 +61,7 @@ def _privacy_lines(privacy: Privacy) -> list[str]:
     currency = "ε" if privacy.currency == "epsilon" else "ρ"
     costs = [f"{currency} {shown(cost)} for {step}" for step, cost in privacy.budget.items()]
     return [
-        _promise(privacy),
+        privacy.in_words().replace(". ", ".\n"),
         "",
         f"promise    {privacy}",
         f"method     {privacy.mechanism}: {given}",
@@ -80,22 +79,3 @@ def _map_lines(release: Release) -> list[str]:
         f"total      about {release.total:,.0f} records, by the release's own estimate",
         f"intervals  {'none: the estimates are biased' if release.estimate.biased else 'yes'}",
     ]
-
-
-def _promise(privacy: Privacy) -> str:
-    """The promise for people who have never heard of ε."""
-    if not privacy.private:
-        return "NOT PRIVATE: the noise can be reproduced or records show through. For experiments only; do not publish."
-    change = "were left out or added" if privacy.neighbours == "add-remove" else "had any other value"
-    besides = f", but for events of probability at most {float(privacy.delta):.2g}" if privacy.delta else ""
-    return (
-        f"If any one {privacy.unit} {change}, any outcome would be nearly as likely as it was:\n"
-        f"its probability changes by a factor of at most e^ε = {_factor(privacy)}{besides}.\n"
-        f"One {privacy.unit} is what is protected; a person with several of them is protected that much less."
-    )
-
-
-def _factor(privacy: Privacy) -> str:
-    """e^ε, rounded up."""
-    value = math.exp(float(privacy.epsilon)) if privacy.epsilon < 700 else math.inf
-    return f"{math.ceil(value * 1000) / 1000:,.3f}" if value < 1e6 else f"{value * (1 + 1e-3):.3g}"

@@ -1,14 +1,18 @@
-"""`spatialdp map`: a picture of a release."""
+"""`spatialdp map`: a picture of a release, or a page to explore it in."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 import click
+from click.core import ParameterSource
 
 from spatialdp.cli.options import Numbers, Target, output_options
 
 __all__ = ["command"]
+
+_OF_PICTURES = ("limits", "log", "level", "caption", "dpi")
+_OF_PAGES = ("title",)
 
 
 @click.command("map")
@@ -18,27 +22,45 @@ __all__ = ["command"]
 @click.option("--level", type=int, help="Of a tree: show the nodes of this depth.")
 @click.option("--caption/--no-caption", default=True, help="Write the privacy statement below.  [default: on]")
 @click.option("--dpi", type=click.IntRange(20, 1200), default=100, show_default=True, help="Dots per inch of a PNG.")
-@output_options((".png", ".svg"), "The picture")
+@click.option("--title", help="Heading of a page.")
+@output_options((".png", ".svg", ".html"), "The picture, or a page to explore offline")
+@click.pass_context
 def command(
+    context: click.Context,
     release: Path,
     limits: tuple[float, float] | None,
     log: bool,
     level: int | None,
     caption: bool,
     dpi: int,
+    title: str | None,
     target: Target,
 ) -> None:
-    r"""Draw a release as a map.
+    r"""Draw a release as a map, or write a page to explore it in.
 
     \b
-    Example:
+    Examples:
       spatialdp map homes.parquet -o homes.png --log
+      spatialdp map homes.parquet -o homes.html --title "Homes"
     """
+    from spatialdp.files import load
+
+    if target.file.suffix.lower() == ".html":
+        _refuse(context, _OF_PICTURES, "pictures")
+        load(release).explore(target.file, title=title, overwrite=target.force)
+        return
+    _refuse(context, _OF_PAGES, "pages")
     import matplotlib
 
     matplotlib.use("Agg")
-    from spatialdp.files import load
     from spatialdp.maps import save_figure
 
     axes = load(release).plot(limits=limits, log=log, level=level, caption=caption)
     save_figure(axes.figure, target.file, dpi=dpi, overwrite=target.force)  # type: ignore[arg-type]  # no subfigure
+
+
+def _refuse(context: click.Context, names: tuple[str, ...], kind: str) -> None:
+    """Options that would do nothing are not accepted in silence."""
+    for name in names:
+        if context.get_parameter_source(name) is not ParameterSource.DEFAULT:
+            raise click.UsageError(f"--{name} is for {kind}; leave it out, or choose another ending for the output.")

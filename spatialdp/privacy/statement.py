@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -72,6 +73,27 @@ class Privacy:
         if not self.private:
             promise = f"NOT PRIVATE (seeded noise or true medians), would be {promise}"
         return f"{promise}, {self.mechanism}, spatialdp {self.version}"
+
+    def in_words(self) -> str:
+        """The promise in plain words.
+
+        Examples
+        --------
+        >>> import spatialdp as sdp
+        >>> release = sdp.Flat(shape=(2, 2)).release([], sdp.Domain((0, 0, 1, 1)), epsilon=0.5)
+        >>> print(release.privacy.in_words())
+        If any one record were left out or added, the probability of any outcome would change by a factor of at most
+        e^ε = 1.649. One record is what is protected; a person with several of them is protected that much less.
+        """
+        if not self.private:
+            return "NOT PRIVATE: the noise can be reproduced or records show through. For experiments; do not publish."
+        change = "were left out or added" if self.neighbours == Neighbours.ADD_REMOVE else "had any other value"
+        besides = f", but for events of probability at most {float(self.delta):.2g}" if self.delta else ""
+        return (
+            f"If any one {self.unit} {change}, the probability of any outcome would change by a factor of at most "
+            f"e^ε = {_factor(self.epsilon)}{besides}. One {self.unit} is what is protected; a person with several of "
+            "them is protected that much less."
+        )
 
     def to_json(self) -> dict[str, Any]:
         """Plain values; fractions as exact strings such as ``"1/10"``."""
@@ -151,6 +173,12 @@ def shown(value: Fraction) -> str:
     if len(str(value)) <= 12:
         return str(value)
     return str(Context(prec=6, rounding=ROUND_CEILING).divide(Decimal(value.numerator), Decimal(value.denominator)))
+
+
+def _factor(epsilon: Fraction) -> str:
+    """e^ε, rounded up."""
+    value = math.exp(float(epsilon)) if epsilon < 700 else math.inf
+    return f"{math.ceil(value * 1000) / 1000:,.3f}" if value < 1e6 else f"{value * (1 + 1e-3):.3g}"
 
 
 def _frozen(value: Any) -> Any:

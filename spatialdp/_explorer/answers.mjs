@@ -1,0 +1,45 @@
+// A release's answers: estimate, interval and relative uncertainty of any box.
+
+import { GridEstimate } from "./grid.mjs";
+import { snapBox } from "./lattice.mjs";
+import { TreeEstimate } from "./tree.mjs";
+
+export class Release {
+  constructor(data) {
+    Object.assign(this, { bounds: data.bounds, quantiles: data.quantiles, biased: data.biased });
+    this.estimate = data.kind === "grid" ? new GridEstimate(data.estimate) : new TreeEstimate(data.estimate);
+  }
+
+  /** Answer a box (xmin, ymin, xmax, ymax) in the domain's coordinates. */
+  ask(box) {
+    return this.askLattice(snapBox(box, this.bounds));
+  }
+
+  /** Estimate and half-width of a lattice box; the half-width is null where no honest one exists. */
+  askLattice(box) {
+    return this.withInterval(this.estimate.answer(box), this.halfWidth(box));
+  }
+
+  withInterval(estimate, half) {
+    if (half === null) return { estimate, half, low: null, high: null, relative: null };
+    const relative = half === 0 ? 0 : half / Math.abs(estimate);
+    return { estimate, half, low: estimate - half, high: estimate + half, relative };
+  }
+
+  halfWidth(box) {
+    if (this.biased) return null;
+    return halfWidth(...this.estimate.moments(box), this.estimate.step, this.quantiles);
+  }
+}
+
+/** Half-width from variance and kurtosis; the table holds quantiles at kurtosis / 3 = (i / last)², linear between. */
+export function halfWidth(variance, kurtosis, step, quantiles) {
+  if (!(variance > 0)) return 0;
+  const last = quantiles.length - 1;
+  const third = Math.min(Math.max(kurtosis / 3, 0), 1);
+  const place = Math.min(Math.floor(Math.sqrt(third) * last), last - 1);
+  const [from, to] = [(place / last) ** 2, ((place + 1) / last) ** 2];
+  const share = (third - from) / (to - from);
+  const quantile = quantiles[place] + share * (quantiles[place + 1] - quantiles[place]);
+  return quantile * Math.sqrt(variance) + (kurtosis > 3 ? step : step / 2);
+}

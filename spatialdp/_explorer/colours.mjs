@@ -1,0 +1,55 @@
+// From numbers to colours: estimates on a softened scale, uncertainty in classes.
+
+/** Half-width over estimate: upper ends of the classes that can be read; beyond, noise drowns the signal. */
+export const CLASSES = [0.1, 0.25, 0.5, 1];
+
+/** Place of a density on the colour scale, 0 to 1: linear near zero, logarithmic above `soft`. */
+export function placeOf(density, { soft, high }) {
+  return Math.min(Math.max(Math.asinh(density / soft) / Math.asinh(high / soft), 0), 1);
+}
+
+/** Colour of a density. */
+export function estimateColour(density, scale, colours) {
+  return colours[Math.round(placeOf(density, scale) * (colours.length - 1))];
+}
+
+/** Class of a relative uncertainty; -1 where noise drowns the signal. */
+export function classOf(relative) {
+  return CLASSES.findIndex((end) => relative < end);
+}
+
+/** A few round numbers on the scale, from zero to its end, far enough from each other. */
+export function ticksOf(scale) {
+  const ticks = [0];
+  let last = 0;
+  for (let power = Math.floor(Math.log10(scale.soft)); power <= Math.log10(scale.high); power++) {
+    for (const digit of [1, 2, 5]) {
+      const value = digit * 10 ** power;
+      const place = placeOf(value, scale);
+      if (value <= scale.high && place - last >= 0.16) {
+        ticks.push(value);
+        last = place;
+      }
+    }
+  }
+  return ticks;
+}
+
+/** Diagonal lines, as a canvas pattern: what is only noise. */
+export function hatching(context, ratio, paper, ink) {
+  const side = Math.round(8 * ratio); // divides a tile, so that lines go on in the next one
+  const tile = document.createElement("canvas");
+  tile.width = tile.height = side;
+  const pen = tile.getContext("2d");
+  pen.fillStyle = paper;
+  pen.fillRect(0, 0, side, side);
+  pen.strokeStyle = ink;
+  pen.lineWidth = 1.4 * ratio;
+  for (const shift of [-side, 0, side]) {
+    pen.beginPath();
+    pen.moveTo(shift - 1, side + 1);
+    pen.lineTo(shift + side + 1, -1);
+    pen.stroke();
+  }
+  return context.createPattern(tile, "repeat");
+}

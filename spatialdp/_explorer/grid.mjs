@@ -1,0 +1,91 @@
+// Estimates on a grid: box answers, their noise, and the cells or blocks of cells a map shows.
+
+import { cellOf, coverage, edgeLine, prefixSums, weightedSum } from "./lattice.mjs";
+import { noiseModel } from "./noise.mjs";
+
+/** Cells narrower than this many pixels are shown in blocks. */
+const NARROWEST = 2.5;
+
+export class GridEstimate {
+  constructor({ nx, ny, values, mask, noise, step }) {
+    Object.assign(this, { nx, ny, step });
+    const inside = mask ?? new Uint8Array(nx * ny).fill(1);
+    this.partial = mask !== null && mask.some((here) => here) && !mask.every((here) => here);
+    this.valueSums = prefixSums(values, nx, ny);
+    this.cellSums = prefixSums(inside, nx, ny);
+    this.around = this.partial ? linesAround(mask, nx, ny) : null;
+    this.cumulants = noise && noiseModel(noise, this, this.cellSums);
+  }
+
+  /** Estimated count of a lattice box; records are taken as evenly spread within a cell. */
+  answer(box) {
+    const [x, y] = this.covered(box);
+    return this.holds(x, y) ? weightedSum(this.valueSums, this.nx, x, y, 1) : 0;
+  }
+
+  /** Variance and excess kurtosis of the noise in a box's answer. */
+  moments(box) {
+    const [x, y] = this.covered(box);
+    const [second, fourth] = this.holds(x, y) ? this.cumulants(x, y) : [0, 0];
+    return [second, second > 0 ? fourth / second ** 2 : 0];
+  }
+
+  /** Coverage of columns and rows by a box, cut to the rectangle around the region's cells. */
+  covered(box) {
+    const inside = this.around
+      ? box.map((line, side) => Math.min(Math.max(line, this.around[side % 2]), this.around[2 + (side % 2)]))
+      : box;
+    return [coverage(inside[0], inside[2], this.nx), coverage(inside[1], inside[3], this.ny)];
+  }
+
+  /** Whether a box holds any of the region's cells: the rest is known to be empty. */
+  holds(x, y) {
+    return !this.partial || weightedSum(this.cellSums, this.nx, x, y, 1) > 1e-9;
+  }
+
+  /** Call `show` for each cell, or block of narrow cells, in view; scales are pixels per lattice line. */
+  visit([west, south, east, north], [scaleX, scaleY], show) {
+    const across = blockSide(scaleX, this.nx);
+    const high = blockSide(scaleY, this.ny);
+    const firstColumn = Math.floor(cellOf(Math.max(west, 0), this.nx) / across) * across;
+    const firstRow = Math.floor(cellOf(Math.max(south, 0), this.ny) / high) * high;
+    for (let row = firstRow; row < this.ny && edgeLine(row, this.ny) <= north; row += high) {
+      for (let column = firstColumn; column < this.nx && edgeLine(column, this.nx) <= east; column += across) {
+        this.showBlock(column, row, across, high, show);
+      }
+    }
+  }
+
+  showBlock(column, row, across, high, show) {
+    const right = Math.min(column + across, this.nx);
+    const top = Math.min(row + high, this.ny);
+    const width = this.nx + 1;
+    const at = (sums) =>
+      sums[top * width + right] - sums[top * width + column] - sums[row * width + right] + sums[row * width + column];
+    const cells = at(this.cellSums);
+    if (cells < 0.5) return;
+    const box = [edgeLine(column, this.nx), edgeLine(row, this.ny), edgeLine(right, this.nx), edgeLine(top, this.ny)];
+    const estimate = this.partial ? this.answer(box) : at(this.valueSums);
+    const name = across * high === 1 ? `Cell ${column}, ${row}` : `Block of ${Math.round(cells)} cells`;
+    show({ box, estimate, size: cells, name });
+  }
+}
+
+function blockSide(scale, count) {
+  const pixels = (scale * edgeLine(count, count)) / count;
+  return pixels >= NARROWEST ? 1 : 2 ** Math.ceil(Math.log2(NARROWEST / pixels));
+}
+
+/** Lattice lines around the region's cells: west, south, east, north. */
+function linesAround(mask, nx, ny) {
+  let [west, south, east, north] = [nx, ny, 0, 0];
+  mask.forEach((here, place) => {
+    if (!here) return;
+    const [column, row] = [place % nx, Math.floor(place / nx)];
+    west = Math.min(west, column);
+    east = Math.max(east, column + 1);
+    south = Math.min(south, row);
+    north = Math.max(north, row + 1);
+  });
+  return [edgeLine(west, nx), edgeLine(south, ny), edgeLine(east, nx), edgeLine(north, ny)];
+}

@@ -1,0 +1,214 @@
+// The page: puts release, map, legend and the form together.
+
+import { Release } from "./answers.mjs";
+import { CLASSES, placeOf, ticksOf } from "./colours.mjs";
+import { boxDrawing } from "./drag.mjs";
+import { coordinateOf, snapBox } from "./lattice.mjs";
+import { CellLayer, Frame, cellAt, makeMap, markedBox } from "./map.mjs";
+import { inWords, short } from "./text.mjs";
+import { unpackAll } from "./unpack.mjs";
+
+const SIDES = ["xmin", "ymin", "xmax", "ymax"];
+
+const element = (id) => document.getElementById(id);
+
+function make(tag, text, className) {
+  const made = document.createElement(tag);
+  if (text !== undefined) made.textContent = text;
+  if (className) made.className = className;
+  return made;
+}
+
+/** Colours of the theme, as the style sheet has them now. */
+function themeNow() {
+  const style = getComputedStyle(document.documentElement);
+  const value = (name) => style.getPropertyValue(`--${name}`).trim();
+  const classes = CLASSES.map((_, i) => value(`class-${i}`));
+  return { paper: value("noise-paper"), ink: value("noise-ink"), line: value("cell-line"), mark: value("mark"), classes };
+}
+
+class Page {
+  constructor(data) {
+    this.data = data;
+    this.release = new Release(data);
+    this.look = { scale: data.scale, colours: data.colours, theme: themeNow() };
+    this.frame = new Frame(element("map"), data.bounds, data.aspect);
+    Object.assign(this, makeMap(element("map"), this.frame, data.outline, data.finest));
+    this.layer = new CellLayer(this.release, this.frame, this.look).addTo(this.map);
+    this.chosen = markedBox(2, "6 4");
+    this.pointed = markedBox(1.5);
+    this.listen();
+    this.recolour();
+    this.showLegend();
+  }
+
+  listen() {
+    const draw = boxDrawing(this.map, this.chosen, (ends) => this.askEnds(ends));
+    element("draw").addEventListener("click", (event) => {
+      const on = event.currentTarget.getAttribute("aria-pressed") !== "true";
+      event.currentTarget.setAttribute("aria-pressed", on);
+      draw(on);
+      if (on) element("map").scrollIntoView({ block: "nearest" });
+    });
+    element("box").addEventListener("submit", (event) => {
+      event.preventDefault();
+      this.askForm();
+    });
+    document.querySelectorAll("input[name=view]").forEach((input) => {
+      input.addEventListener("change", () => this.show(input.value));
+    });
+    this.map.on("mousemove", ({ latlng, originalEvent: { movementX, movementY } }) => {
+      if (movementX || movementY) this.point(latlng, "off"); // browsers make events up when a page moves under a mouse
+    });
+    this.map.on("click", ({ latlng }) => this.point(latlng, "off"));
+    this.map.on("moveend", () => this.pointCentre());
+    element("map").addEventListener("mouseleave", () => {
+      if (element("readout").getAttribute("aria-live") === "off") this.point(null, "off");
+    });
+    element("map").addEventListener("focus", () => this.pointCentre());
+    element("map").addEventListener("blur", () => this.point(null, "off"));
+    const dark = window.matchMedia("(prefers-color-scheme: dark)");
+    dark.addEventListener("change", () => this.recolour());
+  }
+
+  /** Keyboard users look at the cell under the cross in the middle. */
+  pointCentre() {
+    if (element("map").matches(":focus-visible")) this.point(this.map.getCenter(), "polite");
+  }
+
+  /** Say what the map shows at a place. */
+  point(latlng, live) {
+    const cell = latlng && cellAt(this.release.estimate, this.frame, latlng, this.map.getZoom());
+    const readout = element("readout");
+    readout.setAttribute("aria-live", live);
+    if (!cell) {
+      this.pointed.remove();
+      readout.textContent = latlng ? "Outside the map" : "";
+      return;
+    }
+    this.pointed.setBounds(this.frame.box(cell.box)).addTo(this.map);
+    const answer = this.release.withInterval(cell.estimate, this.release.halfWidth(cell.box));
+    const words = inWords(answer);
+    readout.replaceChildren(make("strong", words.estimate), ` records · ${cell.name}`);
+    if (answer.half !== null) readout.append(make("br"), `${this.data.percent} % interval ${words.interval}`);
+    if (answer.relative >= 1) readout.append(make("br"), make("em", "Noise drowns the signal here"));
+  }
+
+  /** A short answer on the map, for small screens where the long one is out of sight. */
+  sayAtMap(estimate, what) {
+    element("readout").setAttribute("aria-live", "off");
+    element("readout").replaceChildren(make("strong", estimate), ` ${what}`);
+  }
+
+  show(view) {
+    this.layer.view = view;
+    this.layer.repaint();
+    this.showLegend();
+  }
+
+  recolour() {
+    this.look.theme = themeNow();
+    this.lines.eachLayer((line) => line.setStyle({ color: this.look.theme.mark }));
+    this.layer.repaint();
+  }
+
+  // --- boxes -----------------------------------------------------------------------------------
+
+  askEnds(ends) {
+    const [one, other] = ends.map((end) => this.frame.lattice(end));
+    const lines = [0, 1].map((axis) => [one[axis], other[axis]].sort((a, b) => a - b));
+    const [left, bottom, right, top] = this.data.bounds;
+    const coordinate = (line, axis) => coordinateOf(line, axis ? bottom : left, axis ? top : right);
+    const sides = [0, 1].flatMap((end) => lines.map((pair, axis) => coordinate(pair[end], axis)));
+    SIDES.forEach((side, i) => (element(side).value = sides[i].toFixed(this.data.decimals)));
+    this.askForm();
+    this.sayAtMap(element("result").querySelector(".estimate dd").textContent, "records in the box");
+  }
+
+  /** Answer the box in the form, which is the one place where a box is stated. */
+  askForm() {
+    const box = SIDES.map((side) => element(side).valueAsNumber);
+    const wrong = SIDES.find((_, i) => Number.isNaN(box[i]));
+    if (wrong) return this.complain(`Give a number for ${wrong}.`);
+    if (box[0] > box[2] || box[1] > box[3]) return this.complain("xmin must not exceed xmax, nor ymin ymax.");
+    this.chosen.setBounds(this.frame.box(snapBox(box, this.data.bounds))).addTo(this.map);
+    return this.showAnswer(this.release.ask(box));
+  }
+
+  complain(text) {
+    element("result").replaceChildren(make("p", text, "warning"));
+  }
+
+  showAnswer(answer) {
+    const words = inWords(answer);
+    const list = make("dl");
+    const entry = (name, value, className) => {
+      const pair = make("div", undefined, className);
+      pair.append(make("dt", name), make("dd", value));
+      list.append(pair);
+    };
+    entry("Estimated records", words.estimate, "estimate");
+    entry(`${this.data.percent} % interval`, words.interval, "interval");
+    entry("Relative uncertainty", words.relative, "relative");
+    element("result").replaceChildren(list);
+    if (answer.half === null) element("result").append(make("p", this.data.biasedReason, "note"));
+    if (answer.relative >= 1) element("result").append(make("p", "Noise drowns the signal in this box.", "warning"));
+  }
+
+  // --- legend ----------------------------------------------------------------------------------
+
+  showLegend() {
+    const estimates = this.layer.view === "estimate";
+    element("legend").replaceChildren(...(estimates ? this.estimateLegend() : this.uncertaintyLegend()));
+  }
+
+  estimateLegend() {
+    const { scale, colours } = this.look;
+    const bar = make("div", undefined, "bar");
+    const stops = [0, 0.125, 0.25, 0.375, 0.5, 0.625, 0.75, 0.875, 1];
+    const shades = stops.map((stop) => colours[Math.round(stop * (colours.length - 1))]);
+    bar.style.background = `linear-gradient(to right, ${shades.join(", ")})`;
+    const ticks = make("div", undefined, "ticks");
+    for (const value of ticksOf(scale)) {
+      const tick = make("span", short(value));
+      tick.style.left = `${100 * placeOf(value, scale)}%`;
+      ticks.append(tick);
+    }
+    return [make("p", this.data.unit), bar, ticks];
+  }
+
+  uncertaintyLegend() {
+    const list = make("ul");
+    const names = CLASSES.map((end, i) => (i ? `±${100 * CLASSES[i - 1]} to ${100 * end} %` : `up to ±${100 * end} %`));
+    names.forEach((name, i) => {
+      const item = make("li");
+      const swatch = make("span", undefined, "swatch");
+      swatch.style.background = `var(--class-${i})`;
+      item.append(swatch, name);
+      list.append(item);
+    });
+    const noise = make("li");
+    noise.append(make("span", undefined, "swatch hatched"), "more: noise drowns the signal");
+    list.append(noise);
+    return [make("p", `Half the ${this.data.percent} % interval, relative to the estimate`), list];
+  }
+}
+
+async function start() {
+  const data = await unpackAll(JSON.parse(element("data").textContent));
+  const page = new Page(data);
+  // For scripts and tests: the same numbers as the page shows, not rounded.
+  window.explorer = { ask: (box) => page.release.ask(box), map: page.map, frame: page.frame };
+  requestAnimationFrame(() =>
+    setTimeout(() => {
+      performance.mark("painted");
+      document.documentElement.dataset.ready = "true";
+    }),
+  );
+}
+
+start().catch((error) => {
+  const message = "This page could not be shown; a browser from 2023 or later is needed.";
+  element("result").replaceChildren(make("p", `${message} (${error.message})`, "warning"));
+  throw error;
+});

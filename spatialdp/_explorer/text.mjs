@@ -1,0 +1,34 @@
+// Numbers and answers in words.
+
+/** A number with so many decimals, with thousands set apart and a true minus sign. */
+export function number(value, decimals) {
+  const options = { minimumFractionDigits: decimals, maximumFractionDigits: decimals };
+  return value.toLocaleString("en-GB", options).replace("-", "−");
+}
+
+/** Decimals that a number with this half-width deserves: about two digits of the noise. */
+export function decimalsFor(half) {
+  if (half === null || half === 0) return 1;
+  return Math.min(Math.max(Math.ceil(1 - Math.log10(half)), 0), 3);
+}
+
+/** What an answer's estimate, interval and relative uncertainty look like. */
+export function inWords({ estimate, half, low, high, relative }) {
+  const decimals = decimalsFor(half);
+  if (half === null) return { estimate: number(estimate, decimals), interval: "none", relative: "unknown" };
+  return {
+    estimate: number(estimate, decimals),
+    interval: `${number(low, decimals)} to ${number(high, decimals)}`,
+    relative: percent(relative),
+  };
+}
+
+function percent(relative) {
+  if (!(relative < 10)) return "more than ±1,000 %";
+  return `±${number(100 * relative, relative < 0.1 ? 1 : 0)} %`;
+}
+
+/** A number for a legend: two digits at most. */
+export function short(value) {
+  return value.toLocaleString("en-GB", { maximumSignificantDigits: 2 });
+}

@@ -1,0 +1,252 @@
+// Estimates on a tree of boxes: box answers, their noise, and the nodes a map shows.
+
+import { LATTICE, blockPowers, coverage } from "./lattice.mjs";
+
+/** A node is divided on the map while its children have this many square pixels each. */
+const SMALLEST = 6;
+
+export class TreeEstimate {
+  constructor(data) {
+    Object.assign(this, { step: data.step, consistent: data.consistent, closed: data.closed });
+    this.children = data.children;
+    this.count = data.children.length;
+    this.lay(data.boxes);
+    this.values = data.consistent ? this.summed(data.values) : data.values;
+    if (data.variances) this.measure(data.variances, data.kurtosis);
+  }
+
+  /** Parents, first children, depths and boxes; these come as differences to the parent's, side by side. */
+  lay(differences) {
+    const n = this.count;
+    this.parent = new Int32Array(n).fill(-1);
+    this.firstChild = new Int32Array(n);
+    this.depth = new Uint8Array(n);
+    const sides = [0, 1, 2, 3].map((side) => differences.subarray(side * n, (side + 1) * n));
+    [this.west, this.south, this.east, this.north] = sides;
+    let next = 1;
+    for (let node = 0; node < n; node++) {
+      this.firstChild[node] = next;
+      for (const end = next + this.children[node]; next < end; next++) {
+        this.parent[next] = node;
+        this.depth[next] = this.depth[node] + 1;
+        for (const side of sides) side[next] += side[node];
+      }
+    }
+  }
+
+  /** All nodes' estimates from the leaves', which come in the order of the nodes. */
+  summed(leaves) {
+    const values = new Float64Array(this.count);
+    let leaf = leaves.length;
+    for (let node = this.count - 1; node >= 0; node--) {
+      if (this.children[node] === 0) values[node] = leaves[--leaf];
+      if (node) values[this.parent[node]] += values[node];
+    }
+    return values;
+  }
+
+  /** Noise of each node's measurement; infinite variance says that there was none. */
+  measure(variances, kurtosis) {
+    const each = (values, node) => (values.length === this.count ? values[node] : values[this.depth[node]]);
+    this.variance = new Float64Array(this.count);
+    this.ownFourth = new Float64Array(this.count);
+    for (let node = 0; node < this.count; node++) {
+      this.variance[node] = each(variances, node);
+      this.ownFourth[node] = orZero(this.variance[node]) ** 2 * each(kurtosis, node);
+    }
+    if (this.consistent && !this.closed) this.fit();
+  }
+
+  /** Going up: V of each subtree's best estimate of its root, its fourth cumulant, and w, the weight of the own count. */
+  fit() {
+    const n = this.count;
+    this.below = new Float64Array(n).map((_, node) => (this.children[node] ? 0 : Infinity));
+    this.up = new Float64Array(n);
+    this.own = new Float64Array(n);
+    this.fourth = new Float64Array(n);
+    for (let node = n - 1; node >= 0; node--) {
+      const own = ownWeight(this.variance[node], this.below[node]);
+      const fourthBelow = this.fourth[node];
+      this.own[node] = own;
+      this.up[node] = 1 / (1 / this.variance[node] + 1 / this.below[node]);
+      this.fourth[node] = own ** 4 * this.ownFourth[node] + (1 - own) ** 4 * fourthBelow;
+      if (node) {
+        this.below[this.parent[node]] += this.up[node];
+        this.fourth[this.parent[node]] += this.fourth[node];
+      }
+    }
+  }
+
+  /** Covered share of a node. These few lines run for every node along a box's edges, so they make no arrays. */
+  share(node, box) {
+    const { west, south, east, north } = this;
+    const across = Math.min(east[node], box[2]) - Math.max(west[node], box[0]);
+    const high = Math.min(north[node], box[3]) - Math.max(south[node], box[1]);
+    if (across <= 0 || high <= 0) return 0;
+    return (across / (east[node] - west[node])) * (high / (north[node] - south[node]));
+  }
+
+  /** Whether a node of which a share is covered is looked into: if it can be, and is cut or was not measured. */
+  divides(node, box, share) {
+    if (this.children[node] === 0 || share === 0) return false;
+    if (!this.consistent && this.unmeasured(node)) return true;
+    const { west, south, east, north } = this;
+    return west[node] < box[0] || south[node] < box[1] || east[node] > box[2] || north[node] > box[3];
+  }
+
+  unmeasured(node) {
+    return this.variance !== undefined && this.variance[node] === Infinity;
+  }
+
+  /** Sums of what the nodes hold at which the way down ends: covered counts, second and fourth cumulants. */
+  endSums(box) {
+    const { children, firstChild, values, variance, ownFourth } = this;
+    let [count, second, fourth] = [0, 0, 0];
+    const open = [0];
+    while (open.length) {
+      const node = open.pop();
+      const share = this.share(node, box);
+      if (this.divides(node, box, share)) {
+        for (let child = children[node] - 1; child >= 0; child--) open.push(firstChild[node] + child);
+      } else if (share > 0) {
+        count += share * values[node];
+        if (this.consistent || variance === undefined) continue;
+        second += share ** 2 * orZero(variance[node]);
+        fourth += share ** 4 * ownFourth[node];
+      }
+    }
+    return [count, second, fourth];
+  }
+
+  /** The nodes a box meets, depth by depth, those beside it included. */
+  walk(box) {
+    const levels = [];
+    let nodes = [0];
+    let parents = [0];
+    while (nodes.length) {
+      const level = { nodes, parents, shares: new Float64Array(nodes.length), divided: new Uint8Array(nodes.length) };
+      const below = [];
+      const from = [];
+      for (let place = 0; place < nodes.length; place++) {
+        const node = nodes[place];
+        const share = (level.shares[place] = this.share(node, box));
+        if (!this.divides(node, box, share)) continue;
+        level.divided[place] = 1;
+        for (let child = 0; child < this.children[node]; child++) {
+          below.push(this.firstChild[node] + child);
+          from.push(place);
+        }
+      }
+      levels.push(level);
+      nodes = below;
+      parents = from;
+    }
+    return levels;
+  }
+
+  /** Estimated count of a lattice box; records are taken as evenly spread within a leaf. */
+  answer(box) {
+    return this.endSums(box)[0];
+  }
+
+  /** Variance and excess kurtosis of the noise in a box's answer. */
+  moments(box) {
+    if (this.consistent && this.closed) return closedMoments(this.closed, box);
+    const [second, fourth] = this.consistent ? this.fittedCumulants(box) : this.endSums(box).slice(1);
+    return [second, second > 0 ? fourth / second ** 2 : 0];
+  }
+
+  /** Up: A, the share of a node's estimate that enters the answer. Down: g, the weight of its subtree's estimate. */
+  fittedCumulants(box) {
+    const levels = this.walk(box);
+    this.average(levels);
+    let [second, fourth] = [0, 0];
+    let passed = [0];
+    for (const { nodes, parents, shares, divided } of levels) {
+      const next = new Float64Array(nodes.length);
+      for (let i = 0; i < nodes.length; i++) {
+        const node = nodes[i];
+        const weight = shares[i] + passed[parents[i]];
+        if (divided[i]) {
+          const own = this.own[node];
+          second += (own * weight) ** 2 * orZero(this.variance[node]);
+          fourth += (own * weight) ** 4 * this.ownFourth[node];
+          next[i] = (1 - own) * weight - shares[i];
+        } else {
+          second += weight ** 2 * this.up[node];
+          fourth += weight ** 4 * this.fourth[node];
+        }
+      }
+      passed = next;
+    }
+    return [second, fourth];
+  }
+
+  /** From covered shares to A: where a node is divided, the mean of its children's, by their variances. */
+  average(levels) {
+    for (let depth = levels.length - 2; depth >= 0; depth--) {
+      const { nodes, shares, divided } = levels[depth];
+      const below = levels[depth + 1];
+      const sums = new Float64Array(nodes.length);
+      for (let i = 0; i < below.nodes.length; i++) sums[below.parents[i]] += below.shares[i] * this.up[below.nodes[i]];
+      for (let i = 0; i < nodes.length; i++) if (divided[i]) shares[i] = sums[i] / this.below[nodes[i]];
+    }
+  }
+
+  /** Call `show` for each node in view, divided as far as its children can be seen. */
+  visit([left, bottom, right, top], [scaleX, scaleY], show) {
+    const { west, south, east, north } = this;
+    const open = [0];
+    while (open.length) {
+      const node = open.pop();
+      if (west[node] > right || east[node] <= left || south[node] > top || north[node] <= bottom) continue;
+      const area = (east[node] - west[node]) * scaleX * (north[node] - south[node]) * scaleY;
+      if (this.children[node] && area >= SMALLEST * this.children[node]) {
+        for (let child = 0; child < this.children[node]; child++) open.push(this.firstChild[node] + child);
+      } else {
+        show(this.shown(node));
+      }
+    }
+  }
+
+  shown(node) {
+    const box = [this.west[node], this.south[node], this.east[node], this.north[node]];
+    const size = (1000 * ((box[2] - box[0]) / LATTICE) * (box[3] - box[1])) / LATTICE;
+    const name = `${this.children[node] ? "Node" : "Leaf"} at depth ${this.depth[node]}`;
+    // What is not measured is the sum of its parts, even where parents are not the sums of their children.
+    const estimate = !this.consistent && this.unmeasured(node) ? this.answer(box) : this.values[node];
+    return { box, estimate, size, name };
+  }
+}
+
+/** Complete trees of whole blocks: closed form of the variance, and a close upper bound of the kurtosis. */
+function closedMoments({ nx, ny, own, variances, kurtosis, sides, fanOuts }, box) {
+  const x = coverage(box[0], box[2], nx);
+  const y = coverage(box[1], box[3], ny);
+  const area = (x.stop - x.start) * (y.stop - y.start);
+  let [squares, largest, above, second, fourth] = [0, 0, 0, 0, 0];
+  sides.forEach(([width, height], depth) => {
+    const passed = depth ? 1 - own[depth - 1] : 0;
+    const fanOut = depth ? fanOuts[depth - 1] : 0;
+    const here =
+      blockPowers(x.start / width, x.stop / width, 2) * blockPowers(y.start / height, y.stop / height, 2);
+    squares = here - fanOut * above + fanOut * passed ** 2 * squares;
+    const deviation = Math.min(area / (width * height), depth ? 1 - 1 / fanOut : 1);
+    largest = Math.min(deviation + passed * largest, 1);
+    above = here;
+    second += own[depth] ** 2 * variances[depth] * squares;
+    fourth += own[depth] ** 4 * variances[depth] ** 2 * kurtosis[depth] * squares * largest ** 2;
+  });
+  const variance = Math.max(second, 0);
+  const excess = variance > 0 ? Math.max(fourth, 0) / variance ** 2 : 0;
+  return [variance, Math.min(excess, Math.max(...kurtosis))];
+}
+
+/** Weight of a node's own measurement against its children's sum; leaves have none, and are always measured. */
+function ownWeight(own, below) {
+  return own === Infinity ? 0 : 1 / (1 + own / below);
+}
+
+function orZero(value) {
+  return Number.isFinite(value) ? value : 0;
+}

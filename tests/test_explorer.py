@@ -1,0 +1,285 @@
+"""The explorer's page: made from the release alone, complete in itself, and right to the last digit."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+from html.parser import HTMLParser
+from pathlib import Path
+
+import numpy as np
+import pytest
+import shapely
+
+import spatialdp as sdp
+from spatialdp import explorer, explorer_data
+from spatialdp.errors import ParameterError, ReleaseError
+from spatialdp.points import count_cells
+from tests.sources import RecordingNoise
+
+SOURCES = Path(explorer.__file__).parent / "_explorer"
+BOUNDS = (0.0, 0.0, 8.0, 6.0)
+REGION = shapely.Polygon([(0.6, 0.3), (7, 0), (7, 5), (3, 5.5), (0.5, 3)])
+RNG = np.random.default_rng(1)
+POINTS = np.vstack([RNG.normal((3, 2), 0.5, (3000, 2)), RNG.uniform((0, 0), (8, 6), (1500, 2))])
+MECHANISMS = {
+    "flat": sdp.Flat((37, 29)),
+    "fine flat": sdp.Flat((16, 12), law="laplace"),
+    "gaussian flat": sdp.Flat((16, 12), law="gaussian"),
+    "truncated flat": sdp.Flat((16, 12), truncate=2),
+    "one cell": sdp.Flat((1, 1)),
+    "quadtree": sdp.Quadtree(5),
+    "large quadtree": sdp.Quadtree(7),
+    "raw quadtree": sdp.Quadtree(4, consistent=False),
+    "pruned quadtree": sdp.Quadtree(5, prune=20),
+    "quadtree with unmeasured levels": sdp.Quadtree(4, budget=[1, 0, 1, 0, 1]),
+    "raw quadtree with unmeasured levels": sdp.Quadtree(4, budget=[1, 0, 1, 0, 1], consistent=False),
+    "stopped raw quadtree": sdp.Quadtree(5, stop=20, budget=[1, 0, 1, 1, 1, 1], consistent=False),
+    "root only": sdp.Quadtree(0),
+    "kd-tree": sdp.KdTree(4),
+    "pruned kd-tree": sdp.KdTree(5, prune=10),
+    "raw kd-tree": sdp.KdTree(3, consistent=False),
+    "hierarchy": sdp.Hierarchy((37, 29)),
+    "large hierarchy": sdp.Hierarchy((200, 150)),
+    "wavelet": sdp.Wavelet((37, 29)),
+    "wavelet along x": sdp.Wavelet((37, 29), axis="x"),
+    "quadtree wavelet": sdp.Wavelet((100, 9), form="quadtree"),
+    "cosines": sdp.Fourier((16, 12), block=(16, 12)),
+    "fourier": sdp.Fourier((16, 12), basis="dft", block=(16, 12)),
+    "walsh": sdp.Fourier((16, 12), basis="walsh", block=(16, 16)),
+    "low-pass": sdp.Fourier((16, 12), block=(4, 4)),
+    "tailored": sdp.Tailored((64, 32)),
+    "tailored for gaussian noise": sdp.Tailored((32, 32), law="gaussian"),
+    "tailored trees": sdp.Tailored((64, 32), strategy="trees"),
+}
+
+
+def release_of(name, region=None, seed=3):
+    mechanism = MECHANISMS[name]
+    terms = {"delta": 1e-6} if getattr(mechanism, "law", None) == "gaussian" else {}
+    domain = sdp.Domain(BOUNDS, crs="EPSG:4326", region=region)
+    return mechanism.release(POINTS, domain, epsilon=0.5, noise=sdp.SeededNoise(seed), **terms)
+
+
+def some_boxes(count=200):
+    """Random boxes, some beyond the domain, some along cell edges, the whole, nothing, and a sliver."""
+    ends = np.sort(RNG.uniform((-1, -1), (9, 7), (count, 2, 2)), axis=1).reshape(count, 4)
+    ends[: count // 4] = np.round(ends[: count // 4] * 2) / 2
+    ends[:5] = [BOUNDS, (-9, -9, 99, 99), (1, 1, 1, 1), (0, 0, 0.2, 0.2), (2, 0, 2.0000001, 6)]
+    return ends
+
+
+def page_data(text):
+    (found,) = re.findall(r'<script id="data" type="application/json">(.*?)</script>', text, re.DOTALL)
+    return json.loads(found)
+
+
+def ask(text, boxes):
+    """What the page's own code answers."""
+    given = json.dumps({"data": page_data(text), "boxes": np.asarray(boxes).tolist()})
+    command = ["node", str(Path(__file__).parent / "ask.mjs")]
+    done = subprocess.run(command, input=given, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)["answers"]
+
+
+needs_node = pytest.mark.skipif(shutil.which("node") is None, reason="node, which runs the page's code, is missing")
+
+
+@needs_node
+@pytest.mark.parametrize("region", [None, REGION], ids=["whole", "region"])
+@pytest.mark.parametrize("name", MECHANISMS)
+def test_page_answers_as_the_library(name, region, tmp_path):
+    release, boxes = release_of(name, region), some_boxes()
+    release.explore(tmp_path / "map.html")
+    answers = ask((tmp_path / "map.html").read_text(), boxes)
+    assert [a["estimate"] for a in answers] == pytest.approx(release.answer(boxes), rel=1e-9, abs=1e-7)
+    if release.estimate.biased:
+        assert {a["half"] for a in answers} == {None}
+        return
+    ends = release.interval(boxes)
+    assert [a["low"] for a in answers] == pytest.approx(ends[:, 0], rel=1e-9, abs=1e-7)
+    assert [a["high"] for a in answers] == pytest.approx(ends[:, 1], rel=1e-9, abs=1e-7)
+    halves = (ends[:, 1] - ends[:, 0]) / 2
+    assert [a["half"] for a in answers] == pytest.approx(halves, rel=1e-6, abs=1e-9)
+
+
+@needs_node
+def test_page_answers_at_another_level_and_after_loading(tmp_path):
+    release, boxes = release_of("quadtree"), some_boxes(20)
+    release.save(tmp_path / "release.parquet")
+    sdp.load(tmp_path / "release.parquet").explore(tmp_path / "map.html", level=0.5)
+    answers = ask((tmp_path / "map.html").read_text(), boxes)
+    assert [a["high"] for a in answers] == pytest.approx(release.interval(boxes, level=0.5)[:, 1])
+
+
+@needs_node
+def test_adjusted_releases_have_answers_and_no_intervals(tmp_path):
+    for name in ("flat", "quadtree"):
+        release, boxes = release_of(name).non_negative().rounded(), some_boxes(20)
+        release.explore(tmp_path / "map.html", overwrite=True)
+        text = (tmp_path / "map.html").read_text()
+        answers = ask(text, boxes)
+        assert [a["estimate"] for a in answers] == pytest.approx(release.answer(boxes))
+        assert {a["half"] for a in answers} == {None}
+        assert 'value="uncertainty" disabled' in text
+        assert "it offers no intervals" in text
+
+
+@needs_node
+def test_script_is_one_valid_module(tmp_path):
+    parts = [explorer._inlined(explorer._file(f"{name}.mjs")) for name in explorer._MODULES]
+    assert sorted(explorer._MODULES) == sorted(path.stem for path in SOURCES.glob("*.mjs"))
+    script = tmp_path / "page.mjs"
+    script.write_text("\n".join(parts))
+    assert not re.search(r"^(import|export)\b", script.read_text(), re.MULTILINE)
+    done = subprocess.run(["node", "--check", str(script)], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr  # two modules with the same name for two things would be an error
+
+
+class _Outside(HTMLParser):
+    """Collects everything a page would fetch."""
+
+    def __init__(self):
+        super().__init__()
+        self.found = []
+
+    def handle_starttag(self, tag, attrs):
+        self.found += [value for name, value in attrs if name in {"src", "href", "srcset", "action"}]
+
+
+@pytest.mark.parametrize("name", ["flat", "kd-tree"])
+def test_page_is_complete_in_itself(name, tmp_path):
+    release_of(name, REGION).explore(tmp_path / "map.html")
+    text = (tmp_path / "map.html").read_text()
+    outside = _Outside()
+    outside.feed(text)
+    assert outside.found == ["data:,"]
+    assert "default-src 'none'" in text
+    assert "sourceMappingURL" not in text
+    assert "@import" not in text
+    assert set(re.findall(r"url\(([^)]*)\)", text)) <= {"#default#VML"}
+    assert "Redistribution and use in source and binary forms" in text  # Leaflet's licence
+
+
+@pytest.mark.parametrize("name", ["flat", "quadtree", "kd-tree", "hierarchy", "wavelet", "low-pass", "tailored"])
+def test_equal_releases_give_equal_bytes(name, tmp_path):
+    """A page holds nothing that is not in the published file, nor the time or place where it was made."""
+    release = release_of(name, REGION)
+    release.save(tmp_path / "release.parquet")
+    (tmp_path / "elsewhere").mkdir()
+    release.explore(tmp_path / "map.html")
+    sdp.load(tmp_path / "release.parquet").explore(tmp_path / "elsewhere" / "other.html")
+    assert (tmp_path / "map.html").read_bytes() == (tmp_path / "elsewhere" / "other.html").read_bytes()
+
+
+def test_neighbours_with_the_same_outputs_have_the_same_page(tmp_path):
+    """If frozen noise makes up for the extra record, nothing at all tells two data sets apart."""
+    domain = sdp.Domain(BOUNDS, region=REGION)
+    grid = domain.grid((16, 12))
+    one, two = POINTS, np.vstack([POINTS, [[4.2, 3.3]]])
+
+    class Compensating(RecordingNoise):
+        def __init__(self, xy):
+            super().__init__(5)
+            base, here = (count_cells(sdp.Points(data), grid)[grid.mask] for data in (one, xy))
+            self.shift = base - here
+
+        def laplace(self, scale, size):
+            return super().laplace(scale, size) + self.shift
+
+    for name, xy in (("a", one), ("b", two)):
+        release = sdp.Flat((16, 12)).release(xy, domain, epsilon=0.5, noise=Compensating(xy))
+        release.explore(tmp_path / f"{name}.html")
+    assert (tmp_path / "a.html").read_bytes() == (tmp_path / "b.html").read_bytes()
+
+
+@pytest.mark.parametrize(
+    "mechanism", [sdp.Flat((16, 12)), sdp.Quadtree(4), sdp.Tailored((16, 16)), sdp.Wavelet((9, 7))]
+)
+@pytest.mark.parametrize("extra", [[4.2, 3.3], [0.0, 0.0], [8.0, 6.0], [100.0, 0.0], [np.nan, 1.0]])
+def test_neighbours_differ_only_in_estimates(mechanism, extra, tmp_path):
+    pages = []
+    for xy in (POINTS, np.vstack([POINTS, [extra]])):
+        domain = sdp.Domain(BOUNDS, region=REGION)
+        mechanism.release(xy, domain, epsilon=0.5, noise=RecordingNoise(5)).explore(
+            tmp_path / "map.html", overwrite=True
+        )
+        text = (tmp_path / "map.html").read_text()
+        data = page_data(text)
+        del data["estimate"]["values"], data["scale"]  # the colour scale comes from the estimates
+        pages.append((re.sub(r'application/json">.*?</script>', "", text, flags=re.DOTALL), data))
+    assert pages[0] == pages[1]
+
+
+def test_words_of_others_stay_words(tmp_path):
+    evil = "</script><script>alert(1)</script><b onload='x'>&\"$title"
+    crs = f'LOCAL_CS["{evil.replace(chr(34), "")}",UNIT["metre",1]]'
+    release = sdp.Flat((2, 2)).release([], sdp.Domain(BOUNDS, crs=crs), epsilon=1)
+    assert "<script>alert" in release.domain.crs
+    release.explore(tmp_path / "map.html", title=evil)
+    text = (tmp_path / "map.html").read_text()
+    assert "<script>alert" not in text
+    assert "<b onload" not in text
+    assert text.count("</script>") == 3
+    assert "&lt;/script&gt;&lt;script&gt;alert(1)" in text
+
+
+def test_data_can_not_end_the_script():
+    assert "<" not in explorer._json({"a": "</script><!--"})
+    assert json.loads(explorer._json({"a": "</script>&<!--"})) == {"a": "</script>&<!--"}
+
+
+def test_page_tells_what_is_not_private(tmp_path):
+    domain = sdp.Domain(BOUNDS)
+    sdp.Flat((2, 2)).release([], domain, epsilon=1).explore(tmp_path / "private.html")
+    sdp.Flat((2, 2)).release([], domain, epsilon=1, noise=sdp.SeededNoise(1)).explore(tmp_path / "seeded.html")
+    private, seeded = ((tmp_path / name).read_text() for name in ("private.html", "seeded.html"))
+    assert '<div class="banner"' in seeded
+    assert '<div class="banner"' not in private
+    assert "at most e^ε = 2.719" in private
+    assert "NOT PRIVATE" in seeded
+    assert "by a factor of at most" not in seeded
+
+
+def test_statement_in_words():
+    domain = sdp.Domain(BOUNDS)
+    gaussian = sdp.Flat((2, 2), law="gaussian").release([], domain, epsilon=1, delta=1e-6, neighbours="replace")
+    assert "If any one record had any other value" in gaussian.privacy.in_words()
+    assert "e^ε = 2.719, but for events of probability at most 1e-06" in gaussian.privacy.in_words()
+    large = sdp.Flat((2, 2)).release([], domain, epsilon=100)
+    assert "e^ε = 2.69e+43" in large.privacy.in_words()
+
+
+def test_files_are_whole_and_kept(tmp_path):
+    release = release_of("one cell")
+    with pytest.raises(ParameterError, match=r"\.html"):
+        release.explore(tmp_path / "map.png")
+    with pytest.raises(FileNotFoundError, match="no folder"):
+        release.explore(tmp_path / "nowhere" / "map.html")
+    with pytest.raises(ParameterError, match="level"):
+        release.explore(tmp_path / "map.html", level=1.5)
+    assert not list(tmp_path.iterdir())
+    release.explore(tmp_path / "map.html", title="first")
+    with pytest.raises(FileExistsError, match="overwrite"):
+        release.explore(tmp_path / "map.html", title="second")
+    assert "<h1>first</h1>" in (tmp_path / "map.html").read_text()
+    release.explore(tmp_path / "map.html", title="second", overwrite=True)
+    assert [path.name for path in tmp_path.iterdir()] == ["map.html"]
+
+
+def test_pages_too_large_for_a_browser_are_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr(explorer_data, "LARGEST_PAGE", 20)
+    with pytest.raises(ReleaseError, match="192 cells; a page holds at most 20"):
+        release_of("fine flat").explore(tmp_path / "map.html")
+    with pytest.raises(ReleaseError, match="nodes; a page holds"):
+        release_of("kd-tree").explore(tmp_path / "map.html")
+    assert not list(tmp_path.iterdir())
+
+
+def test_page_of_the_traffic_grid_is_small(tmp_path):
+    mechanism = sdp.Flat((300, 217), law="laplace")  # 65,100 cells of fine noise
+    mechanism.release([], sdp.Domain(BOUNDS), epsilon=1).explore(tmp_path / "map.html")
+    assert (tmp_path / "map.html").stat().st_size < 3e6
