@@ -13,7 +13,7 @@ demo: $(VENV)/.installed
 	$(BIN)/spatialdp traffic --output out
 
 test: $(VENV)/.tools
-	$(BIN)/python -m pytest -m "not browser"
+	$(BIN)/python -m pytest -n auto -m "not browser"
 
 browser: $(VENV)/.browser
 	SPATIALDP_NEEDS_BROWSER=1 $(BIN)/python -m pytest -m browser tests/test_browser.py
@@ -46,7 +46,7 @@ leaflet:
 	$(PYTHON) scripts/vendor_leaflet.py
 
 coverage: $(VENV)/.tools
-	$(BIN)/python -m pytest --cov --cov-report=term-missing:skip-covered
+	$(BIN)/python -m pytest -n auto --cov --cov-report=term-missing:skip-covered
 
 clean:
 	rm -rf $(VENV) out .mypy_cache .pytest_cache .ruff_cache
