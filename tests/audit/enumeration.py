@@ -131,28 +131,29 @@ class _Shifts(Noise):
 
 
 def _noisy_mean_law(values: Values, width: int, epsilon: Fraction, relation: str) -> LawOf:
-    """For each noise of the count the line is monotone in the noise of the sum."""
+    """For each noise of the count the line is monotone in the noise of the sum: all are bisected at once."""
     terms = {"method": Median.NOISY_MEAN, "epsilon": epsilon, "neighbours": Neighbours.parse(relation)}
     probe = _Shifts(np.zeros(1, dtype=np.int64), np.zeros(1, dtype=np.int64))
     _drawn(values, width, 1, probe, **terms)
     sum_scale, count_scale = probe.scales
-    reach, far = int(45 * count_scale), int(60 * sum_scale)
-    law = dict.fromkeys(range(1, width), 0.0)
-    for count in range(-reach, reach + 1):
-
-        def lines(keys: Any, count: int = count) -> Any:
-            shifts = keys.astype(np.int64) - far
-            return _drawn(values, width, keys.size, _Shifts(shifts, np.full(keys.size, count)), **terms).tolist()
-
-        weight = _two_sided(count, count_scale)
-        for low, high, line in boundaries(lines, 2 * far):
-            law[line] += weight * _between(low - far, high - far, far, sum_scale)
-    return law
-
-
-def _two_sided(value: int, scale: float) -> float:
-    """P(X = value) of discrete Laplace noise."""
-    return math.tanh(1 / (2 * scale)) * math.exp(-abs(value) / scale)
+    far, reach = int(60 * sum_scale), int(45 * count_scale)
+    counts = np.arange(-reach, reach + 1)
+    column, line = (each.ravel() for each in np.meshgrid(counts, np.arange(2, width), indexing="ij"))
+    low, high = np.full(column.size, -far), np.full(column.size, far + 1)  # the first shift that reaches each line
+    while (low < high).any():
+        middle = (low + high) // 2
+        reached = _drawn(values, width, column.size, _Shifts(middle, column), **terms) >= line
+        low, high = np.where(reached, low, np.minimum(middle + 1, high)), np.where(reached, middle, high)
+    firsts = np.column_stack([np.full(counts.size, -far), low.reshape(counts.size, -1), np.full(counts.size, far + 1)])
+    weights = math.tanh(1 / (2 * count_scale)) * np.exp(-np.abs(counts) / count_scale)
+    return {
+        k + 1: math.fsum(
+            weight * _between(int(row[k]), int(row[k + 1]) - 1, far, sum_scale)
+            for weight, row in zip(weights, firsts, strict=True)
+            if row[k] < row[k + 1]
+        )
+        for k in range(width - 1)
+    }
 
 
 def _between(low: int, high: int, far: int, scale: float) -> float:
