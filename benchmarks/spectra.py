@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import partial
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -12,17 +11,11 @@ import scipy.fft
 
 import spatialdp as sdp
 from benchmarks.measure import Result, seconds
-from spatialdp.mechanisms import fourier
 from spatialdp.mechanisms.base import Terms
 from spatialdp.privacy.laws import Neighbours
 from spatialdp.spectra import Basis
 
 SHAPE = (1024, 1024)
-
-
-class _NoNoise(sdp.SeededNoise):
-    def laplace(self, scale: Any, size: int | tuple[int, ...]) -> npt.NDArray[np.int64]:  # noqa: ARG002
-        return np.zeros(size, dtype=np.int64)
 
 
 def spectrum() -> Iterator[Result]:
@@ -39,10 +32,9 @@ def spectrum() -> Iterator[Result]:
 
 
 def _there_and_back(mechanism: sdp.Fourier, grid: sdp.Grid, terms: Terms, counts: npt.NDArray[np.int64]) -> None:
-    (measured,) = mechanism._measurements(grid, terms)
-    cut = np.minimum(counts, measured.lattice.largest_count)
-    noisy = measured.add_noise(fourier._forward(cut, mechanism.basis, SHAPE), _NoNoise(1))
-    fourier._inverse(noisy, mechanism.basis, SHAPE)
+    (design,) = mechanism._designs(grid, terms)
+    noisy = (part.astype(np.float64) for part in design.structure.measure(counts))
+    design.structure.fit(noisy, design.laws)
 
 
 BENCHMARKS = (spectrum,)

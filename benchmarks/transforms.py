@@ -12,7 +12,7 @@ import numpy as np
 import spatialdp as sdp
 from benchmarks.measure import Result, seconds
 from spatialdp.axes import HaarAxis
-from spatialdp.mechanisms.transform import forward, inverse
+from spatialdp.structures import forward, inverse
 
 SIDE = 4096
 

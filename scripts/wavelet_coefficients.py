@@ -15,8 +15,8 @@ import numpy.typing as npt
 import spatialdp as sdp
 from spatialdp.axes import HaarAxis
 from spatialdp.maps import draw_cells, save_figure
-from spatialdp.mechanisms.transform import forward
 from spatialdp.points import count_cells
+from spatialdp.structures import forward
 
 DOMAIN = sdp.Domain((-125, 24, -66, 50), crs="EPSG:4326")
 SHAPE = (128, 64)

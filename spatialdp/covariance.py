@@ -34,9 +34,9 @@ class NoiseModel(ABC):
         """Second and fourth cumulants of the noise in each box's answer."""
 
     @property
-    @abstractmethod
     def step(self) -> float:
-        """Width of the lattice the noise of whole cells lives on; 0 if it is a mixture."""
+        """Width of the lattice the noise of whole cells lives on; 0 where answers are mixtures of many measurements."""
+        return 0.0
 
     @abstractmethod
     def to_json(self) -> dict[str, Any]:
@@ -98,11 +98,6 @@ class SeparableNoise(NoiseModel):
     variances: Floats
     kurtosis: Floats
 
-    @property
-    def step(self) -> float:
-        """Always 0: answers are mixtures of many measurements."""
-        return 0.0
-
     def cumulants(self, x: Coverage, y: Coverage) -> tuple[Floats, Floats]:
         """Sums over pairs of groups of products over the axes."""
         x2, x4 = self.x.powers(x)
@@ -136,11 +131,6 @@ class QuadHaarNoise(NoiseModel):
     transform: QuadHaar
     variances: Floats
     kurtosis: Floats
-
-    @property
-    def step(self) -> float:
-        """Always 0: answers are mixtures of many measurements."""
-        return 0.0
 
     def cumulants(self, x: Coverage, y: Coverage) -> tuple[Floats, Floats]:
         """Sums over groups of powers of the coefficients' weights."""

@@ -129,9 +129,9 @@ class Decomposition:
         second, fourth = (np.concatenate([np.empty(0), *part]) for part in zip(*parts, strict=True)) if parts else _NONE
         return _with_kurtosis(second, fourth)
 
-    def leaf_boxes(self) -> Integers:
-        """Lattice boxes of the leaves."""
-        return self.tree.boxes[self.tree.leaves].astype(np.int64)
+    def leaf_boxes(self, chosen: Integers | slice = slice(None)) -> Integers:
+        """Lattice boxes of the leaves; all, or some by their numbers."""
+        return self.tree.boxes[np.flatnonzero(self.tree.leaves)[chosen]].astype(np.int64)
 
     def pruned(self, threshold: float) -> Decomposition:
         """Drop everything below nodes whose consistent estimate is under a public threshold.

@@ -96,9 +96,9 @@ class Histogram:
         """Estimates rounded to whole numbers."""
         return replace(self, values=np.rint(self.values), biased=True)
 
-    def leaf_boxes(self) -> Integers:
-        """Lattice boxes of the region's cells, row by row."""
-        rows, columns = np.nonzero(self.grid.mask)
+    def leaf_boxes(self, chosen: Integers | slice = slice(None)) -> Integers:
+        """Lattice boxes of the region's cells, row by row; all, or some by their numbers."""
+        rows, columns = np.divmod(np.flatnonzero(self.grid.mask)[chosen], self.grid.shape[0])
         x, y = self.grid.x_lines, self.grid.y_lines
         return np.stack([x[columns], y[rows], x[columns + 1], y[rows + 1]], axis=1)
 

@@ -14,7 +14,7 @@ import shapely
 import spatialdp as sdp
 from spatialdp.errors import ParameterError, ReleaseError
 from spatialdp.frequencies import block_norms, default_blocks, lattice_for, make_block
-from spatialdp.mechanisms import fourier
+from spatialdp.mechanisms import fourier, recipe
 from spatialdp.mechanisms.base import Terms
 from spatialdp.privacy.laws import Law, Neighbours
 from spatialdp.spectra import Basis, SpectralAxis, analyse, error_bound, functions, padded, synthesise
@@ -32,9 +32,13 @@ def sizes_of(basis, shape):
     return tuple(padded(basis, size) for size in shape)
 
 
-def measurement(basis, shape, block, neighbours=ADD, law=Law.DISCRETE_LAPLACE, cost=Fraction(1)):
+def designed(basis, shape, block, neighbours=ADD, law=Law.DISCRETE_LAPLACE, cost=Fraction(1)):
     made = make_block(block, sizes_of(basis, shape))
-    return fourier._measurement(basis, shape, made, law, cost, neighbours)
+    return fourier._design(basis, DOMAIN.grid(shape), made, law, cost, neighbours)
+
+
+def measurement(*terms):
+    return designed(*terms).structure
 
 
 def orthonormal(values, basis):
@@ -265,7 +269,7 @@ def test_counts_above_the_public_limit_are_cut_off(monkeypatch):
     """A cut at a public number maps neighbours to neighbours, and keeps floating-point errors bounded."""
     measured = measurement(Basis.DCT, (8, 8), (8, 8))
     counts = np.full((8, 8), 2**50)
-    monkeypatch.setattr(fourier, "count_cells", lambda *_: counts)
+    monkeypatch.setattr(recipe, "count_cells", lambda *_: counts)
     release = sdp.Fourier((8, 8), block=(8, 8)).release([[0.1, 0.1]], DOMAIN, epsilon=1, noise=ZeroNoise())
     assert np.allclose(release.estimate.values, measured.lattice.largest_count)
     assert measured.lattice.largest_count > 10**6
@@ -396,12 +400,11 @@ def test_good_blocks_are_chosen():
 @pytest.mark.parametrize("block", [(5, 3), ("hyperbolic", 3), "marginals", (12, 10)])
 def test_box_variance_is_that_of_the_linear_algebra(basis, block):
     shape = (12, 10)
-    measured = measurement(basis, shape, block)
+    (law,), measured = (design := designed(basis, shape, block)).laws, design.structure
     rng = np.random.default_rng(2)
     corners = np.sort(rng.uniform(size=(40, 2, 2)), axis=1)
     boxes = DOMAIN.boxes(corners.reshape(-1, 4))
-    grid = DOMAIN.grid(shape)
-    estimate = fourier.Histogram(grid, np.zeros((10, 12)), measured.noise_model())
+    estimate = design.blank()
     x, y = estimate.coverages(boxes)
     covers = []
     for coverage, size in ((x, 12), (y, 10)):
@@ -412,13 +415,13 @@ def test_box_variance_is_that_of_the_linear_algebra(basis, block):
     weights_x, weights_y = (
         cover @ functions(basis, size, padded(basis, size)).T for cover, size in zip(covers, shape, strict=True)
     )
-    sigma = measured.law.variance * measured.lattice.width**2
+    sigma = law.variance * measured.lattice.width**2
     low = (weights_y[:, : measured.block.y[-1], None] * weights_x[:, None, : measured.block.x[-1]])[
         :, measured.block.mask
     ]
     variance, kurtosis = estimate.moments(boxes)
     assert np.allclose(variance, sigma * (low**2).sum(axis=1))
-    assert np.allclose(kurtosis, measured.law.kurtosis * (low**4).sum(axis=1) / (low**2).sum(axis=1) ** 2)
+    assert np.allclose(kurtosis, law.kurtosis * (low**4).sum(axis=1) / (low**2).sum(axis=1) ** 2)
 
 
 @pytest.mark.statistical
@@ -635,16 +638,15 @@ def test_a_block_larger_than_the_grid_is_refused_before_records_are_read():
 
 def test_terms_of_the_plan_are_spent(monkeypatch):
     calls = []
-    original = fourier._Measurement.add_noise
-    monkeypatch.setattr(
-        fourier._Measurement, "add_noise", lambda self, *rest: calls.append(self) or original(self, *rest)
-    )
+    original = recipe.Design.carry_out
+    monkeypatch.setattr(recipe.Design, "carry_out", lambda self, *rest: calls.append(self) or original(self, *rest))
     mechanism = sdp.Fourier((8, 8))
     mechanism.release([[0.5, 0.5]], DOMAIN, epsilon=1)
     terms = Terms(sdp.Budget(1), ADD)
     assert len(calls) == 1
-    assert calls[0] in mechanism._measurements(DOMAIN.grid((8, 8)), terms)
-    assert calls[0].law.parameter == calls[0].lattice.sensitivity.l1 / Fraction(4, 5)
+    (law,), structure = calls[0].laws, calls[0].structure
+    assert structure.block in [each.structure.block for each in mechanism._designs(DOMAIN.grid((8, 8)), terms)]
+    assert law.parameter == structure.lattice.sensitivity.l1 / Fraction(4, 5)
 
 
 def test_synthesis_pads_with_zeros():

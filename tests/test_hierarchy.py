@@ -17,8 +17,7 @@ from spatialdp.coverage import block_powers
 from spatialdp.domain import edge_lines
 from spatialdp.errors import BudgetError, DomainError, ParameterError
 from spatialdp.mechanisms.hierarchy import published_branching
-from spatialdp.points import count_cells
-from spatialdp.privacy.laws import Law, Neighbours, count_sensitivity
+from spatialdp.privacy.laws import Law
 from spatialdp.privacy.noise import SeededNoise
 from spatialdp.tree import sums
 from tests.sources import RecordingNoise, ZeroNoise
@@ -114,27 +113,6 @@ def test_too_many_children_get_nodes_between():
 
 
 # --- privacy -----------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("region", [None, REGION], ids=["whole", "region"])
-@pytest.mark.parametrize(("shape", "sides"), [((5, 3), (6, 2, 1)), ((4, 4), (4, 2, 1)), ((1, 3), (3, 1))])
-def test_sensitivity_of_every_level_by_brute_force(shape, sides, region):
-    grid = sdp.Domain((0, 0, 1, 1), region=region if min(shape) > 1 else None).grid(shape)
-    blocks = block_tree(grid, sides)
-    records = [((i + 0.5) / shape[0], (j + 0.5) / shape[1]) for i, j in product(*map(range, shape))]
-    images = [
-        sums(blocks.tree, count_cells(sdp.Points([record]), grid).ravel()[blocks.cells])
-        for record in [*records, (7.0, 7.0)]
-    ]
-    for depth in range(len(sides)):
-        levels = [image[blocks.tree.level(depth)] for image in images]
-        for neighbours, pairs in (
-            (Neighbours.ADD_REMOVE, [(level, 0 * level) for level in levels]),
-            (Neighbours.REPLACE, list(product(levels, levels))),
-        ):
-            declared = count_sensitivity(neighbours, levels[0].size)
-            assert max(np.abs(a - b).sum() for a, b in pairs) == declared.l1
-            assert max(((a - b) ** 2).sum() for a, b in pairs) == declared.l2_squared
 
 
 @pytest.mark.parametrize("name", CASES)

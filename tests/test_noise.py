@@ -95,9 +95,9 @@ def test_gaussian_follows_its_law_and_no_other(variance):
     for factor, right in ((1.0, True), (0.95, False), (1.05, False)):
         if float(variance) > 10**9:  # too many integers to sum: the normal law agrees to all digits
             deviation = np.sqrt(float(variance) * factor)
-            cdf = lambda k, d=deviation: stats.norm.cdf((k + 0.5) / d)  # noqa: E731
+            cdf = lambda k, d=deviation: stats.norm.cdf((k + 0.5) / d)  # noqa: E731 - either law is one line
         else:
-            cdf = lambda k, f=factor: gaussian_cdf(float(variance) * f, k)  # noqa: E731
+            cdf = lambda k, f=factor: gaussian_cdf(float(variance) * f, k)  # noqa: E731 - as above
         p = p_value(draws, cdf, max(1.0, float(variance) ** 0.5))
         assert (p > THRESHOLD) == right, (factor, p)
 

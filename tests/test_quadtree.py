@@ -15,8 +15,7 @@ import shapely
 import spatialdp as sdp
 from spatialdp.errors import BudgetError, ParameterError
 from spatialdp.mechanisms.levels import level_costs, measure_twice
-from spatialdp.mechanisms.quadtree import _node_counts, _public_tree
-from spatialdp.privacy.laws import Law, Neighbours, NoiseLaw, count_sensitivity
+from spatialdp.privacy.laws import Law, NoiseLaw
 from spatialdp.privacy.noise import SeededNoise
 from tests.sources import RecordingNoise, ZeroNoise
 
@@ -24,27 +23,6 @@ UNIT = sdp.Domain((0, 0, 1, 1))
 REGION = shapely.Polygon([(0, 0), (1, 0), (1, 0.4), (0.4, 1), (0, 1)])
 RNG = np.random.default_rng(4)
 XY = np.concatenate([RNG.normal(0.3, 0.03, (300, 2)), RNG.random((100, 2))])
-
-
-@pytest.mark.parametrize("region", [None, REGION], ids=["whole", "region"])
-@pytest.mark.parametrize("height", [0, 1, 2])
-def test_sensitivity_of_every_level_by_brute_force(height, region):
-    domain = sdp.Domain((0, 0, 1, 1), region=region)
-    grid = domain.grid((2**height, 2**height))
-    tree = _public_tree(grid if region is not None else None, height)
-    side = 2**height
-    records = [((i + 0.5) / side, (j + 0.5) / side) for i, j in product(range(side), repeat=2)]
-    images = [_node_counts(tree, sdp.Points([r]), grid) for r in [*records, (1.0, 1.0), (7.0, 7.0)]]
-    for depth in range(height + 1):
-        levels = [image[tree.level(depth)] for image in images]
-        size = levels[0].size
-        for neighbours, pairs in (
-            (Neighbours.ADD_REMOVE, [(level, 0 * level) for level in levels]),
-            (Neighbours.REPLACE, list(product(levels, levels))),
-        ):
-            declared = count_sensitivity(neighbours, size)
-            assert max(np.abs(a - b).sum() for a, b in pairs) == declared.l1
-            assert max(((a - b) ** 2).sum() for a, b in pairs) == declared.l2_squared
 
 
 def test_geometric_budget_is_the_best_for_its_node_counts():

@@ -7,7 +7,7 @@ import pytest
 import shapely
 
 import spatialdp as sdp
-from spatialdp.mechanisms import growth, kdtree, levels, quadtree
+from spatialdp.mechanisms import growth, kdtree, quadtree, recipe
 from spatialdp.privacy.laws import NoiseLaw, Sensitivity
 from tests.replay import loss
 
@@ -120,12 +120,13 @@ def _plant(monkeypatch, bug):
             quadtree, "calibrate", lambda law, cost, sensitivity: NoiseLaw(law, sensitivity.l1 / (cost + 1))
         )
     elif bug == "a grid for the lines at three times its budget":
+        real = kdtree.design_of
         monkeypatch.setattr(
-            kdtree, "calibrate", lambda law, cost, sensitivity: NoiseLaw(law, sensitivity.l1 / (3 * cost))
+            kdtree, "design_of", lambda structure, costs, *terms: real(structure, [3 * cost for cost in costs], *terms)
         )
     elif bug == "counts of a level with the scale of another":
-        real = levels.calibrate
-        monkeypatch.setattr(levels, "calibrate", lambda law, cost, sensitivity: real(law, 2 * cost, sensitivity))
+        real = recipe.calibrate
+        monkeypatch.setattr(recipe, "calibrate", lambda law, cost, sensitivity: real(law, 2 * cost, sensitivity))
 
 
 def _stop_on_truth(nodes, level, stop, rest, noise):

@@ -17,7 +17,7 @@ SCRIPTS = Path(__file__).parent.parent / "scripts"
 
 sys.path.insert(0, str(SCRIPTS))
 import common  # noqa: E402 - scripts are no package
-import curves  # noqa: E402
+import curves  # noqa: E402 - as above
 
 
 def run(name: str, folder: Path, *options: str) -> subprocess.CompletedProcess[str]:

@@ -1,4 +1,4 @@
-"""Wavelets: reconstruction, sensitivity, agreement with PyWavelets, and the variance of boxes."""
+"""Wavelets: reconstruction, agreement with PyWavelets, and the variance of boxes."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ import pywt
 import shapely
 
 import spatialdp as sdp
-from spatialdp.axes import HaarAxis, IdentityAxis
+from spatialdp.axes import HaarAxis
 from spatialdp.consistency import complete_up_variances
 from spatialdp.coverage import Coverage
 from spatialdp.domain import edge_lines
 from spatialdp.errors import ParameterError
-from spatialdp.mechanisms.transform import forward, pair_sensitivity
-from spatialdp.privacy.laws import Law, Neighbours, NoiseLaw
+from spatialdp.privacy.laws import Law, NoiseLaw
 from spatialdp.privacy.noise import SeededNoise
 from spatialdp.quadhaar import QuadHaar
+from spatialdp.structures import forward
 from tests.sources import RecordingNoise, ZeroNoise
 
 UNIT = sdp.Domain((0, 0, 1, 1))
@@ -47,40 +47,6 @@ def cell_boxes(shape, count, seed=0):
 
 def mean_variance(mechanism, boxes, epsilon=1):
     return mechanism.release([], UNIT, epsilon=epsilon, noise=ZeroNoise()).estimate.moments(boxes)[0].mean()
-
-
-def axes_of(form, shape):
-    nx, ny = shape
-    return (
-        IdentityAxis(nx) if form == "along y" else HaarAxis(nx),
-        IdentityAxis(ny) if form == "along x" else HaarAxis(ny),
-    )
-
-
-def coefficients(form, counts):
-    """All groups' coefficients of an array of counts."""
-    ny, nx = counts.shape
-    if form == "quadtree":
-        return QuadHaar(nx, ny).forward(counts)
-    x, y = axes_of(form, (nx, ny))
-    table = forward(counts, (x, y))
-    return [table[rows, columns] for columns, rows in product(x.groups, y.groups)]
-
-
-def declared(form, shape, neighbours):
-    """Declared sensitivity of every group."""
-    if form == "quadtree":
-        transform = QuadHaar(*shape)
-        return [transform.sensitivity(group, neighbours) for group in range(len(transform.groups))]
-    x, y = axes_of(form, shape)
-    return [pair_sensitivity(x, y, pair, neighbours) for pair in product(range(x.n_groups), range(y.n_groups))]
-
-
-def unit_images(form, shape):
-    """Coefficients of every unit vector, (units, coefficients), group by group."""
-    nx, ny = shape
-    images = [coefficients(form, unit.reshape(ny, nx)) for unit in np.eye(nx * ny, dtype=np.int64)]
-    return [np.array([part.ravel() for part in group]) for group in zip(*images, strict=True)]
 
 
 # --- there and back ----------------------------------------------------------------------------------
@@ -111,50 +77,6 @@ def test_coefficients_are_those_of_pywavelets(side):
         length = 2 ** (levels - j)
         for mine, their in zip(groups[1 + 3 * j : 4 + 3 * j], (along_x, along_y, both), strict=True):
             assert mine / length == pytest.approx(their, abs=1e-9)
-
-
-# --- sensitivity -------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize("shape", [(1, 1), (2, 1), (1, 3), (2, 2), (3, 5), (8, 8), (7, 2), (1, 16)])
-def test_sensitivity_of_every_group_is_the_declared_one(form, shape):
-    images = unit_images(form, shape)
-    for image, one, two in zip(
-        images,
-        declared(form, shape, Neighbours.ADD_REMOVE),
-        declared(form, shape, Neighbours.REPLACE),
-        strict=True,
-    ):
-        assert np.abs(image).sum(axis=1).max() == one.l1
-        assert (image**2).sum(axis=1).max() == one.l2_squared
-        everyone = np.concatenate([image, 0 * image[:1]])  # a replaced record may leave the domain
-        moved = everyone[:, None, :] - everyone[None, :, :]
-        assert np.abs(moved).sum(axis=2).max() == two.l1
-        assert (moved**2).sum(axis=2).max() == two.l2_squared
-
-
-@pytest.mark.parametrize("form", ["tensor", "quadtree"])
-@pytest.mark.parametrize("shape", [(64, 64), (33, 64), (64, 5)])
-def test_sensitivity_of_every_unit_vector_on_large_grids(form, shape):
-    nx, ny = shape
-    ones, twos = declared(form, shape, Neighbours.ADD_REMOVE), declared(form, shape, Neighbours.REPLACE)
-    corner = coefficients(form, unit(shape, 0, 0))
-    largest, moved = np.zeros((len(ones), 2)), np.zeros((len(ones), 2))
-    for i, j in product(range(nx), range(ny)):
-        image = coefficients(form, unit(shape, i, j))
-        norms = np.array([(np.abs(part).sum(), (part**2).sum()) for part in image])
-        apart = np.array([(np.abs(a - b).sum(), ((a - b) ** 2).sum()) for a, b in zip(image, corner, strict=True)])
-        largest, moved = np.maximum(largest, norms), np.maximum(moved, apart)
-    moved[0] = 1  # the total moves if the record leaves
-    assert np.array_equal(largest, [(one.l1, one.l2_squared) for one in ones])
-    assert np.array_equal(moved, [(two.l1, two.l2_squared) for two in twos])
-
-
-def unit(shape, i, j):
-    counts = np.zeros(shape[::-1], dtype=np.int64)
-    counts[j, i] = 1
-    return counts
 
 
 # --- variance ----------------------------------------------------------------------------------------
@@ -336,17 +258,6 @@ def test_loaded_wavelets_answer_as_the_saved_ones(form, region, tmp_path):
     assert np.array_equal(loaded.answer(BOXES), release.answer(BOXES))
     assert np.array_equal(loaded.interval(BOXES), release.interval(BOXES))
     assert loaded.privacy == release.privacy
-
-
-@pytest.mark.parametrize("neighbours", ["add-remove", "replace"])
-@pytest.mark.parametrize("form", FORMS)
-def test_every_group_draws_noise_of_its_scale(form, neighbours):
-    source = RecordingNoise(1)
-    release = sdp.Wavelet((5, 6), **FORMS[form]).release(XY, UNIT, epsilon=1, neighbours=neighbours, noise=source)
-    costs = list(release.privacy.budget.values())
-    assert sum(costs) == 1
-    sensitivities = declared(form, (5, 6), Neighbours.parse(neighbours))
-    assert [call[1] for call in source.calls] == [s.l1 / c for s, c in zip(sensitivities, costs, strict=True)]
 
 
 def test_bad_forms_are_refused():

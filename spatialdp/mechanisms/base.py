@@ -49,7 +49,10 @@ class Plan:
     budget : dict of str to Fraction
         Cost of each step.
     standard_deviation : float
-        Of the noise in one cell.
+        Of the noise in one cell's estimate, after the fit: the root-mean-square over the region's cells, or over 400 of
+        them spread evenly. Where the cells depend on the records (kd-trees, trees that are pruned or stopped), of the
+        noise in one count of the deepest level, before the fit. `Fourier` without all coefficients: over all cells, and
+        of the noisiest block if there is a choice.
     memory : int
         Bytes the counts and estimates take.
     errors : dict of str to float
@@ -94,7 +97,11 @@ class Mechanism(ABC):
         if blank is None:
             return plan
         sizes = {"1 %": 0.01, "10 %": 0.1, "whole": 1.0}
-        return replace(plan, errors={name: _error(blank, _squares(domain, share)) for name, share in sizes.items()})
+        return replace(
+            plan,
+            standard_deviation=_error(blank, _some_cells(blank)),
+            errors={name: _error(blank, _squares(domain, share)) for name, share in sizes.items()},
+        )
 
     def expected_error(
         self,
@@ -216,6 +223,12 @@ def _squares(domain: Domain, share: float, count: int = 400) -> npt.NDArray[np.i
     xmin, ymin, _, _ = domain.bounds
     boxes = np.concatenate([corners, corners + side], axis=1) * np.tile(domain.size, 2)
     return domain.boxes(boxes + np.array([xmin, ymin, xmin, ymin]))
+
+
+def _some_cells(estimate: Estimate, most: int = 400) -> npt.NDArray[np.int64]:
+    """Lattice boxes of the region's cells, or of some spread evenly."""
+    count = estimate.n_cells
+    return estimate.leaf_boxes(np.arange(count) if count <= most else (spread(most, 1)[:, 0] * count).astype(np.int64))
 
 
 def _error(estimate: Estimate, boxes: npt.NDArray[np.int64]) -> float:

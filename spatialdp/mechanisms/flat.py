@@ -6,23 +6,20 @@ for reading single cells; sums over large boxes collect the noise of every cell 
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
 
 from spatialdp._checks import whole_number
 from spatialdp._options import Choice
-from spatialdp.covariance import IndependentNoise
-from spatialdp.domain import Domain, Grid
+from spatialdp.domain import Domain
 from spatialdp.histogram import Histogram
-from spatialdp.mechanisms.base import Plan, Terms
-from spatialdp.mechanisms.transform import GridMechanism
-from spatialdp.points import Points, count_cells
-from spatialdp.privacy.laws import Law, NoiseLaw, calibrate, count_sensitivity, spendable
-from spatialdp.privacy.noise import Noise
+from spatialdp.mechanisms.base import Terms
+from spatialdp.mechanisms.recipe import Design, GridMechanism
+from spatialdp.privacy.laws import Law
+from spatialdp.structures import CellCounts
 
 __all__ = ["Flat"]
 
@@ -76,32 +73,10 @@ class Flat(GridMechanism):
         if self.truncate is not None:
             object.__setattr__(self, "truncate", whole_number(self.truncate, "truncate", 0, 2**53))
 
-    def _plan(self, domain: Domain, terms: Terms) -> Plan:
-        grid, law = self._layout(domain, terms)
-        return Plan(
-            mechanism=self.name,
-            cells=grid.n_cells,
-            currency="rho" if self.law is Law.GAUSSIAN else "epsilon",
-            budget={"counts": spendable(self.law, terms.budget)},
-            standard_deviation=math.sqrt(law.variance),
-            memory=4 * 8 * grid.shape[0] * grid.shape[1],
-        )
+    def _design(self, domain: Domain, terms: Terms) -> Design[CellCounts]:
+        return self._priced(CellCounts(self._grid(domain)), terms)
 
-    def _blank(self, domain: Domain, terms: Terms) -> Histogram:
-        grid, law = self._layout(domain, terms)
-        noise = IndependentNoise(grid, law.variance, law.kurtosis, law.step)
-        return Histogram(grid, np.zeros((grid.shape[1], grid.shape[0])), noise)
-
-    def _estimate(self, points: Points, domain: Domain, terms: Terms, noise: Noise) -> Histogram:
-        grid, law = self._layout(domain, terms)
-        values = np.zeros((grid.shape[1], grid.shape[0]))
-        values[grid.mask] = law.add_to(count_cells(points, grid)[grid.mask], noise)
-        if self.truncate is not None:
-            np.clip(values, 0, self.truncate, out=values)
-        noise_model = IndependentNoise(grid, law.variance, law.kurtosis, law.step)
-        return Histogram(grid, values, noise_model, biased=self.truncate is not None)
-
-    def _layout(self, domain: Domain, terms: Terms) -> tuple[Grid, NoiseLaw]:
-        grid = self._grid(domain)
-        cost = spendable(self.law, terms.budget)
-        return grid, calibrate(self.law, cost, count_sensitivity(terms.neighbours, grid.n_cells))
+    def _finished(self, estimate: Histogram) -> Histogram:
+        if self.truncate is None:
+            return estimate
+        return replace(estimate, values=np.clip(estimate.values, 0, self.truncate), biased=True)

@@ -7,8 +7,8 @@ others held is lost, so sharp detail is smeared out and the estimates are biased
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, ClassVar
 
@@ -21,14 +21,16 @@ from spatialdp.domain import Domain, Grid
 from spatialdp.errors import ParameterError
 from spatialdp.frequencies import Block, Lattice, check_block, default_blocks, lattice_for, make_block
 from spatialdp.histogram import Histogram
+from spatialdp.layouts import Estimate
 from spatialdp.mechanisms.base import Plan, Terms
-from spatialdp.mechanisms.transform import GridMechanism
+from spatialdp.mechanisms.recipe import Design, GridMechanism, design_of
 from spatialdp.points import Points, count_cells
 from spatialdp.privacy.budget import Number, exact
-from spatialdp.privacy.laws import Law, Neighbours, NoiseLaw, calibrate, spendable
+from spatialdp.privacy.laws import Law, Neighbours, Sensitivity, spendable
 from spatialdp.privacy.noise import Noise
 from spatialdp.privacy.selection import exponential
 from spatialdp.spectra import Basis, SpectralAxis, analyse, error_bound, padded, synthesise
+from spatialdp.structures import GridStructure, Laws, noise_of
 
 __all__ = ["Fourier"]
 
@@ -127,124 +129,160 @@ class Fourier(GridMechanism):
             object.__setattr__(self, "candidates", tuple(check_block(block) for block in self.candidates))
 
     def _plan(self, domain: Domain, terms: Terms) -> Plan:
-        grid = self._grid(domain)
-        measured = self._measurements(grid, terms)
-        choice, coefficients = self._costs(len(measured), terms)
-        steps = {"choice of the block": choice} if choice else {}
-        cells = math.prod(padded(self.basis, size) for size in grid.shape)
-        return Plan(
-            mechanism=self.name,
-            cells=grid.n_cells,
-            currency="rho" if self.law is Law.GAUSSIAN else "epsilon",
-            budget=steps | {"coefficients": coefficients},
-            standard_deviation=max(each.noise_norm for each in measured) / math.sqrt(cells),
-            memory=6 * 8 * cells,
+        designs = self._designs(self._grid(domain), terms)
+        choice, _ = self._split(len(designs), terms)
+        plan = self._planned(designs[0])
+        return replace(
+            plan,
+            budget={"choice of the block": choice} | plan.budget if choice else plan.budget,
+            standard_deviation=max(map(_noise_norm, designs)) / math.sqrt(designs[0].structure.n_functions),
         )
 
-    def _blank(self, domain: Domain, terms: Terms) -> Histogram | None:
+    def _blank(self, domain: Domain, terms: Terms) -> Estimate | None:
         """Only if all coefficients are measured: otherwise part of the error is what the records lose."""
-        grid = self._grid(domain)
-        measured = self._measurements(grid, terms)
-        if len(measured) > 1 or not measured[0].whole:
-            return None
-        return Histogram(grid, np.zeros((grid.shape[1], grid.shape[0])), measured[0].noise_model())
+        designs = self._designs(self._grid(domain), terms)
+        return designs[0].blank() if len(designs) == 1 and designs[0].structure.whole else None
 
-    def _costs(self, candidates: int, terms: Terms) -> tuple[Fraction, Fraction]:
+    def _design(self, domain: Domain, terms: Terms) -> Design[SpectralBlock]:
+        """If there is no choice."""
+        (design,) = self._designs(self._grid(domain), terms)
+        return design
+
+    def _designs(self, grid: Grid, terms: Terms) -> list[Design[SpectralBlock]]:
+        """One for each candidate: from public values alone."""
+        sizes = (padded(self.basis, grid.shape[0]), padded(self.basis, grid.shape[1]))
+        listed = default_blocks(sizes) if self.candidates is None else self.candidates
+        chosen = dict.fromkeys(make_block(block, sizes) for block in (listed if self.block is None else (self.block,)))
+        cost = self._split(len(chosen), terms)[1]
+        return [_design(self.basis, grid, block, self.law, cost, terms.neighbours) for block in chosen]
+
+    def _split(self, candidates: int, terms: Terms) -> tuple[Fraction, Fraction]:
         """Budget of the choice and of the coefficients."""
         whole = spendable(self.law, terms.budget)
         choice = whole * exact(self.selection_share, "selection_share") if candidates > 1 else Fraction(0)
         return choice, whole - choice
 
-    def _measurements(self, grid: Grid, terms: Terms) -> list[_Measurement]:
-        """One for each candidate: from public values alone."""
-        sizes = (padded(self.basis, grid.shape[0]), padded(self.basis, grid.shape[1]))
-        listed = default_blocks(sizes) if self.candidates is None else self.candidates
-        chosen = dict.fromkeys(make_block(block, sizes) for block in (listed if self.block is None else (self.block,)))
-        cost = self._costs(len(chosen), terms)[1]
-        return [_measurement(self.basis, grid.shape, block, self.law, cost, terms.neighbours) for block in chosen]
-
-    def _estimate(self, points: Points, domain: Domain, terms: Terms, noise: Noise) -> Histogram:
+    def _estimate(self, points: Points, domain: Domain, terms: Terms, noise: Noise) -> Estimate:
+        """Pay for a choice, if there is one; the rest is the recipe."""
         grid = self._grid(domain)
-        measured = self._measurements(grid, terms)
-        largest = min(each.lattice.largest_count for each in measured)
-        if len(measured) > 1:
-            largest = min(largest, _largest_score_count(self.basis, grid.shape))
-        counts = np.minimum(count_cells(points, grid), largest)
-        widths = (max(each.block.x[-1] for each in measured), max(each.block.y[-1] for each in measured))
-        whole = len(measured) > 1
-        spectrum = _forward(counts, self.basis, None if whole else widths)
-        chosen = measured[self._choose(spectrum, measured, terms, noise) if whole else 0]
-        noisy = chosen.add_noise(spectrum, noise)
-        return Histogram(grid, _inverse(noisy, self.basis, grid.shape), chosen.noise_model(), biased=not chosen.whole)
+        designs = self._designs(grid, terms)
+        if len(designs) == 1:
+            return super()._estimate(points, domain, terms, noise)
+        largest = min(design.structure.lattice.largest_count for design in designs)
+        counts = np.minimum(count_cells(points, grid), min(largest, _largest_score_count(self.basis, grid.shape)))
+        spectrum = _forward(counts, self.basis, None)
+        chosen = designs[self._choose(spectrum, designs, terms, noise)]
+        return chosen.carry_out(chosen.structure.taken(spectrum), noise)
 
-    def _choose(self, spectrum: Floats, measured: Sequence[_Measurement], terms: Terms, noise: Noise) -> int:
-        cost = self._costs(len(measured), terms)[0]
+    def _choose(self, spectrum: Floats, designs: Sequence[Design[SpectralBlock]], terms: Terms, noise: Noise) -> int:
+        cost = self._split(len(designs), terms)[0]
         epsilon = _root(8 * cost) if self.law is Law.GAUSSIAN else cost
-        unit = measured[0].lattice.width if self.basis is Basis.WALSH else 1.0
-        tails = unit * _tail_norms(spectrum, [each.block for each in measured])
-        return exponential(_scores(tails, measured), epsilon, _score_sensitivity(terms.neighbours), noise)
+        unit = designs[0].structure.lattice.width if self.basis is Basis.WALSH else 1.0
+        tails = unit * _tail_norms(spectrum, [design.structure.block for design in designs])
+        return exponential(_scores(tails, designs), epsilon, _score_sensitivity(terms.neighbours), noise)
 
 
-@dataclass(frozen=True)
-class _Measurement:
-    """A block of one grid, its lattice and its noise.
+@dataclass(frozen=True, eq=False)
+class SpectralBlock(GridStructure):
+    """A block of a grid's coefficients, on their lattice; one group.
 
     Attributes
     ----------
     basis : Basis
-    shape : (nx, ny)
+    grid : Grid
     block : Block
     lattice : Lattice
-    law : NoiseLaw
-        In steps of the lattice.
+    neighbours : Neighbours
+        For which the lattice was chosen.
     """
 
     basis: Basis
-    shape: tuple[int, int]
+    grid: Grid
     block: Block
     lattice: Lattice
-    law: NoiseLaw
+    neighbours: Neighbours
+
+    @property
+    def groups(self) -> tuple[str, ...]:
+        """One."""
+        return ("coefficients",)
+
+    @property
+    def n_functions(self) -> int:
+        """Number of all coefficients, measured or not."""
+        return math.prod(padded(self.basis, size) for size in self.grid.shape)
 
     @property
     def whole(self) -> bool:
         """Whether all coefficients are measured."""
-        return self.block.n_coefficients == math.prod(padded(self.basis, size) for size in self.shape)
+        return self.block.n_coefficients == self.n_functions
 
-    @property
-    def noise_norm(self) -> float:
-        """Root-mean-square length of the noise vector; the same for coefficients and for cells."""
-        return math.sqrt(self.block.n_coefficients * self.law.variance) * self.lattice.width
+    def sensitivity(self, group: int, neighbours: Neighbours) -> Sensitivity:  # noqa: ARG002 - there is one group
+        """In steps of the lattice, see `frequencies.lattice_for`."""
+        if neighbours is not self.neighbours:
+            raise ValueError(f"the lattice was chosen for {self.neighbours}, not for {neighbours}")
+        return self.lattice.sensitivity
 
-    def noise_model(self) -> SeparableNoise:
-        """Every kept pair of bands has the same noise, the others have none."""
-        x, y = (
-            SpectralAxis(size, self.basis, edges)
-            for size, edges in zip(self.shape, (self.block.x, self.block.y), strict=True)
-        )
-        kept = self.block.table.astype(np.float64)
-        return SeparableNoise(x, y, kept * self.law.variance * self.lattice.width**2, kept * self.law.kurtosis)
+    def measure(self, counts: Integers) -> Iterator[Integers]:
+        """Coefficients of counts that are cut off at the public limit."""
+        cut = np.minimum(counts, self.lattice.largest_count)
+        return self.taken(_forward(cut, self.basis, (self.block.x[-1], self.block.y[-1])))
+
+    def taken(self, spectrum: Floats) -> Iterator[Integers]:
+        """What is measured of all coefficients, or of the first ones."""
+        steps = self.snap(spectrum)
+        return iter([steps if self._rectangle else steps[self.block.mask]])
 
     def snap(self, spectrum: Floats) -> Integers:
         """The block's coefficients in steps of the lattice, (y, x). Dividing by a power of two is exact."""
         low = spectrum[: self.block.y[-1], : self.block.x[-1]]
         return np.rint(low if self.basis is Basis.WALSH else low / self.lattice.width).astype(np.int64)
 
-    def add_noise(self, spectrum: Floats, noise: Noise) -> Floats:
-        """Noisy orthonormal coefficients; zero where nothing is measured."""
-        steps = self.snap(spectrum)
-        if all(map(all, self.block.kept)):
-            return self.law.add_to(steps, noise) * self.lattice.width
-        mask, noisy = self.block.mask, np.zeros(steps.shape)
-        noisy[mask] = self.law.add_to(steps[mask], noise) * self.lattice.width
-        return noisy
+    def fit(self, noisy: Iterable[Floats], laws: Laws) -> Floats:  # noqa: ARG002 - an inverse knows no weights
+        """The inverse, with zeros for what is not measured."""
+        (steps,) = noisy
+        if not self._rectangle:
+            low = np.zeros((self.block.y[-1], self.block.x[-1]))
+            low[self.block.mask] = steps
+            steps = low
+        return _inverse(steps * self.lattice.width, self.basis, self.grid.shape)
+
+    def estimate(self, values: Floats, laws: Laws) -> Histogram:
+        """Biased, if something was not measured."""
+        return replace(super().estimate(values, laws), biased=not self.whole)
+
+    def noise_model(self, laws: Laws) -> SeparableNoise:
+        """Every kept pair of bands has the same noise, the others have none."""
+        x, y = (
+            SpectralAxis(size, self.basis, edges)
+            for size, edges in zip(self.grid.shape, (self.block.x, self.block.y), strict=True)
+        )
+        variances, kurtosis = noise_of(laws)
+        kept = self.block.table.astype(np.float64)
+        return SeparableNoise(x, y, kept * variances * self.lattice.width**2, kept * kurtosis)
+
+    @property
+    def memory(self) -> int:
+        """Of arrays of coefficients."""
+        return 6 * 8 * self.n_functions
+
+    @property
+    def _rectangle(self) -> bool:
+        return all(map(all, self.block.kept))
 
 
-def _measurement(
-    basis: Basis, shape: tuple[int, int], block: Block, law: Law, cost: Fraction, neighbours: Neighbours
-) -> _Measurement:
-    lattice = lattice_for(basis, shape, block, law, cost, neighbours)
+def _design(
+    basis: Basis, grid: Grid, block: Block, law: Law, cost: Fraction, neighbours: Neighbours
+) -> Design[SpectralBlock]:
+    lattice = lattice_for(basis, grid.shape, block, law, cost, neighbours)
     drawn = Law.DISCRETE_LAPLACE if law is Law.LAPLACE else law
-    return _Measurement(basis, shape, block, lattice, calibrate(drawn, cost, lattice.sensitivity))
+    return design_of(SpectralBlock(basis, grid, block, lattice, neighbours), (cost,), drawn, neighbours)
+
+
+def _noise_norm(design: Design[SpectralBlock]) -> float:
+    """Root-mean-square length of the noise vector; the same for coefficients and for cells."""
+    structure = design.structure
+    return math.sqrt(structure.block.n_coefficients) * design.last_deviation * structure.lattice.width
 
 
 def _forward(counts: Integers, basis: Basis, widths: tuple[int, int] | None) -> Floats:
@@ -268,11 +306,11 @@ def _tail_norms(spectrum: Floats, blocks: Sequence[Block]) -> Floats:
     return np.sqrt([np.where(block.holds(x, y), 0.0, energies).sum(axis=0).sum() for block in blocks])
 
 
-def _scores(tails: Floats, measured: Sequence[_Measurement]) -> list[Fraction]:
+def _scores(tails: Floats, designs: Sequence[Design[SpectralBlock]]) -> list[Fraction]:
     """-(lost + noise), in whole steps of 1/256."""
     return [
-        Fraction(-round(_SCORE_STEPS * float(tail)) - round(_SCORE_STEPS * each.noise_norm))
-        for tail, each in zip(tails, measured, strict=True)
+        Fraction(-round(_SCORE_STEPS * float(tail)) - round(_SCORE_STEPS * _noise_norm(design)))
+        for tail, design in zip(tails, designs, strict=True)
     ]
 
 

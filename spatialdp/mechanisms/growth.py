@@ -19,9 +19,11 @@ from spatialdp.coverage import prefix_sums
 from spatialdp.domain import LATTICE, RASTER_SHIFT, Domain, Grid
 from spatialdp.histogram import Histogram
 from spatialdp.mechanisms.levels import Measured, measure_twice
+from spatialdp.mechanisms.recipe import law_for, noisy
 from spatialdp.privacy.laws import Law, Neighbours, NoiseLaw, Sensitivity, calibrate, count_sensitivity
 from spatialdp.privacy.medians import Median, medians
 from spatialdp.privacy.noise import Noise
+from spatialdp.structures import noise_of
 from spatialdp.tree import Tree
 
 __all__ = ["Budgets", "CellLines", "Lines", "MedianLines", "Nodes", "TrueLines", "grow"]
@@ -269,12 +271,13 @@ def _sensitivity(neighbours: Neighbours, depth: int) -> Sensitivity:
 
 def _measure(nodes: Nodes, law: Law, cost: Fraction, sensitivity: Sensitivity, noise: Noise) -> _Level:
     size = len(nodes.boxes)
-    drawn = calibrate(law, cost, sensitivity) if cost else None
+    drawn = law_for(law, cost, sensitivity)
+    variances, kurtosis = noise_of([drawn])
     return _Level(
         boxes=nodes.boxes,
-        values=drawn.add_to(nodes.counts, noise) if drawn else np.zeros(size),
-        variances=np.full(size, drawn.variance if drawn else np.inf),
-        kurtosis=np.full(size, drawn.kurtosis if drawn else 0.0),
+        values=noisy(nodes.counts, drawn, noise),
+        variances=np.repeat(variances, size),
+        kurtosis=np.repeat(kurtosis, size),
         n_children=np.zeros(size, dtype=np.int64),
         divided=np.ones(size, dtype=bool),
         law=drawn,

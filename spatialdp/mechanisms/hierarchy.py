@@ -7,32 +7,23 @@ cares about.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
 from itertools import pairwise, takewhile
 from typing import Any, ClassVar
-
-import numpy as np
 
 from spatialdp._checks import whole_number, whole_pair
 from spatialdp._options import Choice, Option
 from spatialdp.best_levels import Levels, Workload, best_budget, best_levels
-from spatialdp.blocks import BlockTree, block_tree, levels_of
-from spatialdp.decomposition import Decomposition
-from spatialdp.domain import Domain, Grid
+from spatialdp.blocks import levels_of
+from spatialdp.domain import Domain
 from spatialdp.errors import ParameterError
-from spatialdp.mechanisms.base import Plan, Terms
-from spatialdp.mechanisms.levels import Measured, level_laws, measure, noise_of
-from spatialdp.mechanisms.transform import GridMechanism
-from spatialdp.mechanisms.tree_base import decompose
-from spatialdp.points import Points, count_cells
+from spatialdp.mechanisms.base import Terms
+from spatialdp.mechanisms.recipe import Design, GridMechanism
 from spatialdp.privacy.budget import Number, divide, exact
-from spatialdp.privacy.laws import Law, NoiseLaw, spendable
-from spatialdp.privacy.noise import Noise
-from spatialdp.tree import sums
+from spatialdp.privacy.laws import Law
+from spatialdp.structures import BlockLevels
 
 __all__ = ["Hierarchy"]
 
@@ -76,7 +67,8 @@ class Hierarchy(GridMechanism):
     consistent : bool
         Least squares makes every block the sum of its cells, and every answer more accurate.
     workload : {"boxes", "cells"} or (width, height)
-        What to optimise for: all boxes of whole cells, single cells, or boxes of so many cells.
+        What to optimise for: all boxes of whole cells, single cells, or boxes of so many cells. Refused where nothing
+        is optimised.
     law : {"discrete-laplace", "laplace", "gaussian"}
         As for `Flat`.
 
@@ -89,7 +81,7 @@ class Hierarchy(GridMechanism):
     Fitting reads released values only. Hay, Rastogi, Miklau, Suciu, "Boosting the accuracy of differentially private
     histograms through consistency" (PVLDB 2010); Qardaji, Yang, Li, "Understanding hierarchical methods for
     differentially private histograms" (PVLDB 2013). Sensitivities are checked by brute force in
-    ``tests/test_hierarchy.py``.
+    ``tests/test_structures.py``.
 
     Notes
     -----
@@ -126,6 +118,12 @@ class Hierarchy(GridMechanism):
             object.__setattr__(self, name, value)
         if self.levels is LevelRule.UNIFORM and self.branching is None:
             raise ParameterError("levels='uniform' needs a branching: give a number of at least 2, or 'hb'.")
+        if self.workload != BoxKind.BOXES and (self.levels is LevelRule.UNIFORM or self.budget is not None):
+            given = "levels='uniform'" if self.budget is None else "a budget"
+            raise ParameterError(
+                f"workload is {_shown(self.workload)}, but with {given} nothing is optimised for it; leave the "
+                "workload out, or let levels='optimised' choose."
+            )
         if not isinstance(self.levels, str) and self.branching is not None:
             raise ParameterError("give either branching or the sides of the blocks as levels, and not both.")
 
@@ -137,46 +135,21 @@ class Hierarchy(GridMechanism):
         text = isinstance(self.workload, str)
         yield "workload", BoxKind.parse(str(self.workload)) if text else whole_pair(self.workload, "workload")
 
-    def _plan(self, domain: Domain, terms: Terms) -> Plan:
+    def _design(self, domain: Domain, terms: Terms) -> Design[BlockLevels]:
         grid = self._grid(domain)
-        blocks, costs, laws = self._structure(grid, terms)
-        leaf = laws[-1]
-        return Plan(
-            mechanism=self.name,
-            cells=grid.n_cells,
-            currency="rho" if self.law is Law.GAUSSIAN else "epsilon",
-            budget=_steps(blocks.sides, costs),
-            standard_deviation=math.sqrt(leaf.variance) if leaf else math.inf,
-            memory=60 * blocks.tree.n_nodes + 24 * grid.mask.size,
-        )
+        sides, _ = self._levels(grid.shape)
+        return self._priced(BlockLevels(grid, levels_of(sides, grid.shape), self.consistent), terms)
 
-    def _blank(self, domain: Domain, terms: Terms) -> Decomposition:
-        grid = self._grid(domain)
-        blocks, _, laws = self._structure(grid, terms)
-        return self._decompose(grid, blocks, Measured(np.zeros(blocks.tree.n_nodes), *noise_of(laws)), laws)
+    def _costs(self, structure: BlockLevels, whole: Fraction) -> Sequence[Fraction]:
+        """What the measured levels get; nothing for those between."""
+        shape = structure.grid.shape
+        sides, weights = self._levels(shape)
+        spent = dict(zip(sides, divide(whole, weights), strict=True))
+        return [spent.get(side, Fraction(0)) for side in (max(shape), *structure.sides[1:])]
 
-    def _estimate(self, points: Points, domain: Domain, terms: Terms, noise: Noise) -> Decomposition:
-        grid = self._grid(domain)
-        blocks, _, laws = self._structure(grid, terms)
-        counts = sums(blocks.tree, count_cells(points, grid).ravel()[blocks.cells])
-        measured = measure([counts[blocks.tree.level(d)] for d in range(len(laws))], laws, noise)
-        return self._decompose(grid, blocks, measured, laws)
-
-    def _decompose(
-        self, grid: Grid, blocks: BlockTree, measured: Measured, laws: Sequence[NoiseLaw | None]
-    ) -> Decomposition:
-        step = next(law.step for law in reversed(laws) if law)
-        estimate = decompose(grid.domain, blocks.tree, measured, step=step, consistent=self.consistent)
-        return replace(estimate, shape=grid.shape)
-
-    def _structure(self, grid: Grid, terms: Terms) -> tuple[BlockTree, list[Fraction], tuple[NoiseLaw | None, ...]]:
-        """The tree, and each depth's cost and noise, root first."""
-        sides, weights = self._levels(grid.shape)
-        spent = dict(zip(sides, divide(spendable(self.law, terms.budget), weights), strict=True))
-        blocks = _public_tree(grid, levels_of(sides, grid.shape))
-        top = spent.get(max(grid.shape), Fraction(0))
-        costs = [top, *(spent.get(side, Fraction(0)) for side in blocks.sides[1:])]
-        return blocks, costs, level_laws(costs, np.diff(blocks.tree.offsets).tolist(), self.law, terms.neighbours)
+    def _steps(self, design: Design[BlockLevels]) -> dict[str, Fraction]:
+        """Cells first, and only what is measured."""
+        return {name: cost for name, cost in reversed(super()._steps(design).items()) if cost}
 
     def _levels(self, shape: tuple[int, int]) -> tuple[tuple[int, ...], Sequence[Number]]:
         """Sides and weights of the measured levels, cells first; the root's side is the grid's longer one."""
@@ -252,11 +225,8 @@ def _powers(base: int, largest: int) -> tuple[int, ...]:
     return (1, *takewhile(lambda side: side < largest, (base**k for k in range(1, 31))))
 
 
-def _steps(sides: Sequence[int], costs: Sequence[Fraction]) -> dict[str, Fraction]:
-    """What each measured level costs, cells first."""
-    names = ["count of all records", *(f"counts of {side} x {side} cells" for side in sides[1:])]
-    names[-1] = "counts of cells"
-    return {name: cost for name, cost in reversed(list(zip(names, costs, strict=True))) if cost}
+def _shown(workload: str | tuple[int, int]) -> str:
+    return repr(str(workload)) if isinstance(workload, str) else str(workload)
 
 
 def _checked_branching(value: Any) -> int | str | None:
@@ -292,9 +262,3 @@ def _checked_weights(budget: Any, levels: str | tuple[int, ...], *, root: bool) 
             "and last one for the root if root=True."
         )
     return weights
-
-
-@lru_cache(maxsize=2)
-def _public_tree(grid: Grid, sides: tuple[int, ...]) -> BlockTree:
-    """The tree of a grid; kept between releases."""
-    return block_tree(grid, sides)

@@ -20,13 +20,15 @@ from spatialdp.domain import Domain
 from spatialdp.errors import BudgetError, DomainError, ParameterError
 from spatialdp.mechanisms.base import Plan, Terms
 from spatialdp.mechanisms.growth import Budgets, CellLines, Lines, MedianLines, TrueLines, grow
-from spatialdp.mechanisms.levels import BudgetRule, LevelBudget, level_costs, level_laws
+from spatialdp.mechanisms.levels import BudgetRule, LevelBudget, level_costs
+from spatialdp.mechanisms.recipe import design_of
 from spatialdp.mechanisms.tree_base import TreeMechanism
 from spatialdp.points import Points, count_cells, lattice_points
 from spatialdp.privacy.budget import Number, exact
 from spatialdp.privacy.laws import Law, Neighbours, calibrate, count_sensitivity, spendable
 from spatialdp.privacy.medians import NOISY_MEAN_SCALE, Median
 from spatialdp.privacy.noise import WIDEST, Noise
+from spatialdp.structures import CellCounts
 
 __all__ = ["KdTree", "SplitRule"]
 
@@ -150,13 +152,13 @@ class KdTree(TreeMechanism):
         budgets = self._budgets(terms)
         if self.median is SplitRule.NOISY_MEAN and budgets.line and NOISY_MEAN_SCALE / budgets.line > WIDEST:
             raise BudgetError("epsilon is too small for noisy means; choose median='exponential', or a larger epsilon.")
-        leaves = level_laws(budgets.counts, [4**d for d in range(self.height + 1)], self.law, terms.neighbours)[-1]
+        leaves = calibrate(self.law, budgets.counts[-1], count_sensitivity(terms.neighbours, 4**self.height))
         return Plan(
             mechanism=self.name,
             cells=4**self.height,
             currency="epsilon",
             budget=self._steps(budgets),
-            standard_deviation=math.sqrt(leaves.variance) if leaves else math.inf,
+            standard_deviation=math.sqrt(leaves.variance),
             memory=60 * (4 ** (self.height + 1) // 3),
         )
 
@@ -196,18 +198,17 @@ class KdTree(TreeMechanism):
             noise=noise,
         )
         step = calibrate(self.law, Fraction(1), count_sensitivity(terms.neighbours, 1)).step
-        return self._decompose(domain, tree, measured, step)
+        return self._finished(self._decompose(domain, tree, measured, step))
 
     def _lines(self, points: Points, domain: Domain, budgets: Budgets, neighbours: Neighbours, noise: Noise) -> Lines:
         if self.median is SplitRule.TRUE:
             return TrueLines()
         if self.median is SplitRule.CELL:
             side = self.cells or 64
-            grid, values = domain.grid((side, side)), np.zeros((side, side))
+            cells = CellCounts(domain.grid((side, side)))
             if not budgets.grid:
-                return CellLines(grid, values)
-            law = calibrate(self.law, budgets.grid, count_sensitivity(neighbours, grid.n_cells))
-            values[grid.mask] = law.add_to(count_cells(points, grid)[grid.mask], noise)
-            return CellLines(grid, values)
+                return CellLines(cells.grid, np.zeros((side, side)))
+            design = design_of(cells, [budgets.grid], self.law, neighbours)
+            return CellLines(cells.grid, design.carry_out(cells.measure(count_cells(points, cells.grid)), noise).values)
         sampling = None if self.sampling is None else exact(self.sampling, "sampling")
         return MedianLines(Median(str(self.median)), budgets.line, neighbours, sampling, noise)

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from spatialdp._options import Option
 from spatialdp.errors import ParameterError
 from spatialdp.privacy.budget import Number, divide, exact
-from spatialdp.privacy.laws import Law, Neighbours, NoiseLaw, calibrate, count_sensitivity
+from spatialdp.privacy.laws import Law, NoiseLaw
 from spatialdp.privacy.noise import Noise
 
 __all__ = [
@@ -24,10 +24,7 @@ __all__ = [
     "Measured",
     "check_budget",
     "level_costs",
-    "level_laws",
-    "measure",
     "measure_twice",
-    "noise_of",
 ]
 
 Floats = npt.NDArray[np.float64]
@@ -92,16 +89,6 @@ def level_costs(budget: BudgetRule, height: int, whole: Fraction, law: Law) -> t
     return divide(whole, [ratio**depth for depth in range(height + 1)])
 
 
-def level_laws(
-    costs: Sequence[Fraction], sizes: Sequence[int], law: Law, neighbours: Neighbours
-) -> tuple[NoiseLaw | None, ...]:
-    """Noise of each level; None where nothing is spent and so nothing measured."""
-    return tuple(
-        calibrate(law, cost, count_sensitivity(neighbours, size)) if cost else None
-        for cost, size in zip(costs, sizes, strict=True)
-    )
-
-
 @dataclass(frozen=True, eq=False)
 class Measured:
     """Noisy counts and what is known of their noise, one entry for each node or level."""
@@ -109,24 +96,6 @@ class Measured:
     values: Floats
     variances: Floats
     kurtosis: Floats
-
-
-def measure(counts: Sequence[Integers], laws: Sequence[NoiseLaw | None], noise: Noise) -> Measured:
-    """Noisy counts of all levels; variances and kurtosis one for each level.
-
-    Counts of levels without a law are not read.
-    """
-    values = [
-        np.zeros(level.size) if law is None else law.add_to(level, noise)
-        for level, law in zip(counts, laws, strict=True)
-    ]
-    return Measured(np.concatenate(values), *noise_of(laws))
-
-
-def noise_of(laws: Sequence[NoiseLaw | None]) -> tuple[Floats, Floats]:
-    """Variance and kurtosis of each level; infinite variance where nothing is measured."""
-    variances = np.array([np.inf if law is None else law.variance for law in laws])
-    return variances, np.array([0.0 if law is None else law.kurtosis for law in laws])
 
 
 def measure_twice(

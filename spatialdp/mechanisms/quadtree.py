@@ -5,35 +5,26 @@ Large boxes are answered by a few large nodes instead of thousands of noisy cell
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
 from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
 from spatialdp._options import Choice
-from spatialdp.decomposition import Decomposition
-from spatialdp.domain import Domain, Grid
-from spatialdp.mechanisms.base import Plan, Terms
-from spatialdp.mechanisms.levels import (
-    BudgetRule,
-    LevelBudget,
-    Measured,
-    level_costs,
-    level_laws,
-    measure,
-    measure_twice,
-    noise_of,
-)
+from spatialdp.domain import Domain
+from spatialdp.layouts import Estimate
+from spatialdp.mechanisms.base import Terms
+from spatialdp.mechanisms.levels import BudgetRule, LevelBudget, Measured, level_costs, measure_twice
+from spatialdp.mechanisms.recipe import Design, StructuredMechanism
 from spatialdp.mechanisms.tree_base import TreeMechanism
 from spatialdp.points import Points, count_cells
-from spatialdp.privacy.laws import Law, NoiseLaw, calibrate, count_sensitivity, spendable
+from spatialdp.privacy.laws import Law, calibrate, count_sensitivity
 from spatialdp.privacy.noise import Noise
-from spatialdp.tree import Tree, morton_order, sums
+from spatialdp.structures import QuadtreeLevels, step_of
+from spatialdp.tree import Tree
 
 __all__ = ["Quadtree"]
 
@@ -41,7 +32,7 @@ Integers = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
-class Quadtree(TreeMechanism):
+class Quadtree(TreeMechanism, StructuredMechanism):
     """Noisy counts on every level of a quadtree over the public domain.
 
     Parameters
@@ -70,8 +61,8 @@ class Quadtree(TreeMechanism):
     record can only leave or enter the domain). Level i costs its own budget, a path the sum, exactly the whole;
     nodes of a level are disjoint (parallel composition), also where released counts chose them. A stopped node's
     second count spends what its path would have spent below. Fitting and pruning read released values only.
-    Cormode et al., "Differentially private spatial decompositions" (ICDE 2012). Sensitivities and path costs are
-    checked by brute force in ``tests/test_quadtree.py``.
+    Cormode et al., "Differentially private spatial decompositions" (ICDE 2012). Sensitivities are checked by brute
+    force in ``tests/test_structures.py``, path costs in ``tests/test_quadtree.py``.
 
     Notes
     -----
@@ -99,57 +90,38 @@ class Quadtree(TreeMechanism):
     def __post_init__(self) -> None:
         self._check_tree()
 
-    def _plan(self, domain: Domain, terms: Terms) -> Plan:
-        tree, costs = self._tree(domain), self._costs(terms)
-        laws = self._laws(domain, terms)
-        return Plan(
-            mechanism=self.name,
-            cells=tree.n_leaves,
-            currency="rho" if self.law is Law.GAUSSIAN else "epsilon",
-            budget={f"counts at depth {depth}": cost for depth, cost in enumerate(costs)},
-            standard_deviation=math.sqrt(laws[-1].variance) if laws[-1] else math.inf,
-            memory=60 * tree.n_nodes,
-        )
+    def _design(self, domain: Domain, terms: Terms) -> Design[QuadtreeLevels]:
+        side = 2**self.height
+        return self._priced(QuadtreeLevels(domain.grid((side, side)), self.consistent), terms)
 
-    def _blank(self, domain: Domain, terms: Terms) -> Decomposition | None:
-        if self.stop is not None or self.prune is not None:
-            return None
-        tree, laws = self._tree(domain), self._laws(domain, terms)
-        nothing = [np.zeros(size, dtype=np.int64) for size in np.diff(tree.offsets)]
-        measured = Measured(np.concatenate(nothing), *noise_of(laws))
-        step = next(law.step for law in reversed(laws) if law)
-        return self._decompose(domain, tree, measured, step)
+    def _costs(self, structure: QuadtreeLevels, whole: Fraction) -> Sequence[Fraction]:
+        return level_costs(self.budget, structure.tree.height, whole, self.law)
 
-    def _laws(self, domain: Domain, terms: Terms) -> tuple[NoiseLaw | None, ...]:
-        sizes = np.diff(self._tree(domain).offsets).tolist()
-        return level_laws(self._costs(terms), sizes, self.law, terms.neighbours)
+    def _blank(self, domain: Domain, terms: Terms) -> Estimate | None:
+        return super()._blank(domain, terms) if self.stop is None and self.prune is None else None
 
-    def _estimate(self, points: Points, domain: Domain, terms: Terms, noise: Noise) -> Decomposition:
-        tree, costs = self._tree(domain), self._costs(terms)
-        laws = self._laws(domain, terms)
-        counts = _node_counts(tree, points, self._grid(domain))
+    def _estimate(self, points: Points, domain: Domain, terms: Terms, noise: Noise) -> Estimate:
         if self.stop is None:
-            measured = measure([counts[tree.level(depth)] for depth in range(self.height + 1)], laws, noise)
-        else:
-            tree, measured = self._measure_until(self.stop, tree, counts, laws, costs, terms, noise)
-        step = next(law.step for law in reversed(laws) if law)
-        return self._decompose(domain, tree, measured, step)
+            return super()._estimate(points, domain, terms, noise)
+        design = self._design(domain, terms)
+        counts = design.structure.node_counts(count_cells(points, design.structure.grid))
+        tree, measured = self._measure_until(self.stop, counts, design, terms, noise)
+        return self._finished(self._decompose(domain, tree, measured, step_of(design.laws)))
 
     def _measure_until(
         self,
         stop: float,
-        tree: Tree,
         counts: Integers,
-        laws: Sequence[NoiseLaw | None],
-        costs: Sequence[Fraction],
+        design: Design[QuadtreeLevels],
         terms: Terms,
         noise: Noise,
     ) -> tuple[Tree, Measured]:
         """Measure from the root down, leaving out what lies below nodes whose noisy count is under `stop`."""
+        tree = design.structure.tree
         values, variances, kurtosis = np.zeros(tree.n_nodes), np.full(tree.n_nodes, np.inf), np.zeros(tree.n_nodes)
         divided = np.zeros(tree.n_nodes, dtype=bool)
         alive = np.ones(1, dtype=bool)
-        for depth, law in enumerate(laws):
+        for depth, law in enumerate(design.laws):
             nodes = np.arange(tree.offsets[depth], tree.offsets[depth + 1])[alive]
             if not nodes.size:
                 break
@@ -162,7 +134,7 @@ class Quadtree(TreeMechanism):
             divided[nodes] = True
             divided[stopped] = False
             rest = calibrate(
-                self.law, sum(costs[depth + 1 :], Fraction(0)), count_sensitivity(terms.neighbours, alive.size)
+                self.law, sum(design.costs[depth + 1 :], Fraction(0)), count_sensitivity(terms.neighbours, alive.size)
             )
             if stopped.size:
                 values[stopped], variances[stopped], kurtosis[stopped] = measure_twice(
@@ -171,27 +143,3 @@ class Quadtree(TreeMechanism):
             alive = tree.to_children(depth, divided[tree.level(depth)])
         smaller, index = tree.prune(divided)
         return smaller, Measured(values[index], variances[index], kurtosis[index])
-
-    def _costs(self, terms: Terms) -> tuple[Fraction, ...]:
-        return level_costs(self.budget, self.height, spendable(self.law, terms.budget), self.law)
-
-    def _grid(self, domain: Domain) -> Grid:
-        return domain.grid((2**self.height, 2**self.height))
-
-    def _tree(self, domain: Domain) -> Tree:
-        return _public_tree(self._grid(domain) if domain.region is not None else None, self.height)
-
-
-@lru_cache(maxsize=2)
-def _public_tree(grid: Grid | None, height: int) -> Tree:
-    """The tree of a region, or the complete one; kept between releases."""
-    return Tree.quadtree(height, mask=None if grid is None else grid.mask)
-
-
-def _node_counts(tree: Tree, points: Points, grid: Grid) -> Integers:
-    """Exact counts of all nodes: one pass over the records, then sums."""
-    leaves = count_cells(points, grid).ravel()[morton_order(tree.height)]
-    if tree.n_leaves != leaves.size:
-        leaves = leaves[grid.mask.ravel()[morton_order(tree.height)]]
-    counts: Integers = sums(tree, leaves)
-    return counts

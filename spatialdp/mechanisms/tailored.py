@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import lru_cache
 from typing import Any, ClassVar
 
 from spatialdp._checks import whole_number
 from spatialdp._options import Choice, Option
 from spatialdp.axes import AxisTransform, IdentityAxis
-from spatialdp.domain import Grid
+from spatialdp.domain import Domain, Grid
 from spatialdp.errors import ParameterError
-from spatialdp.mechanisms.transform import Costs, TransformMechanism
+from spatialdp.mechanisms.base import Terms
+from spatialdp.mechanisms.recipe import Design, GridMechanism
 from spatialdp.privacy.laws import Law
 from spatialdp.strategies import AxisWorkload, optimised_tree
 from spatialdp.strategy_store import stored_windows
+from spatialdp.structures import AxisPairs
 
 __all__ = ["Tailored"]
 
@@ -40,7 +41,7 @@ class Strategy(Option):
 
 
 @dataclass(frozen=True)
-class Tailored(TransformMechanism):
+class Tailored(GridMechanism):
     """Noisy sums of cells, chosen so that the queries of a workload carry the least noise.
 
     Along each axis every cell and a few overlapping, tapered windows of cells are measured; in two dimensions all their
@@ -72,7 +73,7 @@ class Tailored(TransformMechanism):
     both double, since no weight is negative. They are computed from the weights in use, wherever those came from. All
     measurements share the whole budget. The fit reads released values only. McKenna, Miklau, Hay, Machanavajjhala,
     "Optimizing error of high-dimensional statistical queries under differential privacy" (VLDB 2018). Sensitivities
-    are checked by brute force in ``tests/test_tailored.py``.
+    are checked by brute force in ``tests/test_structures.py``.
 
     Notes
     -----
@@ -104,6 +105,10 @@ class Tailored(TransformMechanism):
         object.__setattr__(self, "workload", _parsed(self.workload))
         self._check_grid()
 
+    def _design(self, domain: Domain, terms: Terms) -> Design[AxisPairs]:
+        grid = self._grid(domain)
+        return self._priced(AxisPairs(grid, *self._axes(grid)), terms)
+
     def _axes(self, grid: Grid) -> tuple[AxisTransform, AxisTransform]:
         queries = _PRODUCTS[self.workload] if isinstance(self.workload, str) else self.workload
         x, y = (
@@ -116,9 +121,6 @@ class Tailored(TransformMechanism):
             for size, asked in zip(grid.shape, queries, strict=True)
         )
         return x, y
-
-    def _costs(self, axes: tuple[AxisTransform, AxisTransform], whole: Fraction) -> Costs:  # noqa: ARG002 - one group
-        return [[whole]]
 
 
 @lru_cache(maxsize=64)

@@ -5,18 +5,16 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import numpy as np
-
 from spatialdp._checks import whole_number
-from spatialdp.consistency import three_pass, two_pass
 from spatialdp.decomposition import Decomposition
 from spatialdp.domain import Domain
 from spatialdp.errors import ParameterError
 from spatialdp.mechanisms.base import Mechanism
 from spatialdp.mechanisms.levels import BudgetRule, LevelBudget, Measured, check_budget
+from spatialdp.structures import fitted
 from spatialdp.tree import Tree
 
-__all__ = ["TreeMechanism", "decompose"]
+__all__ = ["TreeMechanism"]
 
 HIGHEST = 14
 
@@ -44,15 +42,23 @@ class TreeMechanism(Mechanism):
             raise ParameterError("stop needs counts above the leaves; choose another budget than 'leaves'.")
 
     def _decompose(self, domain: Domain, tree: Tree, measured: Measured, step: float) -> Decomposition:
-        return decompose(
+        """Fit the noisy counts of a tree that was chosen on the way, if asked to; reads no records.
+
+        A tree that stopped where its noisy counts were small has kept those that came out too large: it is biased.
+        """
+        return Decomposition(
             domain,
             tree,
-            measured,
-            step=step,
+            fitted(tree, measured.values, measured.variances) if self.consistent else measured.values,
+            measured.variances,
+            measured.kurtosis,
+            step=0.0 if self.consistent else step,
             consistent=self.consistent,
-            prune=self.prune,
-            stopped=self.stop is not None,
+            biased=self.stop is not None,
         )
+
+    def _finished(self, estimate: Decomposition) -> Decomposition:
+        return estimate if self.prune is None else estimate.pruned(self.prune)
 
 
 def _threshold(value: Any, name: str) -> float | None:
@@ -63,39 +69,3 @@ def _threshold(value: Any, name: str) -> float | None:
     if isinstance(value, str | bool) or (number is not None and not math.isfinite(number)):
         raise ParameterError(f"{name} is {value!r}; it must be a finite number of records, or None.")
     return number
-
-
-def decompose(
-    domain: Domain,
-    tree: Tree,
-    measured: Measured,
-    *,
-    step: float,
-    consistent: bool,
-    prune: float | None = None,
-    stopped: bool = False,
-) -> Decomposition:
-    """Fit noisy counts, if asked to, and prune; reads no records.
-
-    A tree that stopped where its noisy counts were small has kept those that came out too large: it is biased.
-    """
-    estimate = Decomposition(
-        domain,
-        tree,
-        _fitted(tree, measured) if consistent else measured.values,
-        measured.variances,
-        measured.kurtosis,
-        step=0.0 if consistent else step,
-        consistent=consistent,
-        biased=stopped,
-    )
-    return estimate if prune is None else estimate.pruned(prune)
-
-
-def _fitted(tree: Tree, measured: Measured) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
-    by_level = measured.variances.size == tree.height + 1
-    fan_outs = set(tree.fan_outs[:-1])
-    if by_level and len(fan_outs) == 1 and 0 not in fan_outs and np.all(measured.variances > 0):
-        levels = [measured.values[tree.level(depth)] for depth in range(tree.height + 1)]
-        return np.concatenate(three_pass(levels, (1 / measured.variances).tolist(), fan_outs.pop()))
-    return two_pass(tree, measured.values, measured.variances).estimates

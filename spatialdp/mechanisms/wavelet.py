@@ -6,28 +6,20 @@ length.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
 
-import numpy as np
-import numpy.typing as npt
-
 from spatialdp._options import Choice, Option
 from spatialdp.axes import AxisTransform, HaarAxis, IdentityAxis
-from spatialdp.covariance import QuadHaarNoise
 from spatialdp.domain import Domain, Grid
 from spatialdp.errors import ParameterError
-from spatialdp.histogram import Histogram
-from spatialdp.mechanisms.base import Plan, Terms
-from spatialdp.mechanisms.transform import Costs, TransformMechanism
-from spatialdp.points import Points, count_cells
+from spatialdp.mechanisms.base import Terms
+from spatialdp.mechanisms.recipe import Design, GridMechanism
 from spatialdp.privacy.budget import divide
-from spatialdp.privacy.laws import Law, NoiseLaw, calibrate, spendable
-from spatialdp.privacy.noise import Noise
-from spatialdp.quadhaar import QuadHaar
+from spatialdp.privacy.laws import Law
+from spatialdp.structures import AxisPairs, QuadtreeWavelet
 
 __all__ = ["Wavelet"]
 
@@ -55,7 +47,7 @@ class Transformed(Option):
 
 
 @dataclass(frozen=True)
-class Wavelet(TransformMechanism):
+class Wavelet(GridMechanism):
     """Noisy Haar coefficients of the grid of counts (Privelet).
 
     Parameters
@@ -81,7 +73,7 @@ class Wavelet(TransformMechanism):
     add-remove (2 under replace, but for the total) and costs its own budget; they add up to ε. The same holds for each
     kind of difference of each scale of a quadtree, 3 h + 1 of them. Padding to a power of two adds cells that are known
     to be empty and holds no record. Inversion reads released values only. Xiao, Wang, Gehrke, "Differential privacy via
-    wavelet transforms" (ICDE 2010). Sensitivities are checked by brute force in ``tests/test_transforms.py``.
+    wavelet transforms" (ICDE 2010). Sensitivities are checked by brute force in ``tests/test_structures.py``.
 
     Examples
     --------
@@ -106,70 +98,21 @@ class Wavelet(TransformMechanism):
         if self.form is Form.QUADTREE and self.axis is not Transformed.BOTH:
             raise ParameterError(f"form='quadtree' transforms both axes, but axis is {str(self.axis)!r}; leave it out.")
 
+    def _design(self, domain: Domain, terms: Terms) -> Design[AxisPairs | QuadtreeWavelet]:
+        grid = self._grid(domain)
+        if self.form is Form.QUADTREE:
+            return self._priced(QuadtreeWavelet(grid), terms)
+        return self._priced(AxisPairs(grid, *self._axes(grid)), terms)
+
     def _axes(self, grid: Grid) -> tuple[AxisTransform, AxisTransform]:
         nx, ny = grid.shape
         x = IdentityAxis(nx) if self.axis is Transformed.Y else HaarAxis(nx)
         y = IdentityAxis(ny) if self.axis is Transformed.X else HaarAxis(ny)
         return x, y
 
-    def _costs(self, axes: tuple[AxisTransform, AxisTransform], whole: Fraction) -> Costs:
-        x, y = axes
-        costs = self._divide(whole, np.outer(x.mean_squares(), y.mean_squares()).ravel())
-        return [costs[i * y.n_groups : (i + 1) * y.n_groups] for i in range(x.n_groups)]
-
-    def _divide(self, whole: Fraction, mean_squares: npt.NDArray[np.float64]) -> Sequence[Fraction]:
-        """Budgets of all groups, from the mean over all boxes of their squared weights."""
+    def _costs(self, structure: AxisPairs | QuadtreeWavelet, whole: Fraction) -> Sequence[Fraction]:
         if self.budget is ScaleBudget.UNIFORM:
-            return divide(whole, [1] * mean_squares.size)
+            return super()._costs(structure, whole)
         # Σ n/ε² is least for ε ∝ n^(1/3), Σ n/ρ for ρ ∝ n^(1/2); n is the mean weight of a group in a box.
         power = 1 / 2 if self.law is Law.GAUSSIAN else 1 / 3
-        return divide(whole, (mean_squares**power).tolist())
-
-    # --- the non-standard form -----------------------------------------------------------------
-
-    def _plan(self, domain: Domain, terms: Terms) -> Plan:
-        if self.form is Form.TENSOR:
-            return super()._plan(domain, terms)
-        grid = self._grid(domain)
-        transform, costs = self._quadtree(grid, terms)
-        cell = np.array([[0, 0, grid.x_lines[1], grid.y_lines[1]]])
-        return Plan(
-            mechanism=self.name,
-            cells=grid.n_cells,
-            currency="rho" if self.law is Law.GAUSSIAN else "epsilon",
-            budget={f"coefficients {name}": cost for name, cost in zip(transform.groups, costs, strict=True)},
-            standard_deviation=math.sqrt(self._blank(domain, terms).moments(cell)[0][0]),
-            memory=6 * 8 * grid.mask.size,
-        )
-
-    def _blank(self, domain: Domain, terms: Terms) -> Histogram:
-        if self.form is Form.TENSOR:
-            return super()._blank(domain, terms)
-        grid = self._grid(domain)
-        noise = _quadtree_noise(QuadHaar(*grid.shape), self._quadtree_laws(grid, terms))
-        return Histogram(grid, np.zeros((grid.shape[1], grid.shape[0])), noise)
-
-    def _estimate(self, points: Points, domain: Domain, terms: Terms, noise: Noise) -> Histogram:
-        if self.form is Form.TENSOR:
-            return super()._estimate(points, domain, terms, noise)
-        grid = self._grid(domain)
-        transform, laws = QuadHaar(*grid.shape), self._quadtree_laws(grid, terms)
-        coefficients = transform.forward(count_cells(points, grid))
-        noisy = [law.add_to(part, noise) for law, part in zip(laws, coefficients, strict=True)]
-        return Histogram(grid, transform.inverse(noisy), _quadtree_noise(transform, laws))
-
-    def _quadtree(self, grid: Grid, terms: Terms) -> tuple[QuadHaar, Sequence[Fraction]]:
-        transform = QuadHaar(*grid.shape)
-        return transform, self._divide(spendable(self.law, terms.budget), transform.mean_squares())
-
-    def _quadtree_laws(self, grid: Grid, terms: Terms) -> list[NoiseLaw]:
-        transform, costs = self._quadtree(grid, terms)
-        return [
-            calibrate(self.law, cost, transform.sensitivity(group, terms.neighbours))
-            for group, cost in enumerate(costs)
-        ]
-
-
-def _quadtree_noise(transform: QuadHaar, laws: Sequence[NoiseLaw]) -> QuadHaarNoise:
-    moments = (np.array([getattr(law, name) for law in laws]) for name in ("variance", "kurtosis"))
-    return QuadHaarNoise(transform, *moments)
+        return divide(whole, (structure.mean_squares() ** power).tolist())

@@ -1,0 +1,158 @@
+"""One recipe for every mechanism whose structure is public: measure exactly, add noise group by group, fit.
+
+A mechanism gives a structure (`structures.py`) and divides the budget over its groups. The rest is the same for all:
+each group's noise follows from its cost and sensitivity, measurements are exact integers, and the fit reads no records.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Generic, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from spatialdp._checks import positive_pair, whole_pair
+from spatialdp.domain import Domain, Grid
+from spatialdp.errors import BudgetError, DomainError, ParameterError
+from spatialdp.layouts import Estimate
+from spatialdp.mechanisms.base import Mechanism, Plan, Terms
+from spatialdp.points import Points, count_cells
+from spatialdp.privacy.budget import divide
+from spatialdp.privacy.laws import Law, Neighbours, NoiseLaw, Sensitivity, calibrate, spendable
+from spatialdp.privacy.noise import Noise
+from spatialdp.structures import Structure
+
+__all__ = ["Design", "GridMechanism", "StructuredMechanism", "design_of", "law_for", "noisy"]
+
+
+def law_for(law: Law, cost: Fraction, sensitivity: Sensitivity) -> NoiseLaw | None:
+    """The noise of a group of measurements; None where nothing is spent and so nothing measured."""
+    return calibrate(law, cost, sensitivity) if cost else None
+
+
+def noisy(exact: npt.NDArray[np.int64], law: NoiseLaw | None, noise: Noise) -> npt.NDArray[np.float64]:
+    """A group of measurements with its noise. One without a law is not read."""
+    return np.zeros(exact.shape) if law is None else law.add_to(exact, noise)
+
+
+S = TypeVar("S", bound=Structure)
+S_co = TypeVar("S_co", bound=Structure, covariant=True)
+
+
+@dataclass(frozen=True)
+class Design(Generic[S_co]):
+    """A structure, and each group's cost and noise: all that is public about a release.
+
+    Attributes
+    ----------
+    structure : Structure
+    costs : tuple of Fraction
+    laws : tuple of NoiseLaw or None
+    """
+
+    structure: S_co
+    costs: tuple[Fraction, ...]
+    laws: tuple[NoiseLaw | None, ...]
+
+    def carry_out(self, exact: Iterable[npt.NDArray[np.int64]], noise: Noise) -> Estimate:
+        """Add noise to exact measurements and fit, group by group so that few copies are alive at a time."""
+        parts = (noisy(part, law, noise) for part, law in zip(exact, self.laws, strict=True))
+        return self.structure.estimate(self.structure.fit(parts, self.laws), self.laws)
+
+    def blank(self) -> Estimate:
+        """The estimate of no records without noise, for what it tells of the noise."""
+        return self.structure.blank(self.laws)
+
+    @property
+    def last_deviation(self) -> float:
+        """Standard deviation of the noise in one measurement of the last group."""
+        law = self.laws[-1]
+        return math.inf if law is None else math.sqrt(law.variance)
+
+
+def design_of(structure: S, costs: Sequence[Fraction], law: Law, neighbours: Neighbours) -> Design[S]:
+    """A structure with the least noise that each group's cost allows."""
+    for group, cost in enumerate(costs):
+        if not cost and structure.needs(group):
+            raise BudgetError(
+                f"nothing of the budget is left to {structure.groups[group]!r}, without which nothing can be "
+                "estimated; divide the budget more evenly, or over fewer groups."
+            )
+    laws = (law_for(law, cost, structure.sensitivity(group, neighbours)) for group, cost in enumerate(costs))
+    return Design(structure, tuple(costs), tuple(laws))
+
+
+class StructuredMechanism(Mechanism):
+    """A mechanism whose structure is public.
+
+    Subclasses give `_design`, most often as ``self._priced(structure, terms)``, and `_costs` unless all groups get the
+    same. `_finished` alters estimates afterwards.
+    """
+
+    @abstractmethod
+    def _design(self, domain: Domain, terms: Terms) -> Design[Any]: ...
+
+    def _costs(self, structure: Any, whole: Fraction) -> Sequence[Fraction]:
+        """Cost of each group; they add up to the whole."""
+        return divide(whole, [1] * len(structure.groups))
+
+    def _steps(self, design: Design[Any]) -> dict[str, Fraction]:
+        """What the budget is said to be spent on."""
+        return dict(zip(design.structure.groups, design.costs, strict=True))
+
+    def _finished(self, estimate: Any) -> Estimate:
+        """What is published of the fit; reads released values only."""
+        found: Estimate = estimate
+        return found
+
+    def _priced(self, structure: S, terms: Terms) -> Design[S]:
+        """A structure with the budget divided over its groups."""
+        costs = self._costs(structure, spendable(self.law, terms.budget))
+        return design_of(structure, costs, self.law, terms.neighbours)
+
+    def _plan(self, domain: Domain, terms: Terms) -> Plan:
+        return self._planned(self._design(domain, terms))
+
+    def _planned(self, design: Design[Any]) -> Plan:
+        return Plan(
+            mechanism=self.name,
+            cells=design.structure.grid.n_cells,
+            currency="rho" if self.law is Law.GAUSSIAN else "epsilon",
+            budget=self._steps(design),
+            standard_deviation=design.last_deviation,
+            memory=design.structure.memory,
+        )
+
+    def _blank(self, domain: Domain, terms: Terms) -> Estimate | None:
+        return self._design(domain, terms).blank()
+
+    def _estimate(self, points: Points, domain: Domain, terms: Terms, noise: Noise) -> Estimate:
+        design = self._design(domain, terms)
+        exact = design.structure.measure(count_cells(points, design.structure.grid))
+        return self._finished(design.carry_out(exact, noise))
+
+
+class GridMechanism(StructuredMechanism):
+    """A mechanism whose cells are given by `shape` or by `cell_size`."""
+
+    shape: Sequence[int] | None
+    cell_size: float | Sequence[float] | None
+
+    def _check_grid(self) -> None:
+        if (self.shape is None) == (self.cell_size is None):
+            raise ParameterError(f"{type(self).__name__} needs either shape=(nx, ny) or cell_size=..., and not both.")
+        if self.shape is not None:
+            object.__setattr__(self, "shape", whole_pair(self.shape, "shape"))
+        if self.cell_size is not None:
+            object.__setattr__(self, "cell_size", positive_pair(self.cell_size, "cell_size"))
+
+    def _grid(self, domain: Domain) -> Grid:
+        grid = domain.grid(self.shape, cell_size=self.cell_size)
+        if not grid.n_cells:
+            raise DomainError("no cell has its centre in the region; use smaller cells or a larger region.")
+        return grid
