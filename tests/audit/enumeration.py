@@ -172,7 +172,8 @@ def _between(low: int, high: int, far: int, scale: float) -> float:
 # --- laws of selections --------------------------------------------------------------------------------
 
 
-def exponential_law(scores: Sequence[Any], epsilon: Fraction, sensitivity: Fraction, monotone: bool = False) -> LawOf:
+@lru_cache(maxsize=None)
+def exponential_law(scores: tuple[Any, ...], epsilon: Fraction, sensitivity: Fraction, monotone: bool = False) -> LawOf:
     """P(candidate) of the exponential mechanism."""
 
     def chosen(words: Any) -> list[int]:
@@ -205,8 +206,9 @@ class _Coins(Noise):
         return len(self.rates) > self._accepted
 
 
+@lru_cache(maxsize=None)
 def permute_and_flip_law(
-    scores: Sequence[Any], epsilon: Fraction, sensitivity: Fraction, monotone: bool = False
+    scores: tuple[Any, ...], epsilon: Fraction, sensitivity: Fraction, monotone: bool = False
 ) -> LawOf:
     """P(candidate), from the coins of all orders; a coin of rate r is accepted with probability exp(-r)."""
     law = dict.fromkeys(range(len(scores)), 0.0)
