@@ -27,6 +27,7 @@ BLIND = [
         "traversal",
         "consistency",
         "adjust",
+        "structures",
         "best_levels",
         "blocks",
         "families",
