@@ -126,8 +126,3 @@ SETTINGS = [
     for relation in RELATIONS
     if possible(case, region, relation)
 ]
-
-
-def settings(*cases: str, region: str = "whole", relation: str = "add-remove") -> list[Setting]:
-    """Some settings by name."""
-    return [Setting(case, region, relation) for case in cases]

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import copy
 import dataclasses
+import json
 import pickle
 from collections.abc import Callable
 from fractions import Fraction
@@ -14,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow.parquet as pq
 import pytest
 
 import spatialdp as sdp
@@ -222,6 +224,20 @@ def files_come_back(setting: Setting, folder: Path) -> None:
     assert np.array_equal(loaded.answer(boxes), release.answer(boxes))
     mine, other = (lay_out(each.estimate, each.domain) for each in (release, loaded))
     assert mine.header == other.header
+
+
+def file_sizes_are_public(setting: Setting, folder: Path) -> None:
+    """Where the structure is public, a file's size and header are those of any other data."""
+    if _chooses(setting) or any(getattr(setting.mechanism, name, None) is not None for name in ("stop", "prune")):
+        return
+    found = set()
+    for records in ([], some_records(setting), np.tile(some_records(setting, 1), (999, 1))):
+        path = folder / "sized.parquet"
+        released(setting, records, SeededNoise(len(records))).save(path, overwrite=True)
+        stated = json.loads(pq.read_schema(path).metadata[b"spatialdp"])
+        del stated["sha256"]  # of the released estimates
+        found.add((path.stat().st_size, json.dumps(stated, sort_keys=True)))
+    assert len(found) == 1, "a file's size or header depends on the records"
 
 
 CLAUSES: list[Callable[[Setting], None]] = [

@@ -87,13 +87,13 @@ def replay(setting: Setting, count: int, seed: int = 1, folder: Path | None = No
     with Tape() as tape:
         for index, (kind, first, second) in enumerate(pairs(setting.domain, setting.relation, count, seed)):
             one, heard_one = _heard(setting, first, tape.record(seed + index))
+            full = in_full(one, folder) if folder is not None and not index else None
             two, heard_two = _heard(setting, second, tape.play())
             tape.finish()
             assert heard_one == heard_two, f"{kind}: the two runs said different things"
             for part, (mine, other) in enumerate(zip(published(one), published(two), strict=True)):
                 assert mine == other, f"{kind}: part {part} of what is published differs"
-            if folder is not None and not index:
-                assert in_full(one, folder) == in_full(two, folder), f"{kind}: file or map differs"
+            assert full is None or full == in_full(two, folder), f"{kind}: file or map differs"
             lost = tape.rho if one.privacy.currency == "rho" else tape.epsilon
             shares.append(lost / granted(one))
             assert lost <= granted(one), f"{kind}: a loss of {float(shares[-1]):.4f} of the promise"
