@@ -4,13 +4,17 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test check bench figures coverage clean
+.PHONY: demo test audit check bench figures coverage clean
 
 demo: $(VENV)/.installed
 	$(BIN)/spatialdp traffic --output out
 
 test: $(VENV)/.tools
 	$(BIN)/python -m pytest
+
+audit: $(VENV)/.tools
+	$(BIN)/python -m pytest -m audit
+	$(BIN)/python -m tests.audit
 
 check: $(VENV)/.tools
 	$(BIN)/ruff check .

@@ -8,6 +8,7 @@ copy is a trial of the true `release`. For the others each trial is a release.
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
@@ -68,8 +69,10 @@ class Combination:
     def certify(self, trials: int, alpha: float, seed: int = 1) -> float:
         """A lower bound on ε that is wrong with probability alpha at most."""
         relation, first, second = PAIRS[self.pair]
+        stream = seed, zlib.crc32(str(self).encode())
         samples = [
-            self.draw(data, self.epsilon, relation, trials, (seed, side)) for side, data in enumerate((first, second))
+            self.draw(data, self.epsilon, relation, trials, (*stream, side))
+            for side, data in enumerate((first, second))
         ]
         return certified(*samples, alpha=alpha, delta=self.delta)
 

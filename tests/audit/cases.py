@@ -57,6 +57,7 @@ CASES: dict[str, Mechanism] = {
     "hierarchy, as Hay's": sdp.Hierarchy((8, 8), branching=2, levels="uniform", root=True),
     "hierarchy, as HB": sdp.Hierarchy((11, 7), branching="hb", levels="uniform", law="laplace"),
     "hierarchy, weights": sdp.Hierarchy((8, 8), levels=(1, 2, 4), budget=(3, 0, 1)),
+    "hierarchy, for blocks": sdp.Hierarchy((8, 6), workload=(3, 2)),
     "wavelet": sdp.Wavelet((8, 5)),
     "wavelet, fine": sdp.Wavelet((4, 7), law="laplace"),
     "wavelet, gaussian": sdp.Wavelet((8, 8), law="gaussian"),
@@ -66,7 +67,9 @@ CASES: dict[str, Mechanism] = {
     "wavelet, quadtree, gaussian": sdp.Wavelet((8, 8), form="quadtree", budget="optimised", law="gaussian"),
     "fourier": sdp.Fourier((8, 12)),
     "fourier, gaussian": sdp.Fourier((8, 8), law="gaussian"),
-    "fourier, given list": sdp.Fourier((6, 10), basis="dft", candidates=[(2, 2), (4, 4), "marginals"], law="laplace"),
+    "fourier, given list": sdp.Fourier(
+        (6, 10), basis="dft", candidates=[(2, 2), "marginals"], law="laplace", selection_share=0.4
+    ),
     "fourier, given block": sdp.Fourier((12, 8), block=(4, 4)),
     "fourier, whole": sdp.Fourier((6, 4), block=(6, 4)),
     "fourier, cross": sdp.Fourier((8, 8), basis="dft", block=("hyperbolic", 3), law="gaussian"),

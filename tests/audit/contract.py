@@ -119,7 +119,8 @@ def answers_are_counts_without_noise(setting: Setting) -> None:
         return
     elif not estimate.biased:
         assert estimate.values[estimate.grid.mask] == pytest.approx(truth[estimate.grid.mask], abs=crumbs)
-    assert release.answer(setting.domain.bounds) == pytest.approx(release.total, abs=1e-6)
+    if setting.domain.region is None or not estimate.biased:  # a low pass smears records out of a region
+        assert release.answer(setting.domain.bounds) == pytest.approx(release.total, abs=1e-6)
     if setting.case != "fourier, walsh, chosen":  # a low pass carries some of the total into the padding
         assert release.total == pytest.approx(truth.sum(), abs=crumbs)
 

@@ -11,7 +11,7 @@ import itertools
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from fractions import Fraction
-from functools import lru_cache
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -67,7 +67,7 @@ def boundaries(outcome: Callable[[Any], Any], last: int) -> list[tuple[int, int,
 RESIDUES = 12  # a multiple of every number of lines that a run of a tiny node can have
 
 
-@lru_cache(maxsize=None)
+@cache
 def line_law(values: Values, width: int, method: Median, epsilon: Fraction, relation: str) -> LawOf:
     """P(line) for a node [0, width) with sorted values."""
     laws = {Median.EXPONENTIAL: _exponential_law, Median.SMOOTH: _smooth_law, Median.NOISY_MEAN: _noisy_mean_law}
@@ -172,7 +172,7 @@ def _between(low: int, high: int, far: int, scale: float) -> float:
 # --- laws of selections --------------------------------------------------------------------------------
 
 
-@lru_cache(maxsize=None)
+@cache
 def exponential_law(scores: tuple[Any, ...], epsilon: Fraction, sensitivity: Fraction, monotone: bool = False) -> LawOf:
     """P(candidate) of the exponential mechanism."""
 
@@ -206,7 +206,7 @@ class _Coins(Noise):
         return len(self.rates) > self._accepted
 
 
-@lru_cache(maxsize=None)
+@cache
 def permute_and_flip_law(
     scores: tuple[Any, ...], epsilon: Fraction, sensitivity: Fraction, monotone: bool = False
 ) -> LawOf:

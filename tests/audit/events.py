@@ -1,7 +1,7 @@
 """Lower bounds on ε from samples: find the event that tells most on one part, measure it on the rest.
 
-If a release is (ε, δ)-private, P(E | D) <= exp(ε) P(E | D') + δ for every event E. An event is searched for in a part of
-the samples; on the others, which it has never seen, Clopper and Pearson's bounds of its two probabilities certify
+If a release is (ε, δ)-private, P(E | D) <= exp(ε) P(E | D') + δ for every event E. An event is searched for in a part
+of the samples; on the others, which it has never seen, Clopper and Pearson's bounds of its two probabilities certify
 a lower bound on ε. It is wrong with probability `alpha` at most, whatever the search does.
 """
 
@@ -15,6 +15,7 @@ import numpy as np
 from scipy import stats
 
 LEARNT, JUDGED = 0.2, 0.1  # shares of the samples from which events are made, and by which one is picked
+_CAUTION = 1e-3  # of the bounds that pick an event: rare events look better than they are
 _DIGITS = 7  # columns that enter a product of events, at most
 _CLEAR = 4.0  # standard errors by which a column must differ to enter
 
@@ -23,7 +24,7 @@ def certified(first: Any, second: Any, *, alpha: float, delta: float = 0.0) -> f
     """Certified lower bound on ε between the laws of two samples, (trials, numbers) each; never below 0."""
     cuts = [int(LEARNT * len(first)), int((LEARNT + JUDGED) * len(first))]
     (learn, judge, test), (learn_other, judge_other, test_other) = (np.split(each, cuts) for each in (first, second))
-    event, swapped = _best_event((learn, learn_other), (judge, judge_other), len(test), alpha, delta)
+    event, swapped = _best_event((learn, learn_other), (judge, judge_other), delta)
     hits = np.array([event(test).sum(), event(test_other).sum()])
     one, other = hits[::-1] if swapped else hits
     return float(max(0.0, bound(one, other, len(test), alpha, delta)))
@@ -38,8 +39,8 @@ def bound(hits: Any, others: Any, trials: int, alpha: float, delta: float) -> An
         return np.where(low > 0, np.log(np.maximum(low, 1e-300)) - np.log(high), -np.inf)
 
 
-def _best_event(learn: Any, judge: Any, trials: int, alpha: float, delta: float) -> tuple[Callable[[Any], Any], bool]:
-    """The event with the largest bound to expect on so many trials, and whether it is likelier in the second."""
+def _best_event(learn: Any, judge: Any, delta: float) -> tuple[Callable[[Any], Any], bool]:
+    """The event with the largest bound on the judging part, and whether it is likelier in the second."""
     found = []
     for classify in (_whole_rows(*learn), *_orthants(*learn), _projection(*learn)):
         if classify is None:
@@ -49,18 +50,18 @@ def _best_event(learn: Any, judge: Any, trials: int, alpha: float, delta: float)
         counts = [[np.bincount(codes, minlength=size) for codes in part] for part in (learnt, judged)]
         for swapped in (False, True):
             ordered = [part[::-1] if swapped else part for part in counts]
-            found.append((*_best_union(*ordered, trials, alpha, delta), classify, swapped))
+            found.append((*_best_union(*ordered, delta), classify, swapped))
     _, chosen, classify, swapped = max(found, key=lambda each: each[0])
     return (lambda sample: np.isin(classify(sample), chosen)), swapped
 
 
-def _best_union(learnt: Any, judged: Any, trials: int, alpha: float, delta: float) -> tuple[float, Any]:
-    """The classes that seem likeliest under the first, as many of them as pay, with the bound to expect."""
+def _best_union(learnt: Any, judged: Any, delta: float) -> tuple[float, Any]:
+    """The classes that seem likeliest under the first, as many of them as pay, with the bound they pay."""
     one, other = learnt
     order = np.argsort(-np.log((one + 0.5) / (other + 0.5)), kind="stable")
-    ours, theirs = (np.cumsum(counts[order]) * (trials / counts.sum()) for counts in judged)
+    ours, theirs = (np.cumsum(counts[order]) for counts in judged)
     tried = np.unique(np.linspace(0, order.size - 1, min(order.size, 300)).astype(int))
-    values = bound(ours[tried], theirs[tried], trials, alpha, delta)
+    values = bound(ours[tried], theirs[tried], int(ours[-1]), _CAUTION, delta)
     best = int(np.argmax(values))
     return float(values[best]), order[: tried[best] + 1]
 

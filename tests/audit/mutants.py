@@ -93,7 +93,7 @@ def replace_is_add_remove() -> Patch:
 
 
 def second_count_forgets_replace() -> Patch:
-    return mock.patch.object(growth, "_sensitivity", lambda neighbours, depth: Sensitivity(1, 1))
+    return mock.patch.object(growth, "_sensitivity", return_value=Sensitivity(1, 1))
 
 
 def padded_block() -> Patch:
@@ -304,7 +304,7 @@ def copied_by_fork() -> Patch:
     pool = SeededNoise(int.from_bytes(os.urandom(6), "little"))
 
     def random_bytes(self: Noise, count: int) -> bytes:
-        with mock.patch.object(os, "getpid", lambda: pool._process):  # or it would notice
+        with mock.patch.object(os, "getpid", return_value=pool._process):  # or it would notice
             return pool.random_bytes(count)
 
     return mock.patch.object(SystemNoise, "random_bytes", random_bytes)
@@ -315,7 +315,10 @@ def exact_phase() -> Patch:
 
     def carry_out(self: Any, exact: Any, noise: Noise) -> Any:
         parts = list(exact)
-        noisy = [np.sign(part + 0.5) * np.abs(recipe.noisy(part, law, noise)) for part, law in zip(parts, self.laws, strict=True)]
+        noisy = [
+            np.sign(part + 0.5) * np.abs(recipe.noisy(part, law, noise))
+            for part, law in zip(parts, self.laws, strict=True)
+        ]
         return self.structure.estimate(self.structure.fit(iter(noisy), self.laws), self.laws)
 
     return mock.patch.object(recipe.Design, "carry_out", carry_out)
@@ -405,7 +408,7 @@ def colours_from_truth() -> Patch:
 
     patches = contextlib.ExitStack()
     patches.enter_context(_after_release(change))
-    patches.enter_context(mock.patch.object(maps, "_limits", lambda values: (0.0, seen["largest"])))
+    patches.enter_context(mock.patch.object(maps, "_limits", side_effect=lambda values: (0.0, seen["largest"])))
     return patches
 
 
@@ -457,12 +460,14 @@ MUTANTS = [
     Mutant("a level's budget spent twice", "sensitivity", level_spent_twice, sensitivity_of("quadtree")),
     Mutant("geometric rule with the wrong total", "contract: plan", geometric_total, contract_of("plan", "quadtree")),
     Mutant("replace-one with factor 1", "sensitivity", replace_is_add_remove, sensitivity_of("flat", "replace")),
-    Mutant("truncation before consistency", "contract: signs", truncated_before_the_fit, contract_of("opposite", "quadtree")),
+    Mutant("truncation before consistency", "contract: signs", truncated_before_the_fit,
+           contract_of("opposite", "quadtree")),
     Mutant("shape from data", "replay", shape_from_data, replayed("flat")),
     Mutant("bounds from data", "replay", bounds_from_data, replayed("flat")),
     Mutant("stop where the true node is empty", "replay", stop_on_truth, replayed("kd, hybrid, stop")),
     Mutant("median candidates from records", "enumeration", record_as_median, ratios(Median.EXPONENTIAL)),
-    Mutant("smooth sensitivity with the slide's index range", "enumeration", index_range_of_the_slide, ratios(Median.SMOOTH)),
+    Mutant("smooth sensitivity with the slide's index range", "enumeration", index_range_of_the_slide,
+           ratios(Median.SMOOTH)),
     Mutant("noise shared between nodes", "black box", shared_noise, no_violation("flat", "empty and one", 1)),
     Mutant("generator copied by fork", "forks", copied_by_fork, forks),
     Mutant("float noise", "contract: lattice", float_noise, contract_of("lattice", "flat")),

@@ -17,7 +17,9 @@ def places(domain: Domain, rng: np.random.Generator, count: int) -> Records:
     x0, y0, x1, y1 = domain.bounds if domain.region is None else domain.region.bounds
     xy = rng.uniform((x0, y0), (x1, y1), (count, 2))
     if domain.region is not None and domain.region.geom_type == "MultiPolygon":
-        parts = np.array([part.bounds for part in domain.region.geoms])[rng.integers(len(domain.region.geoms), size=count)]
+        parts = np.array([part.bounds for part in domain.region.geoms])[
+            rng.integers(len(domain.region.geoms), size=count)
+        ]
         xy = parts[:, :2] + (xy - (x0, y0)) / (x1 - x0, y1 - y0) * (parts[:, 2:] - parts[:, :2])
     return xy.tolist()
 

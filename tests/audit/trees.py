@@ -65,7 +65,7 @@ class Forced:
         wanted = self._lines.pop(0) if self._lines else 0
         return np.clip(np.broadcast_to(wanted, low.shape), low + 1, high - 1)
 
-    def _choice(self, scores: Any, epsilon: Any, sensitivity: Any, noise: Any) -> int:  # noqa: ARG002
+    def _choice(self, scores: Any, epsilon: Any, sensitivity: Any, noise: Any) -> int:
         self.choices.append((tuple(scores), epsilon, sensitivity))
         return int(self._choices.pop(0)) if self._choices else 0
 
