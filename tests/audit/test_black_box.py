@@ -23,13 +23,17 @@ TRIALS = 100_000
 @pytest.mark.statistical
 @pytest.mark.parametrize("mechanism", sorted({each.mechanism for each in CHEAP}))
 def test_nothing_above_epsilon_is_certified(mechanism):
-    shares = []
     for each in (each for each in CHEAP if each.mechanism == mechanism):
         found = each.certify(TRIALS, ALPHA)
         assert found <= each.epsilon, f"{each}: ε is at least {found}"
-        if each.counts and "moved" not in each.pair:  # within a tree's copy, a move does not touch all levels
-            shares.append(found / each.epsilon)
-    assert not shares or median(shares) >= 0.9, "the audit has lost its power"
+
+
+@pytest.mark.statistical
+def test_most_of_epsilon_is_certified_where_counts_are_plain():
+    plain = [each for each in combinations() if each.counts and each.pair == "empty and one"]
+    shares = [each.certify(TRIALS, ALPHA) / each.epsilon for each in plain]
+    assert median(shares) >= 0.9, "the audit has lost its power"
+    assert min(shares) >= 0.7
 
 
 def test_there_are_enough_combinations():
@@ -40,7 +44,7 @@ def test_there_are_enough_combinations():
 @pytest.mark.statistical
 @pytest.mark.parametrize("each", COSTLY, ids=str)
 def test_nothing_above_epsilon_is_certified_release_by_release(each):
-    assert 0 < each.certify(1500, ALPHA) <= each.epsilon
+    assert each.certify(700, ALPHA) <= each.epsilon  # few trials: only gross violations would show; see `make audit`
 
 
 @pytest.mark.statistical
