@@ -7,16 +7,20 @@ SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 INSTALL_CHROMIUM := ($(SUDO) apt-get update -qq && $(SUDO) apt-get install -y -qq --no-install-recommends chromium chromium-driver >/dev/null) \
 	|| { echo "Chromium could not be installed; put chromium and chromedriver on the PATH, then run make browser again." >&2; exit 1; }
 
-.PHONY: demo test browser check bench figures explorer-figure leaflet coverage clean
+.PHONY: demo test browser audit check bench figures explorer-figure leaflet coverage clean
 
 demo: $(VENV)/.installed
 	$(BIN)/spatialdp traffic --output out
 
 test: $(VENV)/.tools
-	$(BIN)/python -m pytest -n auto -m "not browser"
+	$(BIN)/python -m pytest -n auto -m "not browser and not audit"
 
 browser: $(VENV)/.browser
 	SPATIALDP_NEEDS_BROWSER=1 $(BIN)/python -m pytest -m browser tests/test_browser.py
+
+audit: $(VENV)/.tools
+	$(BIN)/python -m pytest -m audit
+	$(BIN)/python -m tests.audit
 
 check: $(VENV)/.tools
 	$(BIN)/ruff check .

@@ -26,7 +26,7 @@ from spatialdp.privacy.medians import Median, cell_medians, medians
 from spatialdp.privacy.noise import Noise, SeededNoise
 from spatialdp.privacy.selection import _rates, amplified_epsilon, decide, exponential, permute_and_flip
 from spatialdp.privacy.smooth import smooth_constants
-from tests.replay import rho
+from tests.audit.tape import rho
 
 FALSE_ALARM = 1e-6
 ADD_REMOVE, REPLACE = Neighbours.ADD_REMOVE, Neighbours.REPLACE

@@ -9,6 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -236,16 +237,21 @@ def _quarter(domain: Domain, nodes: Nodes, lines: Lines) -> tuple[Nodes, Integer
     halves, of_half = nodes.split(lines.choose(nodes, 0), 0)
     quarters, of_quarter = halves.split(lines.choose(halves, 1), 1)
     parent = of_half[of_quarter]
-    raster = domain.region_raster
-    if raster is None:
+    if domain.region is None:
         return quarters, parent
-    inside = _touches(raster, quarters.boxes)
+    inside = _touches(_region_sums(domain), quarters.boxes)
     return quarters.keep(inside), parent[inside]
 
 
-def _touches(raster: Booleans, boxes: Integers) -> Booleans:
-    """Whether any raster cell of the region overlaps each box."""
-    sums = prefix_sums(raster)
+@lru_cache(maxsize=2)
+def _region_sums(domain: Domain) -> Floats:
+    """Prefix sums of the region's raster; kept between levels and releases."""
+    assert domain.region_raster is not None
+    return prefix_sums(domain.region_raster)
+
+
+def _touches(sums: Floats, boxes: Integers) -> Booleans:
+    """Whether any raster cell of the region, given by its prefix sums, overlaps each box."""
     west, south = boxes[:, 0] >> RASTER_SHIFT, boxes[:, 1] >> RASTER_SHIFT
     east, north = ((boxes[:, 2] - 1) >> RASTER_SHIFT) + 1, ((boxes[:, 3] - 1) >> RASTER_SHIFT) + 1
     return np.asarray(sums[north, east] - sums[south, east] - sums[north, west] + sums[south, west] > 0)

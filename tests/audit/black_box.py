@@ -1,0 +1,267 @@
+"""Black-box audit: many releases of two neighbours, and what the best event found certifies.
+
+Most combinations place many copies of a tiny problem next to each other in one release. Copies do not touch: a
+mechanism whose measurements lie within a copy (cells; blocks; subtrees below levels without budget; rows of a
+transform along x; nodes of a level of medians) treats each as if it were alone, with noise of its own, so that every
+copy is a trial of the true `release`. For the others each trial is a release.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+import spatialdp as sdp
+from spatialdp.domain import Domain
+from spatialdp.mechanisms import Mechanism
+from spatialdp.privacy.laws import Neighbours
+from spatialdp.privacy.medians import Median, medians
+from spatialdp.privacy.noise import SeededNoise
+from tests.audit.cases import terms
+from tests.audit.events import certified
+
+FALSE_ALARM = 1e-3  # of the whole audit
+
+# Each record is a place in a tiny square of 4 x 4 cells, (column, row).
+Data = tuple[tuple[int, int], ...]
+PAIRS: dict[str, tuple[str, Data, Data]] = {
+    "empty and one": ("add-remove", (), ((0, 0),)),
+    "one and two": ("add-remove", ((0, 0),), ((0, 0), (0, 0))),
+    "a crowd and one more": ("add-remove", ((0, 0),) * 5, ((0, 0),) * 6),
+    "beside another": ("add-remove", ((1, 0), (1, 0)), ((0, 0), (1, 0), (1, 0))),
+    "far corner": ("add-remove", ((0, 0),), ((0, 0), (3, 3))),
+    "moved": ("replace", ((0, 0),), ((3, 3),)),
+    "moved out of a crowd": ("replace", ((0, 0),) * 4, ((0, 0),) * 3 + ((1, 0),)),
+}
+EPSILONS = (Fraction(1, 2), Fraction(1), Fraction(2), Fraction(4))
+
+
+@dataclass(frozen=True)
+class Combination:
+    """A mechanism, an ε and a pair of neighbours.
+
+    Attributes
+    ----------
+    mechanism, pair : str
+    epsilon : Fraction
+    delta : float
+    draw : callable
+        (data, ε, relation, trials, seed) to samples, (trials, numbers).
+    counts : bool
+        Whether the mechanism releases plain noisy counts, for which the audit claims its power.
+    costly : bool
+        Whether each trial is a release of its own.
+    """
+
+    mechanism: str
+    pair: str
+    epsilon: Fraction
+    draw: Callable[..., Any]
+    delta: float = 0.0
+    counts: bool = False
+    costly: bool = False
+
+    def certify(self, trials: int, alpha: float, seed: int = 1) -> float:
+        """A lower bound on ε that is wrong with probability alpha at most."""
+        relation, first, second = PAIRS[self.pair]
+        stream = seed, zlib.crc32(str(self).encode())
+        samples = [
+            self.draw(data, self.epsilon, relation, trials, (*stream, side))
+            for side, data in enumerate((first, second))
+        ]
+        return certified(*samples, alpha=alpha, delta=self.delta)
+
+    def __str__(self) -> str:
+        return f"{self.mechanism}, ε = {self.epsilon}, {self.pair}"
+
+
+# --- copies in one release -----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Copies:
+    """Releases with many copies of a 4 x 4 problem.
+
+    Attributes
+    ----------
+    make : callable
+        Copies along x and y to the mechanism for a grid of that many.
+    view : callable
+        Release and number of copies to samples, (copies, numbers).
+    across, along : int
+        Copies along x and y in one release.
+    """
+
+    make: Callable[[int, int], Mechanism]
+    view: Callable[[Any, int], Any]
+    across: int = 128
+    along: int = 128
+
+    def draw(self, data: Data, epsilon: Fraction, relation: str, trials: int, seed: tuple[int, ...]) -> Any:
+        """As many releases as the trials take."""
+        mechanism, copies = self.make(self.across, self.along), self.across * self.along
+        domain = Domain((0, 0, 4 * self.across, 4 * self.along))
+        points = sdp.Points(_spread(data, self.across, self.along))
+        parts = []
+        for part in range(-(-trials // copies)):
+            noise = SeededNoise((*seed, part))
+            release = mechanism.release(points, domain, noise=noise, **terms(mechanism, relation, epsilon))
+            parts.append(self.view(release, copies))
+        return np.concatenate(parts)[:trials]
+
+
+def _spread(data: Data, across: int, along: int) -> Any:
+    """The records of all copies."""
+    corners = np.stack(np.meshgrid(np.arange(across), np.arange(along)), axis=-1).reshape(-1, 1, 2) * 4
+    return (corners + np.array(data, dtype=float).reshape(1, -1, 2) + 0.5).reshape(-1, 2)
+
+
+def _cells(release: Any, copies: int) -> Any:
+    """Estimates of the cells of every copy."""
+    values = release.estimate.values
+    rows, columns = values.shape
+    return values.reshape(rows // 4, 4, columns // 4, 4).swapaxes(1, 2).reshape(copies, 16)
+
+
+def _rows(release: Any, copies: int) -> Any:
+    """Haar coefficients of the rows of every copy, which an adversary computes as well as anybody."""
+    cells = release.estimate.values.reshape(-1, 4)
+    pairs = np.column_stack([cells[:, 0] - cells[:, 1], cells[:, 2] - cells[:, 3]])
+    halves = np.column_stack([cells[:, 0] + cells[:, 1], cells[:, 2] + cells[:, 3]])
+    both = np.column_stack([halves.sum(axis=1), halves[:, 0] - halves[:, 1], pairs, cells])
+    return both.reshape(copies, 4 * 8)
+
+
+def _nodes(levels: int) -> Callable[[Any, int], Any]:
+    """Estimates of the nodes of every copy's subtree."""
+
+    def view(release: Any, copies: int) -> Any:
+        tree, values = release.estimate.tree, release.estimate.values
+        depths = range(tree.height - levels + 1, tree.height + 1)
+        return np.hstack([values[tree.level(depth)].reshape(copies, -1) for depth in depths])
+
+    return view
+
+
+def _answers(release: Any, copies: int) -> Any:
+    """Answers to the cells of every copy, whatever the tree looks like."""
+    side = int(np.sqrt(copies))
+    x, y = (each.ravel() for each in np.meshgrid(np.arange(4 * side), np.arange(4 * side)))
+    cells = release.answer(np.stack([x, y, x + 1, y + 1], axis=1)).reshape(4 * side, 4 * side)
+    return cells.reshape(side, 4, side, 4).swapaxes(1, 2).reshape(copies, 16)
+
+
+def _subtrees(weights: tuple[int, int, int], **options: Any) -> Callable[[int, int], Mechanism]:
+    return lambda across, _: sdp.Quadtree(
+        across.bit_length() + 1, budget=(0,) * (across.bit_length() - 1) + weights, **options
+    )
+
+
+def _shape(across: int, along: int) -> tuple[int, int]:
+    return 4 * across, 4 * along
+
+
+COPIES: dict[str, Copies] = {
+    "flat": Copies(lambda a, b: sdp.Flat(_shape(a, b)), _cells),
+    "flat, fine": Copies(lambda a, b: sdp.Flat(_shape(a, b), law="laplace"), _cells),
+    "flat, gaussian": Copies(lambda a, b: sdp.Flat(_shape(a, b), law="gaussian"), _cells),
+    "flat, truncated": Copies(lambda a, b: sdp.Flat(_shape(a, b), truncate=4), _cells),
+    "quadtree, raw": Copies(_subtrees((1, 1, 1), consistent=False), _nodes(3)),
+    "quadtree, raw, cells and root": Copies(_subtrees((1, 0, 2), consistent=False), _nodes(3)),
+    "quadtree": Copies(_subtrees((1, 1, 1)), _nodes(1)),
+    "quadtree, gaussian": Copies(_subtrees((1, 1, 1), law="gaussian", consistent=False), _nodes(3)),
+    "quadtree, stop": Copies(_subtrees((1, 1, 1), stop=2), _answers, 32, 32),
+    "hierarchy, raw": Copies(
+        lambda a, b: sdp.Hierarchy(_shape(a, b), levels=(1, 2, 4), budget=(2, 1, 1), consistent=False), _nodes(3)
+    ),
+    "hierarchy": Copies(lambda a, b: sdp.Hierarchy(_shape(a, b), levels=(1, 4), budget=(1, 1)), _nodes(2)),
+    "wavelet along x": Copies(lambda a, b: sdp.Wavelet((4, 4 * b), axis="x"), _rows, 1, 2**14),
+    "wavelet along x, optimised": Copies(
+        lambda a, b: sdp.Wavelet((4, 4 * b), axis="x", budget="optimised"), _rows, 1, 2**14
+    ),
+    "wavelet along x, gaussian": Copies(
+        lambda a, b: sdp.Wavelet((4, 4 * b), axis="x", law="gaussian"), _rows, 1, 2**14
+    ),
+    "tailored, rows": Copies(lambda a, b: sdp.Tailored((4, 4 * b), workload=("ranges", "cells")), _rows, 1, 2**10),
+}
+COUNTS = {"flat", "flat, fine", "quadtree, raw", "quadtree, raw, cells and root", "hierarchy, raw"}
+
+
+def lines(method: Median) -> Callable[..., Any]:
+    """Many nodes of one level of medians, each with the columns of the data on a node of 16 lines and more."""
+
+    def draw(data: Data, epsilon: Fraction, relation: str, trials: int, seed: tuple[int, ...]) -> Any:
+        values, width = np.sort([4 * column + 1 for column, _ in data]).astype(np.int64), 17
+        drawn = medians(
+            np.tile(values, trials),
+            np.arange(trials + 1) * values.size,
+            np.zeros(trials, dtype=int),
+            np.full(trials, width),
+            method=method,
+            epsilon=epsilon,
+            neighbours=Neighbours.parse(relation),
+            noise=SeededNoise(seed),
+        )
+        return drawn.reshape(-1, 1).astype(float)
+
+    return draw
+
+
+# --- a release a trial ---------------------------------------------------------------------------------
+
+SINGLE: dict[str, Mechanism] = {
+    "quadtree, geometric": sdp.Quadtree(2),
+    "kd": sdp.KdTree(1),
+    "kd, smooth": sdp.KdTree(1, median="smooth"),
+    "kd, noisy mean": sdp.KdTree(1, median="noisy-mean", consistent=False),
+    "wavelet": sdp.Wavelet((4, 4)),
+    "wavelet, quadtree": sdp.Wavelet((4, 4), form="quadtree"),
+    "fourier": sdp.Fourier((4, 4)),
+    "fourier, given block": sdp.Fourier((4, 4), block=(2, 2)),
+    "tailored": sdp.Tailored((4, 4)),
+}
+
+
+def single(mechanism: Mechanism) -> Callable[..., Any]:
+    """Answers to all cells and to four quarters, of so many releases."""
+    x, y = (each.ravel() for each in np.meshgrid(np.arange(4), np.arange(4)))
+    boxes = np.concatenate([np.stack([x, y, x + 1, y + 1], axis=1), np.stack([x, y, x + 2, y + 2], axis=1)[::2]])
+    boxes = np.vstack([boxes, [[0, 0, 4, 4]]])
+
+    def draw(data: Data, epsilon: Fraction, relation: str, trials: int, seed: tuple[int, ...]) -> Any:
+        domain, noise = Domain((0, 0, 4, 4)), SeededNoise(seed)
+        points = sdp.Points(np.array(data, dtype=float).reshape(-1, 2) + 0.5)
+        given = terms(mechanism, relation, epsilon)
+        lattice = domain.boxes(boxes)
+        return np.array(
+            [mechanism.release(points, domain, noise=noise, **given).estimate.answer(lattice) for _ in range(trials)]
+        )
+
+    return draw
+
+
+# --- the audit -----------------------------------------------------------------------------------------
+
+
+def combinations() -> Iterator[Combination]:
+    """Everything with copies or many nodes, for every pair and ε: cheap."""
+    for name, copies in COPIES.items():
+        delta = 1e-6 if "gaussian" in name else 0.0
+        for pair in PAIRS:
+            for epsilon in EPSILONS if name != "quadtree, stop" else EPSILONS[2:3]:  # whose answers take long
+                yield Combination(name, pair, epsilon, copies.draw, delta, name in COUNTS)
+    for method in Median:
+        for pair in PAIRS:
+            yield Combination(f"median, {method}", pair, Fraction(1), lines(method))
+            yield Combination(f"median, {method}", pair, Fraction(4), lines(method))
+
+
+def costly_combinations() -> Iterator[Combination]:
+    """A release a trial: the rest of the mechanisms, each with one pair."""
+    for name, mechanism in SINGLE.items():
+        yield Combination(name, "empty and one", Fraction(2), single(mechanism), costly=True)

@@ -1,0 +1,107 @@
+"""The audit's checks by name, as functions of no arguments that fail with an AssertionError: for mutants to fail."""
+
+from __future__ import annotations
+
+import itertools
+import multiprocessing
+import tempfile
+from collections.abc import Callable
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+from spatialdp.privacy.medians import Median
+from spatialdp.privacy.noise import SystemNoise
+from tests.audit import black_box, contract
+from tests.audit.cases import CASES, DOMAINS, Setting
+from tests.audit.enumeration import exponential_law, log_ratio, worst_line_ratio
+from tests.audit.replay import replay
+from tests.audit.sensitivity import declared_is_an_upper_bound, declared_is_the_maximum
+
+Check = Callable[[], None]
+
+CLAUSES = {
+    "plan": contract.plan_is_what_is_recorded,
+    "opposite": contract.opposite_noise_gives_opposite_estimates,
+    "lattice": contract.raw_values_lie_on_the_lattice,
+    "strays": contract.strays_count_nowhere,
+    "marked": contract.seeded_releases_are_marked,
+    "texts": contract.texts_show_nothing_private,
+}
+
+
+def replayed(case: str, pairs: int = 25, relation: str = "add-remove", region: str = "whole") -> Check:
+    return lambda: _discard(replay(Setting(case, region, relation), pairs))
+
+
+def contract_of(clause: str, case: str) -> Check:
+    return lambda: CLAUSES[clause](Setting(case, "whole", "add-remove"))
+
+
+def sensitivity_of(case: str, relation: str = "add-remove") -> Check:
+    mechanism = CASES[case]
+    shape = (2**mechanism.height,) * 2 if hasattr(mechanism, "height") else mechanism.shape
+    if mechanism.name == "fourier":
+        return lambda: declared_is_an_upper_bound(mechanism, DOMAINS["whole"], shape, relation, 0.99)
+    return lambda: declared_is_the_maximum(mechanism, DOMAINS["whole"], shape, relation)
+
+
+def files_and_maps(case: str) -> Check:
+    def check() -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            replay(Setting(case, "whole", "add-remove"), 1, folder=Path(folder))
+
+    return check
+
+
+def ratios(method: Median) -> Check:
+    """No log-ratio of lines exceeds ε."""
+
+    def check() -> None:
+        for epsilon in (Fraction(1), Fraction(3)):
+            worst = worst_line_ratio(method, epsilon, "add-remove")
+            assert worst <= epsilon + 1e-9, f"a log-ratio of {worst} at ε = {epsilon}"
+
+    return check
+
+
+def choices() -> None:
+    """No log-ratio of a choice exceeds ε."""
+    one, moves = Fraction(1), list(itertools.product((-1, 1), repeat=3))
+    for scores in itertools.product((0, 9), repeat=3):
+        for move in moves:
+            moved = tuple(a + b for a, b in zip(scores, move, strict=True))
+            worst = log_ratio(exponential_law(scores, one, one), exponential_law(moved, one, one))
+            assert worst <= 1 + 1e-9, f"a log-ratio of {worst}"
+
+
+def no_violation(mechanism: str, pair: str, epsilon: int, trials: int = 100_000) -> Check:
+    """Nothing above ε is certified."""
+    found = black_box.Combination(mechanism, pair, Fraction(epsilon), black_box.COPIES[mechanism].draw)
+
+    def check() -> None:
+        certified = found.certify(trials, alpha=1e-6)
+        assert certified <= epsilon, f"ε is at least {certified}"
+
+    return check
+
+
+def forks() -> None:
+    """Processes that come from one another share no random bits."""
+    context = multiprocessing.get_context("fork")
+    queue = context.SimpleQueue()
+    children = [context.Process(target=_draw, args=(queue,)) for _ in range(2)]
+    for child in children:
+        child.start()
+    drawn = {SystemNoise().random_bytes(16), *(queue.get() for _ in children)}
+    for child in children:
+        child.join()
+    assert len(drawn) == 3, "two processes drew the same bits"
+
+
+def _draw(queue: Any) -> None:
+    queue.put(SystemNoise().random_bytes(16))
+
+
+def _discard(_: Any) -> None:
+    return None

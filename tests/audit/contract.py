@@ -1,0 +1,255 @@
+"""What every mechanism owes its caller: one function a clause, each taking a setting and failing loudly.
+
+The clauses use nothing but public behaviour: parameters, `plan`, `release`, files and texts.
+"""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+import json
+import pickle
+from collections.abc import Callable
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+
+import spatialdp as sdp
+from spatialdp.decomposition import Decomposition
+from spatialdp.domain import cells_of
+from spatialdp.histogram import Histogram
+from spatialdp.layouts import lay_out
+from spatialdp.points import Points, lattice_points
+from spatialdp.privacy.noise import SeededNoise, SystemNoise
+from spatialdp.release import Release
+from tests.audit.cases import Setting
+from tests.audit.pairs import places
+from tests.audit.replay import granted, published
+
+
+class Quiet(SeededNoise):
+    """Choices are drawn, counts get no noise: what a mechanism answers when noise is out of the way."""
+
+    def laplace(self, scale: Any, size: Any) -> Any:
+        return np.zeros(size, dtype=np.int64)
+
+    def gaussian(self, variance: Any, size: Any) -> Any:
+        return np.zeros(size, dtype=np.int64)
+
+
+class Turned(SeededNoise):
+    """The same noise with the other sign."""
+
+    def laplace(self, scale: Any, size: Any) -> Any:
+        return -super().laplace(scale, size)
+
+    def gaussian(self, variance: Any, size: Any) -> Any:
+        return -super().gaussian(variance, size)
+
+
+def some_records(setting: Setting, count: int = 60) -> Any:
+    return np.array(places(setting.domain, np.random.default_rng(7), count))
+
+
+def released(setting: Setting, records: Any, noise: Any = None, **changes: Any) -> Release:
+    return setting.mechanism.release(records, setting.domain, noise=noise, **(setting.terms | changes))
+
+
+# --- clauses --------------------------------------------------------------------------------------------
+
+
+def parameters_are_frozen(setting: Setting) -> None:
+    """A mechanism is a value: it can not be changed, and copies of it are equal."""
+    mechanism = setting.mechanism
+    for field in dataclasses.fields(mechanism):
+        with pytest.raises(dataclasses.FrozenInstanceError):
+            setattr(mechanism, field.name, None)
+    assert copy.deepcopy(mechanism) == mechanism == pickle.loads(pickle.dumps(mechanism))
+
+
+def plan_is_what_is_recorded(setting: Setting) -> None:
+    """Plan and statement agree, and what is spent adds up to what was granted, exactly."""
+    plan = setting.mechanism.plan(setting.domain, **setting.terms)
+    release = released(setting, some_records(setting))
+    statement = release.privacy
+    assert statement.budget == plan.budget
+    assert statement.currency == plan.currency
+    assert statement.mechanism == plan.mechanism == setting.mechanism.name
+    assert statement.epsilon == setting.terms["epsilon"]
+    assert statement.neighbours == setting.relation
+    assert set(statement.parameters) == {field.name for field in dataclasses.fields(setting.mechanism)}
+    assert all(isinstance(cost, Fraction) and cost >= 0 for cost in plan.budget.values())
+    assert sum(plan.budget.values()) == granted(release), "the steps do not add up to what was granted"
+    assert release.estimate.n_cells <= plan.cells
+    assert plan.memory > 0
+    assert plan.standard_deviation > 0
+
+
+def releases_are_finite_numbers(setting: Setting) -> None:
+    """Of no records, too: floats for all cells, none of them private or writeable."""
+    for records in (np.empty((0, 2)), [], some_records(setting)):
+        release = released(setting, records)
+        assert isinstance(release, Release)
+        values = release.estimate.values
+        assert values.dtype == np.float64
+        assert np.isfinite(values).all()
+        assert not values.flags.writeable
+        assert isinstance(release.total, float)
+        assert np.shape(release.answer([release.domain.bounds] * 3)) == (3,)
+        with pytest.raises(dataclasses.FrozenInstanceError):
+            release.privacy = None
+        with pytest.raises(TypeError, match="can not be changed"):
+            release.privacy.budget["free"] = Fraction(0)
+
+
+def answers_are_counts_without_noise(setting: Setting) -> None:
+    """With the noise out of the way every cell or leaf answers with its count, up to what the mechanism leaves out."""
+    records = some_records(setting)
+    release = released(setting, records, Quiet(3))
+    estimate, truth = release.estimate, true_counts(setting, release.estimate, records)
+    crumbs = 0.05 if setting.mechanism.name == "fourier" else 1e-6  # it rounds coefficients to a lattice
+    if isinstance(estimate, Decomposition):
+        assert estimate.answer(estimate.leaf_boxes()) == pytest.approx(truth, abs=crumbs)
+    elif getattr(setting.mechanism, "truncate", None) is not None:
+        assert np.array_equal(estimate.values, np.clip(truth, 0, setting.mechanism.truncate))
+        return
+    elif not estimate.biased:
+        assert estimate.values[estimate.grid.mask] == pytest.approx(truth[estimate.grid.mask], abs=crumbs)
+    if setting.domain.region is None or not estimate.biased:  # a low pass smears records out of a region
+        assert release.answer(setting.domain.bounds) == pytest.approx(release.total, abs=1e-6)
+    if setting.case != "fourier, walsh, chosen":  # a low pass carries some of the total into the padding
+        assert release.total == pytest.approx(truth.sum(), abs=crumbs)
+
+
+def true_counts(setting: Setting, estimate: Any, records: Any) -> Any:
+    """Counts of cells or leaves, from lattice positions, cell by cell: another way than the package's."""
+    domain, mechanism = setting.domain, setting.mechanism
+    raster = mechanism.name == "kd-tree"  # takes the region at the raster's resolution, and records alike
+    x, y = (each.astype(np.int64) for each in lattice_points(Points(records), domain if raster else _whole(domain)))
+    if mechanism.name == "quadtree":
+        grid = domain.grid((2**mechanism.height, 2**mechanism.height))
+        inside = grid.mask[cells_of(y, grid.shape[1]), cells_of(x, grid.shape[0])]
+        x, y = x[inside], y[inside]
+    if isinstance(estimate, Histogram):
+        nx, ny = estimate.grid.shape
+        counts = np.zeros((ny, nx))
+        np.add.at(counts, (cells_of(y, ny), cells_of(x, nx)), 1)
+        return np.where(estimate.grid.mask, counts, 0)
+    boxes = estimate.leaf_boxes()
+    held = (x >= boxes[:, :1]) & (y >= boxes[:, 1:2]) & (x < boxes[:, 2:3]) & (y < boxes[:, 3:])
+    return held.sum(axis=1)
+
+
+def _whole(domain: sdp.Domain) -> sdp.Domain:
+    return sdp.Domain(domain.bounds, crs=domain.crs)
+
+
+def opposite_noise_gives_opposite_estimates(setting: Setting) -> None:
+    """Nothing is cut off, rounded or chosen by sign on the way from outcomes to unbiased estimates."""
+    mechanism = setting.mechanism
+    one = released(setting, [], SeededNoise(4))
+    if one.estimate.biased or getattr(mechanism, "prune", None) is not None or _chooses(setting):
+        return
+    other = released(setting, [], Turned(4))
+    assert other.estimate.values == pytest.approx(-one.estimate.values, abs=1e-6)
+
+
+def raw_values_lie_on_the_lattice(setting: Setting) -> None:
+    """Noise is whole steps of a public lattice: nothing for a precision attack to find."""
+    estimate = released(setting, some_records(setting), SeededNoise(5)).estimate
+    raw = not getattr(estimate, "consistent", True) or setting.mechanism.name == "flat"
+    if raw:
+        steps = estimate.values * (1024 if str(setting.mechanism.law) == "laplace" else 1)
+        assert np.array_equal(steps, np.rint(steps)), "an estimate is not a whole number of steps"
+
+
+def _chooses(setting: Setting) -> bool:
+    """Whether another choice may be drawn, which is not a matter of signs."""
+    names = setting.mechanism.plan(setting.domain, **setting.terms).budget
+    return any(word in name for name in names for word in ("line", "choice"))
+
+
+def strays_count_nowhere(setting: Setting) -> None:
+    """Records outside, missing or not finite are records that are not in the data."""
+    strays = [[np.nan, 0.5], [0.5, np.nan], [np.inf, 0.1], [1e308, 0.1], [-1e-9, 0.1], [100.0, 100.0], [None, 0.2]]
+    for records in ([], some_records(setting).tolist()):
+        with_strays, without = (released(setting, each, SeededNoise(6)) for each in (records + strays, records))
+        assert published(with_strays) == published(without)
+
+
+def order_does_not_matter(setting: Setting) -> None:
+    """A release is a function of the set of records, not of the file's order; and leaves the arrays alone."""
+    records = some_records(setting)
+    kept = records.copy()
+    forwards, backwards = (released(setting, each, SeededNoise(6)) for each in (records, records[::-1]))
+    assert published(forwards) == published(backwards)
+    assert np.array_equal(records, kept)
+
+
+def seeded_releases_are_marked(setting: Setting) -> None:
+    """Only noise from the operating system makes a release private, and its texts say which it is."""
+    for noise, private in ((None, True), (SystemNoise(), True), (SeededNoise(1), False), (Quiet(1), False)):
+        release = released(setting, [], noise)
+        assert release.privacy.private is private
+        assert ("NOT PRIVATE" in repr(release)) is not private
+        assert ("NOT PRIVATE" in str(release.privacy)) is not private
+
+
+def texts_show_nothing_private(setting: Setting) -> None:
+    """Neither records nor mechanisms nor plans tell anything of the data."""
+    shown = {repr(Points(records)) for records in (np.empty((0, 2)), some_records(setting))}
+    assert shown == {"Points(<private>)"}
+    mechanism = setting.mechanism
+    before = repr(mechanism)
+    released(setting, some_records(setting))
+    assert repr(mechanism) == before
+
+
+def files_come_back(setting: Setting, folder: Path) -> None:
+    """A file is the release: same answers, same statement, same bytes again."""
+    release = released(setting, some_records(setting), SeededNoise(8))
+    paths = [folder / name for name in ("one.parquet", "two.parquet")]
+    release.save(paths[0], overwrite=True)
+    loaded = sdp.load(paths[0])
+    loaded.save(paths[1], overwrite=True)
+    assert paths[0].read_bytes() == paths[1].read_bytes()
+    assert loaded.privacy == release.privacy
+    assert loaded.privacy.private is False
+    assert loaded.domain == release.domain
+    xmin, ymin, xmax, ymax = release.domain.bounds
+    boxes = [release.domain.bounds, (xmin, ymin, (xmin + xmax) / 3, (ymin + ymax) / 2)]
+    assert np.array_equal(loaded.answer(boxes), release.answer(boxes))
+    mine, other = (lay_out(each.estimate, each.domain) for each in (release, loaded))
+    assert mine.header == other.header
+
+
+def file_sizes_are_public(setting: Setting, folder: Path) -> None:
+    """Where the structure is public, a file's size and header are those of any other data."""
+    if _chooses(setting) or any(getattr(setting.mechanism, name, None) is not None for name in ("stop", "prune")):
+        return
+    found = set()
+    for records in ([], some_records(setting), np.tile(some_records(setting, 1), (999, 1))):
+        path = folder / "sized.parquet"
+        released(setting, records, SeededNoise(len(records))).save(path, overwrite=True)
+        stated = json.loads(pq.read_schema(path).metadata[b"spatialdp"])
+        del stated["sha256"]  # of the released estimates
+        found.add((path.stat().st_size, json.dumps(stated, sort_keys=True)))
+    assert len(found) == 1, "a file's size or header depends on the records"
+
+
+CLAUSES: list[Callable[[Setting], None]] = [
+    parameters_are_frozen,
+    plan_is_what_is_recorded,
+    releases_are_finite_numbers,
+    answers_are_counts_without_noise,
+    opposite_noise_gives_opposite_estimates,
+    raw_values_lie_on_the_lattice,
+    strays_count_nowhere,
+    order_does_not_matter,
+    seeded_releases_are_marked,
+    texts_show_nothing_private,
+]

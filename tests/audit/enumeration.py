@@ -1,0 +1,275 @@
+"""True output laws on tiny domains, read off the samplers themselves.
+
+A sampler turns random bits into an outcome. Where the outcome is monotone in a word, bisection finds the words at
+which it changes, and so its exact probabilities (to 2^-64), without trusting a formula. The laws of
+neighbours are then compared outcome by outcome.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from fractions import Fraction
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from spatialdp.privacy.laws import Neighbours
+from spatialdp.privacy.medians import Median, medians
+from spatialdp.privacy.noise import Noise
+from spatialdp.privacy.selection import exponential, permute_and_flip
+
+LawOf = dict[Any, float]
+Values = tuple[int, ...]
+
+
+class Words(Noise):
+    """Hands out the given 64-bit words first, then ones: a number exactly on a boundary is never decided by zeros."""
+
+    def __init__(self, words: Any) -> None:
+        self._first = np.asarray(words, dtype=np.uint64)
+
+    def random_bytes(self, count: int) -> bytes:
+        words, self._first = self._first[: count // 8], self._first[count // 8 :]
+        rest = np.ones(count // 8 - words.size, dtype=np.uint64)
+        return np.concatenate([words, rest]).astype("<u8").tobytes()
+
+
+def boundaries(outcome: Callable[[Any], Any], last: int) -> list[tuple[int, int, Any]]:
+    """Stretches (first, last, outcome) of words 0..last on which a monotone function of words is constant.
+
+    The function takes an array of words; all open stretches are bisected in one call.
+    """
+    ends = outcome(np.array([0, last], dtype=np.uint64))
+    open_, found = [(0, ends[0], last, ends[1])], []
+    while open_:
+        middles = [(low + high) // 2 for low, _, high, _ in open_]
+        values = outcome(np.array(middles, dtype=np.uint64))
+        following = []
+        for (low, at_low, high, at_high), middle, value in zip(open_, middles, values, strict=True):
+            for a, at_a, b, at_b in ((low, at_low, middle, value), (middle, value, high, at_high)):
+                if at_a == at_b or b - a <= 1:
+                    found += [(a, at_a), (b, at_b)]
+                else:
+                    following.append((a, at_a, b, at_b))
+        open_ = following
+    stretches: dict[Any, list[int]] = {}
+    for word, value in found:
+        held = stretches.setdefault(value, [word, word])
+        held[:] = min(held[0], word), max(held[1], word)
+    return [(low, high, value) for value, (low, high) in stretches.items()]
+
+
+# --- laws of lines -------------------------------------------------------------------------------------
+
+RESIDUES = 12  # a multiple of every number of lines that a run of a tiny node can have
+
+
+@cache
+def line_law(values: Values, width: int, method: Median, epsilon: Fraction, relation: str) -> LawOf:
+    """P(line) for a node [0, width) with sorted values."""
+    laws = {Median.EXPONENTIAL: _exponential_law, Median.SMOOTH: _smooth_law, Median.NOISY_MEAN: _noisy_mean_law}
+    return laws[method](values, width, epsilon, relation)
+
+
+def _drawn(values: Values, width: int, times: int, noise: Noise, **terms: Any) -> Any:
+    """The lines of the same node so many times in one call."""
+    starts = np.arange(times + 1) * len(values)
+    tiled = np.tile(np.array(values, dtype=np.int64), times)
+    return medians(tiled, starts, np.zeros(times, dtype=int), np.full(times, width), noise=noise, **terms)
+
+
+def _exponential_law(values: Values, width: int, epsilon: Fraction, relation: str) -> LawOf:
+    """One word chooses a run of lines, another a line in it, by its remainder."""
+    terms = {"method": Median.EXPONENTIAL, "epsilon": epsilon, "neighbours": Neighbours.parse(relation)}
+    law = dict.fromkeys(range(1, width), 0.0)
+    runs = boundaries(lambda words: _drawn(values, width, words.size, Words(words), **terms).tolist(), 2**64 - 1)
+    for low, high, _ in runs:
+        words = np.full(RESIDUES, (low + high) // 2, dtype=np.uint64)
+        for line in _drawn(values, width, RESIDUES, Words([*words, *range(RESIDUES)]), **terms).tolist():
+            law[line] += (high - low + 1) / 2**64 / RESIDUES
+    return law
+
+
+def _smooth_law(values: Values, width: int, epsilon: Fraction, relation: str) -> LawOf:
+    """A sign and a point of the quarter disc: uniform in its angle, and the line is monotone in that."""
+    terms = {"method": Median.SMOOTH, "epsilon": epsilon, "neighbours": Neighbours.parse(relation)}
+    law = dict.fromkeys(range(1, width), 0.0)
+    for sign in (0, 1):
+
+        def lines(keys: Any, sign: int = sign) -> Any:
+            points = [_point(int(key)) for key in keys]
+            words = [part for across, along in points for part in (2 * across + sign, 2 * along)]
+            return _drawn(values, width, len(points), Words(words), **terms).tolist()
+
+        for low, high, line in boundaries(lines, 2**63 - 1):
+            angles = [math.atan2(*_point(key)) for key in (low, high + 1)]
+            law[line] += (angles[1] - angles[0]) / math.pi
+    return law
+
+
+def _point(key: int) -> tuple[int, int]:
+    """A point of growing angle for keys from 0 to 2^63."""
+    half = 2**62
+    return (key, half) if key <= half else (half, 2**63 - key)
+
+
+class _Shifts(Noise):
+    """Adds what it is told to sums and to counts."""
+
+    def __init__(self, *arrays: Any) -> None:
+        self._arrays, self.scales = list(arrays), []
+
+    def random_bytes(self, count: int) -> bytes:
+        raise AssertionError("a noisy mean draws no other bits")
+
+    def laplace(self, scale: Any, size: Any) -> Any:
+        self.scales.append(float(scale))
+        return self._arrays.pop(0)
+
+
+def _noisy_mean_law(values: Values, width: int, epsilon: Fraction, relation: str) -> LawOf:
+    """For each noise of the count the line is monotone in the noise of the sum: all are bisected at once."""
+    terms = {"method": Median.NOISY_MEAN, "epsilon": epsilon, "neighbours": Neighbours.parse(relation)}
+    probe = _Shifts(np.zeros(1, dtype=np.int64), np.zeros(1, dtype=np.int64))
+    _drawn(values, width, 1, probe, **terms)
+    sum_scale, count_scale = probe.scales
+    far, reach = int(60 * sum_scale), int(45 * count_scale)
+    counts = np.arange(-reach, reach + 1)
+    column, line = (each.ravel() for each in np.meshgrid(counts, np.arange(2, width), indexing="ij"))
+    low, high = np.full(column.size, -far), np.full(column.size, far + 1)  # the first shift that reaches each line
+    while (low < high).any():
+        middle = (low + high) // 2
+        reached = _drawn(values, width, column.size, _Shifts(middle, column), **terms) >= line
+        low, high = np.where(reached, low, np.minimum(middle + 1, high)), np.where(reached, middle, high)
+    firsts = np.column_stack([np.full(counts.size, -far), low.reshape(counts.size, -1), np.full(counts.size, far + 1)])
+    weights = math.tanh(1 / (2 * count_scale)) * np.exp(-np.abs(counts) / count_scale)
+    return {
+        k + 1: math.fsum(
+            weight * _between(int(row[k]), int(row[k + 1]) - 1, far, sum_scale)
+            for weight, row in zip(weights, firsts, strict=True)
+            if row[k] < row[k + 1]
+        )
+        for k in range(width - 1)
+    }
+
+
+def _between(low: int, high: int, far: int, scale: float) -> float:
+    """P(low <= X <= high) of discrete Laplace noise, ends at `far` standing for infinity."""
+
+    def above(value: int) -> float:  # P(X >= value), value > 0
+        return math.exp(-value / scale) / (1 + math.exp(-1 / scale))
+
+    if low > 0:
+        return above(low) - (0.0 if high >= far else above(high + 1))
+    if high < 0:
+        return _between(-high, -low, far, scale)
+    return 1 - (0.0 if high >= far else above(high + 1)) - (0.0 if low <= -far else above(1 - low))
+
+
+# --- laws of selections --------------------------------------------------------------------------------
+
+
+@cache
+def exponential_law(scores: tuple[Any, ...], epsilon: Fraction, sensitivity: Fraction, monotone: bool = False) -> LawOf:
+    """P(candidate) of the exponential mechanism."""
+
+    def chosen(words: Any) -> list[int]:
+        return [exponential(scores, epsilon, sensitivity, Words([word]), monotone) for word in words]
+
+    law = dict.fromkeys(range(len(scores)), 0.0)
+    for low, high, candidate in boundaries(chosen, 2**64 - 1):
+        law[candidate] += (high - low + 1) / 2**64
+    return law
+
+
+class _Coins(Noise):
+    """Takes candidates in a given order, rejects all but the last, and writes the rates down."""
+
+    def __init__(self, order: Sequence[int], accepted: int) -> None:
+        self._order, self._left, self._accepted = list(order), list(range(len(order))), accepted
+        self.rates: list[Fraction] = []
+
+    def random_bytes(self, count: int) -> bytes:
+        raise AssertionError("nothing else is drawn")
+
+    def below(self, bounds: Any) -> Any:
+        place = self._left.index(self._order[len(self.rates)])
+        assert bounds.tolist() == [len(self._left)]
+        self._left.pop(place)
+        return np.array([place])
+
+    def accepts(self, rate: Fraction) -> bool:
+        self.rates.append(rate)
+        return len(self.rates) > self._accepted
+
+
+@cache
+def permute_and_flip_law(
+    scores: tuple[Any, ...], epsilon: Fraction, sensitivity: Fraction, monotone: bool = False
+) -> LawOf:
+    """P(candidate), from the coins of all orders; a coin of rate r is accepted with probability exp(-r)."""
+    law = dict.fromkeys(range(len(scores)), 0.0)
+    orders = list(itertools.permutations(range(len(scores))))
+    for order in orders:
+        for accepted in range(len(scores)):
+            coins = _Coins(order, accepted)
+            chosen = permute_and_flip(scores, epsilon, sensitivity, coins, monotone)
+            *rejected, last = [math.exp(-rate) for rate in coins.rates]
+            law[chosen] += math.prod(1 - p for p in rejected) * last / len(orders)
+            if 1.0 in rejected:
+                break
+    return law
+
+
+# --- neighbours ----------------------------------------------------------------------------------------
+
+
+def log_ratio(one: LawOf, other: LawOf) -> float:
+    """The largest log-ratio of two laws; infinite if one has an outcome that the other has not."""
+    assert one.keys() == other.keys()
+    pairs = [(one[o], other[o]) for o in one]
+    if any((a > 0) != (b > 0) for a, b in pairs):
+        return math.inf
+    return max((abs(math.log(a / b)) for a, b in pairs if a > 0), default=0.0)
+
+
+def multisets(values: Iterable[Any], most: int) -> Iterator[tuple[Any, ...]]:
+    """All data sets of up to so many records."""
+    listed = list(values)
+    return itertools.chain.from_iterable(itertools.combinations_with_replacement(listed, n) for n in range(most + 1))
+
+
+def neighbours(data: tuple[Any, ...], values: Iterable[Any], relation: str) -> Iterator[tuple[Any, ...]]:
+    """All data sets with one record more, or with one record replaced."""
+    for value in values:
+        if relation == "add-remove":
+            yield tuple(sorted((*data, value)))
+        else:
+            yield from (tuple(sorted((*data[:i], value, *data[i + 1 :]))) for i in range(len(data)))
+
+
+def worst_line_ratio(method: Median, epsilon: Fraction, relation: str, width: int = 5, most: int = 3) -> float:
+    """Over all neighbours of up to so many records on a node with width - 1 lines."""
+    worst = 0.0
+    for data in multisets(range(width), most if relation == "replace" else most - 1):
+        mine = line_law(data, width, method, epsilon, relation)
+        for other in set(neighbours(data, range(width), relation)):
+            worst = max(worst, log_ratio(mine, line_law(other, width, method, epsilon, relation)))
+    return worst
+
+
+def worst_level_ratio(method: Median, epsilon: Fraction, width: int = 5, most: int = 3) -> float:
+    """Under replace for a level of two nodes: a record leaves one and enters the other."""
+    worst = [0.0, 0.0]
+    for data in multisets(range(width), most - 1):
+        mine = line_law(data, width, method, epsilon, "replace")
+        for other in set(neighbours(data, range(width), "add-remove")):
+            theirs = line_law(other, width, method, epsilon, "replace")
+            for side, (a, b) in enumerate(((mine, theirs), (theirs, mine))):
+                if any(not b[o] for o in a if a[o]):
+                    return math.inf
+                worst[side] = max(worst[side], *(math.log(a[o] / b[o]) for o in a if a[o]))
+    return sum(worst)

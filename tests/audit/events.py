@@ -1,0 +1,112 @@
+"""Lower bounds on ε from samples: find the event that tells most on one part, measure it on the rest.
+
+If a release is (ε, δ)-private, P(E | D) <= exp(ε) P(E | D') + δ for every event E. An event is searched for in a part
+of the samples; on the others, which it has never seen, Clopper and Pearson's bounds of its two probabilities certify
+a lower bound on ε. It is wrong with probability `alpha` at most, whatever the search does.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+from scipy import stats
+
+LEARNT, JUDGED = 0.2, 0.1  # shares of the samples from which events are made, and by which one is picked
+_CAUTION = 1e-3  # of the bounds that pick an event: rare events look better than they are
+_DIGITS = 7  # columns that enter a product of events, at most
+_CLEAR = 4.0  # standard errors by which a column must differ to enter
+
+
+def certified(first: Any, second: Any, *, alpha: float, delta: float = 0.0) -> float:
+    """Certified lower bound on ε between the laws of two samples, (trials, numbers) each; never below 0."""
+    cuts = [int(LEARNT * len(first)), int((LEARNT + JUDGED) * len(first))]
+    (learn, judge, test), (learn_other, judge_other, test_other) = (np.split(each, cuts) for each in (first, second))
+    event, swapped = _best_event((learn, learn_other), (judge, judge_other), delta)
+    hits = np.array([event(test).sum(), event(test_other).sum()])
+    one, other = hits[::-1] if swapped else hits
+    return float(max(0.0, bound(one, other, len(test), alpha, delta)))
+
+
+def bound(hits: Any, others: Any, trials: int, alpha: float, delta: float) -> Any:
+    """ln((p - δ) / q) for the lower end p and the upper end q of two intervals that are both right but for alpha."""
+    low = stats.beta.ppf(alpha / 2, hits, trials - hits + 1)
+    high = stats.beta.ppf(1 - alpha / 2, others + 1, trials - others)
+    low, high = np.where(hits == 0, 0.0, low) - delta, np.where(others == trials, 1.0, high)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(low > 0, np.log(np.maximum(low, 1e-300)) - np.log(high), -np.inf)
+
+
+def _best_event(learn: Any, judge: Any, delta: float) -> tuple[Callable[[Any], Any], bool]:
+    """The event with the largest bound on the judging part, and whether it is likelier in the second."""
+    found = []
+    for classify in (_whole_rows(*learn), *_orthants(*learn), _projection(*learn)):
+        if classify is None:
+            continue
+        learnt, judged = ([classify(sample) for sample in part] for part in (learn, judge))
+        size = max(codes.max() for codes in (*learnt, *judged)) + 1
+        counts = [[np.bincount(codes, minlength=size) for codes in part] for part in (learnt, judged)]
+        for swapped in (False, True):
+            ordered = [part[::-1] if swapped else part for part in counts]
+            found.append((*_best_union(*ordered, delta), classify, swapped))
+    _, chosen, classify, swapped = max(found, key=lambda each: each[0])
+    return (lambda sample: np.isin(classify(sample), chosen)), swapped
+
+
+def _best_union(learnt: Any, judged: Any, delta: float) -> tuple[float, Any]:
+    """The classes that seem likeliest under the first, as many of them as pay, with the bound they pay."""
+    one, other = learnt
+    order = np.argsort(-np.log((one + 0.5) / (other + 0.5)), kind="stable")
+    ours, theirs = (np.cumsum(counts[order]) for counts in judged)
+    tried = np.unique(np.linspace(0, order.size - 1, min(order.size, 300)).astype(int))
+    values = bound(ours[tried], theirs[tried], int(ours[-1]), _CAUTION, delta)
+    best = int(np.argmax(values))
+    return float(values[best]), order[: tried[best] + 1]
+
+
+def _whole_rows(first: Any, second: Any) -> Callable[[Any], Any] | None:
+    """Every outcome a class of its own, where there are few; outcomes never seen are one more."""
+    rows = np.unique(np.concatenate([first, second])[:2000], axis=0)
+    if len(rows) > 300:
+        return None
+    known = {row.tobytes(): i for i, row in enumerate(np.unique(np.concatenate([first, second]), axis=0))}
+
+    def classify(sample: Any) -> Any:
+        distinct, place = np.unique(sample, axis=0, return_inverse=True)
+        return np.array([known.get(row.tobytes(), len(known)) for row in distinct])[place.ravel()]
+
+    return classify
+
+
+def _orthants(first: Any, second: Any) -> Iterator[Callable[[Any], Any]]:
+    """Products of events: each of the columns that differ most is low, between or high, seen from the two means."""
+    means = first.mean(axis=0), second.mean(axis=0)
+    error = np.maximum(first.std(axis=0), 1e-9) * math.sqrt(2 / len(first))
+    clear = np.abs(means[0] - means[1]) / error
+    ranked = np.argsort(-clear, kind="stable")[: max(1, min(_DIGITS, int((clear > _CLEAR).sum())))]
+    for number in range(1, ranked.size + 1):
+        yield _orthant(ranked[:number], *(mean[ranked[:number]] for mean in means))
+
+
+def _orthant(columns: Any, *means: Any) -> Callable[[Any], Any]:
+    low, high = np.minimum(*means), np.maximum(*means)
+    lower, upper = low + 0.1 * (high - low), high - 0.1 * (high - low)
+
+    def classify(sample: Any) -> Any:
+        digits = (sample[:, columns] > lower).astype(np.int64) + (sample[:, columns] >= upper)
+        return digits @ 3 ** np.arange(columns.size)
+
+    return classify
+
+
+def _projection(first: Any, second: Any) -> Callable[[Any], Any]:
+    """Slices along the direction in which the two differ most (Fisher's)."""
+    both = np.concatenate([first - first.mean(axis=0), second - second.mean(axis=0)])
+    covariance = both.T @ both / len(both)
+    ridge = 1e-9 * max(float(np.trace(covariance)), 1e-9) * np.eye(len(covariance))
+    direction = np.linalg.solve(covariance + ridge, second.mean(axis=0) - first.mean(axis=0))
+    projected = np.concatenate([first, second]) @ direction
+    edges = np.unique(np.quantile(projected, np.linspace(0, 1, 201)[1:-1]))
+    return lambda sample: np.searchsorted(edges, sample @ direction, side="right")

@@ -1,0 +1,85 @@
+"""Neighbouring data sets, with every kind of record that has ever been a trap."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from spatialdp.domain import Domain
+
+Records = list[list[Any]]
+
+
+def places(domain: Domain, rng: np.random.Generator, count: int) -> Records:
+    """Records where the region is, or here and there outside of it."""
+    x0, y0, x1, y1 = domain.bounds if domain.region is None else domain.region.bounds
+    xy = rng.uniform((x0, y0), (x1, y1), (count, 2))
+    if domain.region is not None and domain.region.geom_type == "MultiPolygon":
+        parts = np.array([part.bounds for part in domain.region.geoms])[
+            rng.integers(len(domain.region.geoms), size=count)
+        ]
+        xy = parts[:, :2] + (xy - (x0, y0)) / (x1 - x0, y1 - y0) * (parts[:, 2:] - parts[:, :2])
+    return xy.tolist()
+
+
+def crowds(domain: Domain, rng: np.random.Generator) -> dict[str, Records]:
+    """Data sets without the record that makes the difference."""
+    few = places(domain, rng, 5)
+    return {
+        "empty": [],
+        "one": few[:1],
+        "few": few,
+        "many": places(domain, rng, int(rng.integers(20, 60))),
+        "heavy cell": few[:1] * 300 + few,
+        "all the same": few[:1] * 7,
+        "on one line": [[few[0][0], y] for _, y in places(domain, rng, 9)],
+    }
+
+
+def records(domain: Domain, crowd: Records, rng: np.random.Generator) -> dict[str, list[Any]]:
+    """Records that may make the difference."""
+    xmin, ymin, xmax, ymax = domain.bounds
+    (inside,) = places(domain, rng, 1)
+    own = crowd[int(rng.integers(len(crowd)))] if crowd else inside
+    middle = np.median(np.array(crowd or [inside]), axis=0).tolist()
+    return {
+        "inside": inside,
+        "corner": [xmin, ymin],
+        "far corner": [xmax, ymax],
+        "far edge": [xmax, (ymin + ymax) / 2],
+        "cell edge": [(xmin + xmax) / 2, (3 * ymin + ymax) / 4],
+        "duplicate": own,
+        "at the median": middle,
+        "outside the region": [xmax - (xmax - xmin) / 100, ymax - (ymax - ymin) / 100],
+        "outside the domain": [xmax + 100.0, ymin - 100.0],
+        "not a number": [np.nan, ymin],
+        "infinite": [np.inf, -np.inf],
+        "huge": [1e308, -1e308],
+        "too large for a double": [10**400, ymin],
+        "missing": [None, ymin],
+    }
+
+
+def pairs(domain: Domain, relation: str, count: int, seed: int) -> Iterator[tuple[str, Records, Records]]:
+    """Neighbouring pairs and what is special about them; every kind comes up before one comes up again."""
+    rng = np.random.default_rng(seed)
+    kinds: list[tuple[str, str]] = []
+    for _ in range(count):
+        base = crowds(domain, rng)
+        if not kinds:
+            extras = records(domain, [], rng)
+            kinds = [(crowd, extra) for crowd in base for extra in extras if crowd != "empty" or relation != "replace"]
+            kinds = [kinds[i] for i in rng.permutation(len(kinds))]
+        name, extra = kinds.pop()
+        first = base[name]
+        record = records(domain, first, rng)[extra]
+        if relation == "add-remove":
+            second = [*first, record]
+        else:
+            taken = int(rng.integers(len(first)))
+            second = [*first[:taken], record, *first[taken + 1 :]]
+        if rng.random() < 0.5:
+            first, second = second, first
+        yield f"{name}, {extra}", first, second

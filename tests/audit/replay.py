@@ -1,0 +1,106 @@
+"""Two neighbours, the same outcomes: all that is published is the same, and the loss is within what is promised."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import logging
+import warnings
+from collections.abc import Iterator
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from spatialdp.layouts import lay_out
+from spatialdp.privacy.accounting import rho_for
+from spatialdp.privacy.budget import Budget
+from spatialdp.release import Release
+from tests.audit.cases import Setting
+from tests.audit.pairs import pairs
+from tests.audit.tape import Tape
+
+
+@contextlib.contextmanager
+def overheard() -> Iterator[list[str]]:
+    """Everything said meanwhile: printed, warned or logged."""
+    said: list[str] = []
+    stream = io.StringIO()
+    handler = logging.StreamHandler(stream)
+    root = logging.getLogger()
+    level, _ = root.level, root.addHandler(handler)
+    root.setLevel(logging.DEBUG)
+    try:
+        with (
+            warnings.catch_warnings(record=True) as warned,
+            contextlib.redirect_stdout(stream),
+            contextlib.redirect_stderr(stream),
+        ):
+            warnings.simplefilter("always")
+            yield said
+        said += [stream.getvalue(), *(str(each.message) for each in warned)]
+    finally:
+        root.removeHandler(handler)
+        root.setLevel(level)
+
+
+def granted(release: Release) -> Fraction:
+    """What the promise allows to be lost, in the currency of the statement."""
+    budget = Budget(release.privacy.epsilon, release.privacy.delta)
+    return rho_for(budget) if release.privacy.currency == "rho" else budget.epsilon
+
+
+def published(release: Release) -> tuple[Any, ...]:
+    """A release as everything that leaves the house: statement, texts, the header and rows of its file."""
+    layout = lay_out(release.estimate, release.domain)
+    rows = {name: values.tobytes() for name, values in layout.columns.items()}
+    return (
+        release.privacy,
+        f"{release!r} {release.privacy} {release.domain}",
+        json.dumps(layout.header, sort_keys=True),
+        rows,
+        layout.boxes.tobytes(),
+    )
+
+
+def in_full(release: Release, folder: Path) -> tuple[bytes, Any]:
+    """The bytes of the file and what a map shows."""
+    import matplotlib.pyplot as plt
+
+    path = folder / "release.parquet"
+    release.save(path, overwrite=True)
+    ax = release.plot()
+    shown = (ax.images or ax.collections)[0]
+    colours = (shown.get_clim(), np.ma.filled(shown.get_array(), np.nan).tobytes(), ax.get_xlabel())
+    plt.close(ax.figure)
+    return path.read_bytes(), colours
+
+
+def replay(setting: Setting, count: int, seed: int = 1, folder: Path | None = None) -> Fraction:
+    """Replay neighbouring pairs; the largest share of the promise that any of them lost.
+
+    Files and maps are compared for the first pair, if a folder is given.
+    """
+    shares = [Fraction(0)]
+    with Tape() as tape:
+        for index, (kind, first, second) in enumerate(pairs(setting.domain, setting.relation, count, seed)):
+            one, heard_one = _heard(setting, first, tape.record(seed + index))
+            full = in_full(one, folder) if folder is not None and not index else None
+            two, heard_two = _heard(setting, second, tape.play())
+            tape.finish()
+            assert heard_one == heard_two, f"{kind}: the two runs said different things"
+            for part, (mine, other) in enumerate(zip(published(one), published(two), strict=True)):
+                assert mine == other, f"{kind}: part {part} of what is published differs"
+            assert full is None or full == in_full(two, folder), f"{kind}: file or map differs"
+            lost = tape.rho if one.privacy.currency == "rho" else tape.epsilon
+            shares.append(lost / granted(one))
+            assert lost <= granted(one), f"{kind}: a loss of {float(shares[-1]):.4f} of the promise"
+    return max(shares)
+
+
+def _heard(setting: Setting, records: Any, noise: Any) -> tuple[Release, list[str]]:
+    with overheard() as said:
+        release = setting.mechanism.release(records, setting.domain, noise=noise, **setting.terms)
+    return release, said

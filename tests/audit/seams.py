@@ -1,0 +1,22 @@
+"""Where tests take hold of the package: the few functions through which everything private must pass."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from collections.abc import Callable, Iterator
+from typing import Any
+from unittest import mock
+
+import spatialdp.mechanisms  # noqa: F401 - so that all of it is there to be patched
+
+
+@contextlib.contextmanager
+def everywhere(original: Callable[..., Any], replacement: Any) -> Iterator[None]:
+    """Replace a function in every module of the package that knows it, under whatever name."""
+    with contextlib.ExitStack() as patches:
+        for name, module in list(sys.modules.items()):
+            if name.split(".")[0] == "spatialdp" and module is not None:
+                for known in [known for known, value in vars(module).items() if value is original]:
+                    patches.enter_context(mock.patch.object(module, known, replacement))
+        yield

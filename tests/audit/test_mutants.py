@@ -1,0 +1,28 @@
+"""Every planted bug is caught by the check that is said to catch it, which finds nothing without the bug."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.audit.mutants import MUTANTS, planted
+
+
+def ident(mutant):
+    return f"{mutant.bug} ({mutant.caught_by})"
+
+
+@pytest.mark.real_bits  # the copied generator is about them; all others are seeded
+@pytest.mark.parametrize("mutant", MUTANTS, ids=ident)
+def test_bug_is_caught(mutant):
+    with planted(mutant), pytest.raises(AssertionError):
+        mutant.check()
+
+
+@pytest.mark.real_bits
+@pytest.mark.parametrize("mutant", {id(mutant.check): mutant for mutant in MUTANTS}.values(), ids=ident)
+def test_check_finds_nothing_without_the_bug(mutant):
+    mutant.check()
+
+
+def test_there_are_enough_bugs():
+    assert len({mutant.bug for mutant in MUTANTS}) >= 25
