@@ -3,6 +3,8 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+# Tests have a process for each core.
+ONE_THREAD := OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1
 SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 INSTALL_CHROMIUM := ($(SUDO) apt-get update -qq && $(SUDO) apt-get install -y -qq --no-install-recommends chromium chromium-driver >/dev/null) \
 	|| { echo "Chromium could not be installed; put chromium and chromedriver on the PATH, then run make browser again." >&2; exit 1; }
@@ -13,7 +15,7 @@ demo: $(VENV)/.installed
 	$(BIN)/spatialdp traffic --output out
 
 test: $(VENV)/.tools
-	$(BIN)/python -m pytest -n auto -m "not browser and not audit"
+	$(ONE_THREAD) $(BIN)/python -m pytest -n auto -m "not browser and not audit"
 
 browser: $(VENV)/.browser
 	SPATIALDP_NEEDS_BROWSER=1 $(BIN)/python -m pytest -m browser tests/test_browser.py
@@ -50,7 +52,7 @@ leaflet:
 	$(PYTHON) scripts/vendor_leaflet.py
 
 coverage: $(VENV)/.tools
-	$(BIN)/python -m pytest -n auto --cov --cov-report=term-missing:skip-covered
+	$(ONE_THREAD) $(BIN)/python -m pytest -n auto --cov --cov-report=term-missing:skip-covered
 
 clean:
 	rm -rf $(VENV) out .mypy_cache .pytest_cache .ruff_cache
