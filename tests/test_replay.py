@@ -35,6 +35,15 @@ MECHANISMS = {
     "fourier, given block": sdp.Fourier((12, 8), block=(4, 4)),
     "fourier, walsh": sdp.Fourier((8, 8), basis="walsh", block=(4, 8)),
     "wavelet along x": sdp.Wavelet((8, 4), axis="x", budget="optimised"),
+    "uniform": sdp.Uniform((8, 5)),
+    "hierarchy, raw, root": sdp.Hierarchy(
+        (14, 9), levels=(1, 2, 6), budget=(1, 0, 2, 0.1), root=True, consistent=False
+    ),
+    "tailored, boxes": sdp.Tailored((9, 8), workload=[(0, 0, 1, 1), (0.1, 0.1, 0.7, 0.8)]),
+    "tailored, boxes, gaussian": sdp.Tailored(
+        (9, 8), workload=[(0.1, 0, 0.2, 1), (0.1, 0.1, 0.7, 0.8)], law="gaussian"
+    ),
+    "quadtree, prune": sdp.Quadtree(3, prune=6, law="laplace"),
     "quadtree": sdp.Quadtree(3),
     "quadtree, stop": sdp.Quadtree(4, stop=8),
     "quadtree, stop, weights": sdp.Quadtree(4, stop=4, budget=(1, 0, 1, 1, 2)),
