@@ -8,7 +8,14 @@ from typing import Any
 
 from spatialdp.errors import ParameterError
 
-__all__ = ["positive_pair", "whole_number", "whole_pair"]
+__all__ = ["positive_pair", "true_or_false", "whole_number", "whole_pair"]
+
+
+def true_or_false(value: Any, name: str) -> bool:
+    """A bool and nothing else: "no" would be taken for yes."""
+    if not isinstance(value, bool):
+        raise ParameterError(f"{name} is {value!r}; it must be True or False.")
+    return value
 
 
 def whole_number(value: Any, name: str, least: int, most: int) -> int:

@@ -289,6 +289,11 @@ class DenseAxis(AxisTransform):
         """Largest column norms of the matrix."""
         return (Sensitivity(int(np.abs(self.matrix).sum(axis=0).max()), int((self.matrix**2).sum(axis=0).max())),)
 
+    @property
+    def signed(self) -> bool:
+        """Whether any entry is negative."""
+        return bool(self.matrix.min(initial=0) < 0)
+
     def forward(self, counts: Integers) -> Integers:
         """Exact integer sums."""
         return _exact_product(counts, self.matrix)

@@ -10,6 +10,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from numbers import Real
 
 import numpy as np
 import numpy.typing as npt
@@ -176,22 +177,24 @@ def epsilon_for(
     >>> Flat((64, 64)).expected_error(domain, all_boxes(domain), epsilon=epsilon) <= 100
     True
     """
-    if not isinstance(error, float | int) or not 0 < error < math.inf:
+    if isinstance(error, bool) or not isinstance(error, Real) or not 0 < error < math.inf:
         raise ParameterError(f"error is {error!r}; it must be a positive number of records.")
     if not isinstance(mechanism, Mechanism):
         raise ParameterError(f"mechanism is {mechanism!r}; give one with its parameters, such as Flat((64, 64)).")
     boxes = _boxes(domain, workload)
 
-    def too_large(log_epsilon: float) -> bool:
+    def expected(log_epsilon: float) -> float:
         epsilon = _rounded_up(math.exp(log_epsilon))
+        return mechanism.expected_error(domain, boxes, epsilon=epsilon, delta=delta, neighbours=neighbours)
+
+    def too_large(log_epsilon: float) -> bool:
         try:
-            found = mechanism.expected_error(domain, boxes, epsilon=epsilon, delta=delta, neighbours=neighbours)
+            return error < expected(log_epsilon)
         except BudgetError:  # more noise than can be drawn
             return True
-        return error < found
 
     low, high = math.log(float(SMALLEST_EPSILON) * 1e4), math.log(float(LARGEST_EPSILON) / 2)
-    if too_large(high):
+    if error < expected(high):  # says what is wrong with the law and delta, if anything is
         raise ParameterError(
             f"error is {error}; no epsilon up to 500 reaches it. Use larger cells or accept a larger error."
         )

@@ -11,7 +11,7 @@ import scipy.fft
 import shapely
 
 import spatialdp as sdp
-from spatialdp.errors import ParameterError, ReleaseError
+from spatialdp.errors import BudgetError, ParameterError, ReleaseError
 from spatialdp.frequencies import block_norms, default_blocks, lattice_for, make_block
 from spatialdp.mechanisms import fourier, recipe
 from spatialdp.mechanisms.base import Terms
@@ -673,6 +673,12 @@ def test_blocks_in_any_form():
 def test_a_block_larger_than_the_grid_is_refused_before_records_are_read():
     with pytest.raises(ParameterError, match="smaller block"):
         sdp.Fourier((8, 8), block=(9, 1)).plan(DOMAIN, epsilon=1)
+
+
+def test_a_choice_with_nothing_to_spend_is_refused_before_records_are_read():
+    mechanism = sdp.Fourier((8, 8), law="gaussian", selection_share=Fraction(1, 10**40))
+    with pytest.raises(BudgetError, match="selection_share"):
+        mechanism.release(object(), DOMAIN, epsilon=1, delta=1e-6)
 
 
 def test_terms_of_the_plan_are_spent(monkeypatch):

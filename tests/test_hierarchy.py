@@ -426,6 +426,9 @@ def test_cell_sizes_and_plans():
         {"shape": (9, 9), "levels": (1, 2), "budget": (1, 1), "root": True},
         {"shape": (9, 9), "workload": "ranges"},
         {"shape": (9, 9), "workload": (3,)},
+        {"shape": (9, 9), "workload": [(0, 0, 1, 1), (0, 0)]},
+        {"shape": (9, 9), "root": "no"},
+        {"shape": (9, 9), "consistent": "no"},
         {"shape": (9, 9), "law": "cauchy"},
     ],
 )

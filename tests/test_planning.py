@@ -9,7 +9,7 @@ import pytest
 import shapely
 
 import spatialdp as sdp
-from spatialdp.errors import ParameterError
+from spatialdp.errors import BudgetError, ParameterError
 from spatialdp.planning import all_boxes
 from spatialdp.privacy.noise import SeededNoise
 from tests.sources import ZeroNoise
@@ -134,3 +134,17 @@ def test_accuracies_that_can_not_be_had_are_refused():
             sdp.epsilon_for(sdp.Flat((4, 4)), DOMAIN, error=error)
     with pytest.raises(ParameterError, match="no epsilon"):
         sdp.epsilon_for(sdp.Wavelet((64, 64)), DOMAIN, error=1e-12)
+
+
+def test_a_delta_that_does_not_fit_the_law_is_named_and_not_mistaken_for_a_large_error():
+    with pytest.raises(BudgetError, match="purely epsilon-private"):
+        sdp.epsilon_for(sdp.Flat((4, 4)), DOMAIN, error=10, delta=1e-6)
+    with pytest.raises(BudgetError, match="needs a positive delta"):
+        sdp.epsilon_for(sdp.Flat((4, 4), law="gaussian"), DOMAIN, error=10)
+
+
+def test_an_accuracy_can_be_any_real_number_but_no_truth_value():
+    found = {sdp.epsilon_for(sdp.Flat((4, 4)), DOMAIN, error=error) for error in (3, np.int64(3), np.float32(3))}
+    assert len(found) == 1
+    with pytest.raises(ParameterError, match="positive number"):
+        sdp.epsilon_for(sdp.Flat((4, 4)), DOMAIN, error=True)

@@ -18,7 +18,7 @@ import numpy.typing as npt
 from spatialdp._options import Choice
 from spatialdp.covariance import SeparableNoise
 from spatialdp.domain import Domain, Grid
-from spatialdp.errors import ParameterError
+from spatialdp.errors import BudgetError, ParameterError
 from spatialdp.frequencies import (
     Block,
     Lattice,
@@ -145,6 +145,11 @@ class Fourier(GridMechanism):
     def _plan(self, domain: Domain, terms: Terms) -> Plan:
         designs = self._designs(self._grid(domain), terms)
         choice, _ = self._split(len(designs), terms)
+        if choice and not self._choice_epsilon(choice):
+            raise BudgetError(
+                f"selection_share is {self.selection_share}, which leaves the choice of the block next to nothing; "
+                "raise it, or give the block."
+            )
         plan = self._planned(designs[0])
         return replace(
             plan,
@@ -177,6 +182,10 @@ class Fourier(GridMechanism):
         choice = whole * exact(self.selection_share, "selection_share") if candidates > 1 else Fraction(0)
         return choice, whole - choice
 
+    def _choice_epsilon(self, cost: Fraction) -> Fraction:
+        """Of the exponential mechanism, whose ρ is ε²/8."""
+        return _root(8 * cost) if self.law is Law.GAUSSIAN else cost
+
     def _estimate(self, points: Points, domain: Domain, terms: Terms, noise: Noise) -> Estimate:
         """Pay for a choice, if there is one; the rest is the recipe."""
         grid = self._grid(domain)
@@ -196,8 +205,7 @@ class Fourier(GridMechanism):
         return min(largest, _largest_score_count(self.basis, designs[0].structure.grid.shape))
 
     def _choose(self, found: Spectrum, designs: Sequence[Design[SpectralBlock]], terms: Terms, noise: Noise) -> int:
-        cost = self._split(len(designs), terms)[0]
-        epsilon = _root(8 * cost) if self.law is Law.GAUSSIAN else cost
+        epsilon = self._choice_epsilon(self._split(len(designs), terms)[0])
         shape = designs[0].structure.grid.shape
         bits, unit = _score_lattice(self.basis, shape)
         coefficients = found.rounded(bits).astype(np.float64)

@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from spatialdp._checks import whole_number, whole_pair
+from spatialdp._checks import true_or_false, whole_number, whole_pair
 from spatialdp._options import Choice, Option
 from spatialdp.best_levels import GivenBoxes, Levels, Workload, best_budget, best_levels
 from spatialdp.blocks import levels_of
@@ -77,14 +77,14 @@ class Hierarchy(GridMechanism):
 
     Privacy
     -------
-    The structure is public: it depends on shapes, laws and workloads. A record is in one block of each level, so a
-    level's counts have L1 and L2 sensitivity 1 under add-remove, and 2 and √2 under replace (1 where a level has one
-    block only: a record can only leave or enter it). A level costs its own budget, and they add up to the whole,
-    exactly; levels without budget are not read. Blocks end with the grid, so nothing is spent on cells beyond it.
-    Fitting reads released values only. Hay, Rastogi, Miklau, Suciu, "Boosting the accuracy of differentially private
-    histograms through consistency" (PVLDB 2010); Qardaji, Yang, Li, "Understanding hierarchical methods for
-    differentially private histograms" (PVLDB 2013). Sensitivities are checked by brute force in
-    ``tests/test_structures.py``.
+    The structure is public: it depends on shapes, laws and workloads. So the workload is published, and must be chosen
+    without looking at the records. A record is in one block of each level, so a level's counts have L1 and L2
+    sensitivity 1 under add-remove, and 2 and √2 under replace (1 where a level has one block only: a record can only
+    leave or enter it). A level costs its own budget, and they add up to the whole, exactly; levels without budget are
+    not read. Blocks end with the grid, so nothing is spent on cells beyond it. Fitting reads released values only. Hay,
+    Rastogi, Miklau, Suciu, "Boosting the accuracy of differentially private histograms through consistency" (PVLDB
+    2010); Qardaji, Yang, Li, "Understanding hierarchical methods for differentially private histograms" (PVLDB 2013).
+    Sensitivities are checked by brute force in ``tests/test_structures.py``.
 
     Notes
     -----
@@ -131,6 +131,8 @@ class Hierarchy(GridMechanism):
             raise ParameterError("give either branching or the sides of the blocks as levels, and not both.")
 
     def _checked(self) -> Iterator[tuple[str, Any]]:
+        for name in ("root", "consistent"):
+            yield name, true_or_false(getattr(self, name), name)
         yield "branching", _checked_branching(self.branching)
         levels = LevelRule.parse(self.levels) if isinstance(self.levels, str) else _checked_sides(self.levels)
         yield "levels", levels
@@ -242,9 +244,13 @@ def _checked_branching(value: Any) -> int | str | None:
 def _checked_workload(value: Any) -> BoxKind | tuple[int, int] | Boxes:
     if isinstance(value, str):
         return BoxKind.parse(value)
-    if isinstance(value, Boxes) or np.ndim(value) == 2 or np.size(value) == 4:
-        return value if isinstance(value, Boxes) else Boxes(value)
-    return whole_pair(value, "workload")
+    if isinstance(value, Boxes):
+        return value
+    try:
+        boxes = np.ndim(value) == 2 or np.size(value) == 4
+    except ValueError:  # rows of different lengths, about which `Boxes` complains
+        boxes = True
+    return Boxes(value) if boxes else whole_pair(value, "workload")
 
 
 def _checked_sides(levels: Sequence[int]) -> tuple[int, ...]:

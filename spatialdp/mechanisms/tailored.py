@@ -62,12 +62,13 @@ class Tailored(GridMechanism):
     Privacy
     -------
     The measurements are A C B' for the array C of counts and two matrices of whole numbers that depend on public values
-    only. A record changes them by the product of a column of A and a column of B: the L1 sensitivity is the product
-    of the largest column sums, the squared L2 sensitivity that of the largest squared column norms; under replace
-    both double, since no weight is negative. They are computed from the weights in use, wherever those came from. All
-    measurements share the whole budget. The fit reads released values only. McKenna, Miklau, Hay, Machanavajjhala,
-    "Optimizing error of high-dimensional statistical queries under differential privacy" (VLDB 2018). Sensitivities
-    are checked by brute force in ``tests/test_structures.py`` and ``tests/test_workloads.py``.
+    only; the workload is one of them, is published, and must be chosen without looking at the records. A record changes
+    them by the product of a column of A and a column of B: the L1 sensitivity is the product of the largest column
+    sums, the squared L2 sensitivity that of the largest squared column norms; under replace both double, since no
+    weight is negative. They are computed from the weights in use, wherever those came from. All measurements share the
+    whole budget. The fit reads released values only. McKenna, Miklau, Hay, Machanavajjhala, "Optimizing error of
+    high-dimensional statistical queries under differential privacy" (VLDB 2018). Sensitivities are checked by brute
+    force in ``tests/test_structures.py`` and ``tests/test_workloads.py``.
 
     Notes
     -----

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from spatialdp._checks import whole_number
+from spatialdp._checks import true_or_false, whole_number
 from spatialdp.decomposition import Decomposition
 from spatialdp.domain import Domain
 from spatialdp.errors import ParameterError
@@ -32,8 +32,7 @@ class TreeMechanism(Mechanism):
         """Read the parameters all trees share, once, and refuse what makes no tree."""
         object.__setattr__(self, "height", whole_number(self.height, "height", 0, HIGHEST))
         object.__setattr__(self, "budget", check_budget(self.budget, self.height))
-        if not isinstance(self.consistent, bool):
-            raise ParameterError(f"consistent is {self.consistent!r}; it must be True or False.")
+        true_or_false(self.consistent, "consistent")
         for name in ("prune", "stop"):
             object.__setattr__(self, name, _threshold(getattr(self, name), name))
         if self.prune is not None and not self.consistent:

@@ -5,29 +5,31 @@ Hay et al. found that many published methods lose to it where records are few or
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
+import numpy.typing as npt
 
 from spatialdp._checks import whole_pair
 from spatialdp._options import Choice
 from spatialdp.covariance import SharedNoise
 from spatialdp.domain import Domain, Grid
 from spatialdp.errors import DomainError
-from spatialdp.histogram import Histogram
-from spatialdp.mechanisms.base import Mechanism, Plan, Terms
-from spatialdp.points import Points, count_cells
-from spatialdp.privacy.laws import Law, NoiseLaw, calibrate, count_sensitivity, spendable
-from spatialdp.privacy.noise import Noise
+from spatialdp.mechanisms.base import Terms
+from spatialdp.mechanisms.recipe import Design, StructuredMechanism
+from spatialdp.privacy.laws import Law, Neighbours, Sensitivity, count_sensitivity
+from spatialdp.structures import GridStructure, Laws, noise_of, step_of
 
 __all__ = ["Uniform"]
 
+Floats = npt.NDArray[np.float64]
+Integers = npt.NDArray[np.int64]
+
 
 @dataclass(frozen=True)
-class Uniform(Mechanism):
+class Uniform(StructuredMechanism):
     """The number of records and noise, spread evenly over the domain or its region.
 
     Parameters
@@ -66,32 +68,43 @@ class Uniform(Mechanism):
     def __post_init__(self) -> None:
         object.__setattr__(self, "shape", whole_pair(self.shape, "shape"))
 
-    def _plan(self, domain: Domain, terms: Terms) -> Plan:
-        grid, law = self._layout(domain, terms)
-        return Plan(
-            mechanism=self.name,
-            cells=grid.n_cells,
-            currency="rho" if self.law is Law.GAUSSIAN else "epsilon",
-            budget={"total": spendable(self.law, terms.budget)},
-            standard_deviation=math.sqrt(law.variance) / grid.n_cells,
-            memory=4 * 8 * grid.shape[0] * grid.shape[1],
-        )
-
-    def _blank(self, domain: Domain, terms: Terms) -> Histogram:
-        return _spread(0.0, *self._layout(domain, terms))
-
-    def _estimate(self, points: Points, domain: Domain, terms: Terms, noise: Noise) -> Histogram:
-        grid, law = self._layout(domain, terms)
-        total = count_cells(points, grid).sum(keepdims=True).reshape(1)
-        return _spread(float(law.add_to(total, noise)[0]), grid, law)
-
-    def _layout(self, domain: Domain, terms: Terms) -> tuple[Grid, NoiseLaw]:
+    def _design(self, domain: Domain, terms: Terms) -> Design[EvenTotal]:
         grid = domain.grid(self.shape)
         if not grid.n_cells:
             raise DomainError("no cell has its centre in the region; use smaller cells or a larger region.")
-        return grid, calibrate(self.law, spendable(self.law, terms.budget), count_sensitivity(terms.neighbours, 1))
+        return self._priced(EvenTotal(grid), terms)
 
 
-def _spread(total: float, grid: Grid, law: NoiseLaw) -> Histogram:
-    values = np.where(grid.mask, total / grid.n_cells, 0.0)
-    return Histogram(grid, values, SharedNoise(grid, law.variance, law.kurtosis, law.step))
+@dataclass(frozen=True, eq=False)
+class EvenTotal(GridStructure):
+    """The number of all records, which is spread evenly over the region's cells."""
+
+    grid: Grid
+
+    @property
+    def groups(self) -> tuple[str, ...]:
+        """One."""
+        return ("total",)
+
+    def sensitivity(self, group: int, neighbours: Neighbours) -> Sensitivity:  # noqa: ARG002 - there is one group
+        """A record can only enter or leave."""
+        return count_sensitivity(neighbours, 1)
+
+    def measure(self, counts: Integers) -> Iterator[Integers]:
+        """One number."""
+        return iter([counts.sum(keepdims=True).reshape(1)])
+
+    def fit(self, noisy: Iterable[Floats], laws: Laws) -> Floats:  # noqa: ARG002 - there is no choice
+        """The same in every cell of the region."""
+        (total,) = noisy
+        return np.where(self.grid.mask, total / self.grid.n_cells, 0.0)
+
+    def noise_model(self, laws: Laws) -> SharedNoise:
+        """All cells share it."""
+        (variance,), (kurtosis,) = (moments.tolist() for moments in noise_of(laws))
+        return SharedNoise(self.grid, variance, kurtosis, step_of(laws))
+
+    @property
+    def memory(self) -> int:
+        """Of arrays of cells."""
+        return 4 * 8 * self.grid.mask.size
