@@ -19,8 +19,11 @@ from wavelet_coefficients import draw_coefficients
 
 import spatialdp as sdp
 from spatialdp.axes import WindowAxis
+from spatialdp.covariance import SeparableNoise
+from spatialdp.decomposition import Decomposition
 from spatialdp.figures import STYLES, summary
 from spatialdp.files import write_whole
+from spatialdp.histogram import Histogram
 from spatialdp.maps import colour_scale, draw_boxes, draw_cells, save_figure
 from spatialdp.mechanisms import Mechanism
 from spatialdp.points import count_cells
@@ -53,6 +56,16 @@ MECHANISMS: dict[str, Mechanism] = {
 # --- what is measured ------------------------------------------------------------------------------
 
 
+def _tree_of(release: sdp.Release) -> Decomposition:
+    assert isinstance(release.estimate, Decomposition)
+    return release.estimate
+
+
+def _grid_of(release: sdp.Release) -> Histogram:
+    assert isinstance(release.estimate, Histogram)
+    return release.estimate
+
+
 def draw_numbers(ax: Axes, release: sdp.Release) -> str:
     """Some cells with the numbers that were released for them."""
     (column, row), values = CORNER, release.estimate.values
@@ -73,8 +86,9 @@ def draw_total(ax: Axes, release: sdp.Release) -> str:
 
 def draw_levels(ax: Axes, release: sdp.Release) -> str:
     """Estimates of some of the measured levels of a tree, as small maps."""
-    tree = release.estimate.tree
-    measured = np.flatnonzero(np.isfinite(release.estimate.variances))  # one for each level
+    estimate = _tree_of(release)
+    tree = estimate.tree
+    measured = np.flatnonzero(np.isfinite(estimate.variances))  # one for each level
     depths = measured[np.unique(np.linspace(0, len(measured) - 1, 4).round().astype(int))].tolist()
     ax.axis("off")
     for place, depth in enumerate(depths):
@@ -84,19 +98,20 @@ def draw_levels(ax: Axes, release: sdp.Release) -> str:
         boxes = tree.boxes[level].astype(np.float64)
         share = GRID.n_cells / len(boxes)
         norm = colour_scale(LIMITS, log=True)
-        draw_boxes(inset, DOMAIN, boxes, release.estimate.values[level] / share, norm=norm, lines=depth < 5)
+        draw_boxes(inset, DOMAIN, boxes, estimate.values[level] / share, norm=norm, lines=depth < 5)
         inset.set_title(f"{len(boxes):,} box{'es' if len(boxes) > 1 else ''}", fontsize=8, pad=2)
     return "levels of counts, fitted together"
 
 
 def draw_lines(ax: Axes, release: sdp.Release) -> str:
     """The boxes of a kd-tree, down to where they can be told apart."""
-    tree, depth = release.estimate.tree, 4
+    estimate, depth = _tree_of(release), 4
+    tree = estimate.tree
     level = tree.level(depth)
     boxes = tree.boxes[level].astype(np.float64)
     cells = np.prod((boxes[:, 2:] - boxes[:, :2]) / 2**30, axis=1) * GRID.n_cells
     patches = draw_boxes(
-        ax, DOMAIN, boxes, release.estimate.values[level] / cells, norm=colour_scale(LIMITS, log=True), lines=True
+        ax, DOMAIN, boxes, estimate.values[level] / cells, norm=colour_scale(LIMITS, log=True), lines=True
     )
     patches.set(edgecolor="w", linewidth=0.6)
     return f"boxes at depth {depth}: lines drawn privately, then halved"
@@ -125,7 +140,9 @@ def draw_frequencies(ax: Axes, release: sdp.Release) -> str:
 
 def draw_windows(ax: Axes, release: sdp.Release) -> str:
     """The windows along one axis, by their weights."""
-    axis = release.estimate.noise.x
+    noise = _grid_of(release).noise
+    assert isinstance(noise, SeparableNoise)
+    axis = noise.x
     assert isinstance(axis, WindowAxis)
     for place, window in enumerate(axis.windows):
         colour, _, dash = STYLES[place % len(STYLES)]
@@ -153,7 +170,9 @@ def draw(name: str, points: sdp.Points, epsilon: float, seed: int, output: Path)
     import matplotlib.pyplot as plt
 
     release = MECHANISMS[name].release(points, DOMAIN, epsilon=epsilon, noise=sdp.SeededNoise(seed))
-    cells = release.answer(sdp.workload.all_cells(DOMAIN, SHAPE).boxes).reshape(SHAPE[::-1])
+    boxes = sdp.workload.all_cells(DOMAIN, SHAPE).boxes
+    assert boxes is not None
+    cells = release.answer(boxes).reshape(SHAPE[::-1])
     figure, (left, middle, right) = plt.subplots(1, 3, figsize=(12, 3.1), layout="constrained")
     norm = colour_scale(LIMITS, log=True)
     draw_cells(left, GRID, np.asarray(count_cells(points, GRID), dtype=np.float64), norm=norm)

@@ -60,7 +60,7 @@ class Noise(ABC):
         """Independent uniform random bytes."""
 
     def laplace(self, scale: Rational, size: int | tuple[int, ...]) -> Integers:
-        """Draw discrete Laplace noise: P(X = x) proportional to exp(-|x| / scale).
+        """Draw discrete Laplace noise: P(X = x) proportional to ``exp(-|x| / scale)``.
 
         Parameters
         ----------
