@@ -7,8 +7,7 @@ author = "the spatialdp authors"
 version = release = __version__
 project_copyright = "the spatialdp authors, Apache-2.0"
 
-extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx.ext.mathjax"]
-myst_enable_extensions = ["dollarmath"]
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
 myst_heading_anchors = 3  # so that pages may link to a heading of another
 exclude_patterns: list[str] = []
 
