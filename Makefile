@@ -9,7 +9,7 @@ SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 INSTALL_CHROMIUM := ($(SUDO) apt-get update -qq && $(SUDO) apt-get install -y -qq --no-install-recommends chromium chromium-driver >/dev/null) \
 	|| { echo "Chromium could not be installed; put chromium and chromedriver on the PATH, then run make browser again." >&2; exit 1; }
 
-.PHONY: demo test browser audit check bench figures explorer-figure leaflet coverage clean
+.PHONY: demo test browser audit check docs bench figures explorer-figure leaflet coverage clean
 
 demo: $(VENV)/.installed
 	$(BIN)/spatialdp traffic --output out
@@ -29,6 +29,11 @@ check: $(VENV)/.tools
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
+# Warnings, such as a link that leads nowhere, are errors.
+docs: $(VENV)/.docs
+	$(BIN)/sphinx-build --builder html --fail-on-warning --keep-going --quiet docs out/docs
+	@echo "out/docs/index.html"
+
 bench: $(VENV)/.tools
 	$(BIN)/python -m benchmarks
 
@@ -43,6 +48,7 @@ figures: $(VENV)/.installed
 	$(BIN)/python scripts/wavelet_coefficients.py --output figures
 	$(BIN)/python scripts/fourier_smooth_and_clustered.py --output figures
 	$(BIN)/python scripts/error_vs_epsilon.py --output figures
+	$(BIN)/python scripts/mechanism_pictures.py --output figures
 
 explorer-figure: $(VENV)/.browser
 	$(BIN)/python scripts/explorer_picture.py --output figures
@@ -68,6 +74,10 @@ $(VENV)/.installed: $(VENV)/.python pyproject.toml
 
 $(VENV)/.tools: $(VENV)/.installed
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test,check,bench]'
+	touch $@
+
+$(VENV)/.docs: $(VENV)/.installed
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[docs]'
 	touch $@
 
 # A headless Chromium, from Debian if there is none yet.

@@ -42,7 +42,7 @@ def main(output: Path, epsilon: float, seed: int) -> None:
     maps = [("true counts (public data)", counts), (f"released at ε = {epsilon:g}", release.estimate.values)]
     figure, axes = plt.subplots(2, 2, figsize=(10, 6), layout="constrained")
     for column, (title, values) in zip(axes.T, maps, strict=True):
-        coefficients = _draw_coefficients(column[0], values)
+        coefficients = draw_coefficients(column[0], values)
         column[0].set_title(f"coefficients of the {title}" if title.startswith("true") else f"coefficients {title}")
         cells = draw_cells(column[1], grid, np.asarray(values, dtype=np.float64), norm=Normalize(0, 60))
         column[1].set_title(title)
@@ -51,13 +51,16 @@ def main(output: Path, epsilon: float, seed: int) -> None:
     save_figure(figure, output / "wavelet_coefficients.png")
 
 
-def _draw_coefficients(ax: matplotlib.axes.Axes, values: npt.NDArray[np.generic]) -> matplotlib.image.AxesImage:
+def draw_coefficients(
+    ax: matplotlib.axes.Axes, values: npt.NDArray[np.generic], last: float = LAST
+) -> matplotlib.image.AxesImage:
     """Coarse scales in the lower left, fine ones to the right and up; signs kept, sizes by their square roots."""
     whole = np.rint(np.asarray(values, dtype=np.float64)).astype(np.int64)
-    coefficients = forward(whole, (HaarAxis(SHAPE[0]), HaarAxis(SHAPE[1]))).astype(np.float64)
+    sizes = whole.shape[::-1]
+    coefficients = forward(whole, (HaarAxis(sizes[0]), HaarAxis(sizes[1]))).astype(np.float64)
     shown = np.sign(coefficients) * np.sqrt(np.abs(coefficients))
-    image = ax.imshow(shown, origin="lower", cmap="PuOr", vmin=-(LAST**0.5), vmax=LAST**0.5, interpolation="nearest")
-    for size, line in ((SHAPE[0], ax.axvline), (SHAPE[1], ax.axhline)):
+    image = ax.imshow(shown, origin="lower", cmap="PuOr", vmin=-(last**0.5), vmax=last**0.5, interpolation="nearest")
+    for size, line in zip(sizes, (ax.axvline, ax.axhline), strict=True):
         for edge in 2 ** np.arange(int(np.log2(size))):
             line(edge - 0.5, color="0.6", linewidth=0.4)
     ax.set(xticks=[], yticks=[])

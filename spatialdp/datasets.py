@@ -133,6 +133,12 @@ class Dataset:
         Degrees of longitude and latitude.
     points : callable
         Reads the records.
+
+    Examples
+    --------
+    >>> auckland = DATASETS["auckland"]
+    >>> auckland.points(), auckland.domain.bounds
+    (Points(<private>, crs='EPSG:4326'), (174.5, -37.1, 175.0, -36.6))
     """
 
     title: str

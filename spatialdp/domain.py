@@ -184,6 +184,11 @@ class Domain:
             Number of columns and rows.
         cell_size : float or (width, height), optional
             In units of the bounds; must divide them (see `fitted`).
+
+        Examples
+        --------
+        >>> Domain((0, 0, 10, 5)).grid(cell_size=2.5).shape
+        (4, 2)
         """
         if (shape is None) == (cell_size is None):
             raise DomainError("give either shape=(nx, ny) or cell_size=..., and not both.")
@@ -197,7 +202,13 @@ class Domain:
         return None if self.region is None else self.grid((2**RASTER_BITS, 2**RASTER_BITS)).mask
 
     def boxes(self, boxes: npt.ArrayLike) -> Integers:
-        """Snap boxes (xmin, ymin, xmax, ymax) to lattice lines, clipped to the domain."""
+        """Snap boxes (xmin, ymin, xmax, ymax) to lattice lines, clipped to the domain.
+
+        Examples
+        --------
+        >>> (Domain((0, 0, 1, 1)).boxes([(0.25, 0, 0.5, 9)]) / 2**30).tolist()
+        [[0.25, 0.0, 0.5, 1.0]]
+        """
         box = box_array(boxes)
         x, y = self.axes
         return np.stack([axis.positions(box[:, i]) for i, axis in enumerate((x, y, x, y))], axis=1)

@@ -20,7 +20,23 @@ __all__ = [
 
 
 class SpatialDPError(Exception):
-    """Root of all errors raised on purpose by spatialdp."""
+    """Root of all errors raised on purpose by spatialdp.
+
+    Each of them also is what a plain Python caller would catch, most often a `ValueError`.
+
+    Privacy
+    -------
+    Messages are about public parameters and the form of input; none holds a coordinate, a count or a row number.
+
+    Examples
+    --------
+    >>> import spatialdp as sdp
+    >>> try:
+    ...     sdp.Domain(bounds=(0, 0, 0, 1))
+    ... except sdp.SpatialDPError as error:
+    ...     print(error)
+    bounds are (0.0, 0.0, 0.0, 1.0); xmin must be below xmax. ...
+    """
 
 
 class ParameterError(SpatialDPError, ValueError):

@@ -87,9 +87,13 @@ def recommend(
     list of Recommendation
         Each with a mechanism that can be used as it is: ``recommend(...)[0].mechanism.release(points, domain, ...)``.
 
+    Privacy
+    -------
+    No record is read and nothing is spent.
+
     Notes
     -----
-    No record is read and nothing is spent. Without a workload it takes a second on the usual shapes. With one,
+    Without a workload it takes a second on the usual shapes. With one,
     `Tailored` has to be optimised for its boxes, which takes up to half a minute for a few hundred columns and rows and
     is kept in the user's cache folder; asking again, and releasing, is then quick.
 
@@ -169,6 +173,10 @@ def epsilon_for(
     -------
     float
         Rounded up to three digits; not below 1e-5.
+
+    Privacy
+    -------
+    No record is read and nothing is spent.
 
     Examples
     --------

@@ -46,6 +46,11 @@ class Release:
     estimate : Histogram or Decomposition
         The released numbers: on a grid, or on a tree.
 
+    Privacy
+    -------
+    Holds released numbers and public parameters, no record and no true count. Every method here is post-processing: it
+    costs nothing, however often it is asked.
+
     Examples
     --------
     >>> import spatialdp as sdp
@@ -79,6 +84,16 @@ class Release:
         -------
         float, or (m,) array
             Records are taken as evenly spread within a partly covered cell.
+
+        Examples
+        --------
+        >>> import spatialdp as sdp
+        >>> domain = sdp.Domain((0, 0, 4, 4))
+        >>> release = sdp.Flat(shape=(4, 4)).release([[0.5, 0.5], [3.5, 3.5]], domain, epsilon=100)
+        >>> release.answer((0, 0, 2, 2))
+        1.0
+        >>> release.answer([(0, 0, 4, 4), (0, 0, 0.5, 1)]).tolist()  # the second box cuts a cell in half
+        [2.0, 0.5]
         """
         answers = self.estimate.answer(self.domain.boxes(boxes))
         return float(answers[0]) if np.ndim(boxes) == 1 else answers
@@ -103,6 +118,15 @@ class Release:
         ReleaseError
             If the estimates were truncated, rounded, made non-negative, or the tree stopped where counts were small:
             then errors no longer average out, and no honest interval for sums exists.
+
+        Examples
+        --------
+        >>> import spatialdp as sdp
+        >>> domain = sdp.Domain((0, 0, 1, 1))
+        >>> release = sdp.Flat(shape=(4, 4)).release([[0.1, 0.1]] * 50, domain, epsilon=1)
+        >>> low, high = release.interval((0, 0, 0.25, 0.25))
+        >>> round(float(high - low), 1)  # known beforehand: the law of the noise is public
+        7.7
         """
         self._require_unbiased()
         lattice = self.domain.boxes(boxes)
@@ -156,6 +180,13 @@ class Release:
         ------
         ReleaseError
             If the release is biased; see `interval`.
+
+        Examples
+        --------
+        >>> import shapely, spatialdp as sdp
+        >>> release = sdp.Flat(shape=(4, 4)).release([], sdp.Domain((0, 0, 4, 4)), epsilon=1)
+        >>> release.interval_polygons([shapely.Point(2, 2).buffer(1), shapely.box(0, 0, 2, 2)]).shape
+        (2, 2)
         """
         self._require_unbiased()
         polygons = read_polygons(geometries, self.domain)
@@ -182,6 +213,13 @@ class Release:
         Parameters
         ----------
         boxes : as for `answer`
+
+        Examples
+        --------
+        >>> import spatialdp as sdp
+        >>> release = sdp.Flat(shape=(2, 2)).release([[0.1, 0.1]] * 8, sdp.Domain((0, 0, 1, 1)), epsilon=100)
+        >>> release.uniformity([(0, 0, 0.5, 0.5), (0, 0, 0.5, 0.125)]).tolist()  # whole cells; a quarter of one
+        [0.0, 6.0]
         """
         bounds = self.estimate.uniformity(self.domain.boxes(boxes))
         return float(bounds[0]) if np.ndim(boxes) == 1 else bounds
@@ -200,11 +238,26 @@ class Release:
         Release
             Trees stay consistent. Marked as biased: it offers no intervals, and sums of many small cells come
             out too high.
+
+        Examples
+        --------
+        >>> import spatialdp as sdp
+        >>> release = sdp.Flat(shape=(8, 8)).release([], sdp.Domain((0, 0, 1, 1)), epsilon=0.1)
+        >>> float(release.estimate.values.min()) < 0, float(release.non_negative().estimate.values.min())
+        (True, 0.0)
         """
         return replace(self, estimate=self.estimate.non_negative(NonNegative.parse(method)))
 
     def rounded(self) -> Release:
-        """The same release in whole numbers: post-processing, free. Trees still add up. Marked as biased."""
+        """The same release in whole numbers: post-processing, free. Trees still add up. Marked as biased.
+
+        Examples
+        --------
+        >>> import spatialdp as sdp
+        >>> release = sdp.Quadtree(height=2).release([[0.1, 0.1]] * 9, sdp.Domain((0, 0, 1, 1)), epsilon=1)
+        >>> release.rounded().answer((0, 0, 0.25, 0.25)).is_integer()
+        True
+        """
         return replace(self, estimate=self.estimate.rounded())
 
     def sample(
@@ -252,13 +305,30 @@ class Release:
         return geopandas.GeoDataFrame(geometry=geopandas.points_from_xy(*points.T), crs=self.domain.crs)
 
     def to_geodataframe(self) -> geopandas.GeoDataFrame:
-        """The cells, or the leaves of a tree, as polygons with their place and estimate."""
+        """The cells, or the leaves of a tree, as polygons with their place and estimate.
+
+        Examples
+        --------
+        >>> import spatialdp as sdp
+        >>> release = sdp.Flat(shape=(2, 2)).release([], sdp.Domain((0, 0, 1, 1), crs="EPSG:4326"), epsilon=1)
+        >>> list(release.to_geodataframe().columns)
+        ['column', 'row', 'estimate', 'geometry']
+        """
         from spatialdp.files import to_geodataframe
 
         return to_geodataframe(self)
 
     def plot(self, ax: Axes | None = None, **options: Any) -> Axes:
-        """Draw the released map; see `spatialdp.maps.plot` for the options."""
+        """Draw the released map; see `spatialdp.maps.plot` for the options.
+
+        Examples
+        --------
+        >>> import matplotlib, spatialdp as sdp
+        >>> matplotlib.use("Agg")
+        >>> release = sdp.Flat(shape=(2, 2)).release([], sdp.Domain((0, 0, 1, 1)), epsilon=1)
+        >>> print(release.plot(limits=(0, 10)).get_xlabel())
+        ε = 1 (add-remove one record), flat, spatialdp ...
+        """
         from spatialdp.maps import plot
 
         return plot(self, ax=ax, **options)
@@ -274,6 +344,15 @@ class Release:
             Replace an existing file.
         **options
             As for `spatialdp.explorer.write_page`: `title`, `level`.
+
+        Examples
+        --------
+        >>> import tempfile, pathlib, spatialdp as sdp
+        >>> page = pathlib.Path(tempfile.mkdtemp()) / "map.html"
+        >>> release = sdp.Flat(shape=(2, 2)).release([], sdp.Domain((0, 0, 1, 1)), epsilon=1)
+        >>> release.explore(page, title="Homes")
+        >>> "<title>Homes" in page.read_text(encoding="utf-8")
+        True
         """
         from spatialdp.explorer import write_page
 
@@ -299,6 +378,15 @@ class Release:
             If the format is not known, or can not hold this release.
         OSError
             If the file exists, or can not be written; nothing is left behind then.
+
+        Examples
+        --------
+        >>> import tempfile, pathlib, spatialdp as sdp
+        >>> path = pathlib.Path(tempfile.mkdtemp()) / "map.parquet"
+        >>> release = sdp.Flat(shape=(2, 2)).release([[0.1, 0.1]], sdp.Domain((0, 0, 1, 1)), epsilon=1)
+        >>> release.save(path)
+        >>> sdp.load(path).answer((0, 0, 1, 1)) == release.answer((0, 0, 1, 1))
+        True
         """
         from spatialdp.files import save
 

@@ -91,7 +91,13 @@ class Workload:
         return f"<Workload {self.name!r} of {len(self)} {noun[len(self) > 1]}>"
 
     def digest(self) -> str:
-        """SHA-256 of the name and the queries."""
+        """SHA-256 of the name and the queries.
+
+        Examples
+        --------
+        >>> Workload("a", [(0, 0, 1, 1)]).digest() == Workload("a", [(0, 0, 1, 2)]).digest()
+        False
+        """
         digest = hashlib.sha256(f"{self.name} {self.size} ".encode())
         if self.boxes is not None:
             digest.update(self.boxes.tobytes())
@@ -359,7 +365,13 @@ def _intervals(draws: Floats, count: int) -> npt.NDArray[np.int64]:
 
 
 def placed(boxes: Floats, domain: Domain) -> Floats:
-    """Boxes of the unit square, moved to the domain."""
+    """Boxes of the unit square, moved to the domain.
+
+    Examples
+    --------
+    >>> placed(np.array([[0, 0, 0.5, 1]]), Domain((10, 20, 14, 22))).tolist()
+    [[10.0, 20.0, 12.0, 22.0]]
+    """
     low, high = np.tile(domain.bounds[:2], 2), np.tile(domain.bounds[2:], 2)
     return np.asarray(np.clip(low + boxes * np.tile(domain.size, 2), low, high))
 

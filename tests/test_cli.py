@@ -446,3 +446,11 @@ def test_defects_are_reported_without_what_they_held(monkeypatch, released):
     told = run("info", released, code=1).stderr
     assert "unexpected KeyError at info.py" in told
     assert "secret" not in told
+
+
+@pytest.mark.parametrize("name", ["", *main.list_commands(None)])
+def test_examples_in_the_help_keep_their_lines(name):
+    shown = CliRunner().invoke(main, [*name.split(), "--help"]).output
+    assert "\\b" not in shown
+    if "Examples:\n" in shown:
+        assert "\n    spatialdp " in shown.split("Examples:\n")[1]

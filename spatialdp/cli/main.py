@@ -6,7 +6,7 @@ import errno
 import traceback
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import click
 
@@ -17,6 +17,8 @@ __all__ = ["main"]
 
 # In the order of the help.
 _COMMANDS = ("release", "plan", "query", "map", "sample", "info", "methods", "evaluate", "traffic")
+
+C = TypeVar("C", bound=click.Command)
 
 BAD_INPUT = 2
 FAILED = 1
@@ -32,7 +34,7 @@ class _Group(click.Group):
         if cmd_name not in _COMMANDS:
             return None
         command: click.Command = import_module(f"spatialdp.cli.{cmd_name}").command
-        return command
+        return _with_breaks(command)
 
     def invoke(self, ctx: click.Context) -> Any:
         try:
@@ -50,6 +52,12 @@ class _Group(click.Group):
             raise _failure("memory does not suffice; use larger cells or a lower tree.", FAILED) from None
         except Exception as error:  # its message might quote a record, so only its place is told
             raise _failure(_unexpected(error), FAILED) from None
+
+
+def _with_breaks(command: C) -> C:
+    """Examples keep their lines: click's mark for that is a backspace, which raw docstrings only spell out."""
+    command.help = (command.help or "").replace("\\b\n", "\b\n")
+    return command
 
 
 def _failure(message: str, code: int) -> click.ClickException:
@@ -85,3 +93,6 @@ def main() -> None:
           --method quadtree --height 7 --epsilon 1 -o homes.parquet
       spatialdp query homes.parquet --bbox -85.33,35.03,-85.28,35.07
     """
+
+
+_with_breaks(main)

@@ -94,6 +94,13 @@ class Mechanism(ABC):
         """Cost, size and noise of a release, before any record is read.
 
         Parameters are those of `release`, without the points.
+
+        Examples
+        --------
+        >>> import spatialdp as sdp
+        >>> plan = sdp.Flat(shape=(64, 64)).plan(sdp.Domain((0, 0, 1, 1)), epsilon=1)
+        >>> plan.cells, round(plan.errors["10 %"], 1)
+        (4096, 27.0)
         """
         terms = Terms(Budget(epsilon, delta), Neighbours.parse(neighbours))
         plan = self._plan(_checked_domain(domain), terms)
@@ -118,6 +125,13 @@ class Mechanism(ABC):
         """Raise what `release` would raise before it looks at a record: for callers who have yet to read theirs.
 
         Parameters are those of `release`, without the points.
+
+        Examples
+        --------
+        >>> import spatialdp as sdp
+        >>> sdp.Flat(cell_size=0.3).check(sdp.Domain((0, 0, 1, 1)), epsilon=1)
+        Traceback (most recent call last):
+        spatialdp.errors.DomainError: cell_size (0.3, 0.3) does not divide the domain's 1 x 1; ...
         """
         self._plan(_checked_domain(domain), Terms(Budget(epsilon, delta), Neighbours.parse(neighbours)))
 
@@ -143,6 +157,13 @@ class Mechanism(ABC):
         ------
         ParameterError
             If the error depends on the records, as for kd-trees.
+
+        Examples
+        --------
+        >>> import spatialdp as sdp
+        >>> domain, quarter = sdp.Domain((0, 0, 1, 1)), (0, 0, 0.5, 0.5)
+        >>> [round(m.expected_error(domain, quarter, epsilon=1), 1) for m in (sdp.Flat((64, 64)), sdp.Quadtree(6))]
+        [43.4, 12.5]
         """
         terms = Terms(Budget(epsilon, delta), Neighbours.parse(neighbours))
         if not np.size(boxes):
@@ -182,6 +203,19 @@ class Mechanism(ABC):
         Returns
         -------
         Release
+
+        Privacy
+        -------
+        Everything public is checked and planned before a record is looked at. What comes back depends on the records
+        only through noise that the budget pays for; each mechanism's own Privacy section has the argument. Two releases
+        of the same records cost the sum of their ε.
+
+        Examples
+        --------
+        >>> import spatialdp as sdp
+        >>> domain = sdp.Domain((0, 0, 1, 1))
+        >>> sdp.Quadtree(height=3).release([[0.1, 0.2], [0.8, 0.9]], domain, epsilon=0.5)
+        <Release of 64 cells: ε = 0.5 (add-remove one record), quadtree, spatialdp ...>
         """
         terms = Terms(Budget(epsilon, delta), Neighbours.parse(neighbours))
         source = _checked_noise(noise)

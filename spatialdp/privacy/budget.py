@@ -89,11 +89,23 @@ class Budget:
         object.__setattr__(self, "delta", _checked_delta(delta))
 
     def split(self, weights: Mapping[str, Number]) -> dict[str, Fraction]:
-        """Divide ε over named steps in proportion to their weights."""
+        """Divide ε over named steps in proportion to their weights.
+
+        Examples
+        --------
+        >>> Budget(1).split({"lines": 3, "counts": 7})
+        {'lines': Fraction(3, 10), 'counts': Fraction(7, 10)}
+        """
         return dict(zip(weights, divide(self.epsilon, list(weights.values())), strict=True))
 
     def levels(self, weights: Sequence[Number]) -> tuple[Fraction, ...]:
-        """Divide ε over levels in proportion to their weights; weight 0 means 0, not measured."""
+        """Divide ε over levels in proportion to their weights; weight 0 means 0, not measured.
+
+        Examples
+        --------
+        >>> Budget(0.6).levels([0, 1, 2])
+        (Fraction(0, 1), Fraction(1, 5), Fraction(2, 5))
+        """
         return divide(self.epsilon, weights)
 
 

@@ -60,7 +60,7 @@ class Noise(ABC):
         """Independent uniform random bytes."""
 
     def laplace(self, scale: Rational, size: int | tuple[int, ...]) -> Integers:
-        """Draw discrete Laplace noise: P(X = x) proportional to exp(-|x| / scale).
+        """Draw discrete Laplace noise: P(X = x) proportional to ``exp(-|x| / scale)``.
 
         Parameters
         ----------
@@ -114,7 +114,13 @@ class Noise(ABC):
         return self._blocks(size, lambda count: self._wide_gaussian(exact, count))
 
     def uniform_words(self, count: int) -> npt.NDArray[np.uint64]:
-        """Draw independent uniform 64-bit words."""
+        """Draw independent uniform 64-bit words.
+
+        Examples
+        --------
+        >>> SystemNoise().uniform_words(3).shape
+        (3,)
+        """
         return self._words(count, np.uint64).astype(np.uint64, copy=False)
 
     def below(self, bounds: Integers) -> Integers:
@@ -154,7 +160,13 @@ class Noise(ABC):
         return kept
 
     def accepts(self, rate: Fraction) -> bool:
-        """Toss one coin that is true with probability exp(-rate), rate >= 0, exactly."""
+        """Toss one coin that is true with probability exp(-rate), rate >= 0, exactly.
+
+        Examples
+        --------
+        >>> SystemNoise().accepts(Fraction(0))
+        True
+        """
         return self._keeps(rate, int(self._words(1, np.uint16)[0]))
 
     # --- the shared machinery ------------------------------------------------------------------
@@ -260,7 +272,13 @@ class SystemNoise(Noise):
     """
 
     def random_bytes(self, count: int) -> bytes:
-        """Independent uniform random bytes."""
+        """Independent uniform random bytes.
+
+        Examples
+        --------
+        >>> len(SystemNoise().random_bytes(16))
+        16
+        """
         return os.urandom(count)
 
     def __repr__(self) -> str:
@@ -301,7 +319,13 @@ class SeededNoise(Noise):
         self._lock = threading.Lock()
 
     def random_bytes(self, count: int) -> bytes:
-        """The next bytes of the seeded stream."""
+        """The next bytes of the seeded stream.
+
+        Examples
+        --------
+        >>> SeededNoise(1).random_bytes(8) == SeededNoise(1).random_bytes(8)
+        True
+        """
         if os.getpid() != self._process:
             raise ParameterError(
                 "this SeededNoise was made in another process, which would draw the same noise; "

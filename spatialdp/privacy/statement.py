@@ -50,6 +50,19 @@ class Privacy:
         private: then nothing is promised.
     version : str
         Version of spatialdp that made the release.
+
+    Privacy
+    -------
+    Holds public values only: what was granted and how it was divided, never what was found.
+
+    Examples
+    --------
+    >>> import spatialdp as sdp
+    >>> privacy = sdp.Quadtree(height=1).release([], sdp.Domain((0, 0, 1, 1)), epsilon=0.1).privacy
+    >>> privacy.epsilon, privacy.neighbours, privacy.private
+    (Fraction(1, 10), 'add-remove', True)
+    >>> sum(privacy.budget.values()) == privacy.epsilon
+    True
     """
 
     epsilon: Fraction
@@ -96,7 +109,15 @@ class Privacy:
         )
 
     def to_json(self) -> dict[str, Any]:
-        """Plain values; fractions as exact strings such as ``"1/10"``."""
+        """Plain values; fractions as exact strings such as ``"1/10"``.
+
+        Examples
+        --------
+        >>> import spatialdp as sdp
+        >>> release = sdp.Flat(shape=(2, 2)).release([], sdp.Domain((0, 0, 1, 1)), epsilon=0.1)
+        >>> release.privacy.to_json()["budget"]
+        {'counts': '1/10'}
+        """
         return {
             "epsilon": str(self.epsilon),
             "delta": str(self.delta),
@@ -112,7 +133,15 @@ class Privacy:
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Privacy:
-        """Read what `to_json` wrote, refusing anything else."""
+        """Read what `to_json` wrote, refusing anything else.
+
+        Examples
+        --------
+        >>> import spatialdp as sdp
+        >>> privacy = sdp.Flat(shape=(2, 2)).release([], sdp.Domain((0, 0, 1, 1)), epsilon=0.1).privacy
+        >>> Privacy.from_json(privacy.to_json()) == privacy
+        True
+        """
         try:
             statement = cls(
                 epsilon=_fraction(data["epsilon"]),

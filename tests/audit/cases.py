@@ -62,6 +62,9 @@ CASES: dict[str, Mechanism] = {
     "hierarchy, as HB": sdp.Hierarchy((11, 7), branching="hb", levels="uniform", law="laplace"),
     "hierarchy, weights": sdp.Hierarchy((8, 8), levels=(1, 2, 4), budget=(3, 0, 1)),
     "hierarchy, for blocks": sdp.Hierarchy((8, 6), workload=(3, 2)),
+    "hierarchy, raw, root": sdp.Hierarchy(
+        (14, 9), levels=(1, 2, 6), budget=(1, 0, 2, 0.1), root=True, consistent=False
+    ),
     "hierarchy, for boxes": sdp.Hierarchy((8, 8), workload=BOXES),
     "wavelet": sdp.Wavelet((8, 5)),
     "wavelet, fine": sdp.Wavelet((4, 7), law="laplace"),
@@ -88,6 +91,7 @@ CASES: dict[str, Mechanism] = {
     "tailored, prefixes": sdp.Tailored((8, 16), workload="prefixes"),
     "tailored, rows": sdp.Tailored((16, 5), workload=("ranges", "cells")),
     "tailored, boxes": sdp.Tailored((16, 8), workload=BOXES),
+    "tailored, boxes, gaussian": sdp.Tailored((9, 8), workload=BOXES[:2], law="gaussian"),
     "tailored, marginals": sdp.Tailored((8, 5), workload="marginals"),
     "tailored, trees": sdp.Tailored((64, 64), strategy="trees"),
 }
