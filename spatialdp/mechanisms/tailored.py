@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 from spatialdp._checks import whole_number
 from spatialdp._options import Choice, Option
@@ -21,6 +21,8 @@ from spatialdp.structures import AxisPairs
 from spatialdp.workloads import NAMED, AxisQuestions, Boxes, Product, Questions, box_questions, parsed, union_questions
 
 __all__ = ["Tailored"]
+
+AxisQueries = str | tuple[tuple[int, int], ...]
 
 LONGEST = 4096
 
@@ -104,7 +106,7 @@ class Tailored(GridMechanism):
 
     shape: Sequence[int] | None = None
     cell_size: float | Sequence[float] | None = None
-    workload: Any = "boxes"
+    workload: str | tuple[AxisQueries, AxisQueries] | Any = "boxes"
     strategy: Choice[Strategy] = Choice(Strategy.WINDOWS)
     law: Choice[Law] = Choice(Law.DISCRETE_LAPLACE)
 
@@ -138,8 +140,9 @@ class Tailored(GridMechanism):
         """The workload as a union of products; none for boxes."""
         if isinstance(self.workload, Boxes):
             return ()
-        named = isinstance(self.workload, str)
-        return tuple((x, y, 1.0) for x, y in NAMED[self.workload]) if named else tuple(self.workload)
+        if isinstance(self.workload, str):
+            return tuple((x, y, 1.0) for x, y in NAMED[self.workload])
+        return cast("tuple[Product, ...]", self.workload)  # as `parsed` made it
 
 
 @lru_cache(maxsize=64)
