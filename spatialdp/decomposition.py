@@ -273,7 +273,9 @@ class Decomposition:
             variance = np.where(
                 pairs.divided, or_zero(self._noise.of(self.variances, pairs.node)), self.fit.up_variance[pairs.node]
             )
-            fourths = np.where(pairs.divided, self._noise.own_fourth.take(pairs.node), self._noise.subtree_fourth.take(pairs.node))
+            fourths = np.where(
+                pairs.divided, self._noise.own_fourth.take(pairs.node), self._noise.subtree_fourth.take(pairs.node)
+            )
             second += np.bincount(pairs.box, (own * weight) ** 2 * variance, minlength=second.size)
             fourth += np.bincount(pairs.box, (own * weight) ** 4 * fourths, minlength=second.size)
             if depth + 1 < len(levels):

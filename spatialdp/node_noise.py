@@ -94,7 +94,7 @@ class NodeNoise:
         """Sums of (weight)^power over all measurements, for every node's fitted estimate.
 
         With z the best estimate from a node's own subtree and S the sum of the children's z, the fit says
-        x_c = z_c + J (x_v - S), J being the child's share. So if x_v has weight b on its z, and thus a = b (1 - w) on S,
+        x_c = z_c + J (x_v - S), J the child's share. So if x_v has weight b on its z, and thus a = b (1 - w) on S,
         the child has 1 - J (1 - a) on its own z, -J (1 - a) on each sibling's, and J times what x_v has elsewhere.
         """
         tree, weight = self.tree, np.ones(self.tree.n_nodes)
