@@ -30,7 +30,7 @@ Integers = npt.NDArray[np.int64]
 LEVEL = 0.95  # of the intervals that a map shows
 
 # Boxes that follow no grid are painted on so many pixels along the longer side: finer than a page shows them.
-_PIXELS = 2048
+_PIXELS = 1536
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,11 +55,11 @@ class MapCells:
     @property
     def values(self) -> Floats:
         """Estimates: of cells as they are, of nodes per 1/1000 of the domain's area."""
-        return densities(self.estimate, self.nodes)[0]
+        return self._densities[0]
 
     def high(self, values: Floats) -> float:
         """Upper end of a colour scale for values of the cells: what 99.5 % of the map's area stays below."""
-        return highest(values, densities(self.estimate, self.nodes)[1])
+        return highest(values, self._densities[1])
 
     @cached_property
     def half_widths(self) -> Floats:
@@ -74,14 +74,14 @@ class MapCells:
             return half_width(*self.estimate.leaf_moments(), self.estimate.step, LEVEL)
         assert self.nodes is not None
         width = half_width(*self.estimate.node_moments(self.nodes), self.estimate.step, LEVEL)
-        return width / _thousandths(self.boxes)
+        return width / self._densities[1]
 
     @property
     def drowned(self) -> Booleans:
         """Where noise drowns the signal: the interval holds zero."""
         return np.abs(self.values) < self.half_widths
 
-    @property
+    @cached_property
     def boxes(self) -> Integers:
         """Lattice boxes of what is shown."""
         if isinstance(self.estimate, Histogram):
@@ -106,6 +106,10 @@ class MapCells:
             return np.ma.masked_array(painted, ~mask)
         numbers = self._numbers(self.shape or _pixels(domain))
         return np.ma.masked_array(values.take(np.maximum(numbers, 0)), numbers < 0)
+
+    @cached_property
+    def _densities(self) -> tuple[Floats, Floats]:
+        return densities(self.estimate, self.nodes)
 
     def _numbers(self, shape: tuple[int, int]) -> npt.NDArray[np.int32]:
         known: dict[tuple[int, int], npt.NDArray[np.int32]] = self.__dict__.setdefault("_rasters", {})
@@ -141,7 +145,8 @@ def densities(estimate: Estimate, nodes: Integers | None = None) -> tuple[Floats
 
 def _thousandths(boxes: npt.NDArray[Any]) -> Floats:
     """Areas of lattice boxes in thousandths of the domain."""
-    return np.asarray(1000 * np.prod((boxes[:, 2:] - boxes[:, :2]) / LATTICE, axis=1))
+    width, height = ((boxes[:, i + 2] - boxes[:, i]) / LATTICE for i in range(2))
+    return np.asarray(1000 * width * height)
 
 
 def highest(values: Floats, areas: Floats) -> float:
@@ -171,6 +176,10 @@ def box_raster(boxes: Integers, shape: tuple[int, int]) -> npt.NDArray[np.int32]
     """
     nx, ny = shape
     west, south, east, north = (_first_pixels(boxes[:, i], count) for i, count in enumerate((nx, ny, nx, ny)))
+    if np.all(east - west == 1) and np.all(north - south == 1):
+        single = np.full((ny, nx), -1, dtype=np.int32)
+        single[south, west] = np.arange(len(boxes))
+        return single
     numbers = np.arange(1.0, len(boxes) + 1)
     painted = np.zeros((ny + 1) * (nx + 1))
     for rows, columns, sign in ((south, west, 1), (north, east, 1), (south, east, -1), (north, west, -1)):

@@ -368,10 +368,14 @@ def save_figure(figure: Figure, path: Path, *, dpi: int = 100, overwrite: bool =
     from spatialdp.files import write_all
 
     picture = io.BytesIO()
-    if path.suffix.lower() == ".svg":
-        _write_svg(figure, picture, dpi)
-    else:
-        _write_png(figure, picture, dpi)
+    engine = figure.get_layout_engine()
+    if engine is not None:  # once, and not by drawing everything before it is drawn
+        engine.execute(figure)
+        figure.set_layout_engine("none")
+    try:
+        (_write_svg if path.suffix.lower() == ".svg" else _write_png)(figure, picture, dpi)
+    finally:
+        figure.set_layout_engine(engine)
     write_all({path: picture.getvalue()}, overwrite=overwrite)
 
 
@@ -387,8 +391,7 @@ def _write_png(figure: Figure, picture: io.BytesIO, dpi: int) -> None:
 
     pixels = io.BytesIO()
     figure.savefig(pixels, format="rgba", dpi=dpi)
-    width, height = figure.canvas.get_width_height()
-    share = dpi / figure.dpi
-    full = Image.frombuffer("RGBA", (int(width * share), int(height * share)), pixels.getvalue()).convert("RGB")
+    width, height = figure.get_size_inches() * dpi
+    full = Image.frombuffer("RGBA", (int(width), int(height)), pixels.getvalue()).convert("RGB")
     palette = full.quantize(256, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE)
     palette.save(picture, format="png", dpi=(dpi, dpi))
