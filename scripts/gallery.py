@@ -59,7 +59,7 @@ def tailored() -> tuple[sdp.Release, dict[str, Any]]:
 def fourier() -> tuple[sdp.Release, dict[str, Any]]:
     """Low frequencies only: smooth, biased, and without intervals."""
     data = datasets.DATASETS["auckland"]
-    return sdp.Fourier(shape=(128, 128)).release(data.points(), data.domain, epsilon=1), {"limits": (0, 5)}
+    return sdp.Fourier(shape=(128, 128)).release(data.points(), data.domain, epsilon=1), {}
 
 
 PICTURES: tuple[Callable[[], tuple[sdp.Release, dict[str, Any]]], ...] = (

@@ -78,8 +78,8 @@ class MapCells:
 
     @property
     def drowned(self) -> Booleans:
-        """Where noise drowns the signal: the interval holds zero."""
-        return np.abs(self.values) < self.half_widths
+        """Where noise drowns the signal: the interval reaches down to zero. Counts below it are noise for certain."""
+        return self.values < self.half_widths
 
     @cached_property
     def boxes(self) -> Integers:

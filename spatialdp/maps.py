@@ -49,7 +49,7 @@ _MOST_POLYGONS = 20_000
 # By default the lines of a tree are drawn if it has no more nodes than this.
 _MOST_OUTLINES = 3_000
 _SVG_DPI = 200  # at least, of the pixels in a drawing
-_ROW = 22  # points below a map for the legend and the scale bar
+_ROW = 32  # points below a map for the legend and the scale bar
 
 
 class View(Option):
@@ -107,7 +107,7 @@ def plot(
         the shown ones, if they are few enough for that to be legible.
     mark_noise : bool
         Fade and hatch cells where noise drowns the signal: the estimate is less than the half-width of its interval.
-        Estimates that are biased offer no intervals; their caption says so.
+        About one empty cell in 40 escapes. Estimates that are biased offer no intervals; their caption says so.
     boundaries : GeoDataFrame, GeoSeries, shapely geometry or path, optional
         Public polygons or lines to draw on top. They are reprojected to the domain's CRS; plain geometries are taken
         to be in it.
@@ -230,8 +230,10 @@ def _mark(ax: Axes, domain: Domain, cells: MapCells, view: View) -> None:
 
     relative = view is View.UNCERTAINTY
     ax.add_artist(NoiseMarks(cells.raster(cells.drowned, domain).filled(False), domain, veil=1.0 if relative else VEIL))
-    text = "only noise: the interval holds zero" if relative else "faded: only noise, the 95 % interval holds zero"
-    swatch = Patch(facecolor=PAPER, edgecolor=INK, hatch="/////", linewidth=0.5, label=text)
+    text = "only noise, the 95 % interval reaches zero\n(about 1 in 40 empty cells escapes)"
+    swatch = Patch(
+        facecolor=PAPER, edgecolor=INK, hatch="/////", linewidth=0.5, label=text if relative else f"faded: {text}"
+    )
     look: dict[str, Any] = {"frameon": False, "fontsize": 8, "borderpad": 0, "borderaxespad": 0, "handlelength": 2.5}
     ax.legend(handles=[swatch], loc="upper left", bbox_to_anchor=(0.0, 0.0), bbox_transform=below(ax), **look)
 

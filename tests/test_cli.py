@@ -399,7 +399,7 @@ def test_map_options_that_do_not_fit_are_refused(released, tmp_path):
     assert "classes of relative uncertainty are fixed" in told("--view=uncertainty", "--log")
     assert "'doubts' is not one of" in told("--view=doubts")
     assert "lines is 77" in told("--lines=77")
-    assert "can not be opened" in told("--boundaries", tmp_path / "nowhere.gpkg")
+    assert "nowhere.gpkg can not be" in told("--boundaries", tmp_path / "nowhere.gpkg")
     assert "--mark-noise is for pictures" in told("--no-mark-noise", name="map.html")
     assert not os.listdir(tmp_path)
 
