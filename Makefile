@@ -49,6 +49,7 @@ figures: $(VENV)/.installed
 	$(BIN)/python scripts/fourier_smooth_and_clustered.py --output figures
 	$(BIN)/python scripts/error_vs_epsilon.py --output figures
 	$(BIN)/python scripts/mechanism_pictures.py --output figures
+	$(BIN)/python scripts/gallery.py --output figures
 
 explorer-figure: $(VENV)/.browser
 	$(BIN)/python scripts/explorer_picture.py --output figures

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import sys
 
-from benchmarks import command_line, evaluator, explorer, files, foundation, spectra, transforms, trees
+from benchmarks import command_line, evaluator, explorer, files, foundation, maps, spectra, transforms, trees
 
 
 def main() -> int:
     words = sys.argv[1:]
     missed = 0
-    rooms = (foundation, trees, transforms, spectra, files, command_line, evaluator, explorer)
+    rooms = (foundation, trees, transforms, spectra, files, command_line, evaluator, explorer, maps)
     for benchmark in (benchmark for room in rooms for benchmark in room.BENCHMARKS):
         if words and not any(word in benchmark.__name__ for word in words):
             continue

@@ -35,6 +35,10 @@ class NoiseModel(ABC):
         """Second and fourth cumulants of the noise in each box's answer."""
 
     @abstractmethod
+    def cell_cumulants(self, x: Coverage, y: Coverage) -> tuple[Floats, Floats]:
+        """The same of every column crossed with every row, (rows, columns), for single cells."""
+
+    @abstractmethod
     def polygon_cumulants(self, runs: Runs) -> tuple[Floats, Floats]:
         """Second and fourth cumulants of the noise in each polygon's answer."""
 
@@ -77,6 +81,11 @@ class IndependentNoise(NoiseModel):
         fourths = np.maximum(weighted_sums(self._cells, x, y, power=4), 0.0)
         return self.variance * squares, self.kurtosis * self.variance**2 * fourths
 
+    def cell_cumulants(self, x: Coverage, y: Coverage) -> tuple[Floats, Floats]:
+        """Those of one cell's noise, everywhere."""
+        shape = (y.start.size, x.start.size)
+        return np.full(shape, self.variance), np.full(shape, self.kurtosis * self.variance**2)
+
     def polygon_cumulants(self, runs: Runs) -> tuple[Floats, Floats]:
         """The same sums over a polygon's cells."""
         squares, fourths = (np.maximum(runs.sums(self._cells, power), 0.0) for power in (2, 4))
@@ -101,6 +110,10 @@ class SharedNoise(IndependentNoise):
     def cumulants(self, x: Coverage, y: Coverage) -> tuple[Floats, Floats]:
         """Powers of the share of the region that a box covers."""
         return self._powers(weighted_sums(self._cells, x, y, power=1))
+
+    def cell_cumulants(self, x: Coverage, y: Coverage) -> tuple[Floats, Floats]:
+        """One cell's share of the noise, everywhere."""
+        return self._powers(np.ones((y.start.size, x.start.size)))
 
     def polygon_cumulants(self, runs: Runs) -> tuple[Floats, Floats]:
         """The same of a polygon."""
@@ -139,6 +152,13 @@ class SeparableNoise(NoiseModel):
         second = np.einsum("im,ij,jm->m", x2, self.variances, y2)
         fourth = np.einsum("im,ij,jm->m", x4, self.kurtosis * self.variances**2, y4)
         return np.maximum(second, 0.0), np.maximum(fourth, 0.0)
+
+    def cell_cumulants(self, x: Coverage, y: Coverage) -> tuple[Floats, Floats]:
+        """Products over the axes, of all columns with all rows."""
+        fourths = self.kurtosis * self.variances**2
+        powers = zip(self.y.powers(y), (self.variances, fourths), self.x.powers(x), strict=True)
+        second, fourth = (np.maximum(along_y.T @ (pairs.T @ along_x), 0.0) for along_y, pairs, along_x in powers)
+        return second, fourth
 
     def polygon_cumulants(self, runs: Runs) -> tuple[Floats, Floats]:
         """Weights of all measurements, polygon by polygon: the transposed way back along both axes.
@@ -198,6 +218,13 @@ class QuadHaarNoise(NoiseModel):
         squares, fourths = self.transform.powers(x, y)
         second, fourth = self.variances @ squares, (self.kurtosis * self.variances**2) @ fourths
         return np.maximum(second, 0.0), np.maximum(fourth, 0.0)
+
+    def cell_cumulants(self, x: Coverage, y: Coverage) -> tuple[Floats, Floats]:
+        """Products over the axes, of all columns with all rows."""
+        fourths = self.kurtosis * self.variances**2
+        parts = ((self.transform.factors(x, y, p), weights) for p, weights in ((2, self.variances), (4, fourths)))
+        second, fourth = (along_y.T @ (weights[:, None] * along_x) for (along_x, along_y), weights in parts)
+        return second, fourth
 
     def polygon_cumulants(self, runs: Runs) -> tuple[Floats, Floats]:
         """Weights of all coefficients, polygon by polygon: the transposed way back."""

@@ -17,12 +17,13 @@ import numpy.typing as npt
 
 from spatialdp._options import Option
 from spatialdp.adjust import non_negative, project_families, round_consistent
-from spatialdp.consistency import Fit, divisor, own_weight, two_pass
+from spatialdp.consistency import Fit, divisor, own_weight
 from spatialdp.covariance import IndependentNoise
 from spatialdp.domain import Domain, Grid, cells_of
 from spatialdp.errors import ReleaseError
 from spatialdp.families import Families, Opened
 from spatialdp.histogram import Histogram
+from spatialdp.node_noise import NodeNoise, or_zero
 from spatialdp.polygons import Polygons, scan, walk_polygons
 from spatialdp.traversal import Pairs, chunks, walk
 from spatialdp.tree import Tree
@@ -176,10 +177,10 @@ class Decomposition:
         tree, index = self.tree.prune(self.values >= threshold)
         cut = tree.leaves & ~self.tree.leaves[index]
         every = np.arange(self.tree.n_nodes)
-        variances, kurtosis = (self._of(values, every)[index] for values in (self.variances, self.kurtosis))
+        variances, kurtosis = (self._noise.of(values, every)[index] for values in (self.variances, self.kurtosis))
         subtree = self.fit.up_variance[index]
         with np.errstate(divide="ignore", invalid="ignore"):
-            subtree_kurtosis = np.where(subtree > 0, self._subtree_fourth[index] / subtree**2, 0.0)
+            subtree_kurtosis = np.where(subtree > 0, self._noise.subtree_fourth[index] / subtree**2, 0.0)
         return replace(
             self,
             tree=tree,
@@ -240,19 +241,19 @@ class Decomposition:
 
     def _raw_cumulants(self, boxes: Integers) -> tuple[Floats, Floats]:
         if self._families is not None:
-            leaf = _or_zero(self.variances[-1:]), self.kurtosis[-1:]
+            leaf = or_zero(self.variances[-1:]), self.kurtosis[-1:]
             second = self._summed_families(
-                boxes, lambda node: _or_zero(self._of(self.variances, node)), lambda o: leaf[0] * o.powers[1]
+                boxes, lambda node: or_zero(self._noise.of(self.variances, node)), lambda o: leaf[0] * o.powers[1]
             )
             fourth = self._summed_families(
-                boxes, lambda node: self._own_fourth.take(node), lambda o: leaf[0] ** 2 * leaf[1] * o.powers[3]
+                boxes, lambda node: self._noise.own_fourth.take(node), lambda o: leaf[0] ** 2 * leaf[1] * o.powers[3]
             )
             return np.maximum(second, 0.0), np.maximum(fourth, 0.0)
         return self._node_cumulants(boxes)
 
     def _node_cumulants(self, queries: npt.NDArray[Any]) -> tuple[Floats, Floats]:
-        second = self._summed(queries, lambda p: p.coverage**2 * _or_zero(self._of(self.variances, p.node)))
-        fourth = self._summed(queries, lambda p: p.coverage**4 * self._own_fourth.take(p.node))
+        second = self._summed(queries, lambda p: p.coverage**2 * or_zero(self._noise.of(self.variances, p.node)))
+        fourth = self._summed(queries, lambda p: p.coverage**4 * self._noise.own_fourth.take(p.node))
         return second, fourth
 
     # --- variance of a fitted answer -----------------------------------------------------------
@@ -268,11 +269,13 @@ class Decomposition:
         second, fourth = np.zeros((2, count))
         weight = averages[0].copy()
         for depth, pairs in enumerate(levels):
-            own = np.where(pairs.divided, self._own_weight.take(pairs.node), 1.0)
+            own = np.where(pairs.divided, self._noise.own_weight.take(pairs.node), 1.0)
             variance = np.where(
-                pairs.divided, _or_zero(self._of(self.variances, pairs.node)), self.fit.up_variance[pairs.node]
+                pairs.divided, or_zero(self._noise.of(self.variances, pairs.node)), self.fit.up_variance[pairs.node]
             )
-            fourths = np.where(pairs.divided, self._own_fourth.take(pairs.node), self._subtree_fourth.take(pairs.node))
+            fourths = np.where(
+                pairs.divided, self._noise.own_fourth.take(pairs.node), self._noise.subtree_fourth.take(pairs.node)
+            )
             second += np.bincount(pairs.box, (own * weight) ** 2 * variance, minlength=second.size)
             fourth += np.bincount(pairs.box, (own * weight) ** 4 * fourths, minlength=second.size)
             if depth + 1 < len(levels):
@@ -283,7 +286,7 @@ class Decomposition:
                 box, nodes = pairs.box[opened.pairs], pairs.node[opened.pairs]
                 squares, fourths = _shifted(opened.powers, shift, self.tree.n_children[nodes])
                 second += np.bincount(box, self.variances[-1] * squares, minlength=second.size)
-                fourth += np.bincount(box, self._own_fourth[-1] * fourths, minlength=second.size)
+                fourth += np.bincount(box, self._noise.own_fourth[-1] * fourths, minlength=second.size)
         return second, fourth
 
     def _visited(self, boxes: Integers) -> tuple[list[Pairs], Opened | None]:
@@ -308,33 +311,26 @@ class Decomposition:
             result[depth][pairs.divided] = sums / divisor(self.fit.children_variance[pairs.node[pairs.divided]])
         return result
 
-    @cached_property
+    @property
     def fit(self) -> Fit:
         """The fit's variances; fitting consistent values again does not change them."""
-        return two_pass(self.tree, self.values, self.variances)
+        return self._noise.fit
 
     @cached_property
-    def _own_weight(self) -> Floats:
-        """w: weight of a node's own measurement in its subtree's best estimate."""
-        below = np.full(self.tree.n_nodes, np.inf)
-        below[: self.fit.children_variance.size] = self.fit.children_variance
-        return own_weight(self._of(self.variances, np.arange(self.tree.n_nodes)), below)
+    def _noise(self) -> NodeNoise:
+        return NodeNoise(self.tree, self.values, self.variances, self.kurtosis)
 
-    @cached_property
-    def _own_fourth(self) -> Floats:
-        """Fourth cumulant of each node's own noise."""
-        every = np.arange(self.tree.n_nodes)
-        return _or_zero(self._of(self.variances, every)) ** 2 * self._of(self.kurtosis, every)
+    def node_moments(self, nodes: npt.NDArray[Any]) -> tuple[Floats, Floats]:
+        """What `moments` says of the boxes of nodes, for all of them at once."""
+        if self.consistent and self._is_complete:  # all nodes of a depth are alike
+            variance, kurtosis = self.moments(self.tree.boxes[self.tree.offsets[:-1]].astype(np.int64))
+            return variance[self.tree.depth[nodes]], kurtosis[self.tree.depth[nodes]]
+        second, fourth = self._noise.fitted_cumulants() if self.consistent else self._noise.raw_cumulants()
+        return _with_kurtosis(second[nodes], fourth[nodes])
 
-    @cached_property
-    def _subtree_fourth(self) -> Floats:
-        """Fourth cumulant of each subtree's best estimate of its root."""
-        result = self._own_weight**4 * self._own_fourth
-        for depth in reversed(range(self.tree.height)):
-            level = self.tree.level(depth)
-            below = self.tree.family_sums(depth, result[self.tree.level(depth + 1)])
-            result[level] += (1 - self._own_weight[level]) ** 4 * below
-        return result
+    def leaf_moments(self) -> tuple[Floats, Floats]:
+        """Variance and excess kurtosis of the noise in each leaf's estimate."""
+        return self.node_moments(np.flatnonzero(self.tree.leaves))
 
     # --- leaves that are the cells of a grid ---------------------------------------------------
 
@@ -385,7 +381,7 @@ class Decomposition:
             "nx": nx,
             "ny": ny,
             "own": self._level_weights().tolist(),
-            "variances": _or_zero(self.variances).tolist(),
+            "variances": or_zero(self.variances).tolist(),
             "kurtosis": self.kurtosis.tolist(),
             "sides": self._block_sides,
             "fanOuts": self.tree.fan_outs,
@@ -433,7 +429,7 @@ class Decomposition:
         squares = largest = above = np.zeros(area.size)
         second, fourth = np.zeros((2, area.size))
         for depth, (spread, (width, height), here) in enumerate(
-            zip(_or_zero(self.variances), self._block_sides, level_squares, strict=True)
+            zip(or_zero(self.variances), self._block_sides, level_squares, strict=True)
         ):
             passed, fan_out = (1 - own[depth - 1], self.tree.fan_outs[depth - 1]) if depth else (0.0, 0)
             squares = here - fan_out * above + fan_out * passed**2 * squares
@@ -447,14 +443,8 @@ class Decomposition:
 
     @cached_property
     def _unmeasured(self) -> Booleans | None:
-        unmeasured = np.isinf(self._of(self.variances, np.arange(self.tree.n_nodes)))
+        unmeasured = np.isinf(self._noise.of(self.variances, np.arange(self.tree.n_nodes)))
         return unmeasured if not self.consistent and unmeasured.any() else None
-
-    def _of(self, values: Floats, nodes: npt.NDArray[Any]) -> Floats:
-        """Values of nodes, from an array with one for each node or one for each level."""
-        if values.size == self.tree.n_nodes:
-            return values.take(nodes)
-        return values.take(self.tree.depth.take(nodes))
 
 
 # From so many leaves on walking along boundaries is slow, and the bound of the kurtosis close.
@@ -494,7 +484,3 @@ def _shifted(powers: Floats, shift: Floats, count: npt.NDArray[Any]) -> tuple[Fl
 def _with_kurtosis(second: Floats, fourth: Floats) -> tuple[Floats, Floats]:
     with np.errstate(divide="ignore", invalid="ignore"):
         return second, np.where(second > 0, fourth / second**2, 0.0)
-
-
-def _or_zero(values: Floats) -> Floats:
-    return np.where(np.isfinite(values), values, 0.0)

@@ -26,7 +26,8 @@ from spatialdp.explorer_data import estimate_data
 from spatialdp.histogram import Histogram
 from spatialdp.intervals import quantile_table
 from spatialdp.layouts import Estimate
-from spatialdp.maps import COLOURS, aspect
+from spatialdp.map_values import aspect, densities, highest
+from spatialdp.maps import COLOURS
 from spatialdp.privacy.statement import Privacy, shown
 
 if TYPE_CHECKING:
@@ -147,7 +148,7 @@ def _json(data: dict[str, Any]) -> str:
 
 def _data(release: Release, level: float) -> dict[str, Any]:
     estimate, domain = release.estimate, release.domain
-    high = _highest(*_densities(estimate))
+    high = highest(*densities(estimate))
     return {
         "kind": estimate.kind,
         "bounds": domain.bounds,
@@ -164,23 +165,6 @@ def _data(release: Release, level: float) -> dict[str, Any]:
         "colours": _colours(),
         "estimate": estimate_data(estimate),
     }
-
-
-def _densities(estimate: Estimate) -> tuple[Floats, Floats]:
-    """What the map's colours show, estimates of cells or those of leaves per 1/1000 of the domain, and the areas."""
-    if isinstance(estimate, Histogram):
-        return estimate.leaf_values(), np.ones(estimate.n_cells)
-    boxes = estimate.leaf_boxes()
-    share = np.prod((boxes[:, 2:] - boxes[:, :2]) / LATTICE, axis=1)
-    return estimate.leaf_values() / (1000 * share), share
-
-
-def _highest(densities: Floats, areas: Floats) -> float:
-    """Upper end of the colour scale, from released values: what 99.5 % of the map's area stays below."""
-    order = np.argsort(densities)
-    below = np.cumsum(areas[order])
-    high = float(densities[order[np.searchsorted(below, 0.995 * below[-1])]]) if order.size else 0.0
-    return high if high > 0 else 1.0
 
 
 def _finest(estimate: Estimate) -> float:

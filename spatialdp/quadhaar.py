@@ -111,27 +111,29 @@ class QuadHaar:
         With t the halved difference of the covered shares of a node's halves along an axis, and m the covered share of
         the node along it, the differences along x, y and both enter by t m, m t and t t, the total by m m.
         """
-        squares, fourths = (self._products(x, y, power) for power in (2, 4))
+        squares, fourths = (np.multiply(*self.factors(x, y, power)) for power in (2, 4))
         return squares, fourths
+
+    def factors(self, x: Coverage, y: Coverage, power: int) -> tuple[Floats, Floats]:
+        """The sums of powers, as products of a factor along x and one along y, each (groups, intervals)."""
+        along_x, along_y = zip(*self._pairs([*_along(x, self.nx, power)], [*_along(y, self.ny, power)]), strict=True)
+        return np.stack(along_x), np.stack(along_y)
 
     def mean_squares(self) -> Floats:
         """Means of the sums of squares over all boxes of whole cells, or a spread of many of them."""
         x, y = ([part.mean(axis=1) for part in _along(sample_intervals(n), n, 2)] for n in (self.nx, self.ny))
-        return np.array(self._combined([*x], [*y]))
+        return np.array([along_x * along_y for along_x, along_y in self._pairs([*x], [*y])])
 
-    def _products(self, x: Coverage, y: Coverage, power: int) -> Floats:
-        return np.stack(self._combined([*_along(x, self.nx, power)], [*_along(y, self.ny, power)]))
-
-    def _combined(self, x: list[Floats], y: list[Floats]) -> list[Floats]:
-        """Products over the axes for each group, from (tilts, means) of each axis by binary logarithm of the side."""
+    def _pairs(self, x: list[Floats], y: list[Floats]) -> list[tuple[Floats, Floats]]:
+        """What is multiplied for each group, from (tilts, means) of each axis by binary logarithm of the side."""
         (tilt_x, mean_x), (tilt_y, mean_y) = x, y
         top_x, top_y = self._levels
-        result = [mean_x[top_x] * mean_y[top_y]]
+        result = [(mean_x[top_x], mean_y[top_y])]
         for scale, along_x, along_y in self.scales:
             i, j = min(scale, top_x), min(scale, top_y)
-            result += [tilt_x[i] * mean_y[j]] * along_x
-            result += [mean_x[i] * tilt_y[j]] * along_y
-            result += [tilt_x[i] * tilt_y[j]] * (along_x and along_y)
+            result += [(tilt_x[i], mean_y[j])] * along_x
+            result += [(mean_x[i], tilt_y[j])] * along_y
+            result += [(tilt_x[i], tilt_y[j])] * (along_x and along_y)
         return result
 
     @cached_property

@@ -382,6 +382,28 @@ def test_maps_are_drawn(released, tmp_path, name, start):
     run("map", released, "-o", tmp_path / name, "--no-caption", "--force", "--dpi=40")
 
 
+def test_maps_show_doubts_and_boundaries(released, tmp_path):
+    edges = geopandas.GeoSeries([shapely.box(0.2, 0.2, 0.6, 0.7)], crs="EPSG:4326").to_crs("EPSG:3857")
+    edges.to_file(tmp_path / "edges.gpkg")
+    look = ("--boundaries", tmp_path / "edges.gpkg", "--lines=2", "--no-mark-noise", "--no-scale-bar", "--dpi=40")
+    run("map", released, "-o", tmp_path / "map.png", *look)
+    run("map", released, "-o", tmp_path / "doubts.svg", "--view=uncertainty")
+    run("map", released, "-o", tmp_path / "widths.png", "--view=half-width", "--limits=0,9", "--dpi=40")
+    assert {path.name for path in tmp_path.iterdir()} == {"edges.gpkg", "map.png", "doubts.svg", "widths.png"}
+
+
+def test_map_options_that_do_not_fit_are_refused(released, tmp_path):
+    def told(*options, name="map.png"):
+        return run("map", released, "-o", tmp_path / name, *options, code=2).stderr
+
+    assert "classes of relative uncertainty are fixed" in told("--view=uncertainty", "--log")
+    assert "'doubts' is not one of" in told("--view=doubts")
+    assert "lines is 77" in told("--lines=77")
+    assert "nowhere.gpkg can not be" in told("--boundaries", tmp_path / "nowhere.gpkg")
+    assert "--mark-noise is for pictures" in told("--no-mark-noise", name="map.html")
+    assert not os.listdir(tmp_path)
+
+
 def test_maps_of_other_kinds_are_refused(released, tmp_path):
     assert "must end in one of .png, .svg, .html" in run("map", released, "-o", tmp_path / "map.gif", code=2).stderr
     assert "level is 9" in run("map", released, "-o", tmp_path / "map.png", "--level=9", code=2).stderr

@@ -1,0 +1,108 @@
+"""A gallery of maps: what releases of the data that ship look like, each at its own ε, with real noise.
+
+Nothing is seeded: the pictures are private releases, and differ a little from run to run.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import geopandas
+import matplotlib as mpl
+import matplotlib.pyplot as plt
+import shapely
+
+import spatialdp as sdp
+from spatialdp import datasets
+from spatialdp.maps import save_figure
+from spatialdp.traffic import traffic_grid
+
+DEGREES = "EPSG:4326"
+ALBERS = "EPSG:5070"  # equal areas for the United States
+
+
+def traffic() -> tuple[sdp.Release, dict[str, Any]]:
+    """Highway junctions on the grid of 64,909 cells, with meridians and parallels that come in another CRS."""
+    grid = traffic_grid()
+    release = sdp.Flat(shape=grid.shape).release(datasets.us_highway_junctions(), grid.domain, epsilon=1)
+    return release, {"log": True, "boundaries": _graticule()}
+
+
+def uncertainty() -> tuple[sdp.Release, dict[str, Any]]:
+    """How far the counts of a quadtree's cells can be trusted."""
+    release = sdp.Quadtree(height=7).release(datasets.us_highway_junctions(), _country(), epsilon=1)
+    return release, {"view": "uncertainty", "level": 6}
+
+
+def quadtree() -> tuple[sdp.Release, dict[str, Any]]:
+    """A quadtree that is not divided where there is little, with the lines of its levels."""
+    release = sdp.Quadtree(height=7, prune=32).release(datasets.us_highway_junctions(), _country(), epsilon=1)
+    return release, {"log": True, "lines": 7}
+
+
+def kdtree() -> tuple[sdp.Release, dict[str, Any]]:
+    """A kd-tree: its lines are private medians, dense where the records are."""
+    county = sdp.Domain.around(datasets.hamilton_county(), crs=DEGREES)
+    release = sdp.KdTree(height=4, data_levels=3).release(datasets.chattanooga_intersections(), county, epsilon=1)
+    return release, {"log": True}
+
+
+def tailored() -> tuple[sdp.Release, dict[str, Any]]:
+    """Sums of cells chosen so that all boxes are answered well."""
+    data = datasets.DATASETS["liege"]
+    return sdp.Tailored(shape=(96, 96)).release(data.points(), data.domain, epsilon=1), {}
+
+
+def fourier() -> tuple[sdp.Release, dict[str, Any]]:
+    """Low frequencies only: smooth, biased, and without intervals."""
+    data = datasets.DATASETS["auckland"]
+    return sdp.Fourier(shape=(128, 128)).release(data.points(), data.domain, epsilon=1), {}
+
+
+PICTURES: tuple[Callable[[], tuple[sdp.Release, dict[str, Any]]], ...] = (
+    traffic,
+    uncertainty,
+    quadtree,
+    kdtree,
+    tailored,
+    fourier,
+)
+
+
+def main() -> None:
+    """Write `gallery_*.png`."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--output", type=Path, default=Path("figures"), help="folder for the pictures")
+    folder = parser.parse_args().output
+    folder.mkdir(parents=True, exist_ok=True)
+    mpl.use("Agg")
+    for name, path in _drawn(folder):
+        print(f"{path}: {name}, {path.stat().st_size / 1000:.0f} kB")
+
+
+def _drawn(folder: Path) -> Iterator[tuple[str, Path]]:
+    for picture in PICTURES:
+        release, look = picture()
+        figure: Any = release.plot(**look).figure
+        path = folder / f"gallery_{picture.__name__}.png"
+        save_figure(figure, path)
+        plt.close(figure)
+        yield str(release.privacy), path
+
+
+def _country() -> sdp.Domain:
+    return sdp.Domain.around(datasets.contiguous_us(), crs=DEGREES)
+
+
+def _graticule() -> geopandas.GeoSeries:
+    """Every tenth meridian and parallel."""
+    meridians = [shapely.LineString([(x, 20), (x, 55)]) for x in range(-130, -59, 10)]
+    parallels = [shapely.LineString([(-130, y), (-60, y)]) for y in range(20, 51, 10)]
+    return geopandas.GeoSeries([*meridians, *parallels], crs=DEGREES).segmentize(0.25).to_crs(ALBERS)
+
+
+if __name__ == "__main__":
+    main()
