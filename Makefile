@@ -37,6 +37,7 @@ figures: $(VENV)/.installed
 	$(BIN)/python scripts/wavelet_coefficients.py --output figures
 	$(BIN)/python scripts/fourier_smooth_and_clustered.py --output figures
 	$(BIN)/python scripts/error_vs_epsilon.py --output figures
+	$(BIN)/python scripts/reproductions.py --output figures
 
 explorer-figure: $(VENV)/.browser
 	$(BIN)/python scripts/explorer_picture.py --output figures
