@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 import matplotlib
@@ -80,6 +80,15 @@ class Ratio:
 
 
 @dataclass(frozen=True)
+class Question:
+    """A workload, and where its errors are drawn."""
+
+    load: Workload
+    panel: str
+    x: float
+
+
+@dataclass(frozen=True)
 class Study:
     """Records, and how often they are released."""
 
@@ -87,27 +96,21 @@ class Study:
     trials: int
     seed: int
 
-    def points(self, mechanisms: Mechanisms, load: Workload, panel: str, x: float) -> Iterator[Point]:
-        """Errors of mechanisms whose structure is public, at ε = 1."""
-        assert load.boxes is not None
+    def points(self, mechanisms: Mechanisms, questions: Sequence[Question]) -> Iterator[Point]:
+        """Errors of mechanisms whose structure is public, at ε = 1; the same releases answer all questions."""
         held = {"one cell": sdp.Flat((1, 1)), "uniform": sdp.Uniform(), **mechanisms}  # in place of larger baselines
-        frame = sdp.evaluate(
-            held,
-            self.data.points,
-            self.data.domain,
-            load,
-            EPSILON,
-            self.trials,
-            metrics=("noise_rmse",),
-            seed=self.seed,
-        )
-        means = summary(frame.assign(value=frame["value"] ** 2), ["mechanism"]).set_index("mechanism")
-        for name, mechanism in mechanisms.items():
-            mean, high = (float(means.loc[name, end]) for end in ("mean", "high"))
-            factor = np.exp((high - mean) / mean)  # of the logarithm's interval, which stays above zero
-            low, middle, high = (float(np.sqrt(end)) for end in (mean / factor, mean, mean * factor))
-            expected = mechanism.expected_error(self.data.domain, load.boxes, epsilon=EPSILON)
-            yield Point(panel, name, x, expected, middle, low, high, len(load), self.trials)
+        loads = [question.load for question in questions]
+        options: dict[str, Any] = {"metrics": ("noise_rmse",), "seed": self.seed}
+        frame = sdp.evaluate(held, self.data.points, self.data.domain, loads, EPSILON, self.trials, **options)
+        means = summary(frame.assign(value=frame["value"] ** 2), ["mechanism", "workload"])
+        for question, (name, mechanism) in product(questions, mechanisms.items()):
+            (row,) = means[(means["mechanism"] == name) & (means["workload"] == question.load.name)].itertuples()
+            factor = np.exp((row.high - row.mean) / row.mean)  # of the logarithm's interval, which stays above zero
+            low, middle, high = (float(np.sqrt(end)) for end in (row.mean / factor, row.mean, row.mean * factor))
+            assert question.load.boxes is not None
+            expected = mechanism.expected_error(self.data.domain, question.load.boxes, epsilon=EPSILON)
+            size = len(question.load)
+            yield Point(question.panel, name, question.x, expected, middle, low, high, size, self.trials)
 
 
 # --- the four studies ------------------------------------------------------------------------------
@@ -118,8 +121,8 @@ def budgets(study: Study, *, small: bool) -> list[Point]:
     domain = study.data.domain
     points: list[Point] = []
     loads = [sdp.workload.random_boxes(domain, 500, seed=study.seed), *sdp.workload.area_boxes(domain, [0.01], 500)]
-    for height, load in progress(list(product(range(3, (6 if small else HEIGHT) + 1), loads))):
-        points += study.points(quadtrees(height), load, load.name, height)
+    for height in progress(range(3, (6 if small else HEIGHT) + 1)):
+        points += study.points(quadtrees(height), [Question(load, load.name, height) for load in loads])
     return points
 
 
@@ -143,7 +146,7 @@ def wavelet(study: Study, *, small: bool) -> list[Point]:
         load = sdp.workload.random_boxes(domain, 1000, shape=shape, seed=study.seed)
         panel = "a row of cells" if shape[1] == 1 else "a square of cells"
         held: Mechanisms = {"Flat": sdp.Flat(shape), "Wavelet": sdp.Wavelet(shape)}
-        points += study.points(held, load, panel, shape[0] * shape[1])
+        points += study.points(held, [Question(load, panel, shape[0] * shape[1])])
     return points
 
 
@@ -156,11 +159,9 @@ def consistency(study: Study, *, small: bool) -> list[Point]:
         for name, fit in (("as measured", False), ("consistent", True))
     }
     lengths = [2**k for k in range(cells.bit_length() - 1)]
-    points: list[Point] = []
-    for length in progress([*lengths, cells - 2]):
-        panel = ENDS if length == cells - 2 else "ranges"
-        points += study.points(held, ranges(domain, cells, length, study.seed), panel, length)
-    return points
+    questions = [Question(ranges(domain, cells, length, study.seed), "ranges", length) for length in lengths]
+    inner = Question(ranges(domain, cells, cells - 2, study.seed), ENDS, cells - 2)
+    return list(study.points(held, [*questions, inner]))
 
 
 def ranges(domain: sdp.Domain, cells: int, length: int, seed: int) -> Workload:
@@ -333,7 +334,7 @@ def draw_ratios(rows: Sequence[Ratio], trials: int) -> Figure:
 
 @click.command(help=__doc__)
 @click.option("--output", type=click.Path(file_okay=False, path_type=Path), default=Path("out"), show_default=True)
-@click.option("--trials", type=click.IntRange(1), default=20, show_default=True, help="Releases for each point.")
+@click.option("--trials", type=click.IntRange(1), default=10, show_default=True, help="Releases for each point.")
 @click.option("--seed", type=click.IntRange(0), default=1, show_default=True)
 @click.option("--small", is_flag=True, help="Small domains only, in seconds.")
 def main(output: Path, trials: int, seed: int, small: bool) -> None:

@@ -259,7 +259,10 @@ def label_lines(ax: Axes, *, gap: float = 0.085) -> None:
         return
     ends = [_last(np.asarray(line.get_xydata())) for line in lines]
     places = ax.transAxes.inverted().transform(ax.transData.transform(ends))[:, 1]
-    for line, end, height in zip(lines, ends, spread(places, gap), strict=True):
+    heights = spread(places, gap)
+    order = np.argsort(heights)
+    heights[order] = np.maximum(heights[order], gap * np.arange(order.size))  # not down among the ticks' numbers
+    for line, end, height in zip(lines, ends, heights, strict=True):
         ax.annotate(
             str(line.get_label()),
             xy=end,
