@@ -277,7 +277,7 @@ def draw_points(points: Sequence[Point], title: str, label: str, trials: int, en
         _panel(ax, here)
         ax.set(xlabel=label, title=panel if len(panels) > 1 else "")
     held = [point for point in points if point.panel in panels]
-    limits = min(point.expected for point in held) / 1.5, max(point.expected for point in held) * 1.5
+    limits = min(min(p.expected, p.low) for p in held) / 1.2, max(max(p.expected, p.high) for p in held) * 1.2
     axes[0, 0].set_ylim(limits)
     axes[0, 0].set_ylabel("root-mean-square error (records)")
     finish(figure, title, f"{CAPTION.format(trials=trials)} {ending}")
@@ -286,6 +286,8 @@ def draw_points(points: Sequence[Point], title: str, label: str, trials: int, en
 
 
 def _panel(ax: Axes, points: Sequence[Point]) -> None:
+    from matplotlib.ticker import LogLocator
+
     ax.set_yscale("log")
     for (colour, marker, dash), name in zip(STYLES, dict.fromkeys(point.method for point in points), strict=False):
         line = sorted((point for point in points if point.method == name), key=lambda point: point.x)
@@ -295,6 +297,7 @@ def _panel(ax: Axes, points: Sequence[Point]) -> None:
         ax.errorbar(x, middle, ends, color=colour, marker=marker, markersize=4.5, linestyle="none", capsize=2)
     if max(point.x for point in points) > 100:
         ax.set_xscale("log", base=2)
+        ax.xaxis.set_major_locator(LogLocator(base=16))
     else:
         ax.set_xticks(sorted({point.x for point in points}))
     dress(ax)
