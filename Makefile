@@ -50,6 +50,7 @@ figures: $(VENV)/.installed
 	$(BIN)/python scripts/error_vs_epsilon.py --output figures
 	$(BIN)/python scripts/mechanism_pictures.py --output figures
 	$(BIN)/python scripts/gallery.py --output figures
+	$(BIN)/python scripts/reproductions.py --output figures
 
 explorer-figure: $(VENV)/.browser
 	$(BIN)/python scripts/explorer_picture.py --output figures

@@ -11,8 +11,6 @@ extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
 myst_heading_anchors = 3  # so that pages may link to a heading of another
 exclude_patterns: list[str] = []
 
-# A page of the navigation that does not exist is left out of it; one that is not in the navigation is an error.
-suppress_warnings = ["toc.not_readable"]
 
 autodoc_member_order = "bysource"
 autodoc_typehints = "none"  # docstrings say it in words

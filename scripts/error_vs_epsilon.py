@@ -1,22 +1,26 @@
 """All mechanisms against ε on five real data sets: the worked example of the evaluator.
 
-Writes `error_vs_epsilon.csv`, `error_vs_epsilon.png` (error against ε, a panel for each data set),
-`error_vs_size.png` (against the area of the box), `error_vs_records.png` (against the number of records) and
-`error_vs_epsilon.md` (rankings). The data are public; what is done here with sensitive records has seen them.
+Writes `error_vs_epsilon.csv`, `error_vs_epsilon.png` (error against ε, a panel for each data set) and
+`error_vs_epsilon.md` (rankings), and as CSV and PNG `error_vs_size` (against the area of the box) and
+`error_vs_records` (against the number of records). With `--more FOLDER`, the same against ε for data sets that do not
+ship, of those named in `MORE` whose Parquet files are in the folder: `error_vs_epsilon_more`. The data are public; what
+is done here with sensitive records has seen them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import click
 import matplotlib
 import pandas as pd
+from common import read_points
 
 import spatialdp as sdp
-from spatialdp.datasets import DATASETS
+from spatialdp.datasets import DATASETS, Dataset
 from spatialdp.evaluation import write_frame
 from spatialdp.figures import summary
 from spatialdp.files import write_whole
@@ -28,6 +32,13 @@ EPSILONS = (0.01, 0.03, 0.1, 0.3, 1, 3, 10)
 FEW_EPSILONS = (0.1, 1)
 SIZES = (1000, 3000, 10_000, 30_000)
 LARGEST = "highways-us"
+MORE = {  # files and public boxes, rounded
+    "accidents_uk": ("Road accidents in Great Britain", (-8, 49, 2, 61)),
+    "checkins_gowalla_nyc": ("Check-ins in New York", (-74.3, 40.4, -73.7, 41.0)),
+    "crashes_australia": ("Road crashes in Australia", (112, -44, 154, -9)),
+    "roads_california_li": ("Road nodes of California", (-125, 32, -114, 43)),
+    "taxi_nyc_pickups_2015": ("Taxi pick-ups in Manhattan", (-74.1, 40.6, -73.8, 40.9)),
+}
 
 
 def mechanisms() -> dict[str, Mechanism]:
@@ -51,6 +62,7 @@ def mechanisms() -> dict[str, Mechanism]:
 @click.option("--processes", type=click.IntRange(1), default=2, show_default=True)
 @click.option("--seed", type=click.IntRange(0), default=1, show_default=True)
 @click.option("--cache", type=click.Path(file_okay=False, path_type=Path), help="Folder to keep trials in.")
+@click.option("--more", type=click.Path(exists=True, file_okay=False, path_type=Path), help="Folder of Parquet files.")
 def main(
     output: Path,
     trials: int,
@@ -60,71 +72,87 @@ def main(
     processes: int,
     seed: int,
     cache: Path | None,
+    more: Path | None,
 ) -> None:
     """Run the evaluator and draw its figures."""
     matplotlib.use("Agg")
     for folder in (output, *([cache] if cache else [])):
         folder.mkdir(parents=True, exist_ok=True)
+    shared: dict[str, Any] = {"trials": trials, "seed": seed, "processes": processes, "progress": True}
+    chosen = {name: DATASETS[name] for name in names or DATASETS}
+    _against_epsilon(chosen, output / "error_vs_epsilon", queries, epsilons, cache, shared)
+    if more is not None:
+        _against_epsilon(_found(more), output / "error_vs_epsilon_more", queries, epsilons, cache, shared)
+    few = [epsilon for epsilon in FEW_EPSILONS if epsilon in epsilons] or epsilons
+    _sizes_and_records(output, names[0] if names else LARGEST, few, shared)
+
+
+def _found(folder: Path) -> dict[str, Dataset]:
+    """The data sets of `MORE` that lie in a folder."""
+    found = {
+        name: Dataset(title, bounds, partial(read_points, folder / f"{name}.parquet", "lon", "lat"))
+        for name, (title, bounds) in MORE.items()
+        if (folder / f"{name}.parquet").exists()
+    }
+    if not found:
+        raise click.UsageError(f"--more: none of {', '.join(f'{name}.parquet' for name in MORE)} is in that folder.")
+    return found
+
+
+def _against_epsilon(
+    chosen: Mapping[str, Dataset],
+    stem: Path,
+    queries: int,
+    epsilons: Sequence[float],
+    cache: Path | None,
+    shared: dict[str, Any],
+) -> None:
+    """Error against ε on every data set: table, figure and rankings."""
     frames = []
-    for name in names or DATASETS:
-        data = DATASETS[name]
+    for name, data in chosen.items():
+        load = sdp.workload.random_boxes(data.domain, queries, seed=shared["seed"])
+        kept = cache / f"{name}.jsonl" if cache else None
         frames.append(
             sdp.evaluate(
-                mechanisms(),
-                data.points(),
-                data.domain,
-                sdp.workload.random_boxes(data.domain, queries, seed=seed),
-                epsilons,
-                trials,
-                seed=seed,
-                dataset=data.title,
-                processes=processes,
-                cache=cache / f"{name}.jsonl" if cache else None,
-                progress=True,
+                mechanisms(), data.points(), data.domain, load, epsilons, dataset=data.title, cache=kept, **shared
             )
         )
     frame = pd.concat(frames, ignore_index=True)
-    by = ["dataset", "records", "mechanism", "epsilon", "workload", "queries", "floor", "metric", "note"]
-    write_frame(summary(frame, by), output / "error_vs_epsilon.csv")
+    _table(frame, stem.with_suffix(".csv"))
     title = "Error of random boxes against ε"
-    save_figure(sdp.plot_errors(frame, panels="dataset", title=title), output / "error_vs_epsilon.png")
+    save_figure(sdp.plot_errors(frame, panels="dataset", title=title), stem.with_suffix(".png"))
     tables = "\n\n".join(sdp.ranking(part, metric) for part in frames for metric in ("rmse", "median_relative_error"))
-    write_whole(output / "error_vs_epsilon.md", lambda path: _write(path, f"{tables}\n"), overwrite=True)
+    write_whole(stem.with_suffix(".md"), lambda path: _write(path, f"{tables}\n"), overwrite=True)
     click.echo(tables)
-    few = [epsilon for epsilon in FEW_EPSILONS if epsilon in epsilons] or epsilons
-    _sizes_and_records(output, names[0] if names else LARGEST, few, trials, processes, seed)
 
 
-def _sizes_and_records(
-    output: Path, name: str, epsilons: Sequence[float], trials: int, processes: int, seed: int
-) -> None:
+def _sizes_and_records(output: Path, name: str, epsilons: Sequence[float], shared: dict[str, Any]) -> None:
     """Error against the area of the box and against the number of records, on one data set."""
-    data = DATASETS[name]
-    shared: dict[str, Any] = {
-        "trials": trials,
-        "seed": seed,
-        "processes": processes,
-        "dataset": data.title,
-        "progress": True,
-    }
+    data, seed = DATASETS[name], shared["seed"]
     points, domain, area = data.points(), data.domain, sdp.workload.area_boxes(data.domain, seed=seed)
-    sizes = sdp.evaluate(mechanisms(), points, domain, area, epsilons, **shared)
+    sizes = sdp.evaluate(mechanisms(), points, domain, area, epsilons, dataset=data.title, **shared)
+    _table(sizes, output / "error_vs_size.csv")
     title = f"{data.title}: error against the area of the box"
-    figure = sdp.plot_errors(sizes, x="size", panels="epsilon", title=title)
-    save_figure(figure, output / "error_vs_size.png")
+    save_figure(sdp.plot_errors(sizes, x="size", panels="epsilon", title=title), output / "error_vs_size.png")
     most = int(sizes["records"].max())
+    load = sdp.workload.random_boxes(domain, 1000, seed=seed)
+    counts = [count for count in SIZES if count <= most]
     parts = sdp.evaluate_subsamples(
-        mechanisms(),
-        points,
-        domain,
-        sdp.workload.random_boxes(domain, 1000, seed=seed),
-        epsilons,
-        records=[count for count in SIZES if count <= most],
-        **shared,
+        mechanisms(), points, domain, load, epsilons, records=counts, dataset=data.title, **shared
     )
+    _table(parts, output / "error_vs_records.csv")
     title = f"{data.title}: scaled error of random boxes against the number of records"
     figure = sdp.plot_errors(parts, "scaled_error", x="records", panels="epsilon", title=title)
     save_figure(figure, output / "error_vs_records.png")
+
+
+def _table(frame: pd.DataFrame, path: Path) -> None:
+    """Means over trials, with confidence intervals, of every metric."""
+    by = ["dataset", "records", "mechanism", "epsilon", "workload", "size", "queries", "floor", "metric", "note"]
+    means = summary(frame, by)
+    for name in ("mean", "low", "high"):
+        means[name] = [float(f"{value:.5g}") for value in means[name]]
+    write_frame(means, path)
 
 
 def _write(path: Path, text: str) -> None:

@@ -8,19 +8,23 @@ after looking at several on the smooth records: a user who does not know that mu
 from __future__ import annotations
 
 import argparse
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import matplotlib
 import numpy as np
 import numpy.typing as npt
+from common import NOTE, write_csv
+from curves import curve, draw_curves
+from scipy.stats import t
 
 import spatialdp as sdp
+from spatialdp.figures import finish, label_lines
 from spatialdp.maps import COLOURS, save_figure
 from spatialdp.mechanisms import Mechanism
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 Floats = npt.NDArray[np.float64]
@@ -30,12 +34,26 @@ EPSILON = 0.1
 RECORDS = 300_000
 SIDES = np.array([1, 2, 4, 8, 16, 32, 64, 128, 230]) / 256
 DOMAIN = sdp.Domain((0, 0, 1, 1))
-MECHANISMS: dict[str, tuple[Mechanism, str]] = {
-    "Flat": (sdp.Flat(SHAPE), "0.5"),
-    "Quadtree": (sdp.Quadtree(8), "tab:orange"),
-    "Fourier, 8 × 8 block given": (sdp.Fourier(SHAPE, block=(8, 8)), "tab:green"),
-    "Fourier, block chosen privately": (sdp.Fourier(SHAPE), "tab:blue"),
+MECHANISMS: dict[str, Mechanism] = {
+    "Flat": sdp.Flat(SHAPE),
+    "Quadtree": sdp.Quadtree(8),
+    "Fourier, 8 × 8": sdp.Fourier(SHAPE, block=(8, 8)),
+    "Fourier, chosen": sdp.Fourier(SHAPE),
 }
+
+
+@dataclass(frozen=True)
+class Row:
+    """Mean absolute error of squares of one size, with a 95 % confidence interval over releases (Student's t)."""
+
+    density: str
+    method: str
+    side: float
+    error_lower: float
+    error: float
+    error_upper: float
+    releases: int
+    noise: str = NOTE
 
 
 def smooth(generator: np.random.Generator) -> Floats:
@@ -61,7 +79,7 @@ def squares(side: float, generator: np.random.Generator, count: int = 300) -> Fl
 
 
 def errors(records: Floats, mechanism: Mechanism, releases: int, seed: int) -> Floats:
-    """Mean absolute error of boxes of each size."""
+    """Mean absolute error of boxes of each size, for every release."""
     boxes = [squares(side, np.random.default_rng(seed)) for side in SIDES]
     exact = _counts(records)
     truth = [_sums(exact, box) for box in boxes]
@@ -70,7 +88,17 @@ def errors(records: Floats, mechanism: Mechanism, releases: int, seed: int) -> F
     for row in found:
         release = mechanism.release(records, DOMAIN, epsilon=EPSILON, noise=noise)
         row[:] = [np.abs(release.answer(box) - sums).mean() for box, sums in zip(boxes, truth, strict=True)]
-    return np.asarray(found.mean(axis=0))
+    return found
+
+
+def rows_of(density: str, method: str, found: Floats) -> list[Row]:
+    """Means and intervals; of the logarithm of the mean, so that they stay above zero."""
+    mean, count = found.mean(axis=0), len(found)
+    half = t.ppf(0.975, count - 1) * found.std(axis=0, ddof=1) / count**0.5 if count > 1 else np.zeros(SIDES.size)
+    factor = np.exp(half / mean)
+    lower, middle, upper = ([float(f"{value:.5g}") for value in part] for part in (mean / factor, mean, mean * factor))
+    sides = (SIDES * SHAPE[0]).tolist()
+    return [Row(density, method, *line, releases=count) for line in zip(sides, lower, middle, upper, strict=True)]
 
 
 def _counts(records: Floats) -> Floats:
@@ -83,17 +111,30 @@ def _sums(exact: Floats, boxes: Floats) -> Floats:
     return np.asarray(sums[x1, y1] - sums[x0, y1] - sums[x1, y0] + sums[x0, y0])
 
 
-def draw(releases: int, seed: int) -> Figure:
-    """One row a density: the records, a Fourier release, the errors."""
+def draw(releases: int, seed: int) -> tuple[Figure, list[Row]]:
+    """One row a density: the records, a Fourier release, the errors; and the errors in numbers."""
     import matplotlib.pyplot as plt
 
-    figure, rows = plt.subplots(2, 3, figsize=(11, 7), layout="constrained", width_ratios=(1, 1, 1.35))
-    for (name, make), axes in zip((("Smooth", smooth), ("Clustered", clustered)), rows, strict=True):
+    figure, panels = plt.subplots(2, 3, figsize=(13, 7.4), width_ratios=(1, 1, 1.5))
+    rows: list[Row] = []
+    for (name, make), axes in zip((("Smooth", smooth), ("Clustered", clustered)), panels, strict=True):
         records = make(np.random.default_rng(seed))
         _draw_maps(axes, name, records, seed)
-        _draw_errors(axes[2], name, records, releases, seed)
-    figure.suptitle(f"{RECORDS:,} records, 256 × 256 cells, ε = {EPSILON} (simulation, seeded noise)")
-    return figure
+        here = [
+            rows_of(name, label, errors(records, mechanism, releases, seed)) for label, mechanism in MECHANISMS.items()
+        ]
+        draw_curves(axes[2], [curve(line, "side") for line in here], list(MECHANISMS))
+        axes[2].set_xscale("log", base=2)
+        axes[2].set(title=f"{name}: mean absolute error", xlabel="side of the box in cells", ylabel="records")
+        rows += [row for line in here for row in line]
+    title = f"{RECORDS:,} records, 256 × 256 cells, ε = {EPSILON}"
+    bands = f"Mean of {releases} releases; bands: 95 % confidence intervals. Simulated records; {NOTE}."
+    finish(figure, title, bands)
+    for axes in panels:
+        axes[0].tick_params(labelbottom=False, labelleft=False)
+        axes[1].tick_params(labelbottom=False, labelleft=False)
+        label_lines(axes[2])
+    return figure, rows
 
 
 def _draw_maps(axes: npt.NDArray[np.object_], name: str, records: Floats, seed: int) -> None:
@@ -108,18 +149,8 @@ def _draw_maps(axes: npt.NDArray[np.object_], name: str, records: Floats, seed: 
         ax.set(title=title, xticks=[], yticks=[])
 
 
-def _draw_errors(ax: Axes, name: str, records: Floats, releases: int, seed: int) -> None:
-    for label, (mechanism, colour) in MECHANISMS.items():
-        found = errors(records, mechanism, releases, seed)
-        print(f"{name:10} {label:32}", *(f"{error:9.1f}" for error in found))
-        ax.loglog(SIDES * SHAPE[0], found, color=colour, marker="o", markersize=4, label=label)
-    ax.set(title=f"{name}: mean absolute error", xlabel="side of the box in cells", ylabel="records")
-    ax.grid(alpha=0.3)
-    ax.legend(fontsize="small")
-
-
 def main() -> None:
-    """Print the errors and write `fourier.png`."""
+    """Print the errors and write `fourier.csv` and `fourier.png`."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--output", type=Path, default=Path("out"), help="folder for the results")
     parser.add_argument("--releases", type=int, default=20, help="releases of each mechanism")
@@ -128,8 +159,11 @@ def main() -> None:
 
     matplotlib.use("Agg")
     options.output.mkdir(parents=True, exist_ok=True)
-    print(f"{'side':43}", *(f"{side * SHAPE[0]:9.0f}" for side in SIDES))
-    save_figure(draw(options.releases, options.seed), options.output / "fourier.png")
+    figure, rows = draw(options.releases, options.seed)
+    for row in rows:
+        print(f"{row.density:10} {row.method:16} {row.side:5.0f} {row.error:9.1f}")
+    write_csv(rows, options.output / "fourier.csv")
+    save_figure(figure, options.output / "fourier.png")
 
 
 if __name__ == "__main__":

@@ -141,8 +141,9 @@ def plot_errors(
     _check(frame, metrics, x, panels)
     held = frame[frame["metric"].isin(metrics)].dropna(subset=[x])
     shown = list(dict.fromkeys(held[panels]))
-    columns = len(shown) if len(metrics) > 1 else min(len(shown), MOST_COLUMNS)
-    rows = len(metrics) * -(-len(shown) // columns)
+    lines = 1 if len(metrics) > 1 else -(-len(shown) // MOST_COLUMNS)
+    columns = -(-len(shown) // lines)  # as even as can be: five panels are three and two
+    rows = len(metrics) * lines
     names = 0.5 + 0.085 * max(len(name) for name in held["mechanism"])  # inches, beside the last column
     size = (0.6 + 3.4 * columns + names, 1.3 + 2.8 * rows)
     figure, axes = plt.subplots(rows, columns, figsize=size, squeeze=False, sharex=True, sharey="row")
@@ -258,7 +259,10 @@ def label_lines(ax: Axes, *, gap: float = 0.085) -> None:
         return
     ends = [_last(np.asarray(line.get_xydata())) for line in lines]
     places = ax.transAxes.inverted().transform(ax.transData.transform(ends))[:, 1]
-    for line, end, height in zip(lines, ends, spread(places, gap), strict=True):
+    heights = spread(places, gap)
+    order = np.argsort(heights)
+    heights[order] = np.maximum(heights[order], gap * np.arange(order.size))  # not down among the ticks' numbers
+    for line, end, height in zip(lines, ends, heights, strict=True):
         ax.annotate(
             str(line.get_label()),
             xy=end,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -102,11 +103,80 @@ def test_evaluator_draws_all_its_figures(tmp_path):
     assert done.returncode == 0, done.stderr
     for name in ("error_vs_epsilon", "error_vs_size", "error_vs_records"):
         assert (tmp_path / f"{name}.png").read_bytes().startswith(b"\x89PNG")
-    with (tmp_path / "error_vs_epsilon.csv").open() as file:
-        rows = list(csv.DictReader(file))
-    assert all("not private" in row["note"] for row in rows)
-    assert {row["mechanism"] for row in rows} >= {"flat", "uniform", "tailored", "kd-hybrid"}
+        with (tmp_path / f"{name}.csv").open() as file:
+            rows = list(csv.DictReader(file))
+        assert all("not private" in row["note"] for row in rows)
+        assert {row["mechanism"] for row in rows} >= {"flat", "uniform", "tailored", "kd-hybrid"}
+    assert not (tmp_path / "error_vs_epsilon_more.csv").exists()
     assert "Chattanooga intersections, random boxes" in (tmp_path / "error_vs_epsilon.md").read_text()
+
+
+def test_evaluator_takes_data_from_beside_the_project(tmp_path):
+    few = ("--trials", "1", "--queries", "20", "--data", "chattanooga", "--processes", "1", "--epsilon", "1")
+    assert "--more: none of" in run("error_vs_epsilon", tmp_path, *few, "--more", str(tmp_path)).stderr
+    random = np.random.default_rng(1)
+    table = pa.table({"lon": random.uniform(-6, 1, 3000), "lat": random.uniform(50, 58, 3000)})
+    pq.write_table(table, tmp_path / "accidents_uk.parquet")
+    done = run("error_vs_epsilon", tmp_path, *few, "--more", str(tmp_path))
+    assert done.returncode == 0, done.stderr
+    with (tmp_path / "error_vs_epsilon_more.csv").open() as file:
+        assert {row["records"] for row in csv.DictReader(file)} == {"3000"}
+    assert "Road accidents in Great Britain" in (tmp_path / "error_vs_epsilon_more.md").read_text()
+
+
+def rows_of(path: Path) -> list[dict[str, str]]:
+    assert path.with_suffix(".png").read_bytes().startswith(b"\x89PNG")
+    with path.with_suffix(".csv").open() as file:
+        rows = list(csv.DictReader(file))
+    assert {row["noise"] for row in rows} == {"seeded noise, not private"}
+    return rows
+
+
+def test_reproductions_agree_with_theory(tmp_path):
+    """Seeded, so these bounds hold always or never; a noise scale that is wrong by a tenth fails the first one.
+
+    Long ranges of a release are one draw seen many times, so of the hierarchy only short ones say anything in 5 trials.
+    """
+    done = run("reproductions", tmp_path, "--small", "--trials", "5")
+    assert done.returncode == 0, done.stderr
+    for name in ("budgets", "wavelet", "consistency"):
+        rows = [
+            row for row in rows_of(tmp_path / f"reproduction_{name}") if name != "consistency" or float(row["x"]) <= 16
+        ]
+        ratios = np.array([float(row["measured"]) / float(row["expected"]) for row in rows])
+        assert abs(np.exp(np.log(ratios).mean()) - 1) < 0.06
+    expected = {(row["method"], row["x"]): float(row["expected"]) for row in rows_of(tmp_path / "reproduction_wavelet")}
+    assert expected["Wavelet", "8"] > expected["Flat", "8"]
+    ratios = [row for row in rows_of(tmp_path / "reproduction_exchange") if row["records"] == "5000"]
+    assert len(ratios) == 2 * 8
+    assert abs(np.mean([float(row["ratio"]) for row in ratios]) - 1) < 0.1
+
+
+def test_fourier_wins_on_smooth_densities_only(tmp_path):
+    done = run("fourier_smooth_and_clustered", tmp_path, "--releases", "2")
+    assert done.returncode == 0, done.stderr
+    rows = rows_of(tmp_path / "fourier")
+    for density, better in (("Smooth", True), ("Clustered", False)):
+        low_pass, flat = (error(rows, density=density, method=name, side="8.0") for name in ("Fourier, 8 × 8", "Flat"))
+        assert (low_pass < flat) is better
+
+
+def test_figures_of_the_texts_exist():
+    texts = [SCRIPTS.parent / "README.md", *sorted((SCRIPTS.parent / "docs").glob("*.md"))]
+    named = [text.parent / path for text in texts for path in re.findall(r"\]\(([^)#:]+)\)", text.read_text())]
+    assert len(named) > 15
+    for path in named:
+        assert path.exists(), path
+    for path in (SCRIPTS.parent / "figures").glob("*.png"):
+        assert path.stat().st_size < 300_000
+
+
+def test_every_figure_is_made_by_make():
+    """Each script with an experiment is in the target; those left out release, answer, vendor or need a browser."""
+    recipe = (SCRIPTS.parent / "Makefile").read_text().split("\nfigures:")[1].split("\n\n")[0]
+    called = set(re.findall(r"scripts/(\w+)\.py", recipe))
+    helpers = {"common", "curves", "release_map", "answer_queries", "optimise_strategies", "vendor_leaflet"}
+    assert called == {path.stem for path in SCRIPTS.glob("*.py")} - helpers - {"explorer_picture"}
 
 
 def test_worked_examples_release_and_answer(tmp_path):
