@@ -24,8 +24,9 @@ DELTA = 1e-6
 BOXES = ((0, 0, 0.5, 1), (0.1, 0.1, 0.3, 0.9), (0, 0.2, 1, 0.3))
 
 CASES: dict[str, Mechanism] = {
-    "uniform": sdp.Uniform(),
-    "uniform, gaussian": sdp.Uniform(law="gaussian"),
+    "uniform": sdp.Uniform((8, 6)),
+    "uniform, fine": sdp.Uniform((5, 7), law="laplace"),
+    "uniform, gaussian": sdp.Uniform((8, 8), law="gaussian"),
     "flat": sdp.Flat((8, 8)),
     "flat, one cell": sdp.Flat((1, 1)),
     "flat, cells by size": sdp.Flat(cell_size=0.125),

@@ -20,7 +20,7 @@ from unittest import mock
 import numpy as np
 
 import spatialdp as sdp
-from spatialdp import maps, structures
+from spatialdp import map_values, structures
 from spatialdp.domain import Domain
 from spatialdp.mechanisms import base, fourier, growth, levels, recipe
 from spatialdp.points import Points, arrays, count_cells
@@ -408,7 +408,7 @@ def colours_from_truth() -> Patch:
 
     patches = contextlib.ExitStack()
     patches.enter_context(_after_release(change))
-    patches.enter_context(mock.patch.object(maps, "_limits", side_effect=lambda values: (0.0, seen["largest"])))
+    patches.enter_context(mock.patch.object(map_values, "highest", side_effect=lambda *_: seen["largest"]))
     return patches
 
 

@@ -21,7 +21,7 @@ def shape_of(mechanism: Mechanism, domain: sdp.Domain) -> tuple[int, int]:
     """Of the finest cells that a mechanism tells apart."""
     if hasattr(mechanism, "height"):
         return 2**mechanism.height, 2**mechanism.height
-    return domain.grid(mechanism.shape, cell_size=mechanism.cell_size).shape
+    return domain.grid(mechanism.shape, cell_size=getattr(mechanism, "cell_size", None)).shape
 
 
 PUBLIC = [name for name, mechanism in CASES.items() if public(mechanism)]
@@ -38,7 +38,7 @@ def tight(name: str, region: str, relation: str) -> float | None:
     mechanism = CASES[name]
     if mechanism.name == "fourier" and str(mechanism.basis) != "walsh":
         return 0.3 if relation == "replace" else 0.7 if region == "two corners" else 0.99
-    if name == "tailored, gaussian":
+    if mechanism.name == "tailored" and str(mechanism.law) == "gaussian":
         return 0.999
     return 0.79 if name.startswith("wavelet") and region == "two corners" and relation == "replace" else None
 
