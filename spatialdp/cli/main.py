@@ -32,7 +32,7 @@ class _Group(click.Group):
         if cmd_name not in _COMMANDS:
             return None
         command: click.Command = import_module(f"spatialdp.cli.{cmd_name}").command
-        return command
+        return _with_examples(command)
 
     def invoke(self, ctx: click.Context) -> Any:
         try:
@@ -45,17 +45,30 @@ class _Group(click.Group):
             if error.errno == errno.EPIPE:  # the reader of our output has gone
                 raise
             named = isinstance(error, FileNotFoundError | FileExistsError | IsADirectoryError | PermissionError)
-            raise _failure(f"{str(error).rstrip('.')}.", BAD_INPUT if named else FAILED) from None
+            raise _failure(f"{_words(error).rstrip('.')}.", BAD_INPUT if named else FAILED) from None
         except MemoryError:
             raise _failure("memory does not suffice; use larger cells or a lower tree.", FAILED) from None
         except Exception as error:  # its message might quote a record, so only its place is told
             raise _failure(_unexpected(error), FAILED) from None
 
 
+def _with_examples(command: click.Command) -> click.Command:
+    r"""Keep examples in lines of their own: click's sign for that is a backspace, in raw docstrings written as \b."""
+    command.help = (command.help or "").replace(r"\b", "\b")
+    return command
+
+
 def _failure(message: str, code: int) -> click.ClickException:
     failure = click.ClickException(message)
     failure.exit_code = code  # type: ignore[misc]  # click's own classes set it on the class
     return failure
+
+
+def _words(error: OSError) -> str:
+    """What went wrong with which file, without the system's number for it."""
+    if error.strerror is None:
+        return str(error)
+    return f"{error.strerror}: {error.filename}" if error.filename else error.strerror
 
 
 def _unexpected(error: Exception) -> str:
@@ -85,3 +98,6 @@ def main() -> None:
           --method quadtree --height 7 --epsilon 1 -o homes.parquet
       spatialdp query homes.parquet --bbox -85.33,35.03,-85.28,35.07
     """
+
+
+_with_examples(main)
