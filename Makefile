@@ -10,7 +10,7 @@ INSTALL_CHROMIUM := ($(SUDO) apt-get update -qq && $(SUDO) apt-get install -y -q
 .PHONY: demo test browser check bench figures explorer-figure leaflet coverage clean
 
 demo: $(VENV)/.installed
-	$(BIN)/spatialdp traffic --output out
+	$(BIN)/spatialdp traffic --output out --force
 
 test: $(VENV)/.tools
 	$(BIN)/python -m pytest -m "not browser"

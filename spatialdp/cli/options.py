@@ -30,6 +30,7 @@ __all__ = [
     "Terms",
     "check_output",
     "domain_options",
+    "folder_options",
     "optional_domain_options",
     "output_options",
     "points_options",
@@ -78,9 +79,12 @@ class Exact(click.ParamType):  # type: ignore[type-arg]  # generic only in recen
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Fraction:
         """Read the number."""
         from spatialdp.cli.parameters import read_number
+        from spatialdp.errors import BudgetError
 
         try:
             return read_number(str(value))
+        except BudgetError as error:  # a number, but what a number
+            self.fail(str(error), param, ctx)
         except ValueError:
             self.fail(f"{value!r} was given; a number is required, such as 0.5 or 1/2.", param, ctx)
 
@@ -304,6 +308,32 @@ def check_output(path: Path, suffixes: Sequence[str], *, force: bool) -> Path:
     if not os.access(path.parent, os.W_OK):
         raise click.UsageError(f"the folder {path.parent} can not be written to; choose another for the output.")
     return path
+
+
+def folder_options(*names: str) -> Decorator:
+    """`-o FOLDER` for files of these names, none of which is replaced without `--force`."""
+
+    def check(output: Path, force: bool) -> Path:
+        for name in names:
+            if (output / name).exists() and not force:
+                raise click.UsageError(
+                    f"output {output / name} exists; choose another folder, or replace it with --force."
+                )
+        return output
+
+    return _bundled(
+        "folder",
+        check,
+        click.option(
+            "-o",
+            "--output",
+            type=click.Path(file_okay=False, path_type=Path),
+            default=Path("out"),
+            show_default=True,
+            help=f"Folder for {', '.join(names)}; made if it does not exist.",
+        ),
+        click.option("--force", is_flag=True, help="Replace these files if they exist."),
+    )
 
 
 def _same(one: Path, other: Path) -> bool:
