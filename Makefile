@@ -12,7 +12,7 @@ INSTALL_CHROMIUM := ($(SUDO) apt-get update -qq && $(SUDO) apt-get install -y -q
 .PHONY: demo test browser audit check docs bench figures explorer-figure leaflet coverage clean
 
 demo: $(VENV)/.installed
-	$(BIN)/spatialdp traffic --output out
+	$(BIN)/spatialdp traffic --output out --force
 
 test: $(VENV)/.tools
 	$(ONE_THREAD) $(BIN)/python -m pytest -n auto -m "not browser and not audit"

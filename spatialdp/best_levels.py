@@ -22,7 +22,7 @@ import numpy.typing as npt
 
 from spatialdp.coverage import block_powers
 from spatialdp.privacy.laws import Law
-from spatialdp.workloads import Covered, Questions
+from spatialdp.questions import Covered, Questions
 
 __all__ = ["GivenBoxes", "Levels", "Workload", "best_budget", "best_levels", "mean_variance"]
 

@@ -86,7 +86,9 @@ def summary(frame: pandas.DataFrame, by: Sequence[str]) -> pandas.DataFrame:
     """
     from scipy.stats import t
 
-    grouped = frame.groupby(list(by), sort=False, dropna=False)["value"].agg(["mean", "std", "count"]).reset_index()
+    # What else differs (workloads, data sets) is no repetition: each trial counts once, by its mean over them.
+    trials = frame.groupby([*by, "trial"], sort=False, dropna=False)["value"].mean().reset_index()
+    grouped = trials.groupby(list(by), sort=False, dropna=False)["value"].agg(["mean", "std", "count"]).reset_index()
     count = grouped["count"].to_numpy()
     quantile = np.where(count > 1, t.ppf((1 + CONFIDENCE) / 2, np.maximum(count - 1, 1)), 0.0)
     half = quantile * grouped["std"].fillna(0.0) / np.sqrt(count)

@@ -37,7 +37,17 @@ if TYPE_CHECKING:
     import geopandas
     import pyarrow as pa
 
-__all__ = ["FORMATS", "check_target", "load", "save", "statement_beside", "to_geodataframe", "write_all", "write_whole"]
+__all__ = [
+    "FORMATS",
+    "check_target",
+    "contents",
+    "load",
+    "save",
+    "statement_beside",
+    "to_geodataframe",
+    "write_all",
+    "write_whole",
+]
 
 FORMAT = "spatialdp-release"
 FORMAT_VERSION = 1
@@ -69,23 +79,27 @@ def save(
     shape: tuple[int, int] | None = None,
 ) -> None:
     """Write a release in the format its name ends in: the whole file or nothing; see `Release.save`."""
+    target = check_target(path, overwrite=overwrite)
+    write_all(contents(release, target, shape=shape), overwrite=overwrite)
+
+
+def contents(release: Release, target: Path, *, shape: tuple[int, int] | None = None) -> dict[Path, bytes]:
+    """The files that a release becomes under a name: one, and a statement beside it where the format holds none."""
     from spatialdp import exports
 
-    target = check_target(path, overwrite=overwrite)
     kind = FORMATS[target.suffix.lower()]
     if shape is not None and kind != "GeoTIFF":
         raise ParameterError(f"shape is for GeoTIFF files; {target.name} is {kind}, which keeps the cells as they are.")
     if kind == "CSV":
         words = json.dumps(json.loads(exports.statement(release)), indent=2, ensure_ascii=False) + "\n"
-        write_all({statement_beside(target): words.encode(), target: exports.table(release)}, overwrite=overwrite)
-    else:
-        makers: dict[str, Callable[[], bytes]] = {
-            "GeoParquet": lambda: _geoparquet(release),
-            "GeoPackage": lambda: exports.geopackage(release),
-            "GeoTIFF": lambda: exports.geotiff(release, shape),
-            "GeoJSON": lambda: exports.geojson(release),
-        }
-        write_all({target: makers[kind]()}, overwrite=overwrite)
+        return {statement_beside(target): words.encode(), target: exports.table(release)}
+    makers: dict[str, Callable[[], bytes]] = {
+        "GeoParquet": lambda: _geoparquet(release),
+        "GeoPackage": lambda: exports.geopackage(release),
+        "GeoTIFF": lambda: exports.geotiff(release, shape),
+        "GeoJSON": lambda: exports.geojson(release),
+    }
+    return {target: makers[kind]()}
 
 
 def check_target(path: str | os.PathLike[str], *, overwrite: bool = False) -> Path:
@@ -186,7 +200,7 @@ def write_all(files: Mapping[Path, bytes], *, overwrite: bool) -> None:
             if isinstance(error, OSError):
                 names, reason = " and ".join(str(target) for target in files), error.strerror or error
                 text = f"{names} could not be written ({reason}), and nothing was left behind; make room, or choose "
-                raise OSError(error.errno, text + "another place") from error
+                raise type(error)(error.errno, text + "another place") from error
             raise
 
 
@@ -241,7 +255,7 @@ def _put(partial: Path, target: Path, *, overwrite: bool) -> None:
 def _check_place(target: Path, *, overwrite: bool) -> None:
     if target.is_dir():
         raise IsADirectoryError(f"{target} is a folder; give the name of a file in it.")
-    if target.exists() and not overwrite:
+    if os.path.lexists(target) and not overwrite:  # also a link to nowhere
         raise FileExistsError(f"{target} exists; choose another name, or pass overwrite=True to replace it.")
     if not target.parent.is_dir():
         raise FileNotFoundError(f"there is no folder {target.parent}; make it first.")

@@ -17,9 +17,9 @@ import numpy as np
 
 from spatialdp.axes import WindowAxis
 from spatialdp.privacy.laws import Law
+from spatialdp.questions import AxisQuestions, Floats, Questions
 from spatialdp.strategies import ALL_RANGES, cells_alone, shown, tree_for, unit_variance, windows_for
 from spatialdp.strategy_store import cache_folder, keep, kind_of, load_weights, save_weights, stored_windows
-from spatialdp.workloads import AxisQuestions, Floats, Questions
 
 __all__ = ["Pair", "joint_trees", "joint_windows", "mean_pair_variance", "stored_pair"]
 

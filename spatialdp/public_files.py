@@ -22,9 +22,14 @@ def read_geometries(path: Path, layer: str | None = None) -> geopandas.GeoDataFr
     """The features of a public file in any format that GDAL or GeoParquet knows."""
     import geopandas
 
+    options = {} if layer is None else {"layer": layer}
     if path.suffix.lower() in _PARQUET:
-        return _read(path, geopandas.read_parquet)
-    return _read(path, geopandas.read_file, **({} if layer is None else {"layer": layer}))
+        found = _read(path, geopandas.read_parquet)
+    else:
+        found = _read(path, geopandas.read_file, **options)
+    if not isinstance(found, geopandas.GeoDataFrame) or found.active_geometry_name is None:
+        raise FileFormatError(f"{path} holds a table without geometries; give a file of polygons.")
+    return found
 
 
 def read_frame(path: Path) -> Any:
@@ -62,6 +67,8 @@ def boxes_of(frame: Any, name: str) -> npt.NDArray[np.float64]:
 def _read(path: Path, reader: Any, **options: Any) -> Any:
     if path.is_dir():
         raise FileFormatError(f"{path} is a folder; give a single file.")
+    if not path.exists():
+        raise FileFormatError(f"{path} can not be opened (No such file or directory); check its name.")
     try:
         return reader(path, **options)
     except OSError as error:

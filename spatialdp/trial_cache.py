@@ -64,6 +64,8 @@ class TrialCache:
 
     def __enter__(self) -> Self:
         self._file = self._path.open("ab")
+        self._lock(self._file)
+        self._read()  # what another evaluation may have added since
         self._file.truncate(self._length)  # a line that an interruption cut short
         if not self._length:
             self._write(self._header)
@@ -74,6 +76,20 @@ class TrialCache:
     ) -> None:
         if self._file is not None:
             self._file.close()
+
+    def _lock(self, file: IO[bytes]) -> None:
+        """One evaluation at a time, where the system has locks; a lock ends with its process."""
+        try:
+            import fcntl
+        except ImportError:
+            return
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            file.close()
+            raise FileFormatError(
+                f"{self._path} is in use by another evaluation; wait for its end, or give another cache file."
+            ) from None
 
     def add(self, key: str, measured: Measured) -> None:
         """Keep the results of a trial; they survive whatever comes after."""

@@ -147,7 +147,7 @@ def test_one_release_is_written_in_every_format(folder, tmp_path, method):
     outputs = [word for suffix in FORMATS for word in ("-o", tmp_path / f"out{suffix}")]
     given = ("release", folder / "layer.gpkg", BOUNDS, "--crs=EPSG:4326", "--epsilon=1", "--method", *method)
     told = run(*given, *outputs).stderr
-    assert told.count("3/3 writing") == len(FORMATS)
+    assert all(f"out{suffix}" in told.partition("3/3 writing ")[2] for suffix in FORMATS)
     assert sorted(os.listdir(tmp_path)) == sorted([*(f"out{suffix}" for suffix in FORMATS), "out.privacy.json"])
     release = sdp.load(tmp_path / "out.parquet")
     cells = release.to_geodataframe()
@@ -208,7 +208,8 @@ def test_values_are_read_as_the_types_ask():
     assert read_value("3/10", hints["median_share"]) == Fraction(3, 10)
     tailored = dict(_hints("tailored"))["workload"]
     assert read_value("boxes", tailored) == "boxes"
-    assert read_value("ranges/cells", tailored) == ("ranges", "cells")
+    assert read_value("ranges/cells", tailored) == read_value("ranges,cells", tailored) == ("ranges", "cells")
+    assert read_value("ranges,total; total,ranges,0.5", tailored) == (("ranges", "total"), ("total", "ranges", 0.5))
     assert read_value("ranges/0,4;4,8", tailored) == ("ranges", ((0, 4), (4, 8)))
     with pytest.raises(ValueError, match=r"^$"):
         read_value("eight", hints["shape"])
@@ -338,6 +339,8 @@ def test_questions_that_can_not_be_answered_are_refused(folder, released, tmp_pa
     lines = geopandas.GeoSeries([shapely.LineString([(0, 0), (1, 1)])], crs="EPSG:4326")
     lines.to_file(tmp_path / "lines.gpkg")
     assert "must be a Polygon" in run("query", released, "--polygons", tmp_path / "lines.gpkg", code=2).stderr
+    assert "without geometries" in run("query", released, "--polygons", tmp_path / "boxes.csv", code=2).stderr
+    assert "No such file" in run("query", released, "--polygons", tmp_path / "none.gpkg", code=2).stderr
     assert "no spatialdp release" in run("query", folder / "plain.parquet", "--bbox=0,0,1,1", code=2).stderr
     assert (
         "--format is for standard output"
@@ -448,6 +451,19 @@ def test_every_command_has_help_with_an_example():
     for name in main.list_commands(None):
         shown = run(name, "--help").stdout
         assert f"spatialdp {name}" in shown.partition("Options:")[0].partition("\n")[2], name
+
+
+@pytest.mark.parametrize("name", [None, *main.list_commands(None)])
+def test_examples_in_the_help_can_be_pasted(name):
+    """Each stands in lines of its own, as in the docstring, and not in a paragraph."""
+    shown = run(*([] if name is None else [name]), "--help").stdout
+    source = (main if name is None else main.get_command(None, name)).callback.__doc__
+    lines = [line.strip() for line in source.splitlines()]
+    examples = [line for line in lines if line.startswith("spatialdp ")]
+    assert examples or name == "traffic"
+    assert {line.strip() for line in shown.splitlines()} >= set(examples)
+    assert r"\b" not in shown
+    assert "\n  POINTS\n" not in shown.partition("Options:")[2]
 
 
 def test_help_needs_nothing_but_click():

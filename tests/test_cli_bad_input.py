@@ -84,8 +84,9 @@ def test_the_good_command_is_good(place):
         ({"epsilon": "1/0"}, "a number is required"),
         ({"epsilon": "-1"}, "epsilon is -1; it must lie between"),
         ({"epsilon": "0"}, "epsilon is 0; it must lie between"),
-        ({"epsilon": "nan"}, "a number is required"),
-        ({"epsilon": "1e400000000"}, "a number is required"),
+        ({"epsilon": "nan"}, "it must be finite. Give a number such as 0.1"),
+        ({"epsilon": "1e400000000"}, "absurdly large or small. Give a number such as 0.1"),
+        ({"epsilon": "1e-401"}, "absurdly large or small"),
         ({"epsilon": None}, "Missing option '--epsilon'"),
         ({"delta": "2"}, "delta is 2"),
         ({"delta": "1e-6"}, "delta"),
@@ -140,6 +141,42 @@ def test_bad_options_are_refused_before_the_file_is_opened(place, monkeypatch):
         refused(command(**changes))
 
 
+def test_one_output_twice_is_refused_before_anything_is_spent(place):
+    for again in ("out.parquet", "./out.parquet"):
+        assert "an output was given twice" in refused([*command(), "-o", again])
+
+
+def test_what_is_read_is_not_replaced_even_by_force(place):
+    """Records, boxes and releases stay, under whatever name the output names them."""
+    before = (place / "points.gpkg").read_bytes()
+    (place / "link.gpkg").symlink_to("points.gpkg")
+    for name in ("points.gpkg", "./points.gpkg", "link.gpkg"):
+        assert "would replace the input points.gpkg" in refused([*command(o=name), "--force"])
+    assert (place / "points.gpkg").read_bytes() == before
+    assert CliRunner().invoke(main, command()).exit_code == 0
+    (place / "boxes.csv").write_text("xmin,ymin,xmax,ymax\n0,0,1,1\n")
+    for words in (
+        ["query", "out.parquet", "--boxes=boxes.csv", "-oboxes.csv"],
+        ["sample", "out.parquet", "-oout.parquet"],
+    ):
+        assert "would replace the input" in refused([*words, "--force"])
+
+
+def test_a_link_to_nowhere_is_a_file_that_exists(place):
+    (place / "out.parquet").symlink_to("nowhere.parquet")
+    assert "out.parquet exists" in refused(command())
+
+
+def test_of_several_outputs_all_or_none_are_written(place, monkeypatch):
+    def fail(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("spatialdp.exports.geojson", fail)
+    told = refused([*command(), "-oout.gpkg", "-oout.geojson"], code=1)
+    assert "No space left on device" in told
+    assert "Errno" not in told
+
+
 def test_bad_regions_are_refused(place):
     def region(*shapes, crs="EPSG:4326"):
         geopandas.GeoSeries(shapes, crs=crs).to_file("region.gpkg")
@@ -157,6 +194,9 @@ def test_bad_regions_are_refused(place):
 def test_bad_files_are_refused(place):
     geopandas.GeoSeries([shapely.box(0, 0, 1, 1)], crs="EPSG:4326").to_file("squares.gpkg")
     assert "type Polygon; points are required" in refused(command(points="squares.gpkg"))
+    mixed = geopandas.GeoSeries([shapely.Point(0.5, 0.5), shapely.box(0, 0, 1, 1)], crs="EPSG:4326")
+    geopandas.GeoDataFrame(geometry=mixed).to_parquet("mixed.parquet")
+    assert "of type Point, Polygon; points are required" in refused(command(points="mixed.parquet"))
     write(place / "geo.parquet", *np.random.default_rng(1).random((2, 500)))
     (place / "cut.parquet").write_bytes((place / "geo.parquet").read_bytes()[:5000])
     assert "truncated, damaged" in refused(command(points="cut.parquet"))

@@ -199,6 +199,21 @@ def test_other_files_are_not_overwritten(tmp_path, content):
     assert path.read_bytes() == content
 
 
+def test_two_evaluations_do_not_share_a_cache_at_once(tmp_path):
+    from spatialdp.trial_cache import TrialCache
+
+    path = tmp_path / "trials.jsonl"
+    late = TrialCache(path, "context", "note")
+    with TrialCache(path, "context", "note") as first:
+        first.add("one", [(0, "rmse", 1.0)])
+        with pytest.raises(FileFormatError, match="in use by another evaluation"):
+            late.__enter__()
+    with late:
+        assert late.done == {"one": [(0, "rmse", 1.0)]}
+        late.add("two", [(0, "rmse", 2.0)])
+    assert list(TrialCache(path, "context", "note").done) == ["one", "two"]
+
+
 def test_a_damaged_cache_is_refused(tmp_path):
     cache = tmp_path / "trials.jsonl"
     run(sdp.Quadtree(3), trials=2, cache=cache)
@@ -427,7 +442,16 @@ def test_command_refuses_nonsense(tmp_path, words, said):
     done = command(*words, "-q", "-o", tmp_path / "out", "--trials", 1)
     assert done.exit_code == 2
     assert said in done.output
-    assert not list((tmp_path / "out").glob("*")) if (tmp_path / "out").exists() else True
+    assert not (tmp_path / "out").exists()
+
+
+def test_command_replaces_nothing_without_force(tmp_path):
+    (tmp_path / "ranking.md").write_text("mine")
+    words = ("chattanooga", "-m", "quadtree:height=2", "--epsilons", "1", "--trials", 1, "-q", "-o", tmp_path)
+    assert "ranking.md exists" in command(*words).output
+    assert [path.name for path in tmp_path.iterdir()] == ["ranking.md"]
+    assert command(*words, "--force").exit_code == 0
+    assert (tmp_path / "ranking.md").read_text() != "mine"
 
 
 def test_frozen_mechanisms_travel_to_processes():

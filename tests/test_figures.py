@@ -54,6 +54,15 @@ def test_caption_says_what_has_seen_the_truth(frame):
     assert "for comparison: kd-tree" in words
 
 
+def test_bands_are_of_trials_and_not_of_workloads(frame):
+    """Workloads of different difficulty are no repetitions: an error that every trial has is sure."""
+    rows = frame[(frame["metric"] == "rmse") & (frame["mechanism"] == "flat")]
+    sure = rows.assign(value=rows["workload"].astype("category").cat.codes * 100.0)
+    pooled = summary(sure, ["mechanism", "epsilon"])
+    assert (pooled["trials"] == 3).all()
+    assert pooled["low"].tolist() == pooled["mean"].tolist() == pooled["high"].tolist() == [100.0] * 3
+
+
 def test_other_axes_and_pages(frame):
     sizes = sdp.plot_errors(frame, x="size", panels="epsilon")
     assert [ax.get_title() for ax in sizes.axes] == ["ε = 0.1", "ε = 1", "ε = 10"]
@@ -84,7 +93,7 @@ def test_sizes_need_workloads_with_a_size(frame):
 
 
 def test_bands_are_students_intervals():
-    held = pd.DataFrame({"mechanism": "a", "value": [1.0, 2.0, 3.0]})
+    held = pd.DataFrame({"mechanism": "a", "trial": [0, 1, 2], "value": [1.0, 2.0, 3.0]})
     (row,) = summary(held, ["mechanism"]).itertuples()
     assert row.mean == 2
     assert row.high - row.mean == pytest.approx(4.302653 / np.sqrt(3))  # t with two degrees of freedom

@@ -152,11 +152,24 @@ def test_other_geometries_in_an_undeclared_layer_count_nowhere(tmp_path):
         shapely.MultiPoint([[1, 1]]),
     ]
     frame = geopandas.GeoDataFrame(geometry=mixed, crs="EPSG:4326")
-    frame.to_parquet(tmp_path / "mixed.parquet")
     for name in ("mixed.gpkg", "mixed.geojson"):
         frame.to_file(tmp_path / name)
-    for name in ("mixed.parquet", "mixed.gpkg", "mixed.geojson"):
         assert silently(tmp_path / name) == 1
+
+
+def test_mixed_geometry_is_refused_where_a_file_declares_it(tmp_path):
+    """As only GeoParquet does; and points alone never do, be they none, missing, empty or with a height."""
+    path = tmp_path / "layer.parquet"
+    for other in (shapely.box(0, 0, 1, 1), shapely.MultiPoint([[0.5, 0.5]])):
+        geopandas.GeoDataFrame(geometry=[shapely.Point(0.5, 0.5), other], crs="EPSG:4326").to_parquet(path)
+        with pytest.raises(PointsError, match=r"of type \w+, \w+; points are required"):
+            sdp.read_points(path, DOMAIN)
+    for points in ([], [None], [shapely.Point()], [shapely.Point(0.5, 0.5), shapely.Point(0.5, 0.5, 9), None]):
+        frame = geopandas.GeoDataFrame(geometry=geopandas.GeoSeries(points), crs="EPSG:4326")
+        frame.to_parquet(path)
+        assert silently(path) == 2 * (len(points) > 1)
+        frame.to_file(tmp_path / "layer.gpkg")
+        assert silently(tmp_path / "layer.gpkg") == 2 * (len(points) > 1)
 
 
 def test_damaged_geometries_count_nowhere(tmp_path):
@@ -203,12 +216,17 @@ def test_wrong_columns_are_refused(folder, tmp_path):
     pq.write_table(twice, tmp_path / "twice.parquet")
     with pytest.raises(PointsError, match="more than one column 'x'"):
         sdp.read_points(tmp_path / "twice.parquet", DOMAIN, x="x", y="y")
+    (tmp_path / "twice.csv").write_text("x,x,y\n0.5,0.5,0.5\n")
+    with pytest.raises(PointsError, match="more than one column 'x'"):
+        sdp.read_points(tmp_path / "twice.csv", DOMAIN, x="x", y="y")
+    with pytest.raises(PointsError, match="no column 'east'; its columns are name, lon, lat"):
+        sdp.read_points(folder / "layer.gpkg", DOMAIN, x="east", y="lat")
 
 
 def test_names_in_a_csv_are_not_told(tmp_path):
     path = tmp_path / "headless.csv"
     path.write_text("0.73519284,0.5\n0.2,0.3\n")
-    with pytest.raises(PointsError, match="no column 'lat'") as caught:
+    with pytest.raises(PointsError, match="no column 'lon'") as caught:
         sdp.read_points(path, DOMAIN, x="lon", y="lat")
     assert "7351" not in str(caught.value)
 

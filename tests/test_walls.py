@@ -51,7 +51,7 @@ BLIND = [
         "explorer",
         "explorer_data",
     ),
-    *("intervals", "crs", "domain", "privacy", "strategies", "strategy_store", "workloads"),
+    *("intervals", "crs", "domain", "privacy", "strategies", "strategy_store", "questions"),
     "joint_strategies",
 ]
 

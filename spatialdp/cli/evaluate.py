@@ -9,7 +9,14 @@ from typing import TYPE_CHECKING, Any, TypeVar, get_type_hints
 
 import click
 
-from spatialdp.cli.options import Exact, PointsFile, optional_domain_options, points_options, quiet_option
+from spatialdp.cli.options import (
+    Exact,
+    PointsFile,
+    folder_options,
+    optional_domain_options,
+    points_options,
+    quiet_option,
+)
 
 if TYPE_CHECKING:
     from fractions import Fraction
@@ -88,15 +95,7 @@ class _List(click.ParamType):  # type: ignore[type-arg]  # generic only in recen
 @click.option("--seed", type=click.IntRange(0), default=1, show_default=True, help="Same seed, same results.")
 @click.option("--processes", type=click.IntRange(1), default=1, show_default=True, help="Trials at a time.")
 @click.option("--cache", type=click.Path(dir_okay=False, path_type=Path), help="File of trials that were run before.")
-@click.option(
-    "-o",
-    "--output",
-    "folder",
-    type=click.Path(file_okay=False, path_type=Path),
-    default=Path("out"),
-    show_default=True,
-    help="Folder for errors.csv, errors.png and ranking.md; made if it does not exist.",
-)
+@folder_options("errors.csv", "ranking.md", "errors.png", "sizes.png", "records.png")
 @quiet_option
 def command(
     points: PointsFile,
@@ -139,9 +138,9 @@ def command(
     queries = _queries(workloads, boxes, polygons, area, options["seed"])
     chosen = tuple(dict.fromkeys((*(metrics or DEFAULT_METRICS), show)))
     settings = {**options, "metrics": chosen, "dataset": name, "progress": not quiet}
-    folder.mkdir(parents=True, exist_ok=True)
     given = mechanisms, held, area, queries, [_epsilon(text) for text in epsilons]
     frame = evaluate_subsamples(*given, records=records, **settings) if records else evaluate(*given, **settings)
+    folder.mkdir(parents=True, exist_ok=True)
     write_frame(frame, folder / "errors.csv")
     written = ["errors.csv", *_figures(frame, show, folder)]
     click.echo(_ranking(frame, show, folder))

@@ -47,7 +47,7 @@ class _Group(click.Group):
             if error.errno == errno.EPIPE:  # the reader of our output has gone
                 raise
             named = isinstance(error, FileNotFoundError | FileExistsError | IsADirectoryError | PermissionError)
-            raise _failure(f"{str(error).rstrip('.')}.", BAD_INPUT if named else FAILED) from None
+            raise _failure(f"{_words(error).rstrip('.')}.", BAD_INPUT if named else FAILED) from None
         except MemoryError:
             raise _failure("memory does not suffice; use larger cells or a lower tree.", FAILED) from None
         except Exception as error:  # its message might quote a record, so only its place is told
@@ -64,6 +64,13 @@ def _failure(message: str, code: int) -> click.ClickException:
     failure = click.ClickException(message)
     failure.exit_code = code  # type: ignore[misc]  # click's own classes set it on the class
     return failure
+
+
+def _words(error: OSError) -> str:
+    """What went wrong with which file, without the system's number for it."""
+    if error.strerror is None:
+        return str(error)
+    return f"{error.strerror}: {error.filename}" if error.filename else error.strerror
 
 
 def _unexpected(error: Exception) -> str:

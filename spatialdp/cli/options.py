@@ -30,6 +30,7 @@ __all__ = [
     "Terms",
     "check_output",
     "domain_options",
+    "folder_options",
     "optional_domain_options",
     "output_options",
     "points_options",
@@ -78,9 +79,12 @@ class Exact(click.ParamType):  # type: ignore[type-arg]  # generic only in recen
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Fraction:
         """Read the number."""
         from spatialdp.cli.parameters import read_number
+        from spatialdp.errors import BudgetError
 
         try:
             return read_number(str(value))
+        except BudgetError as error:  # a number, but what a number
+            self.fail(str(error), param, ctx)
         except ValueError:
             self.fail(f"{value!r} was given; a number is required, such as 0.5 or 1/2.", param, ctx)
 
@@ -164,6 +168,12 @@ class PointsFile:
     path: Path
     options: dict[str, Any]
 
+    def assumption(self, domain: Domain) -> str:
+        """What is taken for granted of columns whose CRS nobody stated; the user may know better."""
+        if self.options["x"] is None or self.options["crs"] is not None or domain.crs is None:
+            return ""
+        return f" ({self.options['x']} and {self.options['y']} are taken to be in the domain's CRS, {domain.crs})"
+
     def read(self, domain: Domain) -> Points:
         """Read the records, for a domain."""
         from spatialdp.points import read_points
@@ -245,6 +255,15 @@ class Target:
         """The file of a command that does not write to standard output."""
         return self.files[0]
 
+    def spare(self, *inputs: Path | None) -> None:
+        """Refuse to write over what is read: not even --force means that."""
+        from spatialdp.files import statement_beside
+
+        for path in self.files:
+            for each in inputs:
+                if each is not None and any(_same(each, written) for written in (path, statement_beside(path))):
+                    raise click.UsageError(f"output {path} would replace the input {each}; choose another name.")
+
 
 def output_options(suffixes: Sequence[str], what: str, *, stdout: bool = False, several: bool = False) -> Decorator:
     """`-o FILE` with one of these endings and `--force`; `-o -`, the default, is standard output where allowed."""
@@ -253,7 +272,10 @@ def output_options(suffixes: Sequence[str], what: str, *, stdout: bool = False, 
         if stdout and output in (None, "-"):
             return Target((), force)
         names = output if isinstance(output, tuple) else (output or "",)
-        return Target(tuple(check_output(Path(name), suffixes, force=force) for name in names), force)
+        target = Target(tuple(check_output(Path(name), suffixes, force=force) for name in names), force)
+        if len({path.resolve() for path in target.files}) < len(target.files):
+            raise click.UsageError(f"an output was given twice: {', '.join(names)}; name each file once.")
+        return target
 
     default = " Standard output by default, or by `-`." if stdout else " May be repeated." if several else ""
     return _bundled(
@@ -279,13 +301,44 @@ def check_output(path: Path, suffixes: Sequence[str], *, force: bool) -> Path:
         raise click.UsageError(f"output {str(path)!r} was given; its name must end in one of {', '.join(suffixes)}.")
     if path.is_dir():
         raise click.UsageError(f"output {path} is a folder; give the name of a file.")
-    if path.exists() and not force:
+    if os.path.lexists(path) and not force:  # also a link to nowhere
         raise click.UsageError(f"output {path} exists; choose another name, or replace it with --force.")
     if not path.parent.is_dir():
         raise click.UsageError(f"there is no folder {path.parent} for the output; make it first.")
     if not os.access(path.parent, os.W_OK):
         raise click.UsageError(f"the folder {path.parent} can not be written to; choose another for the output.")
     return path
+
+
+def folder_options(*names: str) -> Decorator:
+    """`-o FOLDER` for files of these names, none of which is replaced without `--force`."""
+
+    def check(output: Path, force: bool) -> Path:
+        for name in names:
+            if (output / name).exists() and not force:
+                raise click.UsageError(
+                    f"output {output / name} exists; choose another folder, or replace it with --force."
+                )
+        return output
+
+    return _bundled(
+        "folder",
+        check,
+        click.option(
+            "-o",
+            "--output",
+            type=click.Path(file_okay=False, path_type=Path),
+            default=Path("out"),
+            show_default=True,
+            help=f"Folder for {', '.join(names)}; made if it does not exist.",
+        ),
+        click.option("--force", is_flag=True, help="Replace these files if they exist."),
+    )
+
+
+def _same(one: Path, other: Path) -> bool:
+    """One file, maybe by two names."""
+    return one.exists() and other.exists() and one.samefile(other)
 
 
 quiet_option = click.option("--quiet", "-q", is_flag=True, help="Only errors on standard error.")
@@ -334,7 +387,8 @@ class MethodCommand(click.Command):
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the method's options below the others."""
         mine = {option.name for option in _parameter_options(ctx)}
-        records = [(param.name in mine, param.get_help_record(ctx)) for param in self.get_params(ctx)]
+        options = [param for param in self.get_params(ctx) if isinstance(param, click.Option)]
+        records = [(param.name in mine, param.get_help_record(ctx)) for param in options]
         title = f"Options of {ctx.meta['spatialdp.method']}" if mine else "Options of the method"
         theirs = [record for of_method, record in records if of_method and record is not None]
         with formatter.section("Options"):

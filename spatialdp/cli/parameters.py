@@ -121,7 +121,12 @@ def read_value(text: str, hint: Any) -> Any:
     ((64, 32), 'uniform')
     """
     if hint is Any:
-        return tuple(read_value(part, Any) for part in text.split(",")) if "," in text else read_value(text, int | str)
+        separator = next((each for each in reversed(_SEPARATORS) if each in text), None)
+        return (
+            read_value(text, int | float | str)
+            if separator is None
+            else tuple(read_value(part.strip(), Any) for part in text.split(separator))
+        )
     members = get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
     if Fraction in members:
         return read_number(text)

@@ -66,6 +66,7 @@ def command(
         raise click.UsageError("one kind of question is required: --bbox, --boxes FILE or --polygons FILE.")
     if kind is not None and target.path is not None:
         raise click.UsageError("--format is for standard output; a file's format is told by its ending.")
+    target.spare(release, boxes, polygons)
     source = load(release)
     if polygons is not None:
         answers = _answer_polygons(source, polygons, layer, level)

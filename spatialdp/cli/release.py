@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -63,26 +64,30 @@ def command(
       spatialdp release homes.csv --x lon --y lat --bounds -85.6,34.9,-84.9,35.5 --crs EPSG:4326 \
           --method quadtree --height 7 --epsilon 1 -o homes.parquet
       spatialdp release trips.gpkg --region county.geojson --method flat --shape 100,80 \
-          --epsilon 0.5 -o trips.parquet -o trips.gpkg -o trips.tif
+          --epsilon 0.5 -o map.parquet -o map.gpkg -o map.tif
       spatialdp release --method kd-tree --help
     """
+    from spatialdp.files import contents, write_all
     from spatialdp.privacy.noise import SeededNoise, SystemNoise
 
     def tell(what: str) -> None:  # steps, never how far a step is: that would tell how many records there are
         if not quiet:
             click.echo(what, err=True)
 
+    target.spare(points.path)
     _check_promise(mechanism, seed, allowed=not_private)
     mechanism.check(domain, **terms.options)
     shape = _check_formats(target, domain, mechanism, pixels)
-    tell("1/3 reading the points")
+    tell(f"1/3 reading the points{points.assumption(domain)}")
     records = points.read(domain)
     tell("2/3 counting and adding noise")
     noise = SystemNoise() if seed is None else SeededNoise(seed)
     release = mechanism.release(records, domain, noise=noise, **terms.options)
+    tell(f"3/3 writing {', '.join(str(path) for path in target.files)}")
+    files: dict[Path, bytes] = {}
     for path in target.files:
-        tell(f"3/3 writing {path}")
-        release.save(path, overwrite=target.force, shape=shape if FORMATS[path.suffix.lower()] == "GeoTIFF" else None)
+        files |= contents(release, path, shape=shape if FORMATS[path.suffix.lower()] == "GeoTIFF" else None)
+    write_all(files, overwrite=target.force)
     tell(f"{release.privacy}")
 
 
@@ -103,8 +108,9 @@ def _check_formats(
     from spatialdp.files import statement_beside
 
     kinds = {FORMATS[path.suffix.lower()]: path for path in target.files}
-    if "CSV" in kinds:
-        check_output(statement_beside(kinds["CSV"]), (".json",), force=target.force)
+    for path in target.files:
+        if FORMATS[path.suffix.lower()] == "CSV":
+            check_output(statement_beside(path), (".json",), force=target.force)
     if "GeoJSON" in kinds and domain.crs is None:
         raise click.UsageError(f"{kinds['GeoJSON']} needs a CRS, because GeoJSON is always in WGS 84; give --crs.")
     if "GeoTIFF" not in kinds:

@@ -33,6 +33,7 @@ def command(release: Path, count: int | None, seed: int | None, target: Target) 
     from spatialdp.files import load, statement_beside, write_all
     from spatialdp.privacy.noise import SeededNoise
 
+    target.spare(release)
     beside = check_output(statement_beside(target.file), (".json",), force=target.force)
     source = load(release)
     points = source.sample(count, noise=None if seed is None else SeededNoise(seed), as_geodataframe=True)

@@ -7,19 +7,13 @@ from pathlib import Path
 
 import click
 
+from spatialdp.cli.options import folder_options
+
 __all__ = ["command"]
 
 
 @click.command("traffic")
-@click.option(
-    "-o",
-    "--output",
-    "folder",
-    type=click.Path(file_okay=False, path_type=Path),
-    default=Path("out"),
-    show_default=True,
-    help="Folder for traffic.csv and traffic.png; made if it does not exist.",
-)
+@folder_options("traffic.csv", "traffic.png")
 @click.option(
     "--releases", type=click.IntRange(1, 10_000), default=20, show_default=True, help="Releases for each ε and law."
 )

@@ -22,8 +22,8 @@ from spatialdp.privacy.budget import Budget, Number
 from spatialdp.privacy.laws import Law, Neighbours
 from spatialdp.privacy.noise import Noise, SystemNoise
 from spatialdp.privacy.statement import UNIT, Privacy
+from spatialdp.questions import Boxes
 from spatialdp.release import Release
-from spatialdp.workloads import Boxes
 
 __all__ = ["Mechanism", "Plan", "Terms", "spread"]
 

@@ -25,8 +25,8 @@ from spatialdp.mechanisms.base import Terms
 from spatialdp.mechanisms.recipe import Design, GridMechanism
 from spatialdp.privacy.budget import Number, divide, exact
 from spatialdp.privacy.laws import Law
+from spatialdp.questions import Boxes, box_questions
 from spatialdp.structures import BlockLevels
-from spatialdp.workloads import Boxes, box_questions
 
 __all__ = ["Hierarchy"]
 

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from spatialdp._options import Choice
-from spatialdp.domain import Domain
+from spatialdp.domain import Domain, Grid
 from spatialdp.layouts import Estimate
 from spatialdp.mechanisms.base import Terms
 from spatialdp.mechanisms.levels import BudgetRule, LevelBudget, Measured, level_costs, measure_twice
@@ -91,8 +91,11 @@ class Quadtree(TreeMechanism, StructuredMechanism):
         self._check_tree()
 
     def _design(self, domain: Domain, terms: Terms) -> Design[QuadtreeLevels]:
-        side = 2**self.height
-        return self._priced(QuadtreeLevels(domain.grid((side, side)), self.consistent), terms)
+        return self._priced(QuadtreeLevels(self._grid(domain), self.consistent), terms)
+
+    def _grid(self, domain: Domain) -> Grid:
+        """The leaves of the whole tree."""
+        return domain.grid((2**self.height, 2**self.height))
 
     def _costs(self, structure: QuadtreeLevels, whole: Fraction) -> Sequence[Fraction]:
         return level_costs(self.budget, structure.tree.height, whole, self.law)

@@ -15,10 +15,10 @@ from spatialdp.joint_strategies import joint_trees, stored_pair
 from spatialdp.mechanisms.base import Terms
 from spatialdp.mechanisms.recipe import Design, GridMechanism
 from spatialdp.privacy.laws import Law
+from spatialdp.questions import NAMED, AxisQuestions, Boxes, Product, Questions, box_questions, parsed, union_questions
 from spatialdp.strategies import AxisWorkload, optimised_tree
 from spatialdp.strategy_store import stored_windows
 from spatialdp.structures import AxisPairs
-from spatialdp.workloads import NAMED, AxisQuestions, Boxes, Product, Questions, box_questions, parsed, union_questions
 
 __all__ = ["Tailored"]
 
@@ -70,7 +70,7 @@ class Tailored(GridMechanism):
     weight is negative. They are computed from the weights in use, wherever those came from. All measurements share the
     whole budget. The fit reads released values only. McKenna, Miklau, Hay, Machanavajjhala, "Optimizing error of
     high-dimensional statistical queries under differential privacy" (VLDB 2018). Sensitivities are checked by brute
-    force in ``tests/test_structures.py`` and ``tests/test_workloads.py``.
+    force in ``tests/test_structures.py`` and ``tests/test_questions.py``.
 
     Notes
     -----

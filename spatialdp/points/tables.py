@@ -1,9 +1,13 @@
 """Records in files: Parquet and GeoParquet, CSV, GeoPackage, GeoJSON, Shapefile; read in batches, 8 bytes a record.
 
 What is refused depends on a file's schema alone: its columns and their types, the type of geometry it declares, its
-CRS. A record that is not a point in the domain (missing or not finite, text that is no number, another geometry in a
-layer that does not say what it holds) counts nowhere, silently, as everywhere else: a message about it would tell
-that it is there. Readers' own messages quote records and row numbers, so none of them is passed on.
+CRS. A record that is not a point in the domain (missing or not finite, text that is no number, another geometry where
+no schema speaks of types) counts nowhere, silently, as everywhere else: a message about it would tell that it is
+there. Readers' own messages quote records and row numbers, so none of them is passed on.
+
+A file is refused for its geometry only if it declares what no data set of points would: polygons, or several types, as
+GeoParquet can. Layers that are declared to hold any geometry are read, and what is no point in them counts nowhere:
+that is what usual writers declare of a layer without records, too, and one point must fare no other than none.
 """
 
 from __future__ import annotations
@@ -94,15 +98,16 @@ def read_points(
     ------
     PointsError
         If the file can not be read, or its schema has no points: missing columns, columns of text, a layer of
-        polygons.
+        polygons, geometries of several declared types.
     CRSMismatchError
         If its CRS is not the domain's.
 
     Privacy
     -------
     Errors depend on the schema, never on records (see the head of this module); nothing is warned of or logged.
-    The one thing that is told of geometries is that a whole layer declares another type than points: such a file
-    is not a data set of points, and there is nothing to promise about it.
+    The one thing that is told of geometries is that a file declares other types than points: such a file is not a data
+    set of points, and there is nothing to promise about it. Data sets of points, empty ones and points that are missing
+    included, are never told apart.
 
     Examples
     --------
@@ -219,12 +224,14 @@ def _open_csv(source: Path, wanted: _Wanted, stack: contextlib.ExitStack) -> _Op
     if wanted.columns is None:
         raise _no_geometry(source)
     # A file without a header has a record in its first line, so the names found are not told.
-    names = pd.read_csv(source, nrows=0, dtype=str, encoding_errors="replace").columns
-    if missing := sorted(set(wanted.columns) - set(names)):
-        raise PointsError(
-            f"the first line of {source.name} has no column {missing[0]!r}; it must hold the columns' names, separated "
-            "by commas, the given ones among them."
-        )
+    first = pd.read_csv(source, header=None, nrows=1, dtype=str, encoding_errors="replace", keep_default_na=False)
+    names = first.iloc[0].tolist()
+    for name in wanted.columns:
+        if names.count(name) != 1:
+            raise PointsError(
+                f"the first line of {source.name} has {'more than one' if name in names else 'no'} column {name!r}; it "
+                "must hold the columns' names, separated by commas, each of the given ones once."
+            )
     # All as text: what one record holds must not change how others are read.
     chunks = stack.enter_context(
         pd.read_csv(
@@ -251,6 +258,10 @@ def _open_layer(source: Path, wanted: _Wanted, stack: contextlib.ExitStack) -> _
         raise PointsError(f"{source.name} has several layers; name one of {layers}.")
     if wanted.columns and source.suffix.lower() in _SCHEMALESS:
         raise PointsError(f"{source.name} is GeoJSON, whose points are its geometry; leave x and y out.")
+    if wanted.columns:
+        _check_names(
+            source, pyogrio.read_info(source, layer=wanted.layer or layers[0])["fields"].tolist(), wanted.columns
+        )
     meta, stream = stack.enter_context(
         pyogrio.raw.open_arrow(
             source,
@@ -285,14 +296,18 @@ _SCHEMALESS = {".geojson", ".json"}
 # --- schemas ---------------------------------------------------------------------------------------
 
 
-def _check_columns(source: Path, schema: pa.Schema, columns: tuple[str, str]) -> None:
+def _check_names(source: Path, names: list[str], columns: tuple[str, str]) -> None:
     for name in columns:
-        found = schema.names.count(name)
-        if found != 1:
+        if names.count(name) != 1:
             raise PointsError(
-                f"{source.name} has {'no' if not found else 'more than one'} column {name!r}; "
-                f"its columns are {', '.join(schema.names)}."
+                f"{source.name} has {'more than one' if name in names else 'no'} column {name!r}; "
+                f"its columns are {', '.join(names) or 'none but the geometry; leave x and y out'}."
             )
+
+
+def _check_columns(source: Path, schema: pa.Schema, columns: tuple[str, str]) -> None:
+    _check_names(source, schema.names, columns)
+    for name in columns:
         if not _numeric(schema.field(name).type):
             raise PointsError(
                 f"column {name!r} of {source.name} is of type {schema.field(name).type}; coordinates must be numbers. "
@@ -308,12 +323,12 @@ def _numeric(kind: pa.DataType) -> bool:
 
 
 def _check_type(source: Path, declared: list[str]) -> None:
-    """Refuse layers of something else than points. A mix is not refused: it may take one record to make it so."""
+    """Refuse what no data set of points declares. Nothing declared is no reason: it may be a layer without records."""
     kinds = [kind.removeprefix("2.5D ").removeprefix("3D ").split()[0] for kind in declared]
-    if kinds and "Point" not in kinds:
+    if set(kinds) - {"Point"}:
         raise PointsError(
             f"{source.name} holds geometries of type {', '.join(declared)}; points are required. "
-            "Use centroids, or explode multi-points, first."
+            "Use centroids, explode multi-points, or leave the others out, first."
         )
 
 

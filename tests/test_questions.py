@@ -17,9 +17,9 @@ from spatialdp.errors import ParameterError
 from spatialdp.joint_strategies import Pair, joint_windows, mean_pair_variance, stored_pair
 from spatialdp.planning import all_boxes
 from spatialdp.privacy.laws import Law, Neighbours
+from spatialdp.questions import Boxes, box_questions, parsed, union_questions
 from spatialdp.strategies import AxisWorkload, cells_alone, optimised_windows
 from spatialdp.structures import AxisPairs, forward
-from spatialdp.workloads import Boxes, box_questions, parsed, union_questions
 from tests.sources import ZeroNoise
 
 DOMAIN = sdp.Domain((-10, 40, 10, 60))
