@@ -22,8 +22,6 @@ from spatialdp.structures import AxisPairs
 
 __all__ = ["Tailored"]
 
-AxisQueries = str | tuple[tuple[int, int], ...]
-
 LONGEST = 4096
 
 
@@ -106,7 +104,7 @@ class Tailored(GridMechanism):
 
     shape: Sequence[int] | None = None
     cell_size: float | Sequence[float] | None = None
-    workload: str | tuple[AxisQueries, AxisQueries] | Any = "boxes"
+    workload: Any = "boxes"
     strategy: Choice[Strategy] = Choice(Strategy.WINDOWS)
     law: Choice[Law] = Choice(Law.DISCRETE_LAPLACE)
 
