@@ -20,6 +20,7 @@ import numpy.typing as npt
 
 from spatialdp import crs as crs_
 from spatialdp._formats import FORMATS
+from spatialdp._gdal import configured, is_what_it_is_called, offline
 from spatialdp.errors import FileFormatError, ParameterError
 from spatialdp.files import statement_beside, to_geodataframe
 from spatialdp.histogram import Histogram
@@ -69,11 +70,14 @@ def _stated(path: Path) -> Any:
     if kind == "GeoPackage":
         import pyogrio
 
-        return json.loads(pyogrio.read_info(path)["layer_metadata"][STATEMENT])
+        if not is_what_it_is_called(path):
+            raise ValueError("no GeoPackage")
+        with offline():
+            return json.loads(pyogrio.read_info(path)["layer_metadata"][STATEMENT])
     if kind == "GeoTIFF":
         import rasterio
 
-        with rasterio.open(path) as raster:
+        with rasterio.open(path, driver="GTiff") as raster:  # and no other, such as virtual rasters
             return json.loads(raster.tags()[STATEMENT])
     if kind == "GeoJSON":
         return json.loads(path.read_bytes())["privacy"]
@@ -183,12 +187,8 @@ def written(frame: geopandas.GeoDataFrame, *, layer: str = "release", **options:
     """What GDAL writes of a layer, without the date."""
     import pyogrio
 
-    buffer, date = io.BytesIO(), pyogrio.get_gdal_config_option("OGR_CURRENT_DATE")
-    pyogrio.set_gdal_config_options({"OGR_CURRENT_DATE": _NO_DATE})
-    try:
-        with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", message="'crs' was not provided")  # a domain may have none
-            pyogrio.write_dataframe(frame, buffer, layer=layer, **options)
-    finally:
-        pyogrio.set_gdal_config_options({"OGR_CURRENT_DATE": date})
+    buffer = io.BytesIO()
+    with configured({"OGR_CURRENT_DATE": _NO_DATE}), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="'crs' was not provided")  # a domain may have none
+        pyogrio.write_dataframe(frame, buffer, layer=layer, **options)
     return buffer.getvalue()

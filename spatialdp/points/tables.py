@@ -26,6 +26,7 @@ import numpy as np
 import numpy.typing as npt
 
 from spatialdp import crs as crs_
+from spatialdp._gdal import is_what_it_is_called, offline
 from spatialdp.domain import Domain
 from spatialdp.errors import CRSMismatchError, PointsError, SpatialDPError
 from spatialdp.points.arrays import LatticePoints, snap
@@ -251,7 +252,10 @@ def _open_layer(source: Path, wanted: _Wanted, stack: contextlib.ExitStack) -> _
     import pyarrow as pa
     import pyogrio
 
-    layers = pyogrio.list_layers(source)[:, 0].tolist()
+    if not is_what_it_is_called(source):
+        raise ValueError("of another format")
+    with offline():
+        layers = pyogrio.list_layers(source)[:, 0].tolist()
     if wanted.layer is not None and wanted.layer not in layers:
         raise PointsError(f"{source.name} has no layer {wanted.layer!r}; its layers are {layers}.")
     if wanted.layer is None and len(layers) > 1:
@@ -259,18 +263,18 @@ def _open_layer(source: Path, wanted: _Wanted, stack: contextlib.ExitStack) -> _
     if wanted.columns and source.suffix.lower() in _SCHEMALESS:
         raise PointsError(f"{source.name} is GeoJSON, whose points are its geometry; leave x and y out.")
     if wanted.columns:
-        _check_names(
-            source, pyogrio.read_info(source, layer=wanted.layer or layers[0])["fields"].tolist(), wanted.columns
-        )
-    meta, stream = stack.enter_context(
-        pyogrio.raw.open_arrow(
-            source,
-            layer=wanted.layer or layers[0],
-            columns=list(wanted.columns or ()),
-            read_geometry=wanted.columns is None,
-            batch_size=_BATCH,
-        )
+        with offline():
+            fields = pyogrio.read_info(source, layer=wanted.layer or layers[0])["fields"].tolist()
+        _check_names(source, fields, wanted.columns)
+    opening = pyogrio.raw.open_arrow(
+        source,
+        layer=wanted.layer or layers[0],
+        columns=list(wanted.columns or ()),
+        read_geometry=wanted.columns is None,
+        batch_size=_BATCH,
     )
+    with offline():
+        meta, stream = stack.enter_context(opening)
     reader = pa.RecordBatchReader.from_stream(stream)
     if wanted.columns:
         _check_columns(source, reader.schema, wanted.columns)

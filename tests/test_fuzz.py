@@ -1,0 +1,159 @@
+"""Files that are damaged, forged or something else than they say: a clear error or a harmless result."""
+
+from __future__ import annotations
+
+import http.server
+import json
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+import spatialdp as sdp
+from spatialdp.errors import FileFormatError
+from spatialdp.exports import read_statement
+from tests.fuzz import DOMAIN, KINDS, SECONDS
+
+ROOT = Path(__file__).parent.parent
+MEGABYTES = 1000  # at most, of which the libraries are a fifth; the files have less than one
+
+
+def fuzz(kind, first, count, folder):
+    """Read mutated files in another process, which must come back."""
+    command = [sys.executable, "-m", "tests.fuzz", kind, str(first), str(count), str(folder)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60 + SECONDS * count, check=False)
+    number = folder / "number"
+    last = number.read_text() if number.exists() else "none"
+    assert done.returncode == 0, f"{kind}: input {last} ended the process ({done.returncode}): {done.stderr[-2000:]}"
+    return json.loads(done.stdout), done.stderr
+
+
+def check(kind, first, count, folder):
+    found, said = fuzz(kind, first, count, folder)
+    assert not found["wrong"], "errors that are not ours"
+    assert not found["seen"], "things that a reader of files does not do"
+    assert found["megabytes"] < MEGABYTES
+    assert sum(found["results"].values()) == count
+    if kind.startswith("points"):
+        assert not said  # readers quote records
+    return found["results"]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_mutated_files_are_refused_or_harmless(kind, tmp_path):
+    results = check(kind, 0, 40, tmp_path)
+    assert len(results) > 1 or kind == "points.csv"  # some mutations matter, some do not
+
+
+@pytest.mark.audit
+@pytest.mark.parametrize("kind", KINDS)
+def test_many_mutated_files_are_refused_or_harmless(kind, tmp_path):
+    check(kind, 1000, 1000, tmp_path)
+
+
+# --- the watch is awake ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("harm", "mark"),
+    [
+        ("os.system('true')", "os.system"),
+        ("pickle.loads(b'cos\\ngetpid\\n.')", "pickle.find_class"),
+        ("bytearray(2 ** 33)", "MemoryError"),
+        ("os.abort()", "ended the process (-6)"),
+        ("[None for _ in iter(int, 1)]", "ended the process (-14)"),
+    ],
+)
+def test_harm_would_be_seen(harm, mark, tmp_path, monkeypatch):
+    """The same process with a reader that does harm."""
+    code = (
+        "import json, os, pathlib, pickle, sys; from tests import fuzz; fuzz.SECONDS = 1; made = fuzz._make_points\n"
+        f"def reader(path):\n    if 'current' in str(path): {harm}\n"
+        "fuzz.KINDS['points.csv'] = made, '.csv', reader\n"
+        "print(json.dumps(fuzz.run('points.csv', 0, 1, pathlib.Path(sys.argv[-1]))))"
+    )
+    run = subprocess.run
+    monkeypatch.setattr(subprocess, "run", lambda command, **how: run([sys.executable, "-c", code, command[-1]], **how))
+    try:
+        shown = str(fuzz("points.csv", 0, 1, tmp_path))
+    except AssertionError as error:
+        shown = str(error)
+    assert mark in shown
+
+
+# --- files in disguise -----------------------------------------------------------------------------
+
+
+@pytest.fixture
+def address(monkeypatch):
+    """A web server, and what it was asked for."""
+    for name in ("no_proxy", "NO_PROXY"):  # which would let requests through
+        monkeypatch.delenv(name, raising=False)
+    asked = []
+
+    class Handler(http.server.BaseHTTPRequestHandler):
+        def do_GET(self):
+            asked.append(self.path)
+            self.send_error(404)
+
+        do_HEAD = do_GET  # noqa: N815
+
+        def log_message(self, *_):
+            pass
+
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}", asked
+        server.shutdown()
+
+
+POINT = {"type": "Feature", "properties": {}, "geometry": {"type": "Point", "coordinates": [1, 1]}}
+
+
+def virtual_layer(source):
+    return (
+        f'<OGRVRTDataSource><OGRVRTLayer name="layer"><SrcDataSource>{source}</SrcDataSource></OGRVRTLayer>'
+        "</OGRVRTDataSource>"
+    )
+
+
+def algorithm(source):
+    return json.dumps({"type": "gdal_streamed_alg", "command_line": f"gdal vector pipeline ! read {source}"})
+
+
+@pytest.mark.parametrize("disguise", [virtual_layer, algorithm])
+@pytest.mark.parametrize("name", ["a.geojson", "a.json", "a.gpkg", "a.shp", "a.fgb"])
+def test_points_files_read_no_other_file_and_fetch_nothing(disguise, name, address, tmp_path):
+    url, asked = address
+    other = tmp_path / "other.geojson"
+    other.write_text(json.dumps({"type": "FeatureCollection", "features": [POINT]}))
+    for source in (other, f"/vsicurl/{url}/points.geojson"):
+        (tmp_path / name).write_text(disguise(source))
+        with pytest.raises(sdp.SpatialDPError, match="of another format"):
+            sdp.read_points(tmp_path / name, DOMAIN)
+    assert not asked
+
+
+def test_a_crs_is_not_fetched(address, tmp_path):
+    url, asked = address
+    linked = {"type": "link", "properties": {"href": f"{url}/crs", "type": "ogcwkt"}}
+    (tmp_path / "a.geojson").write_text(json.dumps({"type": "FeatureCollection", "crs": linked, "features": [POINT]}))
+    sdp.read_points(tmp_path / "a.geojson", DOMAIN)
+    assert not asked
+
+
+@pytest.mark.parametrize("name", ["a.gpkg", "a.tif"])
+def test_statements_are_not_those_of_other_files(name, tmp_path):
+    other = tmp_path / f"other{name[1:]}"
+    sdp.Flat((2, 2)).release([], DOMAIN, epsilon=1).save(other)
+    band = f'<VRTRasterBand dataType="Float64" band="1"><SimpleSource><SourceFilename>{other}</SourceFilename>'
+    raster = (
+        f'<VRTDataset rasterXSize="2" rasterYSize="2"><Metadata><MDI key="SPATIALDP_PRIVACY">'
+        f"{json.dumps(read_statement(other).to_json())}</MDI></Metadata>{band}<SourceBand>1</SourceBand></SimpleSource>"
+        "</VRTRasterBand></VRTDataset>"
+    )
+    (tmp_path / name).write_text(raster if name == "a.tif" else virtual_layer(other))
+    with pytest.raises(FileFormatError, match="no privacy statement"):
+        read_statement(tmp_path / name)
