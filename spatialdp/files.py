@@ -354,7 +354,8 @@ def _inflated(metadata: Any, source: Path) -> bool:
     """Whether a small file announces much: estimates are stored plainly, so each row takes eight bytes at least."""
     groups = [metadata.row_group(index) for index in range(metadata.num_row_groups)]
     rows, announced = metadata.num_rows, sum(group.total_byte_size for group in groups)
-    return 8 * rows > source.stat().st_size or announced > _MOST_BYTES * (rows + 1024) or metadata.num_columns > 64
+    most = _MOST_BYTES * (rows + 1024)
+    return bool(8 * rows > source.stat().st_size or announced > most or metadata.num_columns > 64)
 
 
 def _header(metadata: dict[bytes, bytes], source: Path) -> dict[str, Any]:
