@@ -52,6 +52,7 @@ __all__ = [
 FORMAT = "spatialdp-release"
 FORMAT_VERSION = 1
 _KEY = b"spatialdp"
+_MOST_BYTES = 512  # of a row that is not compressed; polygons and numbers take less than half of it
 
 # Columns a reader of the map has no use for.
 _INTERNAL = {"inside", "children", "xlo", "ylo", "xhi", "yhi"}
@@ -352,7 +353,7 @@ def _read(source: Path) -> tuple[pa.Table, dict[str, Any]]:
         header = _header(file.schema_arrow.metadata or {}, source)
         stored = file.metadata.metadata or {}  # Parquet's own copy of the metadata, which other readers look at
         copies = all(stored.get(key) == file.schema_arrow.metadata.get(key) for key in (b"geo", _KEY))
-        if file.metadata.num_rows != header.get("rows") or not copies:
+        if file.metadata.num_rows != header.get("rows") or not copies or _inflated(file.metadata, source):
             raise _damaged(source)
         return file.read(), header
     except (pa.ArrowException, OSError, ValueError) as error:
@@ -361,6 +362,14 @@ def _read(source: Path) -> tuple[pa.Table, dict[str, Any]]:
         raise FileFormatError(
             f"{source} is not a readable release (not Parquet, truncated or damaged); ask for the original."
         ) from None
+
+
+def _inflated(metadata: Any, source: Path) -> bool:
+    """Whether a small file announces much: estimates are stored plainly, so each row takes eight bytes at least."""
+    groups = [metadata.row_group(index) for index in range(metadata.num_row_groups)]
+    rows, announced = metadata.num_rows, sum(group.total_byte_size for group in groups)
+    most = _MOST_BYTES * (rows + 1024)
+    return bool(8 * rows > source.stat().st_size or announced > most or metadata.num_columns > 64)
 
 
 def _header(metadata: dict[bytes, bytes], source: Path) -> dict[str, Any]:

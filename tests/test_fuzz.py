@@ -9,6 +9,9 @@ import sys
 import threading
 from pathlib import Path
 
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import spatialdp as sdp
@@ -50,7 +53,7 @@ def test_mutated_files_are_refused_or_harmless(kind, tmp_path):
 @pytest.mark.audit
 @pytest.mark.parametrize("kind", KINDS)
 def test_many_mutated_files_are_refused_or_harmless(kind, tmp_path):
-    check(kind, 1000, 1000, tmp_path)
+    check(kind, 1000, 2000, tmp_path)
 
 
 # --- the watch is awake ----------------------------------------------------------------------------
@@ -81,6 +84,27 @@ def test_harm_would_be_seen(harm, mark, tmp_path, monkeypatch):
     except AssertionError as error:
         shown = str(error)
     assert mark in shown
+
+
+# --- small files that announce much ----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("bomb", ["rows", "geometry", "columns"])
+def test_small_files_do_not_become_large_tables(bomb, tmp_path, monkeypatch):
+    """They are refused by what they announce, before a row is read, though header and rows agree."""
+    path, rows = tmp_path / "bomb.parquet", 10**6 if bomb == "rows" else 4
+    sdp.Flat((2, 2)).release([], DOMAIN, epsilon=1).save(path)
+    metadata = pq.read_schema(path).metadata
+    header = json.loads(metadata[b"spatialdp"]) | {"rows": rows}
+    columns = {"estimate": pa.array(np.zeros(rows)), "geometry": pa.array([bytes(2**20)] * 4)}
+    names = {"rows": ["estimate"], "geometry": ["estimate", "geometry"]}.get(bomb, [str(i) for i in range(65)])
+    table = pa.table({name: columns.get(name, columns["estimate"]) for name in names})
+    table = table.replace_schema_metadata({**metadata, b"spatialdp": json.dumps(header).encode()})
+    pq.write_table(table, path, compression="zstd", use_dictionary=False)
+    assert path.stat().st_size < 40_000
+    monkeypatch.setattr(pq.ParquetFile, "read", None)  # would be a TypeError
+    with pytest.raises(FileFormatError, match="altered or damaged"):
+        sdp.load(path)
 
 
 # --- files in disguise -----------------------------------------------------------------------------
