@@ -21,12 +21,12 @@ table = pq.read_table(sys.argv[1], columns=["x", "y"])
 np.histogram2d(table["x"].to_numpy(), table["y"].to_numpy(), 512, [[0, 1], [0, 1]])
 """
 WITH_PEAK = """
-import resource
+from benchmarks.measure import peak_gigabytes
 from spatialdp.cli import main
 try:
     main()
 except SystemExit:
-    print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6)
+    print(peak_gigabytes())
 """
 GROUP = 5_000_000  # records of a row group
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 
 
 @dataclass(frozen=True)
@@ -35,3 +37,12 @@ def seconds(work: Callable[[], object], repeat: int = 5) -> float:
         work()
         best = min(best, time.perf_counter() - start)
     return best
+
+
+def peak_gigabytes() -> float:
+    """The most memory this process has had since it began to run its program.
+
+    Not `ru_maxrss`, which starts with what the parent had when it forked.
+    """
+    status = Path("/proc/self/status").read_text()
+    return int(re.search(r"VmHWM:\s+(\d+) kB", status)[1]) / 1e6  # type: ignore[index]

@@ -50,10 +50,11 @@ def hierarchy() -> Iterator[Result]:
 def _peak(mechanism: str) -> float:
     """Peak resident memory of a process that releases 100,000 points and does nothing else, in gigabytes."""
     code = f"""
-import resource, numpy as np, spatialdp as sdp
+import numpy as np, spatialdp as sdp
+from benchmarks.measure import peak_gigabytes
 xy = np.random.default_rng(1).random((100_000, 2))
 {mechanism}.release(xy, sdp.Domain((0, 0, 1, 1)), epsilon=1).answer((0.1, 0.2, 0.3, 0.4))
-print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6)
+print(peak_gigabytes())
 """
     return float(subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout)
 

@@ -35,11 +35,12 @@ def quadtree() -> Iterator[Result]:
 def _peak_gigabytes() -> float:
     """Peak resident memory of a process that does nothing else, points included."""
     code = """
-import resource, numpy as np, spatialdp as sdp
+import numpy as np, spatialdp as sdp
+from benchmarks.measure import peak_gigabytes
 xy = np.random.default_rng(1).random((10_000_000, 2))
 release = sdp.Quadtree(12).release(xy, sdp.Domain((0, 0, 1, 1)), epsilon=1)
 release.answer((0.1, 0.2, 0.3, 0.4))
-print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6)
+print(peak_gigabytes())
 """
     return float(subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout)
 
