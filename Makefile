@@ -37,7 +37,7 @@ docs: $(VENV)/.docs
 bench: $(VENV)/.tools
 	$(BIN)/python -m benchmarks
 
-figures: $(VENV)/.installed
+figures: $(VENV)/.installed explorer-figure
 	$(BIN)/python scripts/traffic_histogram.py --output figures
 	$(BIN)/python scripts/median_quality.py --output figures
 	$(BIN)/python scripts/quadtree_variants.py --output figures --releases 30

@@ -27,7 +27,7 @@ FLAGS = (
 def missing() -> str | None:
     """What has to be installed before a page can be opened; None if nothing."""
     try:
-        import selenium  # noqa: F401
+        import selenium  # noqa: F401 - is it there?
     except ImportError:
         return "the Python package selenium is missing; run make browser"
     for program in ("chromium", "chromedriver"):

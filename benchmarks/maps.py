@@ -30,7 +30,7 @@ def static_maps() -> Iterator[Result]:
         release = mechanism.release(points, square, epsilon=1)
         taken = seconds(lambda: _map(release), repeat=3)  # noqa: B023 - used here and now
         yield Result(f"map of 1024 x 1024 cells, {name}, over a plain imshow", taken / plain, 3, False, "times")
-        doubts = seconds(lambda: _map(release, view="uncertainty"), repeat=2)  # noqa: B023
+        doubts = seconds(lambda: _map(release, view="uncertainty"), repeat=2)  # noqa: B023 - as above
         yield Result(f"uncertainty of 1024 x 1024 cells, {name}", doubts, 5, False, "s")
     grid = traffic_grid()
     others: tuple[tuple[str, Any, sdp.Domain], ...] = (
@@ -39,7 +39,7 @@ def static_maps() -> Iterator[Result]:
     )
     for name, other, domain in others:
         release = other.release(points, domain, epsilon=1)
-        yield Result(f"map of {name}", seconds(lambda: _map(release, log=True), repeat=2), 5, False, "s")  # noqa: B023
+        yield Result(f"map of {name}", seconds(lambda: _map(release, log=True), repeat=2), 5, False, "s")  # noqa: B023 - ditto
 
 
 def _plain(values: Any) -> None:

@@ -57,10 +57,10 @@ class Trial:
 class _Silent(SeededNoise):
     """Draws no noise; what a mechanism chooses by other draws is chosen as ever."""
 
-    def laplace(self, scale: Any, size: int | tuple[int, ...]) -> npt.NDArray[np.int64]:  # noqa: ARG002
+    def laplace(self, scale: Any, size: int | tuple[int, ...]) -> npt.NDArray[np.int64]:  # noqa: ARG002 - no noise
         return np.zeros(size, dtype=np.int64)
 
-    def gaussian(self, variance: Any, size: int | tuple[int, ...]) -> npt.NDArray[np.int64]:  # noqa: ARG002
+    def gaussian(self, variance: Any, size: int | tuple[int, ...]) -> npt.NDArray[np.int64]:  # noqa: ARG002 - no noise
         return np.zeros(size, dtype=np.int64)
 
 

@@ -122,7 +122,7 @@ def address(monkeypatch):
             asked.append(self.path)
             self.send_error(404)
 
-        do_HEAD = do_GET  # noqa: N815
+        do_HEAD = do_GET  # noqa: N815 - names that the server looks for
 
         def log_message(self, *_):
             pass

@@ -352,7 +352,7 @@ class _Method(click.ParamType):  # type: ignore[type-arg]  # generic only in rec
 
     name = "name"
 
-    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[Any]:  # noqa: ARG002
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[Any]:  # noqa: ARG002 (click)
         from click.shell_completion import CompletionItem
 
         from spatialdp.mechanisms import MECHANISMS
