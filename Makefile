@@ -3,6 +3,9 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+# What the figures are means of; fewer for a quick look.
+RELEASES ?= 30
+TRIALS ?= 10
 # Tests have a process for each core.
 ONE_THREAD := OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1
 SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
@@ -40,17 +43,17 @@ bench: $(VENV)/.tools
 figures: $(VENV)/.installed explorer-figure
 	$(BIN)/python scripts/traffic_histogram.py --output figures
 	$(BIN)/python scripts/median_quality.py --output figures
-	$(BIN)/python scripts/quadtree_variants.py --output figures --releases 30
-	$(BIN)/python scripts/kd_variants.py --output figures --releases 30
-	$(BIN)/python scripts/error_vs_height.py --output figures --releases 30
+	$(BIN)/python scripts/quadtree_variants.py --output figures --releases $(RELEASES)
+	$(BIN)/python scripts/kd_variants.py --output figures --releases $(RELEASES)
+	$(BIN)/python scripts/error_vs_height.py --output figures --releases $(RELEASES)
 	$(BIN)/python scripts/decomposition_maps.py --output figures
 	$(BIN)/python scripts/expected_error.py --output figures
 	$(BIN)/python scripts/wavelet_coefficients.py --output figures
 	$(BIN)/python scripts/fourier_smooth_and_clustered.py --output figures
-	$(BIN)/python scripts/error_vs_epsilon.py --output figures
+	$(BIN)/python scripts/error_vs_epsilon.py --output figures --trials $(TRIALS)
 	$(BIN)/python scripts/mechanism_pictures.py --output figures
 	$(BIN)/python scripts/gallery.py --output figures
-	$(BIN)/python scripts/reproductions.py --output figures
+	$(BIN)/python scripts/reproductions.py --output figures --trials $(TRIALS)
 
 explorer-figure: $(VENV)/.browser
 	$(BIN)/python scripts/explorer_picture.py --output figures
