@@ -33,7 +33,7 @@ def spectrum() -> Iterator[Result]:
 
 def _there_and_back(mechanism: sdp.Fourier, grid: sdp.Grid, terms: Terms, counts: npt.NDArray[np.int64]) -> None:
     (design,) = mechanism._designs(grid, terms)
-    noisy = (part.astype(np.float64) for part in design.structure.measure(counts))
+    noisy = (part.floats() for part in design.structure.measure(counts))
     design.structure.fit(noisy, design.laws)
 
 

@@ -83,6 +83,11 @@ class AxisTransform(AxisWeights):
     def sensitivities(self) -> tuple[Sensitivity, ...]:
         """Largest change of each group's coefficients by one record: L1 norm and squared L2 norm."""
 
+    def column_norms(self, group: int) -> tuple[Integers, Integers]:
+        """L1 norms and squared L2 norms of what a record in each of the cells changes; by default all are alike."""
+        largest = self.sensitivities[group]
+        return np.full(self.size, largest.l1), np.full(self.size, largest.l2_squared)
+
     @abstractmethod
     def forward(self, counts: Integers) -> Integers:
         """Exact coefficients of exact counts."""
@@ -287,7 +292,12 @@ class DenseAxis(AxisTransform):
     @cached_property
     def sensitivities(self) -> tuple[Sensitivity, ...]:
         """Largest column norms of the matrix."""
-        return (Sensitivity(int(np.abs(self.matrix).sum(axis=0).max()), int((self.matrix**2).sum(axis=0).max())),)
+        l1, l2_squared = self.column_norms(0)
+        return (Sensitivity(int(l1.max()), int(l2_squared.max())),)
+
+    def column_norms(self, group: int) -> tuple[Integers, Integers]:  # noqa: ARG002 - there is one group
+        """Of the matrix."""
+        return np.abs(self.matrix).sum(axis=0), (self.matrix**2).sum(axis=0)
 
     @property
     def signed(self) -> bool:
@@ -379,9 +389,12 @@ class WindowAxis(AxisTransform):
     @cached_property
     def sensitivities(self) -> tuple[Sensitivity, ...]:
         """Largest column norms of the matrix."""
-        l1 = self.diagonal + self.windows.sum(axis=0)
-        l2_squared = self.diagonal**2 + (self.windows**2).sum(axis=0)
+        l1, l2_squared = self.column_norms(0)
         return (Sensitivity(int(l1.max()), int(l2_squared.max())),)
+
+    def column_norms(self, group: int) -> tuple[Integers, Integers]:  # noqa: ARG002 - there is one group
+        """Of the matrix."""
+        return self.diagonal + self.windows.sum(axis=0), self.diagonal**2 + (self.windows**2).sum(axis=0)
 
     def forward(self, counts: Integers) -> Integers:
         """Exact integer sums."""

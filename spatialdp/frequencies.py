@@ -1,8 +1,7 @@
 """Which coefficients of a 2D transform are measured, and how far one record can move them.
 
 A block is a set of pairs of frequency bands: a rectangle of low frequencies, a hyperbolic cross, or the two marginals.
-Its coefficients are exact numbers (see `waves`) that are rounded to a lattice of public width, and what rounding can do
-is part of the sensitivity. Nothing here sees a record.
+Its coefficients are exact integers (see `waves`), and so is what a record can do to them. Nothing here sees a record.
 """
 
 from __future__ import annotations
@@ -18,38 +17,31 @@ import numpy as np
 import numpy.typing as npt
 
 from spatialdp._checks import whole_number, whole_pair
+from spatialdp.domain import Grid
 from spatialdp.errors import ParameterError
-from spatialdp.privacy.laws import Law, Neighbours, Sensitivity
+from spatialdp.privacy.laws import Neighbours, Sensitivity
 from spatialdp.spectra import Basis, padded, walsh_sums
-from spatialdp.waves import largest_coefficient, wave_bits, wave_error, whole_waves
+from spatialdp.waves import wave_bits, wave_error, whole_waves
 
 __all__ = [
     "Block",
-    "Lattice",
     "block_norms",
     "check_block",
     "check_candidates",
     "default_blocks",
-    "lattice_for",
+    "largest_count",
     "make_block",
+    "sensitivity_of",
+    "step_bits",
+    "step_width",
 ]
 
 Floats = npt.NDArray[np.float64]
+Integers = npt.NDArray[np.int64]
 Sizes = tuple[int, int]
 Description = tuple[int, int] | tuple[Literal["hyperbolic"], int] | Literal["marginals"]
 
-# Norms are sums of products of whole numbers, none negative, in doubles. Fewer than 2^30 are added up along an axis, so
-# that in whatever order the relative error is below 2^-20.
-_SAFETY = 1 + Fraction(1, 2**20)
-# Rounded coefficients are below this, so that with noise they are int64. That limits the count of a cell; the lattice
-# is never so fine that a cell could not have a million records.
-_LARGEST_STEPS = 2**62
 _LARGEST_COUNT = 2**40
-_LEAST_LARGEST_COUNT = 2**20
-# The lattice is this much finer than the noise, and its rounding this small a part of the sensitivity.
-_STEPS_PER_NOISE = 2**10
-_STEPS_PER_ROUNDING = 2**8
-_WIDEST_STEPS = 2.0**38  # keeps the noise's scale within what can be drawn
 
 
 @dataclass(frozen=True)
@@ -158,116 +150,132 @@ def default_blocks(sizes: Sizes) -> tuple[Description, ...]:
     return (*rectangles, *(("hyperbolic", level) for level in range(1, most)))
 
 
-@lru_cache(maxsize=256)
-def block_norms(basis: Basis, sizes: Sizes, block: Block) -> tuple[float, float]:
-    """Largest L1 norm and squared L2 norm of a record's coefficients: a maximum over all cells of what is measured.
+def step_bits(sizes: Sizes) -> int:
+    """Coefficients of waves are whole multiples of 2^-bits."""
+    return sum(wave_bits(size) for size in sizes)
 
-    For a rectangle both are products of maxima over the axes, because |φ(x) ψ(y)| is a product and a record's column
-    and row are free to be any.
+
+def step_width(basis: Basis, sizes: Sizes) -> float:
+    """Orthonormal coefficients are whole multiples of this: 2^-bits, or for sums with signs √(1/cells)."""
+    if basis is Basis.WALSH:
+        return 1 / math.sqrt(math.prod(padded(basis, size) for size in sizes))
+    return 2.0 ** -step_bits(sizes)
+
+
+def largest_count(basis: Basis, sizes: Sizes) -> int:
+    """Cells count at most so many records, so that all integers have a public bound, and Walsh sums fit in doubles."""
+    if basis is Basis.WALSH:
+        return min(_LARGEST_COUNT, 2**52 // math.prod(padded(basis, size) for size in sizes))
+    return _LARGEST_COUNT
+
+
+def block_norms(basis: Basis, grid: Grid, block: Block) -> tuple[int, int]:
+    """Largest L1 norm and squared L2 norm of a record's coefficients, in steps: a maximum over the region's cells.
 
     Examples
     --------
-    >>> l1, l2_squared = block_norms(Basis.DCT, (64, 64), make_block((8, 8), (64, 64)))
-    >>> round(l1, 2), l2_squared < 1
+    >>> from spatialdp.domain import Domain
+    >>> grid = Domain((0, 0, 1, 1)).grid((64, 64))
+    >>> l1, l2_squared = block_norms(Basis.DCT, grid, make_block((8, 8), (64, 64)))
+    >>> width = step_width(Basis.DCT, (64, 64))
+    >>> round(l1 * width, 2), l2_squared * width**2 < 1
     (1.84, True)
     """
     if basis is Basis.WALSH:
-        share = block.n_coefficients / math.prod(padded(basis, size) for size in sizes)
-        return math.sqrt(share * block.n_coefficients), share
-    x, y = (_envelopes(basis, size, edges) for size, edges in zip(sizes, (block.x, block.y), strict=True))
-    kept = block.table.astype(np.float64)
-    return _largest(x[0], kept, y[0]), _largest(x[1], kept, y[1])
-
-
-def _largest(x: Floats, kept: Floats, y: Floats) -> float:
-    """Largest entry of xᵀ kept y, in blocks of rows."""
-    right = kept @ y
-    step = max(1, 2**22 // right.shape[1])
-    return max(float((x[:, i : i + step].T @ right).max()) for i in range(0, x.shape[1], step))
+        return block.n_coefficients, block.n_coefficients
+    return _norms(basis, grid.shape, block) if grid.mask.all() else _norms_within(basis, grid, block)
 
 
 @lru_cache(maxsize=256)
-def _envelopes(basis: Basis, size: int, edges: tuple[int, ...]) -> tuple[Floats, Floats]:
-    """(bands, cells): sums of absolute values and of squares of each band's functions.
+def _norms(basis: Basis, sizes: Sizes, block: Block) -> tuple[int, int]:
+    inside = np.ones((sizes[0] // 2 + 1, sizes[1] // 2 + 1), dtype=bool)
+    return _largest_norm(basis, sizes, block, inside, 1), _largest_norm(basis, sizes, block, inside, 2)
 
-    Functions are even or odd about the middle (cosines) or about cell 0 (Fourier), so half the cells show all.
+
+@lru_cache(maxsize=256)
+def _norms_within(basis: Basis, grid: Grid, block: Block) -> tuple[int, int]:
+    rows, columns = np.nonzero(grid.mask)
+    inside = np.zeros([size // 2 + 1 for size in grid.shape], dtype=bool)
+    inside[_folded(columns, basis, grid.shape[0]), _folded(rows, basis, grid.shape[1])] = True
+    return _largest_norm(basis, grid.shape, block, inside, 1), _largest_norm(basis, grid.shape, block, inside, 2)
+
+
+def _folded(cells: Integers, basis: Basis, size: int) -> Integers:
+    """Functions are even or odd about the middle (cosines) or about cell 0 (Fourier), so half the cells show all."""
+    mirrored = size - 1 - cells if basis is Basis.DCT else (size - cells) % size
+    return np.minimum(cells, mirrored)
+
+
+def _largest_norm(basis: Basis, sizes: Sizes, block: Block, inside: npt.NDArray[np.bool_], power: int) -> int:
+    """The largest Σ|coefficient|^power of a record in any of the cells, (column, row), exactly.
+
+    Sought in doubles first: sums of at most nx + ny products, none negative, so that in whatever order they are added
+    up they are right to that many times 2^-52. All that come close enough to be the largest are worked out in integers.
     """
-    half, step, unit = size // 2 + 1, max(1, 2**20 // edges[-1]), 2.0 ** -wave_bits(size)
-    parts = [slice(start, min(start + step, half)) for start in range(0, half, step)]
-    sums = [_band_sums(unit * whole_waves(basis, size, slice(edges[-1]), part), edges) for part in parts]
-    return np.concatenate([l1 for l1, _ in sums], axis=1), np.concatenate([l2 for _, l2 in sums], axis=1)
+    x, y = (
+        _envelopes(basis, size, edges, power) for size, edges in zip(sizes, (block.x, block.y), strict=True)
+    )  # fmt: skip
+    kept = block.table.astype(np.float64)
+    columns, rows = _nearly_largest(x, kept @ y, inside, 8 * (sum(sizes) + 8) * 2.0**-52)
+    (across, column), (along, row) = (np.unique(cells, return_inverse=True) for cells in (columns, rows))
+    sums_x = _band_sums(_whole(basis, sizes[0], block.x, across), block.x, power)
+    sums_y = _band_sums(_whole(basis, sizes[1], block.y, along), block.y, power)
+    return int((sums_x[:, column] * block.table.astype(object).dot(sums_y)[:, row]).sum(axis=0).max())
 
 
-def _band_sums(waves: Floats, edges: tuple[int, ...]) -> tuple[Floats, Floats]:
-    return np.add.reduceat(np.abs(waves), edges[:-1], axis=0), np.add.reduceat(waves**2, edges[:-1], axis=0)
+def _nearly_largest(x: Floats, right: Floats, inside: npt.NDArray[np.bool_], near: float) -> tuple[Integers, Integers]:
+    """Where xᵀ right, (columns, rows), is within a share of its largest value; in blocks of columns."""
+    step, found, best = max(1, 2**22 // right.shape[1]), [], 0.0
+    for start in range(0, x.shape[1], step):
+        values = x[:, start : start + step].T @ right
+        values *= inside[start : start + step]
+        best = max(best, float(values.max()))
+        columns, rows = np.nonzero(values >= (1 - near) * best)
+        found.append((columns + start, rows, values[columns, rows]))
+    columns, rows, reached = (np.concatenate(parts) for parts in zip(*found, strict=True))
+    close = reached >= (1 - near) * best
+    return columns[close], rows[close]
 
 
-@dataclass(frozen=True)
-class Lattice:
-    """Where the coefficients of a block are rounded to, and what that costs.
-
-    Attributes
-    ----------
-    width : float
-        Of a step, as orthonormal coefficients.
-    bits : int
-        The width is 2^-bits; for Walsh functions, whose sums are integers, it is √(1/cells), and bits is 0.
-    sensitivity : Sensitivity
-        How far one record can move the rounded coefficients, in steps.
-    largest_count : int
-        Cells count at most so many records, so that all integers have a public bound.
-    """
-
-    width: float
-    bits: int
-    sensitivity: Sensitivity
-    largest_count: int
+@lru_cache(maxsize=256)
+def _envelopes(basis: Basis, size: int, edges: tuple[int, ...], power: int) -> Floats:
+    """(bands, cells): sums of |function|^power over each band, in doubles, for half of the cells."""
+    half, step = size // 2 + 1, max(1, 2**20 // edges[-1])
+    parts = [np.arange(start, min(start + step, half)) for start in range(0, half, step)]
+    sums = [_band_sums(whole_waves(basis, size, slice(edges[-1]), part), edges, power) for part in parts]
+    return np.concatenate(sums, axis=1)
 
 
-def lattice_for(basis: Basis, sizes: Sizes, block: Block, law: Law, cost: Fraction, neighbours: Neighbours) -> Lattice:
-    """A lattice so fine that rounding adds little to the sensitivity and is small against the noise.
+def _whole(basis: Basis, size: int, edges: tuple[int, ...], cells: Integers) -> npt.NDArray[np.object_]:
+    """The functions of all bands at some cells, as Python's integers."""
+    return whole_waves(basis, size, slice(edges[-1]), cells).astype(np.int64).astype(object)
+
+
+def _band_sums(waves: Any, edges: tuple[int, ...], power: int) -> Any:
+    return np.add.reduceat(np.abs(waves) if power == 1 else waves * waves, edges[:-1], axis=0)
+
+
+def sensitivity_of(basis: Basis, grid: Grid, block: Block, neighbours: Neighbours) -> Sensitivity:
+    """How far one record can move the coefficients of a block, in steps.
 
     Notes
     -----
-    Between neighbours K exact coefficients move by at most S₁ in L1 and S₂ in L2, and rounding to steps of g adds less
-    than one step for each: floor(S₁ / g) + K steps, and (S₂ / g + √K)² squared. Replacing a record moves coefficients
-    by the difference of two cells' vectors: at most 2 S₁ and 2 S₂. As K coordinates of a vector, of length √2 but for
-    what rounding does to the functions (`wave_error`, t for each cell), also at most √K (√2 + 2 t) and √2 + 2 t. A
-    block with the total alone does not move at all, unless the record leaves the domain.
+    Adding or removing a record moves them by what they are in its cell: `block_norms`, exactly. Replacing one moves
+    them by the difference of two cells' vectors: at most 2 S₁ and 2 S₂. As K coordinates of a vector, of length √2 but
+    for what rounding does to the functions (`wave_error`, t for each cell), also at most √K (√2 + 2 t) and √2 + 2 t.
+    These are bounds, which no two cells need to reach. A block with the total alone does not move at all, unless the
+    record leaves the domain.
     """
     if basis is Basis.WALSH:
-        cells = math.prod(padded(basis, size) for size in sizes)
-        largest = min(_LARGEST_COUNT, 2**52 // cells)  # so that sums are exact in doubles
-        return Lattice(1 / math.sqrt(cells), 0, _walsh_sensitivity(sizes, block, neighbours), largest)
+        return _walsh_sensitivity(grid.shape, block, neighbours)
+    l1, l2_squared = block_norms(basis, grid, block)
     count = block.n_coefficients
-    root = Fraction(math.isqrt(count * 2**64) + 1, 2**32)
-    l1, l2 = _moves(basis, sizes, block, neighbours)
-    if law is Law.GAUSSIAN:
-        bits = _bits(sizes, float(l2), math.sqrt(count), float(l2) / math.sqrt(2 * cost))
-    else:
-        bits = _bits(sizes, float(l1), count, float(l1 / cost))
-    steps = Fraction(2) ** bits
-    moved = Sensitivity(math.floor(l1 * steps) + count, math.floor((l2 * steps + root) ** 2))
-    largest = min(_LARGEST_COUNT, math.floor(_LARGEST_STEPS / (largest_coefficient(sizes) * steps)))
-    return Lattice(2.0**-bits, bits, moved, largest)
-
-
-def _moves(basis: Basis, sizes: Sizes, block: Block, neighbours: Neighbours) -> tuple[Fraction, Fraction]:
-    """L1 and L2 norms of what one record can do to exact coefficients; bounds from above."""
-    norms, count = block_norms(basis, sizes, block), block.n_coefficients
-    l1, l2 = (Fraction(norm) * _SAFETY for norm in (norms[0], math.sqrt(norms[1])))
     if neighbours is Neighbours.ADD_REMOVE or count == 1:
-        return l1, l2
-    longest = Fraction(math.sqrt(2)) * _SAFETY + 2 * wave_error(sizes)
-    return min(2 * l1, Fraction(math.sqrt(count)) * _SAFETY * longest), min(2 * l2, longest)
-
-
-def _bits(sizes: Sizes, norm: float, rounding: float, noise: float) -> int:
-    """Of the widest lattice that is fine enough for both rules; but neither noise nor counts must be too many steps."""
-    wanted = math.ceil(-math.log2(min(norm / (_STEPS_PER_ROUNDING * rounding), noise / _STEPS_PER_NOISE)))
-    drawable = math.floor(-math.log2(noise / _WIDEST_STEPS))
-    countable = math.floor(math.log2(_LARGEST_STEPS / (_LEAST_LARGEST_COUNT * largest_coefficient(sizes))))
-    return min(wanted, drawable, countable, sum(wave_bits(size) for size in sizes))
+        return Sensitivity(l1, l2_squared)
+    length = (Fraction(math.isqrt(2 << 128) + 1, 1 << 64) + 2 * wave_error(grid.shape)) * 2 ** step_bits(grid.shape)
+    return Sensitivity(
+        min(2 * l1, math.isqrt(math.floor(count * length**2))), min(4 * l2_squared, math.floor(length**2))
+    )
 
 
 def _walsh_sensitivity(sizes: Sizes, block: Block, neighbours: Neighbours) -> Sensitivity:

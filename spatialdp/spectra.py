@@ -56,7 +56,7 @@ def functions(basis: Basis, size: int, count: int) -> Floats:
 
 
 def angles(
-    basis: Basis, size: int, orders: slice, cells: slice = slice(None)
+    basis: Basis, size: int, orders: slice, cells: slice | npt.NDArray[np.int64] = slice(None)
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.bool_]]:
     """Angles of cosines, (orders, cells), in steps of which 4 size make a turn; and which functions are ±√(1/size).
 

@@ -25,6 +25,7 @@ from spatialdp.domain import Grid
 from spatialdp.histogram import Histogram
 from spatialdp.layouts import Estimate
 from spatialdp.privacy.laws import Neighbours, NoiseLaw, Sensitivity, count_sensitivity
+from spatialdp.privacy.wide import Wide
 from spatialdp.quadhaar import QuadHaar
 from spatialdp.tree import Tree, morton_order, sums
 
@@ -73,7 +74,7 @@ class Structure(ABC):
         """How far one record can move the measurements of a group."""
 
     @abstractmethod
-    def measure(self, counts: Integers) -> Iterator[Integers]:
+    def measure(self, counts: Integers) -> Iterator[Integers] | Iterator[Wide]:
         """Exact measurements of exact counts (ny, nx), group by group."""
 
     @abstractmethod
@@ -192,15 +193,17 @@ class AxisPairs(GridStructure):
         return tuple(f"coefficients of x group {i}, y group {j}" for i, j in self._pairs)
 
     def sensitivity(self, group: int, neighbours: Neighbours) -> Sensitivity:
-        """A product over the axes, since a record's column and row are free to be any.
+        """A product over the axes: the largest one in any of the region's cells.
 
         Replacing a record takes one away and adds another. That is twice the L1 norm; the squared L2 norm doubles, or,
         if the two can enter a measurement with opposite signs, is four times as large. Where all cells look alike it is
         the same as removing a record, which then leaves the domain.
         """
         (i, j), x, y = self._pairs[group], self.x, self.y
-        l1 = x.sensitivities[i].l1 * y.sensitivities[j].l1
-        l2_squared = x.sensitivities[i].l2_squared * y.sensitivities[j].l2_squared
+        l1, l2_squared = (
+            _largest_product(along, across, self.grid.mask)
+            for along, across in zip(y.column_norms(j), x.column_norms(i), strict=True)
+        )
         if neighbours is Neighbours.ADD_REMOVE or (x.constant[i] and y.constant[j]):
             return Sensitivity(l1, l2_squared)
         signed = (x.signed and not x.constant[i]) or (y.signed and not y.constant[j])
@@ -240,6 +243,14 @@ class AxisPairs(GridStructure):
     def _parts(self) -> list[tuple[slice, slice]]:
         """Rows and columns of each group in the table of coefficients."""
         return [(rows, columns) for columns, rows in product(self.x.groups, self.y.groups)]
+
+
+def _largest_product(rows: Integers, columns: Integers, mask: npt.NDArray[np.bool_]) -> int:
+    """Over the cells of a mask, (rows, columns)."""
+    if mask.all() or (rows.min() == rows.max() and columns.min() == columns.max()):
+        return int(rows.max()) * int(columns.max())
+    in_row = np.where(mask, columns, 0).max(axis=1)
+    return int((rows.astype(object) * in_row).max())
 
 
 @lru_cache(maxsize=32)

@@ -29,6 +29,7 @@ from spatialdp.points import Counter, Points, count_polygons
 from spatialdp.privacy.budget import Budget
 from spatialdp.privacy.laws import Law, Neighbours
 from spatialdp.privacy.noise import SeededNoise
+from spatialdp.privacy.wide import Wide
 from spatialdp.release import Release
 from spatialdp.tree import sums
 from spatialdp.trial_cache import Measured
@@ -62,6 +63,12 @@ class _Silent(SeededNoise):
 
     def gaussian(self, variance: Any, size: int | tuple[int, ...]) -> npt.NDArray[np.int64]:  # noqa: ARG002 - no noise
         return np.zeros(size, dtype=np.int64)
+
+    def wide_laplace(self, scale: Any, size: int | tuple[int, ...]) -> Wide:
+        return Wide.shifted(self.laplace(scale, size))
+
+    def wide_gaussian(self, variance: Any, size: int | tuple[int, ...]) -> Wide:
+        return Wide.shifted(self.gaussian(variance, size))
 
 
 @dataclass(frozen=True, eq=False)

@@ -18,12 +18,12 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
+from spatialdp.privacy.wide import Wide
 from spatialdp.spectra import Basis, angles, walsh_sums
 
 __all__ = [
     "Spectrum",
     "constant_gain",
-    "largest_coefficient",
     "spectrum",
     "wave_bits",
     "wave_error",
@@ -59,13 +59,6 @@ def wave_bits(size: int) -> int:
     return bits
 
 
-def largest_coefficient(sizes: tuple[int, int]) -> Fraction:
-    """The most that a coefficient of counts up to 1 can be: the product of what Σ|function| can be along x and y."""
-    nx, ny = sizes
-    reach = _reach(nx, wave_bits(nx)) * _reach(ny, wave_bits(ny))
-    return Fraction(reach, 1 << (wave_bits(nx) + wave_bits(ny)))
-
-
 def _reach(size: int, bits: int) -> int:
     """A bound on Σ|function| in whole numbers: Σφ² = 1, so Σ|φ| <= √size, and rounding adds less than 1 for a cell."""
     return math.isqrt(size * 4**bits) + 1 + size
@@ -82,7 +75,7 @@ def wave_error(sizes: tuple[int, int]) -> Fraction:
     return x + y + x * y
 
 
-def whole_waves(basis: Basis, size: int, orders: slice, cells: slice = slice(None)) -> Floats:
+def whole_waves(basis: Basis, size: int, orders: slice, cells: slice | Integers = slice(None)) -> Floats:
     """Some functions at some cells, (orders, cells): whole numbers, the nearest ones to 2^bits times the function.
 
     Examples
@@ -157,27 +150,10 @@ class Spectrum:
     parts: tuple[Floats, ...]
     bits: int
 
-    def rounded(self, to: int, rows: slice = slice(None), columns: slice = slice(None)) -> Integers:
-        """Nearest multiples of 2^-to (halves up), counted in such steps; they must be below 2^63.
-
-        Floors of floors: carries go from the lowest digit up, as far as the result needs no more of it.
-        """
-        dropped = self.bits - to
-        parts = [part[rows, columns].astype(np.int64) for part in self.parts]
-        if not dropped:
-            return np.asarray(sum(part << (_DIGIT * j) for j, part in enumerate(parts)))
-        carry, left = parts.pop(0), dropped - 1
-        while left >= _DIGIT:
-            carry >>= _DIGIT
-            left -= _DIGIT
-            if parts:
-                carry += parts.pop(0)
-        carry >>= left
-        for j, part in enumerate(parts, 1):
-            carry += part << (_DIGIT * j - left)
-        carry += 1
-        carry >>= 1
-        return carry
+    def whole(self, rows: slice = slice(None), columns: slice = slice(None)) -> Wide:
+        """The integers themselves, of counts up to 2^40: their sum below 2^106."""
+        first, *rest = (part[rows, columns].astype(np.int64) for part in self.parts)
+        return sum((Wide.shifted(part, _DIGIT * j) for j, part in enumerate(rest, 1)), start=Wide.shifted(first))
 
 
 def spectrum(counts: Integers, basis: Basis, orders: tuple[int, int]) -> Spectrum:

@@ -8,6 +8,7 @@ from numbers import Rational
 import numpy as np
 
 from spatialdp.privacy.noise import Noise, SeededNoise
+from spatialdp.privacy.wide import Wide
 
 
 class ZeroNoise(Noise):
@@ -21,6 +22,12 @@ class ZeroNoise(Noise):
 
     def gaussian(self, variance: Rational, size):
         return np.zeros(size, dtype=np.int64)
+
+    def wide_laplace(self, scale: Rational, size):
+        return Wide.shifted(self.laplace(scale, size))
+
+    def wide_gaussian(self, variance: Rational, size):
+        return Wide.shifted(self.gaussian(variance, size))
 
 
 class RecordingNoise(SeededNoise):
@@ -37,6 +44,14 @@ class RecordingNoise(SeededNoise):
     def gaussian(self, variance: Rational, size):
         self.calls.append(("gaussian", Fraction(variance), np.empty(size).shape))
         return super().gaussian(variance, size)
+
+    def wide_laplace(self, scale: Rational, size):
+        self.calls.append(("laplace", Fraction(scale), np.empty(size).shape))
+        return super().wide_laplace(scale, size)
+
+    def wide_gaussian(self, variance: Rational, size):
+        self.calls.append(("gaussian", Fraction(variance), np.empty(size).shape))
+        return super().wide_gaussian(variance, size)
 
 
 class ScriptedNoise(Noise):

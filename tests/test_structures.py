@@ -17,6 +17,7 @@ from spatialdp.mechanisms.recipe import StructuredMechanism, design_of
 from spatialdp.privacy.laws import Law, Neighbours
 from spatialdp.spectra import Basis, padded
 from spatialdp.structures import AxisPairs, TreeLevels
+from tests.audit.tape import integers
 from tests.sources import RecordingNoise, ZeroNoise
 
 UNIT = sdp.Domain((0, 0, 1, 1))
@@ -67,7 +68,7 @@ def design(name, shape, neighbours=ADD, domain=UNIT):
 def images_of(structure, cells):
     """Measurements of each unit vector, (units, measurements), group by group."""
     found = [list(structure.measure(unit(structure.grid.shape, cell))) for cell in cells]
-    return [np.array([part.ravel() for part in group]) for group in zip(*found, strict=True)]
+    return [np.array([integers(part).ravel() for part in group]) for group in zip(*found, strict=True)]
 
 
 def unit(shape, cell):
@@ -85,9 +86,9 @@ def moves(image, neighbours):
     return np.abs(changes).sum(axis=1).max(), (changes**2).sum(axis=1).max()
 
 
-def is_rounded(name):
-    """Whether real numbers are rounded to a lattice, which the sensitivity has to allow for."""
-    return name in ("fourier, dct", "fourier, dft")
+def is_a_bound(name, neighbours):
+    """Whether no two cells need to reach what is declared: waves, and windows that they share, which move by less."""
+    return neighbours is REPLACE and name.startswith(("tailored", "fourier, d"))
 
 
 # --- sensitivity -------------------------------------------------------------------------------------
@@ -100,16 +101,9 @@ def test_unit_vectors_reach_the_declared_sensitivity_of_every_group(name, shape,
     images = images_of(structure, range(shape[0] * shape[1]))
     assert len(images) == len(structure.groups) == len(set(structure.groups))
     for group, image in enumerate(images):
-        assert image.dtype == np.int64
         declared = structure.sensitivity(group, neighbours)
         l1, l2_squared = moves(image, neighbours)
-        if is_rounded(name):
-            assert l1 <= declared.l1
-            assert l2_squared <= declared.l2_squared
-            if neighbours is ADD:
-                assert l1 >= 0.98 * declared.l1
-                assert l2_squared >= 0.98 * declared.l2_squared
-        elif neighbours is REPLACE and name.startswith("tailored"):  # two cells share windows, which move by less
+        if is_a_bound(name, neighbours):
             assert l1 <= declared.l1
             assert l2_squared <= declared.l2_squared
         else:
@@ -128,7 +122,7 @@ def test_no_record_of_a_region_moves_a_group_by_more(name, shape, neighbours):
         l1, l2_squared = moves(image, neighbours)
         assert l1 <= declared.l1
         assert l2_squared <= declared.l2_squared
-        if name == "flat" or isinstance(structure, TreeLevels):
+        if name == "flat" or isinstance(structure, TreeLevels) or neighbours is ADD:
             assert (l1, l2_squared) == (declared.l1, declared.l2_squared)
 
 
@@ -159,12 +153,6 @@ def test_entries_of_both_signs_are_paid_for():
     assert l2_squared <= declared.l2_squared
 
 
-def test_a_lattice_is_for_one_relation():
-    structure = design("fourier, dct", (4, 4), ADD).structure
-    with pytest.raises(ValueError, match="add-remove"):
-        structure.sensitivity(0, REPLACE)
-
-
 # --- there and back ----------------------------------------------------------------------------------
 
 
@@ -187,8 +175,8 @@ def test_measurements_without_noise_give_the_counts(name, shape, domain):
     counts = RNG.integers(0, 1000, shape[::-1]) * grid.mask
     estimate = made.carry_out(made.structure.measure(counts), ZeroNoise())
     expected = grid.mask * counts.sum() / grid.n_cells if name == "uniform" else counts
-    assert cells_of(estimate, grid) == pytest.approx(expected, abs=0.05 if is_rounded(name) else 1e-7)
-    assert estimate.answer(UNIT.boxes([(0, 0, 1, 1)])) == pytest.approx(counts.sum(), abs=0.5)
+    assert cells_of(estimate, grid) == pytest.approx(expected, abs=1e-4 if name.startswith("fourier") else 1e-7)
+    assert estimate.answer(UNIT.boxes([(0, 0, 1, 1)])) == pytest.approx(counts.sum(), abs=1e-3)
 
 
 @every_structure

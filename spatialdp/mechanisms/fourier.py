@@ -21,12 +21,13 @@ from spatialdp.domain import Domain, Grid
 from spatialdp.errors import BudgetError, ParameterError
 from spatialdp.frequencies import (
     Block,
-    Lattice,
     check_block,
     check_candidates,
     default_blocks,
-    lattice_for,
+    largest_count,
     make_block,
+    sensitivity_of,
+    step_width,
 )
 from spatialdp.histogram import Histogram
 from spatialdp.layouts import Estimate
@@ -37,9 +38,10 @@ from spatialdp.privacy.budget import Number, exact
 from spatialdp.privacy.laws import Law, Neighbours, Sensitivity, spendable
 from spatialdp.privacy.noise import Noise
 from spatialdp.privacy.selection import exponential
+from spatialdp.privacy.wide import Wide
 from spatialdp.spectra import Basis, SpectralAxis, padded, synthesise
 from spatialdp.structures import GridStructure, Laws, noise_of
-from spatialdp.waves import Spectrum, constant_gain, spectrum, wave_bits, wave_error
+from spatialdp.waves import Spectrum, constant_gain, spectrum, wave_error
 
 __all__ = ["Fourier"]
 
@@ -73,20 +75,21 @@ class Fourier(GridMechanism):
     selection_share : number
         Share of the budget for the choice, between 0 and 1. Not spent if there is nothing to choose.
     law : {"discrete-laplace", "laplace", "gaussian"}
-        Coefficients are real numbers on a fine lattice, so the two Laplace laws are the same here.
+        Coefficients lie on a very fine lattice, so the two Laplace laws are the same here.
 
     Privacy
     -------
     What is measured are not cosines but whole numbers: each function, times 2^28 or so and rounded, is a public table
     (`waves.whole_waves`), and a coefficient is the exact integer sum of counts times its entries. So one record moves
-    the K coefficients of a block by at most S₁ = max over cells of Σ|entry| in L1 and S₂ = max √Σentry² in L2, over all
-    cells (twice that under replace, or less: see `frequencies.lattice_for`), with no floating-point error to argue
-    about. They are rounded to a public lattice, which adds at most one step for each coefficient. Walsh functions are
-    ±1 as they are.
-    Cells count at most a public number of records, ``plan(...).limits``: 2^20 or more for a given block, mostly beyond
-    10^9, so that all integers fit; where a block is chosen, 3 · 10^7 on 1024 × 1024 cells and less on larger grids, so
-    that scores are computed well enough. Records beyond it are not counted. Cutting off a neighbour's counts as well
-    leaves the same counts, neighbours, or under replace counts that differ by one record, which moves them less.
+    the K coefficients of a block by at most S₁ = max over the region's cells of Σ|entry| in L1 and S₂ = max √Σentry² in
+    L2: whole numbers, declared as they are (twice that under replace, or less: see `frequencies.sensitivity_of`). The
+    noise is a whole number too, added at full width (`privacy.wide`), and doubles come after it, so that there is no
+    rounding and no floating-point error to argue about. Walsh functions are ±1 as they are.
+    Cells count at most a public number of records, ``plan(...).limits``: 2^40 for a given block (for Walsh functions on
+    large grids less), so that all integers fit; where a block is chosen, 3 · 10^7 on 1024 × 1024 cells and less on
+    larger grids, so that scores are computed well enough. Records beyond it are not counted. Cutting off a neighbour's
+    counts as well leaves the same counts, neighbours, or under replace counts that differ by one record, which moves
+    them less.
     The block is drawn by the exponential mechanism with score -(norm of the lost coefficients + expected norm of the
     noise): the first is the length of a projection of a vector that one record moves by at most 1 (√2 under replace)
     and what rounding the functions adds (`waves.wave_error`); computing and rounding it adds 9/256. For Gaussian noise,
@@ -114,7 +117,7 @@ class Fourier(GridMechanism):
     1
     >>> plan = sdp.Fourier(shape=(64, 64)).plan(domain, epsilon=1)
     >>> plan.budget["choice of the block"], plan.limits["records counted in one cell"]
-    (Fraction(1, 5), 7809031389)
+    (Fraction(1, 5), 8084644261)
     """
 
     name: ClassVar[str] = "fourier"
@@ -199,40 +202,33 @@ class Fourier(GridMechanism):
 
     def _largest_count(self, designs: Sequence[Design[SpectralBlock]]) -> int:
         """Cells count no more records than this public number."""
-        largest = min(design.structure.lattice.largest_count for design in designs)
-        if len(designs) == 1:
-            return largest
-        return min(largest, _largest_score_count(self.basis, designs[0].structure.grid.shape))
+        shape = designs[0].structure.grid.shape
+        largest = largest_count(self.basis, shape)
+        return largest if len(designs) == 1 else min(largest, _largest_score_count(self.basis, shape))
 
     def _choose(self, found: Spectrum, designs: Sequence[Design[SpectralBlock]], terms: Terms, noise: Noise) -> int:
         epsilon = self._choice_epsilon(self._split(len(designs), terms)[0])
         shape = designs[0].structure.grid.shape
-        bits, unit = _score_lattice(self.basis, shape)
-        coefficients = found.rounded(bits).astype(np.float64)
-        tails = unit * _tail_norms(coefficients, [design.structure.block for design in designs])
+        coefficients = found.whole().floats() * step_width(self.basis, shape)
+        tails = _tail_norms(coefficients, [design.structure.block for design in designs])
         sensitivity = _score_sensitivity(self.basis, shape, terms.neighbours)
         return exponential(_scores(tails, designs), epsilon, sensitivity, noise)
 
 
 @dataclass(frozen=True, eq=False)
 class SpectralBlock(GridStructure):
-    """A block of a grid's coefficients, on their lattice; one group.
+    """A block of a grid's coefficients, as whole numbers of steps; one group.
 
     Attributes
     ----------
     basis : Basis
     grid : Grid
     block : Block
-    lattice : Lattice
-    neighbours : Neighbours
-        For which the lattice was chosen.
     """
 
     basis: Basis
     grid: Grid
     block: Block
-    lattice: Lattice
-    neighbours: Neighbours
 
     @property
     def groups(self) -> tuple[str, ...]:
@@ -256,24 +252,23 @@ class SpectralBlock(GridStructure):
         return self.block.n_coefficients == self.n_functions
 
     def sensitivity(self, group: int, neighbours: Neighbours) -> Sensitivity:  # noqa: ARG002 - there is one group
-        """In steps of the lattice, see `frequencies.lattice_for`."""
-        if neighbours is not self.neighbours:
-            raise ValueError(f"the lattice was chosen for {self.neighbours}, not for {neighbours}")
-        return self.lattice.sensitivity
+        """In steps."""
+        return sensitivity_of(self.basis, self.grid, self.block, neighbours)
 
-    def measure(self, counts: Integers) -> Iterator[Integers]:
+    @property
+    def width(self) -> float:
+        """Of a step, as orthonormal coefficients."""
+        return step_width(self.basis, self.grid.shape)
+
+    def measure(self, counts: Integers) -> Iterator[Wide]:
         """Coefficients of counts that are cut off at the public limit."""
-        cut = np.minimum(counts, self.lattice.largest_count)
+        cut = np.minimum(counts, largest_count(self.basis, self.grid.shape))
         return self.taken(spectrum(cut, self.basis, (self.block.x[-1], self.block.y[-1])))
 
-    def taken(self, found: Spectrum) -> Iterator[Integers]:
+    def taken(self, found: Spectrum) -> Iterator[Wide]:
         """What is measured of all coefficients, or of the first ones."""
-        steps = self.snap(found)
+        steps = found.whole(slice(self.block.y[-1]), slice(self.block.x[-1]))
         return iter([steps if self._rectangle else steps[self.block.mask]])
-
-    def snap(self, found: Spectrum) -> Integers:
-        """The block's coefficients in steps of the lattice, (y, x)."""
-        return found.rounded(self.lattice.bits, slice(self.block.y[-1]), slice(self.block.x[-1]))
 
     def fit(self, noisy: Iterable[Floats], laws: Laws) -> Floats:  # noqa: ARG002 - an inverse knows no weights
         """The inverse, with zeros for what is not measured."""
@@ -282,7 +277,7 @@ class SpectralBlock(GridStructure):
             low = np.zeros((self.block.y[-1], self.block.x[-1]))
             low[self.block.mask] = steps
             steps = low
-        coefficients = steps * self.lattice.width
+        coefficients = steps * self.width
         coefficients[:, 0] /= constant_gain(self.basis, self.grid.shape[0])
         coefficients[0] /= constant_gain(self.basis, self.grid.shape[1])
         return _inverse(coefficients, self.basis, self.grid.shape)
@@ -299,12 +294,12 @@ class SpectralBlock(GridStructure):
         )
         variances, kurtosis = noise_of(laws)
         kept = self.block.table.astype(np.float64)
-        return SeparableNoise(x, y, kept * variances * self.lattice.width**2, kept * kurtosis)
+        return SeparableNoise(x, y, kept * variances * self.width**2, kept * kurtosis)
 
     @property
     def memory(self) -> int:
         """Of arrays of coefficients."""
-        return 7 * 8 * self.n_functions
+        return 9 * 8 * self.n_functions
 
     @property
     def _rectangle(self) -> bool:
@@ -314,15 +309,14 @@ class SpectralBlock(GridStructure):
 def _design(
     basis: Basis, grid: Grid, block: Block, law: Law, cost: Fraction, neighbours: Neighbours
 ) -> Design[SpectralBlock]:
-    lattice = lattice_for(basis, grid.shape, block, law, cost, neighbours)
     drawn = Law.DISCRETE_LAPLACE if law is Law.LAPLACE else law
-    return design_of(SpectralBlock(basis, grid, block, lattice, neighbours), (cost,), drawn, neighbours)
+    return design_of(SpectralBlock(basis, grid, block), (cost,), drawn, neighbours)
 
 
 def _noise_norm(design: Design[SpectralBlock]) -> float:
     """Root-mean-square length of the noise vector; the same for coefficients and for cells."""
     structure = design.structure
-    return math.sqrt(structure.block.n_coefficients) * design.last_deviation * structure.lattice.width
+    return math.sqrt(structure.block.n_coefficients) * design.last_deviation * structure.width
 
 
 def _inverse(coefficients: Floats, basis: Basis, shape: tuple[int, int]) -> Floats:
@@ -348,18 +342,6 @@ def _scores(tails: Floats, designs: Sequence[Design[SpectralBlock]]) -> list[Fra
     ]
 
 
-def _score_lattice(basis: Basis, shape: tuple[int, int]) -> tuple[int, float]:
-    """To how many bits coefficients are rounded for the scores, and the width of such a step.
-
-    Steps of at most 2^-9 / √cells: rounding moves the vector of all coefficients by at most 2^-10.
-    """
-    cells = math.prod(padded(basis, size) for size in shape)
-    if basis is Basis.WALSH:
-        return 0, 1 / math.sqrt(cells)
-    bits = min(9 + (cells.bit_length() + 1) // 2, sum(wave_bits(size) for size in shape))
-    return bits, 2.0**-bits
-
-
 def _score_sensitivity(basis: Basis, shape: tuple[int, int], neighbours: Neighbours) -> Fraction:
     """In steps: coefficients move by a vector of length 1 or √2, and by what rounding the functions adds for each cell.
 
@@ -373,13 +355,13 @@ def _score_sensitivity(basis: Basis, shape: tuple[int, int], neighbours: Neighbo
 def _largest_score_count(basis: Basis, shape: tuple[int, int]) -> int:
     """The largest C for which computed tail norms of counts up to C are right to 4/256.
 
-    A quarter of 1/256 is for the rounding of coefficients. The rest is for doubles: coefficients are integers, their
-    squares are added up along x and y, within and over bands, in any order, at most 2 (nx + ny) + 8 operations one
-    after the other, so the norm, which is at most C √cells (1 + `wave_error`), is off by that many times 2^-53.
+    Coefficients are integers that become doubles in three operations; their squares are added up along x and y, within
+    and over bands, in any order: at most 2 (nx + ny) + 16 operations one after the other, so the norm, which is at most
+    C √cells (1 + `wave_error`), is off by that many times 2^-53.
     """
     nx, ny = (padded(basis, size) for size in shape)
-    relative = (2 * (nx + ny) + 8) * 2.0**-53 * float(1 + _wave_error(basis, shape))
-    return math.floor((_SCORE_ERROR - 0.25) / (_SCORE_STEPS * relative * math.sqrt(shape[0] * shape[1])))
+    relative = (2 * (nx + ny) + 16) * 2.0**-53 * float(1 + _wave_error(basis, shape))
+    return math.floor(_SCORE_ERROR / (_SCORE_STEPS * relative * math.sqrt(shape[0] * shape[1])))
 
 
 def _wave_error(basis: Basis, shape: tuple[int, int]) -> Fraction:

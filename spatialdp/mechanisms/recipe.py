@@ -25,6 +25,7 @@ from spatialdp.points import Points, count_cells
 from spatialdp.privacy.budget import divide
 from spatialdp.privacy.laws import Law, Neighbours, NoiseLaw, Sensitivity, calibrate, spendable
 from spatialdp.privacy.noise import Noise
+from spatialdp.privacy.wide import Wide
 from spatialdp.structures import Structure
 
 __all__ = ["Design", "GridMechanism", "StructuredMechanism", "design_of", "law_for", "noisy"]
@@ -35,7 +36,7 @@ def law_for(law: Law, cost: Fraction, sensitivity: Sensitivity) -> NoiseLaw | No
     return calibrate(law, cost, sensitivity) if cost else None
 
 
-def noisy(exact: npt.NDArray[np.int64], law: NoiseLaw | None, noise: Noise) -> npt.NDArray[np.float64]:
+def noisy(exact: npt.NDArray[np.int64] | Wide, law: NoiseLaw | None, noise: Noise) -> npt.NDArray[np.float64]:
     """A group of measurements with its noise. One without a law is not read."""
     return np.zeros(exact.shape) if law is None else law.add_to(exact, noise)
 
@@ -59,7 +60,7 @@ class Design(Generic[S_co]):
     costs: tuple[Fraction, ...]
     laws: tuple[NoiseLaw | None, ...]
 
-    def carry_out(self, exact: Iterable[npt.NDArray[np.int64]], noise: Noise) -> Estimate:
+    def carry_out(self, exact: Iterable[npt.NDArray[np.int64] | Wide], noise: Noise) -> Estimate:
         """Add noise to exact measurements and fit, group by group so that few copies are alive at a time."""
         parts = (noisy(part, law, noise) for part, law in zip(exact, self.laws, strict=True))
         return self.structure.estimate(self.structure.fit(parts, self.laws), self.laws)

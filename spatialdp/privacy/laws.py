@@ -20,7 +20,8 @@ from spatialdp._options import Option
 from spatialdp.errors import BudgetError
 from spatialdp.privacy.accounting import rho_for
 from spatialdp.privacy.budget import Budget
-from spatialdp.privacy.noise import NARROWEST, WIDEST, Noise
+from spatialdp.privacy.noise import NARROWEST, WIDEST, WIDEST_OF_WIDE, Noise
+from spatialdp.privacy.wide import Wide
 
 __all__ = ["Law", "Neighbours", "NoiseLaw", "Sensitivity", "calibrate", "count_sensitivity", "spendable"]
 
@@ -85,18 +86,27 @@ class NoiseLaw:
     steps: int = 1
 
     def __post_init__(self) -> None:
-        widest = WIDEST**2 if self.law is Law.GAUSSIAN else WIDEST
+        widest = WIDEST_OF_WIDE ** (2 if self.law is Law.GAUSSIAN else 1)
         if not NARROWEST <= self.parameter <= widest:
             raise BudgetError(
                 f"the budget calls for {self.law} noise of parameter {float(self.parameter):.3g}; it must lie between "
                 f"1e-6 and {widest:.3g}. Choose another epsilon, or another law."
             )
 
-    def add_to(self, counts: npt.NDArray[np.int64], noise: Noise) -> npt.NDArray[np.float64]:
-        """Noisy counts. Exact in integers; the division by a power of two is exact as well."""
-        draw = noise.gaussian if self.law is Law.GAUSSIAN else noise.laplace
-        whole = counts if self.steps == 1 else counts * self.steps
-        return (whole + draw(self.parameter, counts.shape)) / self.steps
+    def add_to(self, counts: npt.NDArray[np.int64] | Wide, noise: Noise) -> npt.NDArray[np.float64]:
+        """Noisy counts. Exact in integers; the division by a power of two is exact as well.
+
+        Wide sums are exact too, and rounded to doubles when the noise is in them.
+        """
+        gaussian = self.law is Law.GAUSSIAN
+        if not isinstance(counts, Wide):
+            whole = counts if self.steps == 1 else counts * self.steps
+            if self.parameter <= WIDEST ** (2 if gaussian else 1):
+                draw = noise.gaussian if gaussian else noise.laplace
+                return (whole + draw(self.parameter, counts.shape)) / self.steps
+            counts = Wide.shifted(whole)
+        draw_wide = noise.wide_gaussian if gaussian else noise.wide_laplace
+        return (counts + draw_wide(self.parameter, counts.shape)).floats() / self.steps
 
     @property
     def step(self) -> float:

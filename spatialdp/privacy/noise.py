@@ -15,7 +15,8 @@ independent:
 For X >= 0, q and r are independent and geometric (r cut off at L); for X < 0 the same is true
 of -X-1, whose digits are the bitwise complements. So a wide Laplace draw is one two-sided
 digit q and one or more low digits r, complemented where q is negative. A wide Gaussian draw takes q from
-a table, r uniform, and keeps the result with the probability that makes it exact.
+a table, r uniform, and keeps the result with the probability that makes it exact. Where lattices are so fine that
+64 bits are not enough, the same digits are put together as `Wide` integers.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ import math
 import os
 import threading
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from functools import lru_cache, partial
 from numbers import Rational
@@ -36,17 +37,21 @@ import numpy.typing as npt
 from spatialdp.errors import ParameterError
 from spatialdp.privacy import tables
 from spatialdp.privacy.tables import AMBIGUOUS, Table
+from spatialdp.privacy.wide import Wide
 
 __all__ = ["Noise", "SeededNoise", "SystemNoise"]
 
 Integers = npt.NDArray[np.int64]
+Digits = list[tuple[int, Integers]]  # highest first, each with its number of bits; the first may be negative
 
 _BLOCK = 2**16  # draws at a time: the work arrays stay in cache
 NARROWEST = Fraction(1, 10**6)  # scale or variance
 WIDEST = 2**40  # scale or standard deviation, so that int64 never overflows
+WIDEST_OF_WIDE = 2**100  # of wide integers
 _HIGH_DIGIT_SCALE = 64
 _LOW_DIGIT_BITS = 10
 _GAUSSIAN_DIGIT = 256
+_COIN_PLACE = 47  # in a word: bits below are a digit, 16 above a coin, and the last one a sign
 
 
 class Noise(ABC):
@@ -84,7 +89,7 @@ class Noise(ABC):
         array([0, 0, 0, 0, 0])
         """
         high, low = _laplace_tables(_positive(scale, "scale", WIDEST))
-        return self._blocks(size, lambda count: self._laplace(count, high, low))
+        return self._blocks(size, lambda count: _joined(self._laplace(count, high, low)))
 
     def gaussian(self, variance: Rational, size: int | tuple[int, ...]) -> Integers:
         """Draw discrete Gaussian noise: P(X = x) proportional to exp(-x² / (2 variance)).
@@ -108,10 +113,31 @@ class Noise(ABC):
                [0, 0]])
         """
         exact = _positive(variance, "variance", WIDEST**2)
-        if exact <= _GAUSSIAN_DIGIT**2:
-            table = _gaussian_table(exact)
-            return self._blocks(size, lambda count: self._lookup(table, count))
-        return self._blocks(size, lambda count: self._wide_gaussian(exact, count))
+        return self._blocks(size, lambda count: _joined(self._gaussian(exact, count)))
+
+    def wide_laplace(self, scale: Rational, size: int | tuple[int, ...]) -> Wide:
+        """Draw discrete Laplace noise of any scale up to 2^100, as wide integers.
+
+        Examples
+        --------
+        >>> from fractions import Fraction
+        >>> SystemNoise().wide_laplace(Fraction(1, 1000), 2).exact()
+        array([0, 0], dtype=object)
+        """
+        high, low = _laplace_tables(_positive(scale, "scale", WIDEST_OF_WIDE))
+        return self._wide_blocks(size, lambda count: self._laplace(count, high, low))
+
+    def wide_gaussian(self, variance: Rational, size: int | tuple[int, ...]) -> Wide:
+        """Draw discrete Gaussian noise of any variance up to 2^200, as wide integers.
+
+        Examples
+        --------
+        >>> from fractions import Fraction
+        >>> SystemNoise().wide_gaussian(Fraction(1, 1000), 2).exact()
+        array([0, 0], dtype=object)
+        """
+        exact = _positive(variance, "variance", WIDEST_OF_WIDE**2)
+        return self._wide_blocks(size, lambda count: self._gaussian(exact, count))
 
     def uniform_words(self, count: int) -> npt.NDArray[np.uint64]:
         """Draw independent uniform 64-bit words.
@@ -179,6 +205,15 @@ class Noise(ABC):
             block[:] = draw(block.size)
         return out
 
+    def _wide_blocks(self, size: int | tuple[int, ...], draw: Callable[[int], Digits]) -> Wide:
+        out = np.empty((2, *_shape(size)), dtype=np.int64)
+        flat = out.reshape(2, -1)
+        for start in range(0, flat.shape[1], _BLOCK):
+            block = flat[:, start : start + _BLOCK]
+            joined = Wide.joined(draw(block.shape[1]))
+            block[0], block[1] = joined.high, joined.low
+        return Wide(*out)
+
     def _words(self, count: int, dtype: type[np.unsignedinteger]) -> npt.NDArray[np.unsignedinteger]:
         # Little-endian on every machine, so that seeded draws agree between machines.
         little = np.dtype(dtype).newbyteorder("<")
@@ -205,40 +240,49 @@ class Noise(ABC):
     def _more_bits(self) -> int:
         return int.from_bytes(self.random_bytes(tables.WORD_BITS // 8), "little")
 
-    def _laplace(self, count: int, high: Table, low: Sequence[tuple[int, Table]]) -> Integers:
-        values = self._lookup(high, count)
-        negative = values >> 63
-        for bits, table in low:
-            digit = self._lookup(table, count)
-            digit ^= negative & (2**bits - 1)
-            values <<= bits
-            values |= digit
-        return values
+    def _laplace(self, count: int, high: Table, low: Sequence[tuple[int, Table]]) -> Digits:
+        first = self._lookup(high, count)
+        negative = first >> 63
+        return [(0, first), *((bits, self._lookup(table, count) ^ negative & (2**bits - 1)) for bits, table in low)]
 
-    def _wide_gaussian(self, variance: Fraction, count: int) -> Integers:
-        kept = np.empty(0, dtype=np.int64)
-        while kept.size < count:
-            kept = np.concatenate([kept, self._gaussian_proposals(variance, count - kept.size)])
+    def _gaussian(self, variance: Fraction, count: int) -> Digits:
+        if variance <= _GAUSSIAN_DIGIT**2:
+            return [(0, self._lookup(_gaussian_table(variance), count))]
+        kept = self._gaussian_proposals(variance, count)
+        while (missing := count - kept[0][1].size) > 0:
+            more = self._gaussian_proposals(variance, missing)
+            kept = [(bits, np.concatenate([a, b])) for (bits, a), (_, b) in zip(kept, more, strict=True)]
         return kept
 
-    def _gaussian_proposals(self, variance: Fraction, count: int) -> Integers:
+    def _gaussian_proposals(self, variance: Fraction, count: int) -> Digits:
         """Propose `count` values and thin them; what is left is independent and exact.
 
         A proposal is ±(q L + r), complemented on the negative side, with P(q) ∝ exp(-(qL)²/2σ²)
         and r, sign uniform; it is kept with probability exp(-(x² - (qL)²) / 2σ²).
         """
-        bits = _gaussian_low_bits(variance)
-        table, surely = _wide_gaussian_tables(variance, bits)
+        low_bits = _gaussian_low_bits(variance)
+        table, surely = _wide_gaussian_tables(variance, low_bits)
         q = self._lookup(table, count)
         word = self._words(count, np.uint64)
-        magnitude = q << bits | (word & np.uint64(2**bits - 1)).astype(np.int64)
-        values = magnitude ^ -(word >> np.uint64(63)).astype(np.int64)
-        coin = (word >> np.uint64(47) & np.uint64(2**16 - 1)).astype(np.int64)
+        negative = -(word >> np.uint64(63)).astype(np.int64)
+        coin = (word >> np.uint64(_COIN_PLACE) & np.uint64(2**16 - 1)).astype(np.int64)
+        digits = [(0, q), *self._uniform_digits(low_bits, word)]
         keep = coin < surely.take(q, mode="clip")
         for index in np.nonzero(~keep)[0]:
-            base, x = int(q[index]) << bits, int(values[index])
+            x = _joined_exactly(digits, int(index)) ^ int(negative[index])
+            base = int(q[index]) << low_bits
             keep[index] = self._keeps(Fraction(x * x - base * base) / (2 * variance), int(coin[index]))
-        return values[keep]
+        ends = [(bits, digit ^ negative & (2**bits - 1)) for bits, digit in digits[1:]]
+        return [(bits, digit[keep]) for bits, digit in [(0, q ^ negative), *ends]]
+
+    def _uniform_digits(self, bits: int, word: npt.NDArray[np.unsignedinteger]) -> Iterator[tuple[int, Integers]]:
+        """So many uniform bits: from the lower ones of a word, as far as they go, and from more words."""
+        while bits > 0:
+            taken = min(bits, _COIN_PLACE)
+            yield taken, (word & np.uint64(2**taken - 1)).astype(np.int64)
+            bits -= taken
+            if bits:
+                word = self._words(word.size, np.uint64)
 
     def _keeps(self, rate: Fraction, coin: int) -> bool:
         """Whether a uniform number that begins with the coin's 16 bits lies below exp(-rate)."""
@@ -347,6 +391,21 @@ def _shape(size: int | tuple[int, ...]) -> tuple[int, ...]:
     if any(isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 0 for n in shape):
         raise ParameterError(f"size is {size!r}; it must be a non-negative int or a tuple of them.")
     return tuple(int(n) for n in shape)
+
+
+def _joined(digits: Digits) -> Integers:
+    (_, values), *rest = digits
+    for bits, digit in rest:
+        values <<= bits
+        values |= digit
+    return values
+
+
+def _joined_exactly(digits: Digits, index: int) -> int:
+    value = 0
+    for bits, digit in digits:
+        value = value << bits | int(digit[index])
+    return value
 
 
 def _rational_floor(probability: Fraction, bits: int) -> int:

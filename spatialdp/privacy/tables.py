@@ -8,12 +8,12 @@ draw unless it equals some T_j; then (and only then) more bits of both are neede
 Nothing here draws random bits, and nothing here is floating point: `decimal` gives
 correctly rounded exponentials to any precision, all else is integer arithmetic.
 
-Error bound. Numbers are fixed point with a guard of at least 128 bits below the bits wanted. Each
+Error bound. Numbers are fixed point with a guard of at least 256 bits below the bits wanted. Each
 multiplication truncates, so after k of them a power is off by at most 3k + 2 units in the last
 place, and a Gaussian weight, whose ratio is itself a running power, by at most 3(k + 1)². With fewer
 than 2^14 entries per 64 bits (`noise` picks the digits so), a cumulative sum is off by less than 2^46 units;
-dividing by the whole, D >= 2^-40, multiplies that by 2/D only for `low_digit`, which has at
-most 2^10 entries and so stays below 2^54. `_certain_floor` accepts a floor only if everything within 2^64
+dividing by the whole, D >= 2^-100, multiplies that by 2/D only for `low_digit`, which has at
+most 2^10 entries and so stays below 2^114. `_certain_floor` accepts a floor only if everything within 2^128
 units agrees with it; otherwise the table is built again with a longer guard.
 """
 
@@ -35,8 +35,8 @@ WORD_BITS = 64
 GUIDE_BITS = 16
 AMBIGUOUS = np.int16(-(2**15))
 
-_GUARD = 128
-_TOLERANCE_BITS = 64
+_GUARD = 256
+_TOLERANCE_BITS = 128
 
 Thresholds = Callable[[int], tuple[int, list[int]]]
 

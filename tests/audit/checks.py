@@ -16,7 +16,7 @@ from tests.audit import black_box, contract
 from tests.audit.cases import CASES, DOMAINS, Setting
 from tests.audit.enumeration import exponential_law, log_ratio, worst_line_ratio
 from tests.audit.replay import replay
-from tests.audit.sensitivity import declared_is_an_upper_bound, declared_is_the_maximum
+from tests.audit.sensitivity import declared_is_the_maximum
 
 Check = Callable[[], None]
 
@@ -41,8 +41,6 @@ def contract_of(clause: str, case: str) -> Check:
 def sensitivity_of(case: str, relation: str = "add-remove") -> Check:
     mechanism = CASES[case]
     shape = (2**mechanism.height,) * 2 if hasattr(mechanism, "height") else mechanism.shape
-    if mechanism.name == "fourier":
-        return lambda: declared_is_an_upper_bound(mechanism, DOMAINS["whole"], shape, relation, 0.99)
     return lambda: declared_is_the_maximum(mechanism, DOMAINS["whole"], shape, relation)
 
 

@@ -98,12 +98,13 @@ def second_count_forgets_replace() -> Patch:
 
 def padded_block() -> Patch:
     """The sensitivity of coefficients spread over a grid twice as large, for the grid there is."""
-    real = fourier.lattice_for
+    real = fourier.sensitivity_of
 
-    def lattice(basis: Any, sizes: Any, block: Any, *rest: Any) -> Any:
-        return real(basis, (2 * sizes[0], 2 * sizes[1]), block, *rest)
+    def sensitivity(basis: Any, grid: Any, block: Any, neighbours: Any) -> Any:
+        nx, ny = grid.shape
+        return real(basis, grid.domain.grid((2 * nx, 2 * ny)), block, neighbours)
 
-    return everywhere(real, lattice)
+    return everywhere(real, sensitivity)
 
 
 def scale_from_the_data() -> Patch:
@@ -316,7 +317,7 @@ def exact_phase() -> Patch:
     def carry_out(self: Any, exact: Any, noise: Noise) -> Any:
         parts = list(exact)
         noisy = [
-            np.sign(part + 0.5) * np.abs(recipe.noisy(part, law, noise))
+            np.sign(part.floats() + 0.5) * np.abs(recipe.noisy(part, law, noise))
             for part, law in zip(parts, self.laws, strict=True)
         ]
         return self.structure.estimate(self.structure.fit(iter(noisy), self.laws), self.laws)

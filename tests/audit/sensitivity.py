@@ -19,6 +19,7 @@ from spatialdp.mechanisms import Mechanism
 from spatialdp.privacy.laws import Law, NoiseLaw
 from spatialdp.privacy.noise import Noise
 from tests.audit.cases import terms
+from tests.audit.tape import integers
 
 
 class Silent(Noise):
@@ -35,7 +36,7 @@ def measurements(
     heard: list[tuple[NoiseLaw, Any]] = []
 
     def listen(law: NoiseLaw, counts: Any, noise: Noise) -> Any:
-        heard.append((law, np.array(counts).ravel()))
+        heard.append((law, integers(counts).ravel()))
         return np.zeros(np.shape(counts))
 
     with mock.patch.object(NoiseLaw, "add_to", listen):
@@ -55,8 +56,8 @@ def centres(domain: Domain, shape: tuple[int, int]) -> list[Any]:
 def cost(law: NoiseLaw, change: Any) -> Fraction:
     """What the largest of some changes, (..., measured numbers), costs."""
     if law.law is Law.GAUSSIAN:
-        return Fraction(int((change**2).sum(axis=-1).max())) / (2 * law.parameter)
-    return Fraction(int(np.abs(change).sum(axis=-1).max()) * law.steps) / law.parameter
+        return Fraction(int(np.max((change**2).sum(axis=-1)))) / (2 * law.parameter)
+    return Fraction(int(np.max(np.abs(change).sum(axis=-1))) * law.steps) / law.parameter
 
 
 def largest_costs(mechanism: Mechanism, domain: Domain, relation: str, data: list[Any]) -> list[Fraction]:
@@ -64,13 +65,13 @@ def largest_costs(mechanism: Mechanism, domain: Domain, relation: str, data: lis
     (empty,) = measurements(mechanism, domain, relation, [np.empty((0, 2))])
     assert not any(counts.any() for _, counts in empty), "nothing is counted as something"
     laws, most = [law for law, _ in empty], [Fraction(0)] * len(empty)
-    seen: list[dict[bytes, Any]] = [{} for _ in empty]
+    seen: list[dict[tuple[int, ...], Any]] = [{} for _ in empty]
     for heard in measurements(mechanism, domain, relation, data):
         assert [law for law, _ in heard] == laws, "the noise depends on the records"
         for i, (law, change) in enumerate(heard):
             most[i] = max(most[i], cost(law, change))
             if relation == "replace":
-                seen[i][change.tobytes()] = change
+                seen[i][tuple(change.tolist())] = change
     for i, distinct in enumerate(np.array(list(each.values())) for each in seen):
         most[i] = max([most[i], *(cost(laws[i], distinct - row) for row in distinct)])
     return sorted(most)

@@ -22,6 +22,7 @@ from spatialdp.privacy.laws import Law, NoiseLaw
 from spatialdp.privacy.medians import medians
 from spatialdp.privacy.noise import Noise, SeededNoise
 from spatialdp.privacy.selection import exponential
+from spatialdp.privacy.wide import Wide
 from tests.audit.seams import everywhere
 
 
@@ -78,10 +79,10 @@ class Tape(contextlib.ExitStack):
         return outcome, held
 
     def _noisy(self, law: NoiseLaw, counts: Any, noise: Noise) -> Any:
-        counts = np.array(counts)
-        outcome, held = self._measured((law, counts.shape), counts, lambda: self._add_to(law, counts, noise))
+        whole = integers(counts)
+        outcome, held = self._measured((law, whole.shape), whole, lambda: self._add_to(law, counts, noise))
         if held is not None:
-            change = np.abs(held - counts)
+            change = np.abs(held - whole)
             if law.law is Law.GAUSSIAN:
                 self.rho += Fraction(int((change**2).sum())) / (2 * law.parameter)
             else:
@@ -125,6 +126,11 @@ class _Guarded(SeededNoise):
     def random_bytes(self, count: int) -> bytes:
         assert self.open, "noise was drawn outside of a measurement"
         return super().random_bytes(count)
+
+
+def integers(counts: Any) -> Any:
+    """A copy of exact measurements, of whatever width."""
+    return counts.exact() if isinstance(counts, Wide) else np.array(counts)
 
 
 def log_probabilities(scores: Any, epsilon: Fraction, sensitivity: Fraction) -> Any:

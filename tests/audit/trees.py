@@ -20,6 +20,7 @@ from spatialdp.privacy.selection import exponential
 from tests.audit.cases import terms
 from tests.audit.enumeration import Words, boundaries, exponential_law, multisets, neighbours
 from tests.audit.seams import everywhere
+from tests.audit.tape import integers
 from tests.sources import ZeroNoise
 
 UNIT = Domain((0, 0, 1, 1))
@@ -57,7 +58,7 @@ class Forced:
         return self
 
     def _count(self, law: NoiseLaw, counts: Any) -> Any:
-        self.noisy.append((law, np.array(counts)))
+        self.noisy.append((law, integers(counts)))
         return np.zeros(np.shape(counts)) if self._counts is None else np.full(np.shape(counts), self._counts)
 
     def _line(self, values: Any, starts: Any, low: Any, high: Any, **given: Any) -> Any:

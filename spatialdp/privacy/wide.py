@@ -1,0 +1,80 @@
+"""Whole numbers of up to 125 bits, as pairs of 64-bit words: for measurements too fine for one.
+
+A number is ``high · 2^62 + low`` with ``0 <= low < 2^62``, so that two low words can be added without overflow and the
+bit above them is the carry. Nothing is rounded before `floats`, which comes after the noise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+__all__ = ["LOW_BITS", "Wide"]
+
+Floats = npt.NDArray[np.float64]
+Integers = npt.NDArray[np.int64]
+
+LOW_BITS = 62
+_LOW = 2**LOW_BITS - 1
+
+
+@dataclass(frozen=True, eq=False)
+class Wide:
+    """Arrays of wide integers.
+
+    Attributes
+    ----------
+    high, low : int64 arrays of the same shape
+
+    Examples
+    --------
+    >>> third = Wide.shifted(np.array([5, -5]), 60)
+    >>> (third + third).exact().tolist() == [10 * 2**60, -10 * 2**60]
+    True
+    """
+
+    high: Integers
+    low: Integers
+
+    @classmethod
+    def shifted(cls, values: Integers, bits: int = 0) -> Wide:
+        """Values times 2^bits; must be below 2^124."""
+        if bits >= LOW_BITS:
+            return cls(values << (bits - LOW_BITS), np.zeros_like(values))
+        return cls(values >> (LOW_BITS - bits), (values & (_LOW >> bits)) << bits)
+
+    @classmethod
+    def joined(cls, digits: Iterable[tuple[int, Integers]]) -> Wide:
+        """Binary digits, highest first, each with its number of bits (below 62); the first one may be negative."""
+        (_, first), *rest = digits
+        found = cls.shifted(first)
+        for bits, digit in rest:
+            over = found.low >> (LOW_BITS - bits)
+            found = cls(found.high << bits | over, (found.low & (_LOW >> bits)) << bits | digit)
+        return found
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Of the arrays."""
+        return self.high.shape
+
+    def __add__(self, other: Wide) -> Wide:
+        low = self.low + other.low
+        return Wide(self.high + other.high + (low >> LOW_BITS), low & _LOW)
+
+    def __getitem__(self, chosen: Any) -> Wide:
+        return Wide(self.high[chosen], self.low[chosen])
+
+    def floats(self) -> Floats:
+        """As doubles: of each word the nearest."""
+        sign = self.high >> 63  # -1 or 0: what is added up has one sign, or little numbers would be lost
+        high, low = self.high ^ sign, (self.low ^ sign & _LOW) - sign
+        return np.asarray((high * 2.0**LOW_BITS + low) * (1 + 2 * sign))
+
+    def exact(self) -> npt.NDArray[np.object_]:
+        """Python's integers, for whom they are few."""
+        return np.asarray(self.high.astype(object) * 2**LOW_BITS + self.low)
