@@ -110,11 +110,16 @@ class Extent:
     grid: Grid
 
     def within(self, boxes: Integers) -> tuple[Integers, npt.NDArray[np.bool_]]:
-        """Boxes cut to the rectangle around the region's cells, and which hold any: the rest is known to be empty."""
+        """Boxes cut to the rectangle around the region's cells, and which hold any: the rest is known to be empty.
+
+        A box around all of them is the whole grid instead, whose sum transforms know best.
+        """
         mask = self.grid.mask
         if mask.all() or not mask.any():
             return boxes, np.ones(len(boxes), dtype=bool)
-        inside = np.clip(boxes, *self._around)
+        low, high = self._around
+        inside = np.clip(boxes, low, high)
+        inside[(inside == (*low[:2], *high[2:])).all(axis=1)] = (0, 0, LATTICE, LATTICE)
         return inside, weighted_sums(self.sums, *coverages(self.grid, inside), power=1) > 1e-9
 
     @cached_property

@@ -92,14 +92,17 @@ class Histogram:
             return second, np.where(second > 0, fourth / second**2, 0.0)
 
     def _scanned(self, polygons: Polygons) -> Iterator[tuple[slice, Runs, npt.NDArray[np.bool_] | bool]]:
-        """Polygons cut to the rectangle around the region's cells, and which hold any."""
+        """Polygons cut to the rectangle around the region's cells, and which hold any; as boxes are."""
         mask = self.grid.mask
         everywhere = bool(mask.all() or not mask.any())
         for part, runs in scan(polygons, self.grid):
             if everywhere:
                 yield part, runs, True
             else:
-                yield part, runs.within(*self._extent.cells), runs.sums(self._extent.sums) > 1e-9
+                (left, bottom), (right, top) = self._extent.cells
+                inside = runs.within((left, bottom), (right, top))
+                around = inside.areas[0] > (right - left) * (top - bottom) - 1e-6
+                yield part, inside.whole(around, self.grid.shape), runs.sums(self._extent.sums) > 1e-9
 
     @property
     def step(self) -> float:

@@ -148,6 +148,17 @@ class Runs:
         keep = (start < stop) & (self.row >= low[1]) & (self.row < high[1])
         return replace(self, start=start, stop=stop)._only(keep)
 
+    def whole(self, chosen: npt.NDArray[np.bool_], shape: tuple[int, int]) -> Runs:
+        """The chosen polygons replaced by all cells of a grid."""
+        nx, ny = shape
+        numbers = np.repeat(np.flatnonzero(chosen), ny)
+        added = (numbers, np.tile(np.arange(ny), chosen.sum()), 0 * numbers, 0 * numbers + nx, np.ones(numbers.size))
+        others = self._only(~chosen[self.polygon])
+        kept = (others.polygon, others.row, others.start, others.stop, others.share)
+        parts = [np.concatenate(pair) for pair in zip(kept, added, strict=True)]
+        order = np.argsort(parts[0], kind="stable")
+        return Runs(self.count, *(part[order] for part in parts))
+
     def blocks(self) -> Iterator[Block]:
         """Each polygon that covers something, as a small dense array."""
         ends = np.nonzero(np.diff(self.polygon, prepend=-1, append=-1))[0]

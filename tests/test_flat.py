@@ -176,7 +176,7 @@ def test_parameters_are_refused_before_a_record_is_read():
     with pytest.raises(DomainError, match="centre"):
         sdp.Flat((3, 2)).release(Explosive(), nowhere, epsilon=1)
     with pytest.raises(BudgetError, match="noise of parameter"):
-        sdp.Flat((3, 2), law="laplace").release(Explosive(), DOMAIN, epsilon=1e-9, neighbours="replace")
+        sdp.Quadtree(1, budget=(10**30, 1)).release(Explosive(), DOMAIN, epsilon=1e-9)
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,6 @@
 // Estimates on a grid: box answers, their noise, and the cells or blocks of cells a map shows.
 
-import { cellOf, coverage, edgeLine, prefixSums, weightedSum } from "./lattice.mjs";
+import { LATTICE, cellOf, coverage, edgeLine, prefixSums, weightedSum } from "./lattice.mjs";
 import { noiseModel } from "./noise.mjs";
 
 /** Cells narrower than this many pixels are shown in blocks. */
@@ -30,12 +30,16 @@ export class GridEstimate {
     return [second, second > 0 ? fourth / second ** 2 : 0];
   }
 
-  /** Coverage of columns and rows by a box, cut to the rectangle around the region's cells. */
+  /** Coverage of columns and rows by a box, cut to the rectangle around the region's cells, or by the whole grid. */
   covered(box) {
-    const inside = this.around
-      ? box.map((line, side) => Math.min(Math.max(line, this.around[side % 2]), this.around[2 + (side % 2)]))
-      : box;
+    const inside = this.around ? this.within(box) : box;
     return [coverage(inside[0], inside[2], this.nx), coverage(inside[1], inside[3], this.ny)];
+  }
+
+  /** A box cut to the rectangle around the region's cells; one around all of them is the whole grid. */
+  within(box) {
+    const cut = box.map((line, side) => Math.min(Math.max(line, this.around[side % 2]), this.around[2 + (side % 2)]));
+    return cut.every((line, side) => line === this.around[side]) ? [0, 0, LATTICE, LATTICE] : cut;
   }
 
   /** Whether a box holds any of the region's cells: the rest is known to be empty. */
