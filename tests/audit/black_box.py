@@ -3,7 +3,7 @@
 Most combinations place many copies of a tiny problem next to each other in one release. Copies do not touch: a
 mechanism whose measurements lie within a copy (cells; blocks; subtrees below levels without budget; rows of a
 transform along x; nodes of a level of medians) treats each as if it were alone, with noise of its own, so that every
-copy is a trial of the true `release`. For the others each trial is a release.
+copy is a trial of the true `release`. For the others each trial is a release (`one_by_one`).
 """
 
 from __future__ import annotations
@@ -24,11 +24,10 @@ from spatialdp.privacy.medians import Median, medians
 from spatialdp.privacy.noise import SeededNoise
 from tests.audit.cases import terms
 from tests.audit.events import certified
+from tests.audit.one_by_one import SINGLE, Data
 
 FALSE_ALARM = 1e-3  # of the whole audit
 
-# Each record is a place in a tiny square of 4 x 4 cells, (column, row).
-Data = tuple[tuple[int, int], ...]
 PAIRS: dict[str, tuple[str, Data, Data]] = {
     "empty and one": ("add-remove", (), ((0, 0),)),
     "one and two": ("add-remove", ((0, 0),), ((0, 0), (0, 0))),
@@ -212,39 +211,6 @@ def lines(method: Median) -> Callable[..., Any]:
     return draw
 
 
-# --- a release a trial ---------------------------------------------------------------------------------
-
-SINGLE: dict[str, Mechanism] = {
-    "quadtree, geometric": sdp.Quadtree(2),
-    "kd": sdp.KdTree(1),
-    "kd, smooth": sdp.KdTree(1, median="smooth"),
-    "kd, noisy mean": sdp.KdTree(1, median="noisy-mean", consistent=False),
-    "wavelet": sdp.Wavelet((4, 4)),
-    "wavelet, quadtree": sdp.Wavelet((4, 4), form="quadtree"),
-    "fourier": sdp.Fourier((4, 4)),
-    "fourier, given block": sdp.Fourier((4, 4), block=(2, 2)),
-    "tailored": sdp.Tailored((4, 4)),
-}
-
-
-def single(mechanism: Mechanism) -> Callable[..., Any]:
-    """Answers to all cells and to four quarters, of so many releases."""
-    x, y = (each.ravel() for each in np.meshgrid(np.arange(4), np.arange(4)))
-    boxes = np.concatenate([np.stack([x, y, x + 1, y + 1], axis=1), np.stack([x, y, x + 2, y + 2], axis=1)[::2]])
-    boxes = np.vstack([boxes, [[0, 0, 4, 4]]])
-
-    def draw(data: Data, epsilon: Fraction, relation: str, trials: int, seed: tuple[int, ...]) -> Any:
-        domain, noise = Domain((0, 0, 4, 4)), SeededNoise(seed)
-        points = sdp.Points(np.array(data, dtype=float).reshape(-1, 2) + 0.5)
-        given = terms(mechanism, relation, epsilon)
-        lattice = domain.boxes(boxes)
-        return np.array(
-            [mechanism.release(points, domain, noise=noise, **given).estimate.answer(lattice) for _ in range(trials)]
-        )
-
-    return draw
-
-
 # --- the audit -----------------------------------------------------------------------------------------
 
 
@@ -262,6 +228,8 @@ def combinations() -> Iterator[Combination]:
 
 
 def costly_combinations() -> Iterator[Combination]:
-    """A release a trial: the rest of the mechanisms, each with one pair."""
-    for name, mechanism in SINGLE.items():
-        yield Combination(name, "empty and one", Fraction(2), single(mechanism), costly=True)
+    """A release a trial: the rest of the mechanisms, each with a pair or two."""
+    for name, single in SINGLE.items():
+        for pair in single.pairs:
+            for epsilon in single.epsilons:
+                yield Combination(name, pair, Fraction(epsilon), single.draw, costly=True)

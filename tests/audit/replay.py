@@ -65,39 +65,51 @@ def published(release: Release) -> tuple[Any, ...]:
     )
 
 
-def in_full(release: Release, folder: Path) -> tuple[bytes, Any]:
-    """The bytes of the file and what a map shows."""
-    import matplotlib.pyplot as plt
-
+def file_of(release: Release, folder: Path) -> bytes:
+    """The bytes of its GeoParquet file."""
     path = folder / "release.parquet"
     release.save(path, overwrite=True)
+    return path.read_bytes()
+
+
+def map_of(release: Release) -> Any:
+    """What a map of it shows."""
+    import matplotlib.pyplot as plt
+
     ax = release.plot()
     shown = (ax.images or ax.collections)[0]
     colours = (shown.get_clim(), np.ma.filled(shown.get_array(), np.nan).tobytes(), ax.get_xlabel())
     plt.close(ax.figure)
-    return path.read_bytes(), colours
+    return colours
 
 
-def replay(setting: Setting, count: int, seed: int = 1, folder: Path | None = None) -> Fraction:
+def replay(setting: Setting, count: int, seed: int = 1, folder: Path | None = None, every: int = 1) -> Fraction:
     """Replay neighbouring pairs; the largest share of the promise that any of them lost.
 
-    Files and maps are compared for the first pair, if a folder is given.
+    If a folder is given, maps are compared for the first pair, and files for the first and then every so many.
     """
     shares = [Fraction(0)]
     with Tape() as tape:
         for index, (kind, first, second) in enumerate(pairs(setting.domain, setting.relation, count, seed)):
             one, heard_one = _heard(setting, first, tape.record(seed + index))
-            full = in_full(one, folder) if folder is not None and not index else None
+            shown = _shown(one, index, folder, every)  # before the other is released, of which it must know nothing
             two, heard_two = _heard(setting, second, tape.play())
             tape.finish()
             assert heard_one == heard_two, f"{kind}: the two runs said different things"
             for part, (mine, other) in enumerate(zip(published(one), published(two), strict=True)):
                 assert mine == other, f"{kind}: part {part} of what is published differs"
-            assert full is None or full == in_full(two, folder), f"{kind}: file or map differs"
+            assert shown == _shown(two, index, folder, every), f"{kind}: file or map differs"
             lost = tape.rho if one.privacy.currency == "rho" else tape.epsilon
             shares.append(lost / granted(one))
             assert lost <= granted(one), f"{kind}: a loss of {float(shares[-1]):.4f} of the promise"
     return max(shares)
+
+
+def _shown(release: Release, index: int, folder: Path | None, every: int) -> tuple[Any, ...]:
+    """File and map, or what is due of them."""
+    if folder is None or index % every:
+        return ()
+    return (file_of(release, folder),) if index else (file_of(release, folder), map_of(release))
 
 
 def _heard(setting: Setting, records: Any, noise: Any) -> tuple[Release, list[str]]:

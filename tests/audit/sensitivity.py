@@ -19,6 +19,7 @@ from spatialdp.mechanisms import Mechanism
 from spatialdp.privacy.laws import Law, NoiseLaw
 from spatialdp.privacy.noise import Noise
 from tests.audit.cases import terms
+from tests.audit.seams import planned_once
 from tests.audit.tape import integers
 
 
@@ -39,7 +40,7 @@ def measurements(
         heard.append((law, integers(counts).ravel()))
         return np.zeros(np.shape(counts))
 
-    with mock.patch.object(NoiseLaw, "add_to", listen):
+    with mock.patch.object(NoiseLaw, "add_to", listen), planned_once(mechanism):
         for records in data:
             mechanism.release(records, domain, noise=Silent(), **terms(mechanism, relation))
             yield heard.copy()
@@ -78,19 +79,17 @@ def largest_costs(mechanism: Mechanism, domain: Domain, relation: str, data: lis
 
 
 def costs(
-    mechanism: Mechanism, domain: Domain, shape: tuple[int, int], relation: str, every: int = 1
+    mechanism: Mechanism, domain: Domain, shape: tuple[int, int], relation: str
 ) -> tuple[list[Fraction], list[Fraction]]:
     """Costs of all measurements, found by brute force and as planned, both in rising order."""
-    found = largest_costs(mechanism, domain, relation, centres(domain, shape)[::every])
+    found = largest_costs(mechanism, domain, relation, centres(domain, shape))
     plan = mechanism.plan(domain, **terms(mechanism, relation))
     return found, sorted(step for step in plan.budget.values() if step)
 
 
-def declared_is_the_maximum(
-    mechanism: Mechanism, domain: Domain, shape: tuple[int, int], relation: str, every: int = 1
-) -> None:
+def declared_is_the_maximum(mechanism: Mechanism, domain: Domain, shape: tuple[int, int], relation: str) -> None:
     """Every measurement costs what is planned for it, exactly."""
-    found, planned = costs(mechanism, domain, shape, relation, every)
+    found, planned = costs(mechanism, domain, shape, relation)
     assert found == planned, f"brute force finds {_shown(found)}, the plan says {_shown(planned)}"
 
 

@@ -59,11 +59,14 @@ def test_declared_is_the_maximum(name, region, relation):
 
 
 LARGE = {
+    "uniform": sdp.Uniform((64, 64)),
     "flat": sdp.Flat((64, 64)),
+    "flat, gaussian": sdp.Flat((64, 64), law="gaussian"),
     "quadtree": sdp.Quadtree(6),
     "hierarchy": sdp.Hierarchy((64, 64)),
     "wavelet": sdp.Wavelet((64, 64)),
     "wavelet, quadtree": sdp.Wavelet((64, 64), form="quadtree"),
+    "wavelet, quadtree, gaussian": sdp.Wavelet((64, 64), form="quadtree", law="gaussian"),
     "fourier": sdp.Fourier((64, 64), block=(8, 8)),
     "fourier, dft, gaussian": sdp.Fourier((64, 64), basis="dft", block=("hyperbolic", 4), law="gaussian"),
     "fourier, walsh": sdp.Fourier((64, 64), basis="walsh", block=(16, 8)),
@@ -74,12 +77,4 @@ LARGE = {
 
 @pytest.mark.parametrize("name", LARGE)
 def test_declared_is_the_maximum_over_4096_cells(name):
-    """Wavelets take long to plan: of them every 37th cell, and all in the long run."""
-    every = 37 if name.startswith("wavelet") else 1
-    declared_is_the_maximum(LARGE[name], DOMAINS["whole"], (64, 64), "add-remove", every)
-
-
-@pytest.mark.audit
-@pytest.mark.parametrize("name", ["wavelet", "wavelet, quadtree"])
-def test_declared_is_the_maximum_over_all_4096_cells(name):
     declared_is_the_maximum(LARGE[name], DOMAINS["whole"], (64, 64), "add-remove")

@@ -1,34 +1,56 @@
-"""Exact enumeration of whole mechanisms: every structure that can come out, and what the counts then add."""
+"""Exact enumeration of whole mechanisms: every structure that can come out, and what the counts then add.
+
+A mechanism is run once for every data set and every structure, with outcomes that are dictated. What it held in private
+then gives the log-probability of the structure, read off the samplers, and the inputs of the counts. Neighbours differ
+by the difference of the one and, over all noise of the counts, by the distance of the other.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import itertools
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 from unittest import mock
 
 import numpy as np
 
-from spatialdp.domain import Domain
+from spatialdp.domain import LATTICE, Domain
 from spatialdp.mechanisms import Mechanism
+from spatialdp.points import Points
 from spatialdp.privacy.laws import Law, NoiseLaw
-from spatialdp.privacy.medians import medians
+from spatialdp.privacy.medians import amplified_epsilon, medians
 from spatialdp.privacy.selection import exponential
 from tests.audit.cases import terms
-from tests.audit.enumeration import Words, boundaries, exponential_law, multisets, neighbours
+from tests.audit.enumeration import Words, boundaries, exponential_law, line_law, multisets, neighbours
 from tests.audit.seams import everywhere
 from tests.audit.tape import integers
 from tests.sources import ZeroNoise
 
 UNIT = Domain((0, 0, 1, 1))
-CORNERS = ((0.2, 0.3), (0.2, 0.8), (0.7, 0.3), (0.7, 0.8))
+FAR = 1000  # a noisy count so far from all true ones that farther ones tell no more
+Data = tuple[tuple[float, float], ...]
+Outcome = tuple[float, list[tuple[NoiseLaw, Any]]]
 
 
+def square(low: float, high: float) -> Data:
+    """Four places, one in each quarter."""
+    return tuple(itertools.product((low, high), repeat=2))
+
+
+# Close to the corners: nearly all lines lie between two records, which is the worst that can happen to a median.
+CORNERS = square(2.0**-20, 1 - 2.0**-20)
+# In the second and fourth of five stretches.
+INNER = square(0.3, 0.7)
+OUTSIDE = ((2.0, 2.0),)  # which a record may be replaced by, too
+
+
+@dataclass
 class Forced:
-    """Runs a mechanism with outcomes that are dictated, and writes down what it held in private.
+    """Outcomes that are dictated to one run, and what it held in private.
 
     Attributes
     ----------
@@ -36,50 +58,111 @@ class Forced:
         Laws and inputs of the counts; arguments of the lines; arguments of the choices.
     """
 
-    def __init__(self, lines: Any = (), choices: Any = (), counts: Any = None) -> None:
-        self._lines, self._choices, self._counts = list(lines), list(choices), counts
+    script: dict[str, list[Any]]
+
+    def __post_init__(self) -> None:
         self.noisy: list[tuple[NoiseLaw, Any]] = []
         self.lines: list[dict[str, Any]] = []
         self.choices: list[tuple[Any, ...]] = []
 
-    @contextlib.contextmanager
-    def _at_work(self) -> Iterator[None]:
-        with (
-            everywhere(medians, self._line),
-            everywhere(exponential, self._choice),
-            mock.patch.object(NoiseLaw, "add_to", lambda law, counts, noise: self._count(law, counts)),
-        ):
-            yield
+    def _dictated(self, kind: str) -> Any:
+        left = self.script.get(kind)
+        return left.pop(0) if left else 0
 
-    def run(self, mechanism: Mechanism, records: Any, relation: str) -> Forced:
-        with self._at_work():
-            data = np.array(records, dtype=float).reshape(-1, 2)
-            mechanism.release(data, UNIT, noise=ZeroNoise(), **terms(mechanism, relation))
+    def count(self, law: NoiseLaw, counts: Any, noise: Any) -> Any:
+        whole = integers(counts)
+        self.noisy.append((law, whole.ravel()))
+        dictated = np.asarray(self._dictated("counts"), dtype=float)
+        return np.broadcast_to(dictated, whole.size).reshape(whole.shape).copy()
+
+    def line(self, values: Any, starts: Any, low: Any, high: Any, **given: Any) -> Any:
+        self.lines.append({"values": values, "starts": starts, "low": low, "high": high, **given})
+        return np.clip(np.broadcast_to(self._dictated("lines"), low.shape), low + 1, high - 1)
+
+    def choice(self, scores: Any, epsilon: Any, sensitivity: Any, noise: Any) -> int:
+        self.choices.append((tuple(scores), epsilon, sensitivity))
+        return int(self._dictated("choices"))
+
+
+class Stage(contextlib.ExitStack):
+    """Where a mechanism is run with dictated outcomes, once for each data set and script."""
+
+    def __init__(self, mechanism: Mechanism, relation: str) -> None:
+        super().__init__()
+        self.mechanism, self.relation = mechanism, relation
+        self._runs: dict[Any, Forced] = {}
+        self._points: dict[Data, Points] = {}
+        self.laws: dict[Any, Any] = {}
+        self._now = Forced({})
+
+    def __enter__(self) -> Stage:
+        super().__enter__()
+        self.enter_context(everywhere(medians, lambda *given, **named: self._now.line(*given, **named)))
+        self.enter_context(everywhere(exponential, lambda *given: self._now.choice(*given)))
+        self.enter_context(mock.patch.object(NoiseLaw, "add_to", lambda *given: self._now.count(*given)))
         return self
 
-    def _count(self, law: NoiseLaw, counts: Any) -> Any:
-        self.noisy.append((law, integers(counts)))
-        return np.zeros(np.shape(counts)) if self._counts is None else np.full(np.shape(counts), self._counts)
-
-    def _line(self, values: Any, starts: Any, low: Any, high: Any, **given: Any) -> Any:
-        self.lines.append({"values": values, "starts": starts, "low": low, "high": high, **given})
-        wanted = self._lines.pop(0) if self._lines else 0
-        return np.clip(np.broadcast_to(wanted, low.shape), low + 1, high - 1)
-
-    def _choice(self, scores: Any, epsilon: Any, sensitivity: Any, noise: Any) -> int:
-        self.choices.append((tuple(scores), epsilon, sensitivity))
-        return int(self._choices.pop(0)) if self._choices else 0
+    def run(self, data: Data, **script: Any) -> Forced:
+        key = data, repr(script)
+        if key not in self._runs:
+            self._now = self._runs[key] = Forced({kind: list(given) for kind, given in script.items()})
+            points = self._points.setdefault(data, Points(np.array(data, dtype=float).reshape(-1, 2)))
+            self.mechanism.release(points, UNIT, noise=ZeroNoise(), **terms(self.mechanism, self.relation))
+        return self._runs[key]
 
 
-def count_loss(one: Forced, other: Forced) -> float:
-    """What the counts add at most, over all noise."""
-    assert len(one.noisy) == len(other.noisy)
-    loss = Fraction(0)
-    for (law, mine), (same, theirs) in zip(one.noisy, other.noisy, strict=True):
-        assert law == same, "the noise depends on the records"
-        assert law.law is not Law.GAUSSIAN
-        loss += Fraction(int(np.abs(mine - theirs).sum()) * law.steps) / law.parameter
-    return float(loss)
+def worst_loss(
+    mechanism: Mechanism,
+    relation: str,
+    outcomes: Callable[[Stage, list[Data]], dict[Data, dict[Any, Outcome]]],
+    *,
+    most: int = 3,
+    places: Data = CORNERS,
+) -> float:
+    """The largest log-ratio over all neighbours of up to so many records in four places, in both directions.
+
+    Parameters
+    ----------
+    mechanism : Mechanism
+    relation : str
+    outcomes : callable
+        A stage and all data sets to what each structure has for a log-probability and for counts.
+    most : int
+    places : tuple
+    """
+    known = places if relation == "add-remove" else places + OUTSIDE
+    data = list(multisets(known, most))
+    with Stage(mechanism, relation) as stage:
+        found = {each: _table(of) for each, of in outcomes(stage, data).items()}
+    assert len({laws for laws, _, _ in found.values()}) == 1, "the noise depends on the records"
+    worst = 0.0
+    for one in data:
+        for other in {each for each in neighbours(one, known, relation) if each in found}:
+            (_, p, mine), (_, q, theirs) = found[one], found[other]
+            worst = max(worst, float((np.abs(p - q) + np.abs(mine - theirs).sum(axis=1)).max()))
+    return worst
+
+
+def _table(outcomes: dict[Any, Outcome]) -> tuple[Any, Any, Any]:
+    """Laws, log-probabilities, and the counts in units of their noise, a row for each outcome."""
+    ordered = [outcomes[key] for key in sorted(outcomes)]
+    laws = tuple((key, *(law for law, _ in outcomes[key][1])) for key in sorted(outcomes))
+    rows = [np.concatenate([[0.0], *(_in_units(law, counts) for law, counts in noisy)]) for _, noisy in ordered]
+    table = np.zeros((len(rows), max(row.size for row in rows)))
+    for place, row in zip(table, rows, strict=True):
+        place[: row.size] = row
+    return laws, np.array([log_p for log_p, _ in ordered]), table
+
+
+def _in_units(law: NoiseLaw, counts: Any) -> Any:
+    """Counts over the scale of their noise: what they differ by is what they lose."""
+    assert law.law is not Law.GAUSSIAN
+    return counts.astype(float) * float(Fraction(law.steps) / law.parameter)
+
+
+def log_density(law: NoiseLaw, counts: Any, outcome: Any) -> float:
+    """Of a noisy count's outcome, up to what is the same for all counts."""
+    return -float(np.abs(np.broadcast_to(outcome, counts.shape) - counts).sum() * law.steps / law.parameter)
 
 
 # --- kd-trees ------------------------------------------------------------------------------------------
@@ -112,62 +195,110 @@ def log_weights(call: dict[str, Any], node: int) -> list[tuple[int, int, float]]
     ]
 
 
-def common_runs(one: list[Any], other: list[Any]) -> Iterator[tuple[int, float]]:
-    """A line of every stretch on which neither law changes, and the log-ratio there."""
-    firsts = sorted({first for first, _, _ in one} | {first for first, _, _ in other})
-    for line in firsts:
-        a, b = (next(log for first, last, log in law if first <= line <= last) for law in (one, other))
-        yield line, a - b
+def five_stretches(call: dict[str, Any], node: int) -> list[tuple[int, int, float]]:
+    """The same for a node that knows only five stretches and the four lines between them, whatever the method."""
+    starts, relation = call["starts"], str(call["neighbours"])
+    assert (call["low"][node], call["high"][node]) == (0, LATTICE)
+    values = np.asarray(call["values"][starts[node] : starts[node + 1]], dtype=np.int64)
+    parts = [
+        (weight, line_law(sample, 5, call["method"], epsilon, relation))
+        for weight, sample, epsilon in _samples((values * 5 // LATTICE).tolist(), call["epsilon"], call["sampling"])
+    ]
+    edges = [-(-line * LATTICE // 5) for line in range(1, 6)]
+    laws = {line: math.fsum(weight * law[line] for weight, law in parts) for line in range(1, 5)}
+    return [(edges[line - 1], edges[line] - 1, math.log(p)) for line, p in laws.items()]
 
 
-def kd_loss(mechanism: Mechanism, one: Any, other: Any, relation: str) -> float:
-    """The largest log-ratio of a kd-tree of height 1, in both directions: over all x lines and both halves' y lines."""
-    return max(_kd_loss(mechanism, *pair, relation) for pair in ((one, other), (other, one)))
+def _samples(values: list[int], epsilon: Fraction, rate: Fraction | None) -> Iterator[tuple[float, Any, Fraction]]:
+    """Probability of every secret sample, the sample, and what is spent on it."""
+    if rate is None:
+        yield 1.0, tuple(values), epsilon
+        return
+    spent = amplified_epsilon(epsilon, rate)
+    for kept in itertools.product((False, True), repeat=len(values)):
+        weight = math.prod(float(rate if each else 1 - rate) for each in kept)
+        yield weight, tuple(itertools.compress(values, kept)), spent
 
 
-def _kd_loss(mechanism: Mechanism, one: Any, other: Any, relation: str) -> float:
-    worst = -math.inf
-    root = [Forced().run(mechanism, data, relation).lines[0] for data in (one, other)]
-    for x, ratio in common_runs(*(log_weights(call, 0) for call in root)):
-        calls = [Forced([x]).run(mechanism, data, relation).lines[1] for data in (one, other)]
-        halves = [list(common_runs(*(log_weights(call, half) for call in calls))) for half in (0, 1)]
-        for (left, more), (right, most) in itertools.product(*halves):
-            runs = [Forced([x, np.array([left, right])]).run(mechanism, data, relation) for data in (one, other)]
-            worst = max(worst, ratio + more + most + count_loss(*runs))
-    return worst
+def kd_outcomes(law_of: Callable[..., Any]) -> Callable[..., Any]:
+    """Of a kd-tree of height 1: over all x lines and both halves' y lines, up to lines that have all in common."""
+
+    def outcomes(stage: Stage, data: list[Data]) -> dict[Data, dict[Any, Outcome]]:
+        across = {each: _law(stage, law_of, stage.run(each).lines[0], 0) for each in data}
+        firsts = sorted({first for law in across.values() for first, _, _ in law})
+        halves = {
+            (each, x): [_law(stage, law_of, stage.run(each, lines=[x]).lines[1], half) for half in (0, 1)]
+            for each in data
+            for x in firsts
+        }
+        along = sorted({first for pair in halves.values() for law in pair for first, _, _ in law})
+        found: dict[Data, dict[Any, Outcome]] = {each: {} for each in data}
+        for each, x, left, right in itertools.product(data, firsts, along, along):
+            log_p = sum(
+                _at(law, line) for law, line in zip((across[each], *halves[each, x]), (x, left, right), strict=True)
+            )
+            found[each][x, left, right] = log_p, stage.run(each, lines=[x, (left, right)]).noisy
+        return found
+
+    return outcomes
+
+
+def _law(stage: Stage, law_of: Callable[..., Any], call: dict[str, Any], node: int) -> Any:
+    """Of a node of a call, each law read once."""
+    given = {name: value for name, value in call.items() if name not in ("noise", "values", "starts", "low", "high")}
+    key = tuple(call["values"][call["starts"][node] : call["starts"][node + 1]].tolist()), repr(given)
+    if key not in stage.laws:
+        stage.laws[key] = law_of(call, node)
+    return stage.laws[key]
+
+
+def _at(law: Any, line: int) -> float:
+    return next(log_p for first, last, log_p in law if first <= line <= last)
+
+
+def cell_outcomes(stage: Stage, data: list[Data]) -> dict[Data, dict[Any, Outcome]]:
+    """Of a kd-tree whose lines are read off a noisy grid of 2 x 2 cells: over grids of extreme counts."""
+    found: dict[Data, dict[Any, Outcome]] = {each: {} for each in data}
+    for each, grid in itertools.product(data, itertools.product((-FAR, FAR), repeat=4)):
+        (law, counts), *noisy = stage.run(each, counts=[grid]).noisy
+        found[each][grid] = log_density(law, counts, grid), noisy
+    return found
 
 
 # --- stopping quadtrees --------------------------------------------------------------------------------
 
 
-def stop_loss(mechanism: Any, one: Any, other: Any, relation: str) -> float:
-    """The largest log-ratio of a quadtree of height 1 that may stop at its root: over the root's noisy counts."""
-    worst = 0.0
-    for outcome in (-(10**6), mechanism.stop - 1, mechanism.stop, 10**6):
-        runs = [Forced(counts=outcome).run(mechanism, data, relation) for data in (one, other)]
-        (law, mine), (_, theirs) = (run.noisy.pop(0) for run in runs)
-        ratio = (abs(outcome - int(theirs[0])) - abs(outcome - int(mine[0]))) / float(law.parameter)
-        worst = max(worst, abs(ratio) + count_loss(*runs))
-    return worst
+def stop_outcomes(stage: Stage, data: list[Data]) -> dict[Data, dict[Any, Outcome]]:
+    """Of a quadtree of height 1 or 2 that may stop: over the noisy counts of all nodes that may be divided.
+
+    A log-ratio is monotone in a noisy count, so that it is largest at the ends of the stretches in which a node stops
+    and in which it does not.
+    """
+    stop = int(stage.mechanism.stop)
+    ended, divided = (-FAR, stop - 1), (stop, FAR)
+    below = itertools.product((*ended, *divided), repeat=4) if stage.mechanism.height == 2 else [()]
+    tried = [(root,) for root in ended] + [(root, *children) for root, children in itertools.product(divided, below)]
+    return {each: {outcome: _stopped(stage, each, outcome, stop) for outcome in tried} for each in data}
+
+
+def _stopped(stage: Stage, data: Data, outcome: tuple[int, ...], stop: int) -> Outcome:
+    """Which nodes stop decides what is measured; how far from the threshold they are, only how likely that is."""
+    sides = [stop if value >= stop else stop - 1 for value in outcome]
+    noisy = list(stage.run(data, counts=[sides[0], *([sides[1:]] if sides[1:] else [])]).noisy)
+    log_p = log_density(*noisy.pop(0), outcome[0])
+    if outcome[1:]:
+        log_p += log_density(*noisy.pop(0), outcome[1:])
+    return log_p, noisy
 
 
 # --- chosen blocks -------------------------------------------------------------------------------------
 
 
-def choice_loss(mechanism: Mechanism, one: Any, other: Any, relation: str) -> float:
-    """The largest log-ratio of a mechanism that chooses once and then counts: over all choices."""
-    (mine,), (theirs,) = (Forced().run(mechanism, data, relation).choices for data in (one, other))
-    laws = [exponential_law(*call) for call in (mine, theirs)]
-    losses = []
-    for chosen in laws[0]:
-        runs = [Forced(choices=[chosen]).run(mechanism, data, relation) for data in (one, other)]
-        losses.append(abs(math.log(laws[0][chosen] / laws[1][chosen])) + count_loss(*runs))
-    return max(losses)
-
-
-def all_pairs(most: int, relation: str) -> Iterator[tuple[Any, Any]]:
-    """All neighbours of up to so many records in four places."""
-    for data in multisets(CORNERS, most if relation == "replace" else most - 1):
-        for other in set(neighbours(data, CORNERS, relation)):
-            if data != other:
-                yield data, other
+def choice_outcomes(stage: Stage, data: list[Data]) -> dict[Data, dict[Any, Outcome]]:
+    """Of a mechanism that chooses once and then counts: over all choices."""
+    found: dict[Data, dict[Any, Outcome]] = {}
+    for each in data:
+        (call,) = stage.run(each).choices
+        law = exponential_law(*call)
+        found[each] = {k: (math.log(p), stage.run(each, choices=[k]).noisy) for k, p in law.items()}
+    return found
