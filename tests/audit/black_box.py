@@ -223,7 +223,7 @@ def combinations() -> Iterator[Combination]:
     for name, copies in COPIES.items():
         delta = 1e-6 if "gaussian" in name else 0.0
         for pair in PAIRS:
-            for epsilon in EPSILONS if name != "quadtree, stop" else EPSILONS[2:3]:  # whose answers take long
+            for epsilon in EPSILONS:
                 yield Combination(name, pair, epsilon, copies.draw, delta, name in COUNTS)
     for method in Median:
         for pair in PAIRS:
