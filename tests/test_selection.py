@@ -426,6 +426,18 @@ def test_exponential_median_takes_more_bits_at_a_boundary(epsilon):
             assert not noise.words
 
 
+def test_absurdly_small_epsilon_is_refused_and_a_tiny_one_draws_any_line():
+    with pytest.raises(ParameterError, match="epsilon is below 1e-15"):
+        one([4, 9, 9, 20], 0, 30, Scripted([]), Fraction(1, 10**17))
+    sizes = [4, 5, 11, 9]  # of the runs of lines up to 4, 9, 20, 29, which are drawn by their sizes alone
+    for relation in (ADD_REMOVE, REPLACE):
+        for run in range(4):
+            word = (2 * sum(sizes[:run]) + 1) * 2**64 // (2 * 29)
+            noise = Scripted([word, 3])
+            assert one([4, 9, 9, 20], 0, 30, noise, Fraction(1, 10**15), relation) == sum(sizes[:run]) + 4
+            assert not noise.words
+
+
 def test_batch_equals_one_node_at_a_time():
     rng = np.random.default_rng(25)
     nodes = [np.sort(rng.integers(0, 1000, n)) for n in (0, 1, 5, 0, 300, 2, 0)]
