@@ -324,6 +324,19 @@ def test_bernoulli_is_exact_at_its_threshold():
     assert SeededNoise(2).bernoulli(1, 50).all()
 
 
+def test_permute_and_flip_asks_the_next_candidate_where_a_coin_is_refused():
+    """The first one asked, of score 10 below the best, is taken with probability exp(-5), to the last bit."""
+    with mpmath.workprec(200):
+        limit = int(mpmath.floor(mpmath.exp(-5) * mpmath.mpf(2) ** 80))
+    ask_first, ask_last = bytes(8), b"\xff" * 8
+    for number, chosen in ((limit - 1, 0), (limit + 1, 1)):
+        coin = (number >> 64).to_bytes(2, "little") + (number & (2**64 - 1)).to_bytes(8, "little")
+        rest = b"" if chosen == 0 else ask_last + b"\xff" * 10  # a coin that only the best one is sure to pass
+        noise = Coins(ask_first + coin + rest)
+        assert permute_and_flip([0, 10], Fraction(1), Fraction(1), noise) == chosen
+        assert not noise.data
+
+
 @pytest.mark.statistical
 def test_accepts_has_the_exponential_probability():
     noise = SeededNoise(3)
