@@ -17,8 +17,13 @@ INSTALL_CHROMIUM := ($(SUDO) apt-get update -qq && $(SUDO) apt-get install -y -q
 demo: $(VENV)/.installed
 	$(BIN)/spatialdp traffic --output out --force
 
+# The tests, then how many lines and branches they ran: of privacy/ all, of the rest 95 % at least.
 test: $(VENV)/.tools
-	$(ONE_THREAD) $(BIN)/python -m pytest -n auto -m "not browser and not audit"
+	$(ONE_THREAD) $(BIN)/python -m pytest -n auto -m "not browser and not audit" --cov --cov-report=
+	@echo
+	@$(BIN)/coverage report --include='spatialdp/privacy/*' --fail-under=100
+	@printf '\nCoverage of lines and branches, all of spatialdp: '
+	@$(BIN)/coverage report --format=total --fail-under=95
 
 browser: $(VENV)/.browser
 	SPATIALDP_NEEDS_BROWSER=1 $(BIN)/python -m pytest -m browser tests/test_browser.py
@@ -62,11 +67,12 @@ explorer-figure: $(VENV)/.browser
 leaflet:
 	$(PYTHON) scripts/vendor_leaflet.py
 
+# Which lines and branches the last `make test` did not run.
 coverage: $(VENV)/.tools
-	$(ONE_THREAD) $(BIN)/python -m pytest -n auto --cov --cov-report=term-missing:skip-covered
+	$(BIN)/coverage report --show-missing --skip-covered
 
 clean:
-	rm -rf $(VENV) out .mypy_cache .pytest_cache .ruff_cache
+	rm -rf $(VENV) out .mypy_cache .pytest_cache .ruff_cache .coverage .coverage.*
 
 $(VENV)/.python:
 	$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "spatialdp needs Python 3.11 or newer; try make PYTHON=python3.12 ...")'

@@ -8,7 +8,9 @@ the real bits say so with the marker `real_bits` and state how often they fail b
 from __future__ import annotations
 
 import os
+import sys
 import zlib
+from pathlib import Path
 from unittest import mock
 
 import hypothesis
@@ -16,8 +18,35 @@ import pytest
 
 from spatialdp.privacy.noise import SeededNoise, SystemNoise
 
+AUDIT = Path(__file__).parent / "tests" / "audit"
+
 hypothesis.settings.register_profile("repeatable", derandomize=True, deadline=None)
 hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeatable"))
+
+
+def pytest_collection_modifyitems(items):
+    """Leave tests that run the same lines again and again out of the measure of coverage, which slows them down most.
+
+    What they are about has tests of its own, which say what must come out; so coverage does not rest on luck.
+    """
+    for item in items:
+        if item.get_closest_marker("statistical") or AUDIT in item.path.parents:
+            item.add_marker("no_cover")
+
+
+def pytest_runtest_teardown(item, nextitem):
+    """Forget the tables of noise before a test that is measured again.
+
+    Kept from a test that is not, they would hide the lines that make them: the figure would depend on which test came
+    first.
+    """
+    measured = nextitem is not None and not nextitem.get_closest_marker("no_cover")
+    if not (measured and item.get_closest_marker("no_cover")):
+        return
+    for name in [name for name in sys.modules if name.startswith("spatialdp.privacy.")]:
+        for value in list(vars(sys.modules[name]).values()):
+            if hasattr(value, "cache_clear"):
+                value.cache_clear()
 
 
 @pytest.hookimpl(wrapper=True)

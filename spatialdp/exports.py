@@ -9,6 +9,7 @@ released numbers, nothing compressed.
 
 from __future__ import annotations
 
+import hashlib
 import io
 import json
 import warnings
@@ -53,7 +54,7 @@ def read_statement(path: Path) -> Privacy:
     Raises
     ------
     FileFormatError
-        If there is none.
+        If there is none, or the one beside the file is another's.
     """
     try:
         return Privacy.from_json(_stated(path))
@@ -81,7 +82,19 @@ def _stated(path: Path) -> Any:
             return json.loads(raster.tags()[STATEMENT])
     if kind == "GeoJSON":
         return json.loads(path.read_bytes())["privacy"]
-    return json.loads(statement_beside(path).read_bytes())
+    return _beside(path)
+
+
+def _beside(path: Path) -> Any:
+    """The statement beside a file, if it was written for this one."""
+    beside = statement_beside(path)
+    stated = json.loads(beside.read_bytes())
+    if stated["sha256"] != hashlib.sha256(path.read_bytes()).hexdigest():
+        raise FileFormatError(
+            f"{beside} is not the statement of {path} as it is now: either was altered, or writing both was cut short. "
+            "Ask for the originals, or save the release again."
+        )
+    return stated
 
 
 def geopackage(release: Release) -> bytes:

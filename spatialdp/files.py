@@ -43,6 +43,7 @@ __all__ = [
     "contents",
     "load",
     "save",
+    "stated_of",
     "statement_beside",
     "to_geodataframe",
     "write_all",
@@ -92,8 +93,8 @@ def contents(release: Release, target: Path, *, shape: tuple[int, int] | None = 
     if shape is not None and kind != "GeoTIFF":
         raise ParameterError(f"shape is for GeoTIFF files; {target.name} is {kind}, which keeps the cells as they are.")
     if kind == "CSV":
-        words = json.dumps(json.loads(exports.statement(release)), indent=2, ensure_ascii=False) + "\n"
-        return {statement_beside(target): words.encode(), target: exports.table(release)}
+        table = exports.table(release)
+        return {statement_beside(target): stated_of(table, json.loads(exports.statement(release))), target: table}
     makers: dict[str, Callable[[], bytes]] = {
         "GeoParquet": lambda: _geoparquet(release),
         "GeoPackage": lambda: exports.geopackage(release),
@@ -131,6 +132,21 @@ def check_target(path: str | os.PathLike[str], *, overwrite: bool = False) -> Pa
 def statement_beside(target: Path) -> Path:
     """Where the privacy statement of a file goes that can not hold it: ``roads.csv`` has ``roads.privacy.json``."""
     return target.with_suffix(".privacy.json")
+
+
+def stated_of(content: bytes, statement: Mapping[str, Any]) -> bytes:
+    """A statement that lies beside a file, and says which one by its digest.
+
+    Two files can not be replaced at once: a process that is killed in between leaves the new statement beside the old
+    table, and nobody should take one for the other's.
+
+    Examples
+    --------
+    >>> json.loads(stated_of(b"x,y", {"epsilon": "1"}))["sha256"][:8]
+    '968e772c'
+    """
+    words = {**statement, "sha256": hashlib.sha256(content).hexdigest()}
+    return (json.dumps(words, indent=2, ensure_ascii=False) + "\n").encode()
 
 
 def _geoparquet(release: Release) -> bytes:

@@ -140,6 +140,22 @@ def test_rho_keeps_its_promise_down_to_the_smallest_delta():
     assert zcdp_log_delta(rho * 1.001, 1) > -300 * math.log(10)
 
 
+@pytest.mark.parametrize("delta", [0.99, 1 - 1e-12])
+def test_a_delta_near_one_allows_more_than_epsilon(delta):
+    """The search begins at ε + 1, and has to go beyond."""
+    for epsilon in (1e-9, 1):
+        rho = rho_for(Budget(epsilon, delta))
+        assert rho > epsilon + 1
+        assert zcdp_log_delta(float(rho), epsilon) <= math.log(delta)
+        assert zcdp_log_delta(float(rho) * 1.001, epsilon) > math.log(delta) - 1e-9
+
+
+def test_budgets_for_which_no_noise_is_wide_enough_are_refused():
+    with pytest.raises(BudgetError, match="too small for Gaussian noise"):
+        rho_for(Budget(1e-9, Fraction(1, 10**300)))
+    assert rho_for(Budget(1e-9, 1e-9)) > 0
+
+
 def test_gaussian_without_delta_is_refused():
     with pytest.raises(BudgetError, match="positive delta"):
         rho_for(Budget(1))

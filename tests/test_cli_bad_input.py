@@ -141,6 +141,31 @@ def test_bad_options_are_refused_before_the_file_is_opened(place, monkeypatch):
         refused(command(**changes))
 
 
+def test_a_format_that_can_not_be_written_is_refused_before_the_file_is_opened(place, monkeypatch):
+    monkeypatch.setattr("spatialdp.points.tables._checked_path", lambda _: pytest.fail("the points were opened"))
+    monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
+    assert "pip install 'spatialdp[raster]'" in refused(command(o="out.tif", pixels="4,4"))
+
+
+@pytest.mark.parametrize(
+    ("error", "message"),
+    [
+        (MemoryError("Unable to allocate 8 bytes for 123456 records"), "memory does not suffice"),
+        (RuntimeError("record 0.123456, 0.5"), "unexpected RuntimeError"),
+    ],
+)
+def test_failures_on_the_way_are_told_without_their_own_words(place, monkeypatch, error, message):
+    """These may quote records, or how many there are."""
+
+    def fail(*_, **__):
+        raise error
+
+    monkeypatch.setattr(sdp.Quadtree, "release", fail)
+    told = refused(command(), code=1)
+    assert message in told
+    assert "123456" not in told
+
+
 def test_one_output_twice_is_refused_before_anything_is_spent(place):
     for again in ("out.parquet", "./out.parquet"):
         assert "an output was given twice" in refused([*command(), "-o", again])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import itertools
 import json
 import os
 import resource
@@ -10,6 +11,7 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import geopandas
 import numpy as np
@@ -22,9 +24,11 @@ import shapely
 import spatialdp as sdp
 from spatialdp import exports, files
 from spatialdp.errors import FileFormatError, ParameterError
+from spatialdp.exports import read_statement
 from spatialdp.privacy.statement import Privacy
 from tests.sources import ZeroNoise
 
+ROOT = Path(__file__).parent.parent
 BOUNDS = (500_000.0, 5_000_000.0, 508_000.0, 5_006_000.0)
 REGION = shapely.Polygon([(500_000, 5_000_000), (508_000, 5_000_000), (508_000, 5_005_000), (500_000, 5_003_000)])
 DOMAIN = sdp.Domain(BOUNDS, crs="EPSG:32633", region=REGION)
@@ -298,3 +302,62 @@ release.save({str(path)!r}, overwrite=True)
         assert done.returncode == -signal.SIGKILL
         assert os.listdir(tmp_path) == ([path.name] if old else [])
         assert not old or path.read_bytes() == old
+
+
+# Ways to write: with a name from the start or without one, where nothing is yet or over what there is.
+WAYS = [
+    f"{how}{named}{overwrite}"
+    for how in ("all", "whole")
+    for named in (("", "-named") if how == "all" else ("",))
+    for overwrite in ("", "-overwrite")
+]
+
+
+def moments(way, folder, names, old=()):
+    """What the names hold when writing them is killed at each of its lines, first to last."""
+    given = folder / "given"
+    given.mkdir()
+    for name in old:
+        (given / name).write_bytes(b"old")
+    command = [sys.executable, "-m", "tests.killed", way, str(given), *names]
+    found = json.loads(subprocess.run(command, cwd=ROOT, capture_output=True, check=True).stdout)
+    assert len(found) > 10
+    assert found[-1] == {"held": ["new"] * len(names), "others": [], "done": True}
+    for moment in found:  # a whole copy under a hidden name is all else that can be left
+        assert all(other.startswith(".") and other.endswith(".partial") for other in moment["others"])
+    return found
+
+
+def stages(found):
+    """What the names hold, each state once, in the order in which they come about."""
+    return [list(state) for state, _ in itertools.groupby(tuple(moment["held"]) for moment in found)]
+
+
+@pytest.mark.parametrize("old", [(), ("map.gpkg",)], ids=["nothing", "old"])
+@pytest.mark.parametrize("way", WAYS)
+def test_a_kill_at_any_moment_leaves_the_old_file_or_the_new_one(way, old, tmp_path):
+    if old and "overwrite" not in way:
+        pytest.skip("is refused")
+    found = moments(way, tmp_path, ["map.gpkg"], old)
+    assert stages(found) == [["old" if old else "none"], ["new"]]
+    if way == "all" and hasattr(os, "O_TMPFILE"):
+        assert not any(moment["others"] for moment in found)
+    # Not only at the very beginning or end: the new file is there some lines before all is done.
+    assert sum(moment["held"] == ["new"] for moment in found) > 3
+
+
+@pytest.mark.parametrize("old", [(), ("map.privacy.json", "map.csv")], ids=["nothing", "old"])
+def test_a_kill_between_two_files_leaves_the_statement_first(old, tmp_path):
+    before = "old" if old else "none"
+    found = moments("all-overwrite", tmp_path, ["map.privacy.json", "map.csv"], old)
+    assert stages(found) == [[before, before], ["new", before], ["new", "new"]]
+
+
+def test_a_statement_beside_another_table_is_refused(tmp_path):
+    """As a kill between the two files leaves it: a table that is not private must not get a promise by accident."""
+    make(noise=sdp.SeededNoise(1)).save(tmp_path / "map.csv")
+    assert not read_statement(tmp_path / "map.csv").private
+    make().save(tmp_path / "new.csv")
+    (tmp_path / "new.privacy.json").replace(tmp_path / "map.privacy.json")
+    with pytest.raises(FileFormatError, match="is not the statement of"):
+        read_statement(tmp_path / "map.csv")

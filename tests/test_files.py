@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 
@@ -155,6 +156,49 @@ def test_altered_metadata_is_refused(saved, change, sign):
         sdp.load(saved)
 
 
+def _row(name, value):
+    """Another value in the second row of a column."""
+
+    def change(table):
+        values = table[name].to_numpy().copy()
+        values[1] = value
+        return table.set_column(table.column_names.index(name), name, pa.array(values))
+
+    return change
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"table": _row("xlo", -1)},
+        {"table": _row("xhi", 2**31 - 1)},
+        {"table": _row("yhi", 0)},
+        {"table": _row("depth", 2)},
+        {"table": _row("children", 3)},
+        {"header": _set("estimate", "levels", "variance", value=[1.0])},
+        {"header": _set("estimate", "levels", "variance", value=[1.0, -1.0, 1.0])},
+        {"header": _set("estimate", "levels", "kurtosis", value=[1.0, None, 1.0])},
+        {"header": _set("estimate", "step", value=-1)},
+        {"header": _set("estimate", "step", value=None)},
+        {"header": _set("estimate", "consistent", value="yes")},
+        {"header": _set("estimate", "shape", value=[4, "4"])},
+        {"header": _set("estimate", "shape", value=[4, 0])},
+        {"header": _set("estimate", "shape", value=[10**6, 10**6])},
+        {"header": _set("estimate", "offsets", value=[0, 1])},
+        {"header": _set("estimate", "offsets", value=[0, 10**9])},
+    ],
+)
+def test_forged_trees_are_refused(tmp_path, changes):
+    """Though their digest is right: who forges a file must not be able to ask for memory, or get nonsense answered."""
+    path = tmp_path / "tree.parquet"
+    sdp.Quadtree(height=2).release(XY, sdp.Domain((0, 0, 8, 6)), epsilon=1).save(path)
+    rewrite(path, sign=True)
+    sdp.load(path)  # the forger's tools work
+    rewrite(path, **changes, sign=True)
+    with pytest.raises(FileFormatError):
+        sdp.load(path)
+
+
 @pytest.mark.parametrize(
     "change",
     [
@@ -284,3 +328,42 @@ def test_failed_writing_leaves_nothing_behind(saved, tmp_path):
         write_whole(saved, fail, overwrite=True)
     assert saved.read_bytes() == before
     assert os.listdir(tmp_path) == [saved.name]
+
+
+def test_file_systems_without_nameless_files_get_whole_files_too(tmp_path, monkeypatch):
+    """Some know of such files only that they have none."""
+    opened = os.open
+
+    def refusing(path, flags, *rest, **options):
+        if flags & os.O_TMPFILE == os.O_TMPFILE:
+            raise OSError(errno.EOPNOTSUPP, "Operation not supported")
+        return opened(path, flags, *rest, **options)
+
+    monkeypatch.setattr(os, "open", refusing)
+    for release in (make(), make()):
+        release.save(tmp_path / "release.parquet", overwrite=True)
+        assert np.array_equal(sdp.load(tmp_path / "release.parquet").estimate.values, release.estimate.values)
+    assert os.listdir(tmp_path) == ["release.parquet"]
+
+
+def test_an_interruption_between_two_files_leaves_neither(tmp_path, monkeypatch):
+    linked, places = os.link, []
+
+    def link(source, target, **options):
+        if places:
+            raise KeyboardInterrupt
+        linked(source, target, **options)
+        places.append(target)
+
+    monkeypatch.setattr(os, "link", link)
+    with pytest.raises(KeyboardInterrupt):
+        make().save(tmp_path / "release.csv")
+    assert places
+    assert os.listdir(tmp_path) == []
+
+
+def test_folders_one_may_not_write_in_are_refused_before_anything_is_written(tmp_path, monkeypatch):
+    monkeypatch.setattr(os, "access", lambda *_, **__: False)  # root, who runs tests in containers, may write anywhere
+    with pytest.raises(PermissionError, match="you may not write in the folder"):
+        make().save(tmp_path / "release.parquet")
+    assert os.listdir(tmp_path) == []

@@ -289,6 +289,18 @@ def test_seeded_noise_refuses_to_be_copied():
         pickle.dumps(source)
 
 
+def test_seeded_noise_knows_that_it_is_in_another_process(monkeypatch):
+    source = SeededNoise(1)
+    monkeypatch.setattr(os, "getpid", lambda: -1)  # as a fork sees it
+    with pytest.raises(ParameterError, match="make one in each worker"):
+        source.laplace(Fraction(1), 1)
+
+
+def test_sources_say_what_they_are():
+    assert repr(SystemNoise()) == "SystemNoise()"
+    assert repr(SeededNoise((1, 2))) == "SeededNoise((1, 2))"
+
+
 def test_same_seed_same_noise_other_seed_other_noise():
     first = SeededNoise((1, 2)).laplace(Fraction(100), 50)
     assert np.array_equal(first, SeededNoise((1, 2)).laplace(Fraction(100), 50))

@@ -324,6 +324,19 @@ def test_bernoulli_is_exact_at_its_threshold():
     assert SeededNoise(2).bernoulli(1, 50).all()
 
 
+def test_permute_and_flip_asks_the_next_candidate_where_a_coin_is_refused():
+    """The first one asked, of score 10 below the best, is taken with probability exp(-5), to the last bit."""
+    with mpmath.workprec(200):
+        limit = int(mpmath.floor(mpmath.exp(-5) * mpmath.mpf(2) ** 80))
+    ask_first, ask_last = bytes(8), b"\xff" * 8
+    for number, chosen in ((limit - 1, 0), (limit + 1, 1)):
+        coin = (number >> 64).to_bytes(2, "little") + (number & (2**64 - 1)).to_bytes(8, "little")
+        rest = b"" if chosen == 0 else ask_last + b"\xff" * 10  # a coin that only the best one is sure to pass
+        noise = Coins(ask_first + coin + rest)
+        assert permute_and_flip([0, 10], Fraction(1), Fraction(1), noise) == chosen
+        assert not noise.data
+
+
 @pytest.mark.statistical
 def test_accepts_has_the_exponential_probability():
     noise = SeededNoise(3)
@@ -423,6 +436,18 @@ def test_exponential_median_takes_more_bits_at_a_boundary(epsilon):
         for more, run in ((rest - 1, j), (rest + 1, j + 1)):
             noise = Scripted([word, more, 0])
             assert one(values, 0, high, noise, epsilon) == sum(sizes[:run]) + 1
+            assert not noise.words
+
+
+def test_absurdly_small_epsilon_is_refused_and_a_tiny_one_draws_any_line():
+    with pytest.raises(ParameterError, match="epsilon is below 1e-15"):
+        one([4, 9, 9, 20], 0, 30, Scripted([]), Fraction(1, 10**17))
+    sizes = [4, 5, 11, 9]  # of the runs of lines up to 4, 9, 20, 29, which are drawn by their sizes alone
+    for relation in (ADD_REMOVE, REPLACE):
+        for run in range(4):
+            word = (2 * sum(sizes[:run]) + 1) * 2**64 // (2 * 29)
+            noise = Scripted([word, 3])
+            assert one([4, 9, 9, 20], 0, 30, noise, Fraction(1, 10**15), relation) == sum(sizes[:run]) + 4
             assert not noise.words
 
 

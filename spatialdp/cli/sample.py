@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import json
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +29,7 @@ def command(release: Path, count: int | None, seed: int | None, target: Target) 
     Example:
       spatialdp sample homes.parquet -o synthetic.gpkg
     """
-    from spatialdp.files import load, statement_beside, write_all
+    from spatialdp.files import load, stated_of, statement_beside, write_all
     from spatialdp.privacy.noise import SeededNoise
 
     target.spare(release)
@@ -38,9 +37,8 @@ def command(release: Path, count: int | None, seed: int | None, target: Target) 
     source = load(release)
     points = source.sample(count, noise=None if seed is None else SeededNoise(seed), as_geodataframe=True)
     words = {"summary": f"synthetic points, drawn from: {source.privacy}", **source.privacy.to_json()}
-    statement = json.dumps(words, indent=2, ensure_ascii=False) + "\n"
     written = _written(points, target.file.suffix.lower())
-    write_all({beside: statement.encode(), target.file: written}, overwrite=target.force)
+    write_all({beside: stated_of(written, words), target.file: written}, overwrite=target.force)
 
 
 def _written(points: Any, suffix: str) -> bytes:
