@@ -38,6 +38,7 @@ __all__ = [
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
+Objects = npt.NDArray[np.object_]
 Sizes = tuple[int, int]
 Description = tuple[int, int] | tuple[Literal["hyperbolic"], int] | Literal["marginals"]
 
@@ -188,39 +189,63 @@ def block_norms(basis: Basis, grid: Grid, block: Block) -> tuple[int, int]:
 
 @lru_cache(maxsize=256)
 def _norms(basis: Basis, sizes: Sizes, block: Block) -> tuple[int, int]:
-    inside = np.ones((sizes[0] // 2 + 1, sizes[1] // 2 + 1), dtype=bool)
-    return _largest_norm(basis, sizes, block, inside, 1), _largest_norm(basis, sizes, block, inside, 2)
+    return _largest_norm(basis, sizes, block, None, 1), _largest_norm(basis, sizes, block, None, 2)
 
 
 @lru_cache(maxsize=256)
 def _norms_within(basis: Basis, grid: Grid, block: Block) -> tuple[int, int]:
-    rows, columns = np.nonzero(grid.mask)
-    inside = np.zeros([size // 2 + 1 for size in grid.shape], dtype=bool)
-    inside[_folded(columns, basis, grid.shape[0]), _folded(rows, basis, grid.shape[1])] = True
-    return _largest_norm(basis, grid.shape, block, inside, 1), _largest_norm(basis, grid.shape, block, inside, 2)
+    columns = grid.mask.T
+    return _largest_norm(basis, grid.shape, block, columns, 1), _largest_norm(basis, grid.shape, block, columns, 2)
 
 
-def _folded(cells: Integers, basis: Basis, size: int) -> Integers:
-    """Functions are even or odd about the middle (cosines) or about cell 0 (Fourier), so half the cells show all."""
-    mirrored = size - 1 - cells if basis is Basis.DCT else (size - cells) % size
-    return np.minimum(cells, mirrored)
-
-
-def _largest_norm(basis: Basis, sizes: Sizes, block: Block, inside: npt.NDArray[np.bool_], power: int) -> int:
-    """The largest Σ|coefficient|^power of a record in any of the cells, (column, row), exactly.
+def _largest_norm(basis: Basis, sizes: Sizes, block: Block, inside: Any, power: int) -> int:
+    """The largest Σ|coefficient|^power of a record in any of the cells (column, row) inside, exactly.
 
     Sought in doubles first: sums of at most nx + ny products, none negative, so that in whatever order they are added
     up they are right to that many times 2^-52. All that come close enough to be the largest are worked out in integers.
     """
-    x, y = (
-        _envelopes(basis, size, edges, power) for size, edges in zip(sizes, (block.x, block.y), strict=True)
-    )  # fmt: skip
-    kept = block.table.astype(np.float64)
-    columns, rows = _nearly_largest(x, kept @ y, inside, 8 * (sum(sizes) + 8) * 2.0**-52)
-    (across, column), (along, row) = (np.unique(cells, return_inverse=True) for cells in (columns, rows))
-    sums_x = _band_sums(_whole(basis, sizes[0], block.x, across), block.x, power)
-    sums_y = _band_sums(_whole(basis, sizes[1], block.y, along), block.y, power)
-    return int((sums_x[:, column] * block.table.astype(object).dot(sums_y)[:, row]).sum(axis=0).max())
+    (x, kinds_x), (y, kinds_y) = (
+        _kinds_of_cells(basis, size, edges, power) for size, edges in zip(sizes, (block.x, block.y), strict=True)
+    )
+    held = np.ones((x.shape[1], y.shape[1]), dtype=bool)
+    if inside is not None:
+        held = _merged(_merged(inside, kinds_x, 0), kinds_y, 1)
+    right = block.table.astype(np.float64) @ y.astype(np.float64)
+    columns, rows = _nearly_largest(x.astype(np.float64), right, held, 8 * (sum(sizes) + 8) * 2.0**-52)
+    return int((x[:, columns] * block.table.astype(object).dot(y[:, rows])).sum(axis=0).max())
+
+
+@lru_cache(maxsize=256)
+def _kinds_of_cells(basis: Basis, size: int, edges: tuple[int, ...], power: int) -> tuple[Objects, Integers]:
+    """(bands, kinds) sums of |function|^power over each band, as Python's integers, and the kind of every cell.
+
+    Cells with the same sums are of one kind. Functions are even or odd about the middle (cosines) or about cell 0
+    (Fourier), so half the cells show all.
+    """
+    half, step = size // 2 + 1, max(1, 2**20 // edges[-1])
+    parts = [np.arange(start, min(start + step, half)) for start in range(0, half, step)]
+    columns = [column for part in parts for column in zip(*_band_sums(basis, size, edges, part, power), strict=True)]
+    numbers: dict[tuple[int, ...], int] = {}
+    kinds = np.array([numbers.setdefault(column, len(numbers)) for column in columns])
+    cells = np.arange(size)
+    mirrored = size - 1 - cells if basis is Basis.DCT else (size - cells) % size
+    return np.array(list(numbers), dtype=object).T, kinds[np.minimum(cells, mirrored)]
+
+
+def _band_sums(basis: Basis, size: int, edges: tuple[int, ...], cells: Integers, power: int) -> list[list[int]]:
+    """Sums of |function|^power over each band at some cells, exactly: they are below 2^(2 bits + 1)."""
+    waves = np.abs(whole_waves(basis, size, slice(edges[-1]), cells)).astype(np.int64)
+    if wave_bits(size) > 30:
+        waves = waves.astype(object)
+    sums: list[list[int]] = np.add.reduceat(waves**power, edges[:-1], axis=0).tolist()
+    return sums
+
+
+def _merged(inside: npt.NDArray[np.bool_], kinds: Integers, axis: int) -> npt.NDArray[np.bool_]:
+    """Whether any cell of each kind is inside."""
+    order = np.argsort(kinds, kind="stable")
+    starts = np.flatnonzero(np.diff(kinds[order], prepend=-1))
+    return np.logical_or.reduceat(np.take(inside, order, axis=axis), starts, axis=axis)
 
 
 def _nearly_largest(x: Floats, right: Floats, inside: npt.NDArray[np.bool_], near: float) -> tuple[Integers, Integers]:
@@ -235,24 +260,6 @@ def _nearly_largest(x: Floats, right: Floats, inside: npt.NDArray[np.bool_], nea
     columns, rows, reached = (np.concatenate(parts) for parts in zip(*found, strict=True))
     close = reached >= (1 - near) * best
     return columns[close], rows[close]
-
-
-@lru_cache(maxsize=256)
-def _envelopes(basis: Basis, size: int, edges: tuple[int, ...], power: int) -> Floats:
-    """(bands, cells): sums of |function|^power over each band, in doubles, for half of the cells."""
-    half, step = size // 2 + 1, max(1, 2**20 // edges[-1])
-    parts = [np.arange(start, min(start + step, half)) for start in range(0, half, step)]
-    sums = [_band_sums(whole_waves(basis, size, slice(edges[-1]), part), edges, power) for part in parts]
-    return np.concatenate(sums, axis=1)
-
-
-def _whole(basis: Basis, size: int, edges: tuple[int, ...], cells: Integers) -> npt.NDArray[np.object_]:
-    """The functions of all bands at some cells, as Python's integers."""
-    return whole_waves(basis, size, slice(edges[-1]), cells).astype(np.int64).astype(object)
-
-
-def _band_sums(waves: Any, edges: tuple[int, ...], power: int) -> Any:
-    return np.add.reduceat(np.abs(waves) if power == 1 else waves * waves, edges[:-1], axis=0)
 
 
 def sensitivity_of(basis: Basis, grid: Grid, block: Block, neighbours: Neighbours) -> Sensitivity:

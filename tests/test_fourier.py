@@ -184,6 +184,26 @@ def test_declared_is_the_largest_image_of_a_record_exactly(basis, shape, region)
         assert (declared.l1, declared.l2_squared) == (moved.sum(axis=1).max(), (moved**2).sum(axis=1).max())
 
 
+@pytest.mark.parametrize("region", [None, HALF], ids=["whole", "region"])
+@pytest.mark.parametrize("basis", [Basis.DCT, Basis.DFT])
+@pytest.mark.parametrize("shape", [(257, 100), (64, 300)])
+def test_norms_of_large_grids_are_exact_in_every_cell(basis, shape, region):
+    """All cells in whole numbers, where the package looks for the largest in doubles first."""
+    grid = sdp.Domain((0, 0, 1, 1), region=region).grid(shape)
+    for block in ((1, 1), (3, 8), shape, ("hyperbolic", 4), "marginals"):
+        made = make_block(block, shape)
+        for power, found in zip((1, 2), block_norms(basis, grid, made), strict=True):
+            x, y = (
+                np.add.reduceat(np.abs(integer_waves(basis, size, edges[-1])) ** power, edges[:-1], axis=0)
+                for size, edges in zip(shape, (made.x, made.y), strict=True)
+            )
+            assert found == y.T.dot(made.table.T.astype(object)).dot(x)[grid.mask].max()
+
+
+def integer_waves(basis, size, count):
+    return whole_waves(basis, size, slice(count)).astype(np.int64).astype(object)
+
+
 @pytest.mark.parametrize("basis", BASES)
 def test_the_last_record_of_a_full_cell_moves_as_much_as_the_first(basis):
     """Sums are exact up to the public limit, beyond which records count nowhere."""
