@@ -11,11 +11,11 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-__all__ = ["configured", "is_what_it_is_called", "offline"]
+__all__ = ["ALGORITHM", "configured", "is_what_it_is_called", "offline"]
 
 _HEAD = 2**16  # bytes, more than GDAL looks at to recognise a format
 _FIRST = {".gpkg": b"SQLite format 3\0", ".shp": b"\0\0\x27\x0a", ".fgb": b"fgb", ".geojson": b"{", ".json": b"{"}
-_ALGORITHM = b"gdal_streamed_alg"
+ALGORITHM = b"gdal_streamed_alg"
 
 # Options are those of the process.
 _lock = threading.RLock()
@@ -42,7 +42,7 @@ def is_what_it_is_called(path: Path) -> bool:
     text = path.suffix.lower() in (".geojson", ".json")
     if text:
         head = head.removeprefix(b"\xef\xbb\xbf").lstrip()
-    return head.startswith(_FIRST[path.suffix.lower()]) and not (text and _ALGORITHM in head)
+    return head.startswith(_FIRST[path.suffix.lower()]) and not (text and ALGORITHM in head)
 
 
 @contextmanager

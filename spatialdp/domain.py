@@ -364,4 +364,4 @@ def _geometry(region: Any, crs: str | None) -> Any:
         raise DomainError(
             f"the region is not a valid polygon ({shapely.is_valid_reason(region)}); repair it with shapely.make_valid."
         )
-    return region
+    return shapely.force_2d(region)

@@ -27,6 +27,7 @@ import numpy.typing as npt
 
 from spatialdp import crs as crs_
 from spatialdp._formats import FORMATS
+from spatialdp._wkb import is_polygonal
 from spatialdp.domain import Domain
 from spatialdp.errors import FileFormatError, ParameterError, SpatialDPError
 from spatialdp.layouts import lay_out, rebuild
@@ -325,7 +326,7 @@ def _domain_to_json(domain: Domain) -> dict[str, Any]:
     if domain.region is not None:
         import shapely
 
-        region = base64.b64encode(shapely.to_wkb(domain.region)).decode()
+        region = base64.b64encode(shapely.to_wkb(domain.region, byte_order=1)).decode()
     return {"bounds": list(domain.bounds), "crs": domain.crs, "region": region}
 
 
@@ -416,8 +417,11 @@ def _domain_from_json(data: dict[str, Any]) -> Domain:
     if region is not None:
         import shapely
 
+        wkb = base64.b64decode(region, validate=True)
+        if not is_polygonal(wkb):
+            raise ValueError("the region is not a polygon")
         try:
-            region = shapely.from_wkb(base64.b64decode(region, validate=True))
+            region = shapely.from_wkb(wkb)
         except shapely.errors.ShapelyError:
             raise ValueError("the region is not a geometry") from None
     return Domain(data["bounds"], crs=data["crs"], region=region)

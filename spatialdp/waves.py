@@ -151,7 +151,7 @@ class Spectrum:
     bits: int
 
     def whole(self, rows: slice = slice(None), columns: slice = slice(None)) -> Wide:
-        """The integers themselves, of counts up to 2^40: their sum below 2^106."""
+        """The integers themselves, of counts up to 2^40: 2^106 at most."""
         first, *rest = (part[rows, columns].astype(np.int64) for part in self.parts)
         return sum((Wide.shifted(part, _DIGIT * j) for j, part in enumerate(rest, 1)), start=Wide.shifted(first))
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import base64
 import errno
 import json
 import os
+import struct
 
 import geopandas
 import numpy as np
@@ -98,6 +100,10 @@ def rewrite(path, table=None, header=None, sign=False):
     )
 
 
+def _in_text(wkb):
+    return base64.b64encode(wkb).decode()
+
+
 def _set(*keys, value):
     def change(header):
         for key in keys[:-1]:
@@ -143,6 +149,11 @@ def _set(*keys, value):
         _set("domain", "bounds", value=[8, 6, 0, 0]),
         _set("domain", "region", value="not a polygon"),
         _set("domain", "region", value="AAAA"),
+        _set("domain", "region", value=_in_text(struct.pack("<BII", 1, 7, 1) * 100_000)),
+        _set("domain", "region", value=_in_text(struct.pack("<BII", 1, 6, 1) * 100_000)),
+        _set("domain", "region", value=_in_text(struct.pack("<BII", 1, 6, 2**32 - 1))),
+        _set("domain", "region", value=_in_text(shapely.to_wkb(shapely.Point(1, 1)))),
+        _set("domain", "region", value=_in_text(shapely.to_wkb(shapely.box(0, 0, 1, 1), byte_order=0))),
         _set("domain", "crs", value="nonsense"),
         _set("format", value="other"),
         _set("format_version", value=99),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import traceback
+from decimal import Decimal
 
 import geopandas
 import numpy as np
@@ -60,6 +61,8 @@ def test_whole_numbers_and_missing_values():
     assert counts(nullable).sum() == 1
     assert counts(sdp.Points(nullable["x"], nullable["y"])).sum() == 1
     assert counts([[10**400, 1.0], [1, 1]]).sum() == 1
+    for text in ("NaN", "sNaN", "Infinity", "1e999"):
+        assert counts(np.array([[Decimal(text), 1], [1, 1]], dtype=object)).sum() == 1
     assert counts(np.ma.masked_array(XY, np.arange(8).reshape(4, 2) == 1)).sum() == 3
     missing = geopandas.GeoSeries([shapely.Point(1, 1), None, shapely.Point()], crs="EPSG:4326")
     assert counts(missing).sum() == 1

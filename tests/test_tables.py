@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import logging
+import math
+import sqlite3
+import struct
 import warnings
 
 import geopandas
@@ -180,11 +184,47 @@ def test_damaged_geometries_count_nowhere(tmp_path):
     assert silently(tmp_path / "damaged.parquet") == 1
     features = [
         {"type": "Feature", "properties": {}, "geometry": {"type": "Point", "coordinates": at}}
-        for at in ([0.5, 0.5], ["abc", 1], [0.5], [], [0.5, 0.5, 9], [1e999, 0])
+        for at in ([0.5, 0.5], ["abc", 1], [0.5], [], [0.5, 0.5, 9], [math.inf, 0])
     ]
     features += [{"type": "Feature", "properties": {"a": "text"}, "geometry": None}, {"type": "Feature"}, 17]
     (tmp_path / "odd.geojson").write_text(json.dumps({"type": "FeatureCollection", "features": features}))
     assert silently(tmp_path / "odd.geojson") == 2
+
+
+@pytest.mark.parametrize("number", ["1e400", "-1e309", "7" * 400, "-" + "7" * 5000, "1e-400", "0." + "0" * 400 + "1"])
+def test_a_number_that_no_double_holds_is_a_record_like_any_other(number, tmp_path):
+    """GDAL would refuse the whole file, and so tell of one record; as a coordinate, or as anything else."""
+    feature = '{"type": "Feature", "properties": {"a": %s}, "geometry": {"type": "Point", "coordinates": [%s, 0.5]}}'
+    for name, odd, inside in (
+        ("at.geojson", feature % (1, number), number.startswith(("1e-", "0."))),
+        ("beside.geojson", feature % (number, 0.5), True),
+    ):
+        features = ", ".join([feature % (1, 0.5), odd, feature % (2, 0.7)])
+        (tmp_path / name).write_text(f'{{"type": "FeatureCollection", "features": [{features}]}}')
+        assert silently(tmp_path / name) == silently(tmp_path / name, layer=name.split(".")[0]) == 2 + inside
+
+
+def nested(depth):
+    """A point in a collection in a collection, and so on: more than the stack of GEOS holds."""
+    return struct.pack("<BII", 1, 7, 1) * depth + shapely.to_wkb(shapely.Point(0.5, 0.5))
+
+
+def test_geometries_within_geometries_count_nowhere(tmp_path):
+    geo = {"version": "1.0.0", "primary_column": "g", "columns": {"g": {"encoding": "WKB", "geometry_types": []}}}
+    point = shapely.to_wkb(shapely.Point(0.5, 0.5, 7))
+    for kind in (pa.binary(), pa.large_binary()):
+        table = pa.table({"g": pa.array([point, nested(2), nested(100_000)], kind)})
+        pq.write_table(table.replace_schema_metadata({"geo": json.dumps(geo)}), tmp_path / "deep.parquet")
+        assert silently(tmp_path / "deep.parquet") == 1
+    path = tmp_path / "deep.gpkg"
+    geopandas.GeoDataFrame(geometry=[shapely.Point(0.5, 0.5)] * 3, crs="EPSG:4326").to_file(path, SPATIAL_INDEX="NO")
+    with contextlib.closing(sqlite3.connect(path)) as connection:
+        for (trigger,) in connection.execute("select name from sqlite_master where type = 'trigger'").fetchall():
+            connection.execute(f'drop trigger "{trigger}"')
+        header = b"GP\0\x01" + struct.pack("<i", 4326)
+        connection.execute("insert into deep(geom) values (?)", (header + nested(100_000),))
+        connection.commit()
+    assert silently(path) == 3
 
 
 def test_a_file_without_records_is_a_data_set(tmp_path):

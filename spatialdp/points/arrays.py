@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
+from numbers import Number
 from typing import Any
 
 import numpy as np
@@ -284,6 +285,10 @@ def _float(value: Any) -> float:
         return float(value)
     except OverflowError:
         return np.nan
+    except ValueError:
+        if isinstance(value, Number):  # a decimal that signals that it is none
+            return np.nan
+        raise
     except TypeError:
         if value is None or (not hasattr(value, "__float__") and repr(value) in {"<NA>", "NaT"}):
             return np.nan

@@ -3,7 +3,8 @@
 What is refused depends on a file's schema alone: its columns and their types, the type of geometry it declares, its
 CRS. A record that is not a point in the domain (missing or not finite, text that is no number, another geometry where
 no schema speaks of types) counts nowhere, silently, as everywhere else: a message about it would tell that it is
-there. Readers' own messages quote records and row numbers, so none of them is passed on.
+there. Readers' own messages quote records and row numbers, so none of them is passed on. What is not a whole file of
+its format at all (a truncated Parquet file, a CSV file with a quote that is never closed) can not be told into records.
 
 A file is refused for its geometry only if it declares what no data set of points would: polygons, or several types, as
 GeoParquet can. Layers that are declared to hold any geometry are read, and what is no point in them counts nowhere:
@@ -19,6 +20,7 @@ import os
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,7 +28,8 @@ import numpy as np
 import numpy.typing as npt
 
 from spatialdp import crs as crs_
-from spatialdp._gdal import is_what_it_is_called, offline
+from spatialdp._gdal import ALGORITHM, is_what_it_is_called, offline
+from spatialdp._wkb import LONGEST_POINT
 from spatialdp.domain import Domain
 from spatialdp.errors import CRSMismatchError, PointsError, SpatialDPError
 from spatialdp.points.arrays import LatticePoints, snap
@@ -254,8 +257,7 @@ def _open_layer(source: Path, wanted: _Wanted, stack: contextlib.ExitStack) -> _
 
     if not is_what_it_is_called(source):
         raise ValueError("of another format")
-    with offline():
-        layers = pyogrio.list_layers(source)[:, 0].tolist()
+    opened, layers = _layers_of(source)
     if wanted.layer is not None and wanted.layer not in layers:
         raise PointsError(f"{source.name} has no layer {wanted.layer!r}; its layers are {layers}.")
     if wanted.layer is None and len(layers) > 1:
@@ -264,10 +266,10 @@ def _open_layer(source: Path, wanted: _Wanted, stack: contextlib.ExitStack) -> _
         raise PointsError(f"{source.name} is GeoJSON, whose points are its geometry; leave x and y out.")
     if wanted.columns:
         with offline():
-            fields = pyogrio.read_info(source, layer=wanted.layer or layers[0])["fields"].tolist()
+            fields = pyogrio.read_info(opened, layer=wanted.layer or layers[0])["fields"].tolist()
         _check_names(source, fields, wanted.columns)
     opening = pyogrio.raw.open_arrow(
-        source,
+        opened,
         layer=wanted.layer or layers[0],
         columns=list(wanted.columns or ()),
         read_geometry=wanted.columns is None,
@@ -287,6 +289,33 @@ def _open_layer(source: Path, wanted: _Wanted, stack: contextlib.ExitStack) -> _
     # One record with a height makes GDAL call all of a GeoJSON file three-dimensional.
     crs = "EPSG:4326" if meta["crs"] == "EPSG:4979" and source.suffix.lower() in _SCHEMALESS else meta["crs"]
     return _Opened(crs, (_wkb_points(batch.column(name)) for batch in reader))
+
+
+def _layers_of(source: Path) -> tuple[Path | bytes, list[str]]:
+    """What GDAL is to open, and the names of its layers.
+
+    For one number that no double holds, GDAL refuses a GeoJSON file as a whole. Such a file is read from a copy in
+    memory in which the number is infinite, or 0.
+    """
+    import pyogrio
+
+    with offline():
+        try:
+            return source, pyogrio.list_layers(source)[:, 0].tolist()
+        except Exception:
+            if source.suffix.lower() not in _SCHEMALESS:
+                raise
+            plain = _plain_numbers(source)
+        return plain, pyogrio.list_layers(plain)[:, 0].tolist()
+
+
+def _plain_numbers(source: Path) -> bytes:
+    """The same GeoJSON, with numbers as doubles have them and the layer's name inside."""
+    parse = partial(json.loads, parse_int=lambda digits: int(digits) if len(digits) < 300 else float(digits))
+    plain = json.dumps({"name": source.stem, **parse(source.read_bytes())}).encode()
+    if ALGORITHM in plain:
+        raise ValueError("of another format")
+    return plain
 
 
 FORMATS: dict[str, Callable[[Path, _Wanted, contextlib.ExitStack], _Opened]] = {
@@ -369,9 +398,11 @@ def _text_batch(chunk: Any, columns: tuple[str, str]) -> Batch:
 
 
 def _wkb_points(column: pa.Array) -> Batch:
+    import pyarrow.compute as pc
     import shapely
 
-    geometry = shapely.from_wkb(column.to_numpy(zero_copy_only=False), on_invalid="ignore")
+    short = pc.if_else(pc.less_equal(pc.binary_length(column), LONGEST_POINT), column, None)
+    geometry = shapely.from_wkb(short.to_numpy(zero_copy_only=False), on_invalid="ignore")
     xy = shapely.get_coordinates(geometry[shapely.get_type_id(geometry) == 0])  # empty points have none
     return xy[:, 0], xy[:, 1]
 

@@ -78,7 +78,7 @@ class NoiseLaw:
     parameter : Fraction
         Scale (Laplace laws) or variance parameter (Gaussian), in steps.
     steps : int
-        Steps per count.
+        Steps per count; a power of two.
     """
 
     law: Law
@@ -100,11 +100,12 @@ class NoiseLaw:
         """
         gaussian = self.law is Law.GAUSSIAN
         if not isinstance(counts, Wide):
-            whole = counts if self.steps == 1 else counts * self.steps
             if self.parameter <= WIDEST ** (2 if gaussian else 1):
+                whole = counts if self.steps == 1 else counts * self.steps
                 draw = noise.gaussian if gaussian else noise.laplace
                 return (whole + draw(self.parameter, counts.shape)) / self.steps
-            counts = Wide.shifted(whole)
+            # In wide integers from here on: what wraps around in 64 bits is harmless only if the noise does so too.
+            counts = Wide.shifted(counts, self.steps.bit_length() - 1)
         draw_wide = noise.wide_gaussian if gaussian else noise.wide_laplace
         return (counts + draw_wide(self.parameter, counts.shape)).floats() / self.steps
 
