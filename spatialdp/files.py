@@ -205,21 +205,26 @@ def write_all(files: Mapping[Path, bytes], *, overwrite: bool) -> None:
     for target in files:
         _check_place(target, overwrite=overwrite)
     made: list[Path] = []
+    replaced: list[Path] = []
     with ExitStack() as stack:
         try:
             put = [stack.enter_context(_written(target, content)) for target, content in files.items()]
             for target, place in zip(files, put, strict=True):
-                new = not target.exists()
+                done = replaced if target.exists() else made
                 place(overwrite)
-                made += [target] if new else []
+                done.append(target)
         except BaseException as error:
             for target in made:
                 target.unlink(missing_ok=True)
             if isinstance(error, OSError):
-                names, reason = " and ".join(str(target) for target in files), error.strerror or error
-                text = f"{names} could not be written ({reason}), and nothing was left behind; make room, or choose "
-                raise type(error)(error.errno, text + "another place") from error
+                raise type(error)(error.errno, _not_written(list(files), replaced, error)) from error
             raise
+
+
+def _not_written(files: list[Path], replaced: list[Path], error: OSError) -> str:
+    names, gone = (" and ".join(map(str, paths)) for paths in (files, replaced))
+    left = f"but {gone} had been replaced already" if replaced else "and nothing was left behind"
+    return f"{names} could not be written ({error.strerror or error}), {left}; make room, or choose another place"
 
 
 @contextmanager

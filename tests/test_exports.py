@@ -278,10 +278,17 @@ def test_a_pair_is_put_in_place_together_or_not_at_all(tmp_path, monkeypatch):
         real(source, target, **options)
 
     monkeypatch.setattr(os, "link", link)
-    with pytest.raises(OSError, match="No space left on device"):
+    with pytest.raises(OSError, match=r"No space left on device.*nothing was left behind"):
         make().save(tmp_path / "map.csv")
     assert len(calls) == 2
     assert os.listdir(tmp_path) == []
+    calls.append("")
+    make().save(tmp_path / "map.csv")
+    calls.clear()
+    with pytest.raises(OSError, match=r"but .*map.privacy.json had been replaced already"):
+        make().save(tmp_path / "map.csv", overwrite=True)
+    with pytest.raises(FileFormatError, match="is not the statement of"):  # and the old table is not taken for the new
+        read_statement(tmp_path / "map.csv")
 
 
 @pytest.mark.skipif(not hasattr(os, "O_TMPFILE"), reason="files without a name are Linux's")
