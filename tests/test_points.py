@@ -138,3 +138,44 @@ def test_errors_do_not_quote_a_record(bad):
 def test_odd_values_raise_no_warning():
     odd = [[np.nan, 1], [np.inf, 1], [-np.inf, 1], [1e308, 1], [-1e308, -1e308], [1, np.nan]]
     assert counts(odd).sum() == 0
+
+
+WRONG = {
+    "three columns": lambda n: np.zeros((n, 3)),
+    "one column": lambda n: np.zeros(n),
+    "a cube": lambda n: np.zeros((n, 2, 2)),
+    "text": lambda n: [["a", "b"]] * n,
+    "complex": lambda n: np.zeros((n, 2), dtype=complex),
+    "ragged": lambda n: [[1.0, 2.0]] * n + [[1.0]],
+    "polygons": lambda n: geopandas.GeoSeries([shapely.box(0, 0, 1, 1)] * n),
+    "mixed": lambda n: geopandas.GeoSeries([shapely.Point(0, 0)] * n + [shapely.box(0, 0, 1, 1)]),
+}
+
+
+@pytest.mark.parametrize("form", WRONG)
+def test_complaints_do_not_tell_how_many_records_there_are(form):
+    said = set()
+    for n in (3, 4, 1000):
+        with pytest.raises(PointsError) as caught:
+            sdp.Points(WRONG[form](n))
+        said.add((str(caught.value), repr(caught.value.__cause__), repr(caught.value.__context__)))
+    for n in (3, 1000):
+        with pytest.raises(PointsError, match="different lengths") as caught:
+            sdp.Points(np.zeros(n), np.zeros(n + 9))
+        assert str(n) not in str(caught.value)
+    assert len(said) == 1
+
+
+@pytest.mark.parametrize(
+    "geometry",
+    [
+        shapely.MultiPoint([(1, 1), (3, 3)]),
+        shapely.LineString([(1, 1), (3, 3)]),
+        shapely.GeometryCollection([shapely.Point(1, 1), shapely.Point(3, 3)]),
+    ],
+    ids=lambda geometry: geometry.geom_type,
+)
+def test_what_is_more_than_one_point_is_refused_or_counts_once(geometry):
+    for held in (geopandas.GeoSeries, lambda listed, crs: geopandas.GeoDataFrame(geometry=listed, crs=crs)):
+        with pytest.raises(PointsError, match="not all points"):
+            counts(held([geometry, shapely.Point(1, 1)], crs="EPSG:4326"))

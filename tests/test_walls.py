@@ -135,3 +135,29 @@ def test_suite_is_not_empty(request):
     collected = request.session.items
     if len({item.path for item in collected}) > 5:
         assert len(collected) > 200
+
+
+LOUD = {"print", "warn", "debug", "info", "warning", "critical", "exception"}
+
+
+def test_only_the_command_line_speaks():
+    """What is printed, warned of or logged elsewhere would have to be argued about, line by line."""
+    loud = [
+        f"{name_of(path)}:{node.lineno}"
+        for path in MODULES
+        if "cli" not in path.relative_to(PACKAGE).parts
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Call) and ast.unparse(node.func).split(".")[-1] in LOUD
+    ]
+    assert not loud
+
+
+@pytest.mark.parametrize("path", sorted((PACKAGE / "points").glob("*.py")), ids=lambda path: path.stem)
+def test_errors_about_records_bring_no_other_error_along(path):
+    """A reader's error quotes records; raised while it is handled, ours would carry it in its context."""
+    tree = ast.parse(path.read_text())
+    raised = [node for node in ast.walk(tree) if isinstance(node, ast.Raise)]
+    assert not [node.lineno for node in raised if node.cause is not None and ast.unparse(node.cause) != "None"]
+    handlers = [node for node in ast.walk(tree) if isinstance(node, ast.ExceptHandler)]
+    handled = [node for handler in handlers for node in ast.walk(handler) if isinstance(node, ast.Raise)]
+    assert not [node.lineno for node in handled if isinstance(node.exc, ast.Call) and node.cause is None]

@@ -81,6 +81,7 @@ CASES: dict[str, Mechanism] = {
         (6, 10), basis="dft", candidates=[(2, 2), "marginals"], law="laplace", selection_share=0.4
     ),
     "fourier, given block": sdp.Fourier((12, 8), block=(4, 4)),
+    "fourier, given block, dft": sdp.Fourier((7, 6), basis="dft", block=(4, 3)),
     "fourier, whole": sdp.Fourier((6, 4), block=(6, 4)),
     "fourier, cross": sdp.Fourier((8, 8), basis="dft", block=("hyperbolic", 3), law="gaussian"),
     "fourier, marginals": sdp.Fourier((5, 8), block="marginals"),

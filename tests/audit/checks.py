@@ -27,6 +27,8 @@ CLAUSES = {
     "strays": contract.strays_count_nowhere,
     "marked": contract.seeded_releases_are_marked,
     "texts": contract.texts_show_nothing_private,
+    "blocks": contract.blocks_do_not_matter,
+    "terms": contract.terms_are_not_mixed_up,
 }
 
 

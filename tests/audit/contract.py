@@ -13,6 +13,7 @@ from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import numpy as np
 import pyarrow.parquet as pq
@@ -23,7 +24,9 @@ from spatialdp.decomposition import Decomposition
 from spatialdp.domain import cells_of
 from spatialdp.histogram import Histogram
 from spatialdp.layouts import lay_out
-from spatialdp.points import Points, lattice_points
+from spatialdp.points import Points, arrays, lattice_points
+from spatialdp.privacy.accounting import rho_for
+from spatialdp.privacy.budget import Budget
 from spatialdp.privacy.noise import SeededNoise, SystemNoise
 from spatialdp.privacy.wide import LOW_BITS, Wide
 from spatialdp.release import Release
@@ -46,6 +49,13 @@ class Quiet(SeededNoise):
 
     def wide_gaussian(self, variance: Any, size: Any) -> Any:
         return Wide.shifted(np.zeros(size, dtype=np.int64))
+
+
+class Imitation(SystemNoise):
+    """Says that it is the system's, and brings bits of its own."""
+
+    def random_bytes(self, count: int) -> bytes:
+        return b"\x55" * count
 
 
 class Turned(SeededNoise):
@@ -209,9 +219,28 @@ def order_does_not_matter(setting: Setting) -> None:
     assert np.array_equal(records, kept)
 
 
+def blocks_do_not_matter(setting: Setting) -> None:
+    """Records are read in blocks; one at the edge of two counts once, like any other."""
+    records = some_records(setting)
+    whole = published(released(setting, records, SeededNoise(6)))
+    with mock.patch.multiple(arrays, _BLOCK=8, _CHUNK=3):
+        assert published(released(setting, records, SeededNoise(6))) == whole
+
+
+def terms_are_not_mixed_up(setting: Setting) -> None:
+    """What is spent is what was granted, whatever was granted before; the oracle remembers nothing."""
+    gaussian = setting.terms["delta"] != 0
+    granted = [(e, d) for e in (Fraction(1, 100), Fraction(3)) for d in ((1e-6, 1e-12) if gaussian else (0,))]
+    for epsilon, delta in [*granted, *reversed(granted)]:
+        plan = setting.mechanism.plan(setting.domain, **(setting.terms | {"epsilon": epsilon, "delta": delta}))
+        whole = rho_for.__wrapped__(Budget(epsilon, delta)) if gaussian else epsilon
+        assert sum(plan.budget.values()) == whole, f"{float(epsilon)} and {delta} were granted"
+
+
 def seeded_releases_are_marked(setting: Setting) -> None:
     """Only noise from the operating system makes a release private, and its texts say which it is."""
-    for noise, private in ((None, True), (SystemNoise(), True), (SeededNoise(1), False), (Quiet(1), False)):
+    sources = ((None, True), (SystemNoise(), True), (SeededNoise(1), False), (Quiet(1), False), (Imitation(), False))
+    for noise, private in sources:
         release = released(setting, [], noise)
         assert release.privacy.private is private
         assert ("NOT PRIVATE" in repr(release)) is not private
@@ -269,6 +298,8 @@ CLAUSES: list[Callable[[Setting], None]] = [
     raw_values_lie_on_the_lattice,
     strays_count_nowhere,
     order_does_not_matter,
+    blocks_do_not_matter,
+    terms_are_not_mixed_up,
     seeded_releases_are_marked,
     texts_show_nothing_private,
 ]

@@ -24,7 +24,7 @@ from spatialdp import map_values, structures
 from spatialdp.domain import Domain
 from spatialdp.mechanisms import base, fourier, growth, levels, recipe
 from spatialdp.points import Points, arrays, count_cells
-from spatialdp.privacy import laws, selection, smooth
+from spatialdp.privacy import accounting, laws, selection, smooth
 from spatialdp.privacy import medians as medians_module
 from spatialdp.privacy.laws import NoiseLaw, Sensitivity
 from spatialdp.privacy.medians import Median
@@ -138,6 +138,12 @@ def level_spent_twice() -> Patch:
         real,
         lambda exact, law, noise: (real(exact, law, noise) + real(exact, law, noise)) / 2,
     )
+
+
+def rho_of_epsilon_alone() -> Patch:
+    """What a budget allows is remembered, and δ forgotten."""
+    real, known = accounting.rho_for, {}
+    return everywhere(real, lambda budget: known.setdefault(budget.epsilon, real(budget)))
 
 
 def geometric_total() -> Patch:
@@ -341,6 +347,17 @@ def nan_counted() -> Patch:
     return _recount(change)
 
 
+def block_edge_counted_twice() -> Patch:
+    """The last record of a block is the first of the next one, too."""
+    real = Points._positions
+
+    def positions(self: Points, domain: Any) -> Any:
+        for x, y in real(self, domain):
+            yield np.append(x, x[-1:]), np.append(y, y[-1:])
+
+    return mock.patch.object(Points, "_positions", positions)
+
+
 def edge_counted_twice() -> Patch:
     """A record on the edge of two cells counts in both."""
 
@@ -394,6 +411,16 @@ def number_in_a_warning() -> Patch:
 def number_in_the_log() -> Patch:
     def change(found: Any, points: Any) -> Any:
         logging.getLogger("spatialdp").info("released %d records", len(points))
+        return found
+
+    return _after_release(change)
+
+
+def records_in_the_object() -> Patch:
+    """A release remembers what it was made of, where nobody looks but whoever unpickles it."""
+
+    def change(found: Any, points: Any) -> Any:
+        object.__setattr__(found, "_made_of", list(points))
         return found
 
     return _after_release(change)
@@ -493,5 +520,9 @@ MUTANTS = [
     Mutant("lines told add-remove under replace", "replay", lines_told_add_remove, replayed("kd", 40, "replace")),
     Mutant("second count forgets replace", "replay", second_count_forgets_replace,
            replayed("kd, midpoints, stop", 40, "replace", "two corners")),
+    Mutant("records kept in the release object", "replay", records_in_the_object, replayed("flat")),
+    Mutant("δ forgotten by a cache", "contract: terms", rho_of_epsilon_alone, contract_of("terms", "flat, gaussian")),
+    Mutant("a block's last record counted twice", "contract: blocks", block_edge_counted_twice,
+           contract_of("blocks", "kd")),
     Mutant("exponential mechanism without the 2", "enumeration", exponential_without_the_two, checks.choices),
 ]  # fmt: skip

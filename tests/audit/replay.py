@@ -6,6 +6,7 @@ import contextlib
 import io
 import json
 import logging
+import pickle
 import warnings
 from collections.abc import Iterator
 from fractions import Fraction
@@ -21,6 +22,8 @@ from spatialdp.release import Release
 from tests.audit.cases import Setting
 from tests.audit.pairs import pairs
 from tests.audit.tape import Tape
+
+EPSILONS = (Fraction(1), Fraction(1, 100), Fraction(3))  # of pairs in turn
 
 
 @contextlib.contextmanager
@@ -91,11 +94,13 @@ def replay(setting: Setting, count: int, seed: int = 1, folder: Path | None = No
     shares = [Fraction(0)]
     with Tape() as tape:
         for index, (kind, first, second) in enumerate(pairs(setting.domain, setting.relation, count, seed)):
-            one, heard_one = _heard(setting, first, tape.record(seed + index))
+            epsilon = EPSILONS[index % len(EPSILONS)]
+            one, heard_one, held_one = _heard(setting, first, tape.record(seed + index), epsilon)
             shown = _shown(one, index, folder, every)  # before the other is released, of which it must know nothing
-            two, heard_two = _heard(setting, second, tape.play())
+            two, heard_two, held_two = _heard(setting, second, tape.play(), epsilon)
             tape.finish()
             assert heard_one == heard_two, f"{kind}: the two runs said different things"
+            assert held_one == held_two, f"{kind}: the two releases hold different things"
             for part, (mine, other) in enumerate(zip(published(one), published(two), strict=True)):
                 assert mine == other, f"{kind}: part {part} of what is published differs"
             assert shown == _shown(two, index, folder, every), f"{kind}: file or map differs"
@@ -112,7 +117,9 @@ def _shown(release: Release, index: int, folder: Path | None, every: int) -> tup
     return (file_of(release, folder),) if index else (file_of(release, folder), map_of(release))
 
 
-def _heard(setting: Setting, records: Any, noise: Any) -> tuple[Release, list[str]]:
+def _heard(setting: Setting, records: Any, noise: Any, epsilon: Fraction) -> tuple[Release, list[str], bytes]:
+    """A release, what was said meanwhile, and all that the object holds, shown or not."""
     with overheard() as said:
-        release = setting.mechanism.release(records, setting.domain, noise=noise, **setting.terms)
-    return release, said
+        terms = setting.terms | {"epsilon": epsilon}
+        release = setting.mechanism.release(records, setting.domain, noise=noise, **terms)
+    return release, said, pickle.dumps(release)

@@ -106,6 +106,7 @@ class Tape(contextlib.ExitStack):
             public, scores, lambda: self._exponential(scores, epsilon, sensitivity, noise)
         )  # fmt: skip
         if held is not None:
+            assert max(abs(a - b) for a, b in zip(held, scores, strict=True)) <= sensitivity, "scores move by more"
             before, after = (log_probabilities(each, epsilon, sensitivity) for each in (held, scores))
             moves = before - after
             self.epsilon += Fraction(abs(moves[chosen]))
