@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import contextlib
+import enum
 import io
 import json
 import logging
 import pickle
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from fractions import Fraction
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -117,9 +119,24 @@ def _shown(release: Release, index: int, folder: Path | None, every: int) -> tup
     return (file_of(release, folder),) if index else (file_of(release, folder), map_of(release))
 
 
-def _heard(setting: Setting, records: Any, noise: Any, epsilon: Fraction) -> tuple[Release, list[str], bytes]:
+def _heard(setting: Setting, records: Any, noise: Any, epsilon: Fraction) -> tuple[Release, list[str], Any]:
     """A release, what was said meanwhile, and all that the object holds, shown or not."""
     with overheard() as said:
         terms = setting.terms | {"epsilon": epsilon}
         release = setting.mechanism.release(records, setting.domain, noise=noise, **terms)
-    return release, said, pickle.dumps(release)
+    return release, said, held_by(release)
+
+
+def held_by(value: Any) -> Any:
+    """All that an object holds, shown or not, but for what it or others worked out from it meanwhile."""
+    if isinstance(value, np.ndarray):
+        return value.dtype.str, value.shape, value.tobytes()
+    if isinstance(value, Mapping):
+        return {name: held_by(each) for name, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [held_by(each) for each in value]
+    if not hasattr(value, "__dict__") or isinstance(value, type | enum.Enum):
+        return pickle.dumps(value)
+    known = {name: each for kind in type(value).__mro__ for name, each in vars(kind).items()}
+    kept = {name: each for name, each in vars(value).items() if not isinstance(known.get(name), cached_property)}
+    return type(value), held_by(kept)
