@@ -1,4 +1,7 @@
-"""The audit's checks by name, as functions of no arguments that fail with an AssertionError: for mutants to fail."""
+"""The audit's checks by name, as functions of no arguments that fail with an AssertionError: for mutants to fail.
+
+The same check is the same function, so that it runs once without a bug however many bugs it is to catch.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,7 @@ import multiprocessing
 import tempfile
 from collections.abc import Callable
 from fractions import Fraction
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -32,20 +36,24 @@ CLAUSES = {
 }
 
 
+@cache
 def replayed(case: str, pairs: int = 25, relation: str = "add-remove", region: str = "whole") -> Check:
     return lambda: _discard(replay(Setting(case, region, relation), pairs))
 
 
+@cache
 def contract_of(clause: str, case: str) -> Check:
     return lambda: CLAUSES[clause](Setting(case, "whole", "add-remove"))
 
 
+@cache
 def sensitivity_of(case: str, relation: str = "add-remove") -> Check:
     mechanism = CASES[case]
     shape = (2**mechanism.height,) * 2 if hasattr(mechanism, "height") else mechanism.shape
     return lambda: declared_is_the_maximum(mechanism, DOMAINS["whole"], shape, relation)
 
 
+@cache
 def files_and_maps(case: str) -> Check:
     def check() -> None:
         with tempfile.TemporaryDirectory() as folder:
@@ -54,6 +62,7 @@ def files_and_maps(case: str) -> Check:
     return check
 
 
+@cache
 def ratios(method: Median) -> Check:
     """No log-ratio of lines exceeds ε."""
 
@@ -75,6 +84,7 @@ def choices() -> None:
             assert worst <= 1 + 1e-9, f"a log-ratio of {worst}"
 
 
+@cache
 def no_violation(mechanism: str, pair: str, epsilon: int, trials: int = 100_000) -> Check:
     """Nothing above ε is certified."""
     found = black_box.Combination(mechanism, pair, Fraction(epsilon), black_box.COPIES[mechanism].draw)
