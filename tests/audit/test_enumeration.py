@@ -109,12 +109,12 @@ def test_laws_that_are_read_off_the_sampler_are_those_of_the_formula():
 # --- choices -------------------------------------------------------------------------------------------
 
 
-def worst_choice(law, moves, monotone, scores=(0, 9)):
+def worst_choice(law, moves, monotone):
     worst = 0.0
-    for held in itertools.product(scores, repeat=3):
+    for scores in itertools.product((0, 1, 9), repeat=3):
         for move in itertools.product(moves, repeat=3):
-            moved = tuple(a + b for a, b in zip(held, move, strict=True))
-            worst = max(worst, log_ratio(law(held, ONE, ONE, monotone), law(moved, ONE, ONE, monotone)))
+            moved = tuple(a + b for a, b in zip(scores, move, strict=True))
+            worst = max(worst, log_ratio(law(scores, ONE, ONE, monotone), law(moved, ONE, ONE, monotone)))
     return worst
 
 
@@ -123,13 +123,6 @@ def test_choices_cost_no_more_than_epsilon(law):
     assert 0.9 <= worst_choice(law, (-1, 1), False) <= 1 + CRUMBS
     assert 0.9 <= worst_choice(law, (0, 1), True) <= 1 + CRUMBS
     assert worst_choice(law, (-1, 1), True) > 1.1  # told that scores move one way when they do not
-
-
-@pytest.mark.audit
-@pytest.mark.parametrize("law", [exponential_law, permute_and_flip_law])
-def test_choices_cost_no_more_than_epsilon_in_the_long_run(law):
-    assert 0.9 <= worst_choice(law, (-1, 1), False, (0, 1, 9)) <= 1 + CRUMBS
-    assert 0.9 <= worst_choice(law, (0, 1), True, (0, 1, 9)) <= 1 + CRUMBS
 
 
 # --- whole mechanisms ----------------------------------------------------------------------------------
