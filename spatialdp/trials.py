@@ -97,7 +97,7 @@ class Experiment:
         blank = cls(truths=(), records=0, floor=1.0, **parts)
         for label, mechanism in blank.mechanisms.items():
             for epsilon in epsilons:
-                mechanism._plan(blank.domain, blank.terms(label, epsilon))  # says what is wrong with it
+                mechanism._design(blank.domain, blank.terms(label, epsilon))  # says what is wrong with it
         counter = blank._counter
         truths = tuple(_truth(workload, blank.points, blank.domain, counter) for workload in blank.workloads)
         floor = max(floor_share * counter.n_records, 1.0)
@@ -171,7 +171,8 @@ class Experiment:
         """
         where = trial.label, trial.epsilon
         if where not in self._noise_free:
-            public = self.mechanisms[trial.label]._blank(self.domain, self.terms(*where)) is not None
+            mechanism = self.mechanisms[trial.label]
+            public = mechanism._blank(mechanism._design(self.domain, self.terms(*where))) is not None
             self._noise_free[where] = self._answers(self._silent(trial)) if public else None
         known = self._noise_free[where]
         if known is None and isinstance(release.estimate, Decomposition):

@@ -36,9 +36,9 @@ class Halved(sdp.Flat):
 
     name = "halved"
 
-    def _estimate(self, points, domain, terms, noise):
-        spent = Terms(Budget(2 * terms.budget.epsilon), terms.neighbours)
-        return super()._estimate(points, domain, spent, noise)
+    def _estimate(self, points, design, noise):
+        spent = Terms(Budget(2 * sum(design.costs)), design.neighbours)
+        return super()._estimate(points, self._design(design.structure.grid.domain, spent), noise)
 
 
 def upside_down(height):

@@ -121,6 +121,7 @@ def test_every_mechanism_can_be_drawn_in_every_view(name):
         plt.close("all")
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("name", SMALL)
 def test_neighbours_with_the_same_outcomes_give_the_same_pixels(name):
     """Nothing but the paid-for numbers decides what is drawn, the colour scale included."""

@@ -144,6 +144,13 @@ def test_exp_floor_is_exact():
     assert tables.exp_floor(Fraction(0), 16) == 2**16
 
 
+@pytest.mark.parametrize("bits", [16, 64])
+@pytest.mark.parametrize("step", [Fraction(1, 3000), Fraction(7, 5)])
+def test_exp_floors_are_those_one_by_one(step, bits):
+    found = tables.exp_floors(step / 2, step, 300, bits)
+    assert found == [tables.exp_floor((2 * k + 1) * step / 2, bits) for k in range(300)]
+
+
 def test_floor_that_is_not_certain_is_computed_again_with_more_digits():
     tried = []
 

@@ -163,6 +163,7 @@ def test_boxes_without_area_in_the_domain_are_refused_before_records_are_read(me
 # --- what comes of it -------------------------------------------------------------------------------
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("law", LAWS)
 @pytest.mark.parametrize("name", WORKLOADS)
 @pytest.mark.parametrize("domain", [DOMAIN, ROUND], ids=["whole", "region"])
@@ -190,6 +191,7 @@ def box_questions_or_none(boxes, domain):
         return None
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("name", WORKLOADS)
 def test_structured_workloads_gain(name):
     boxes = WORKLOADS[name]

@@ -76,8 +76,8 @@ class Plan:
 class Mechanism(ABC):
     """A way to publish points, as a frozen dataclass of public parameters.
 
-    Subclasses give `name`, `_plan` (from public values alone) and `_estimate`, the only
-    method that is handed records.
+    Subclasses give `name`; `_design`, all that is public about a release, in a form of their own; `_plan` and `_blank`,
+    which tell of it; and `_estimate`, which carries it out and is the only method that is handed records.
     """
 
     name: ClassVar[str]
@@ -102,9 +102,8 @@ class Mechanism(ABC):
         >>> plan.cells, round(plan.errors["10 %"], 1)
         (4096, 27.0)
         """
-        terms = Terms(Budget(epsilon, delta), Neighbours.parse(neighbours))
-        plan = self._plan(_checked_domain(domain), terms)
-        blank = self._blank(domain, terms)
+        design = self._design(_checked_domain(domain), Terms(Budget(epsilon, delta), Neighbours.parse(neighbours)))
+        plan, blank = self._plan(design), self._blank(design)
         if blank is None:
             return plan
         sizes = {"1 %": 0.01, "10 %": 0.1, "whole": 1.0}
@@ -133,7 +132,7 @@ class Mechanism(ABC):
         Traceback (most recent call last):
         spatialdp.errors.DomainError: cell_size (0.3, 0.3) does not divide the domain's 1 x 1; ...
         """
-        self._plan(_checked_domain(domain), Terms(Budget(epsilon, delta), Neighbours.parse(neighbours)))
+        self._design(_checked_domain(domain), Terms(Budget(epsilon, delta), Neighbours.parse(neighbours)))
 
     def expected_error(
         self,
@@ -168,7 +167,7 @@ class Mechanism(ABC):
         terms = Terms(Budget(epsilon, delta), Neighbours.parse(neighbours))
         if not np.size(boxes):
             raise ParameterError("there are no boxes to average over; give at least one.")
-        blank = self._blank(_checked_domain(domain), terms)
+        blank = self._blank(self._design(_checked_domain(domain), terms))
         if blank is None:
             raise ParameterError(f"the error of a {self.name} depends on the records; it can not be told beforehand.")
         return _error(blank, domain.boxes(boxes))
@@ -219,9 +218,10 @@ class Mechanism(ABC):
         """
         terms = Terms(Budget(epsilon, delta), Neighbours.parse(neighbours))
         source = _checked_noise(noise)
-        plan = self._plan(_checked_domain(domain), terms)
-        statement = self._statement(plan, terms, private=type(source) is SystemNoise and self.private)
-        return Release(domain, statement, self._estimate(as_points(points, domain), domain, terms, source))
+        design = self._design(_checked_domain(domain), terms)
+        private = type(source) is SystemNoise and self.private
+        statement = self._statement(self._plan(design), terms, private=private)
+        return Release(domain, statement, self._estimate(as_points(points, domain), design, source))
 
     @property
     def private(self) -> bool:
@@ -229,14 +229,18 @@ class Mechanism(ABC):
         return True
 
     @abstractmethod
-    def _plan(self, domain: Domain, terms: Terms) -> Plan: ...
+    def _design(self, domain: Domain, terms: Terms) -> Any:
+        """Everything that is decided before a record is read; raises whatever is wrong with the public values."""
 
     @abstractmethod
-    def _blank(self, domain: Domain, terms: Terms) -> Estimate | None:
+    def _plan(self, design: Any) -> Plan: ...
+
+    @abstractmethod
+    def _blank(self, design: Any) -> Estimate | None:
         """The estimate of no records without noise, for what it tells of the noise; None if records shape it."""
 
     @abstractmethod
-    def _estimate(self, points: Points, domain: Domain, terms: Terms, noise: Noise) -> Estimate: ...
+    def _estimate(self, points: Points, design: Any, noise: Noise) -> Estimate: ...
 
     def _statement(self, plan: Plan, terms: Terms, *, private: bool) -> Privacy:
         statement = Privacy(

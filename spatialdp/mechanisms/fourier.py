@@ -145,74 +145,83 @@ class Fourier(GridMechanism):
         if self.candidates is not None:
             object.__setattr__(self, "candidates", check_candidates(self.candidates))
 
-    def _plan(self, domain: Domain, terms: Terms) -> Plan:
-        designs = self._designs(self._grid(domain), terms)
-        choice, _ = self._split(len(designs), terms)
+    def _design(self, domain: Domain, terms: Terms) -> Blocks:
+        """A design for each candidate."""
+        grid = self._grid(domain)
+        sizes = (padded(self.basis, grid.shape[0]), padded(self.basis, grid.shape[1]))
+        listed = default_blocks(sizes) if self.candidates is None else self.candidates
+        chosen = dict.fromkeys(make_block(block, sizes) for block in (listed if self.block is None else (self.block,)))
+        whole = spendable(self.law, terms.budget)
+        choice = whole * exact(self.selection_share, "selection_share") if len(chosen) > 1 else Fraction(0)
         if choice and not self._choice_epsilon(choice):
             raise BudgetError(
                 f"selection_share is {self.selection_share}, which leaves the choice of the block next to nothing; "
                 "raise it, or give the block."
             )
-        plan = self._planned(designs[0])
+        made = (_design(self.basis, grid, block, self.law, whole - choice, terms.neighbours) for block in chosen)
+        return Blocks(choice, tuple(made))
+
+    def _plan(self, design: Blocks) -> Plan:
+        plan = super()._plan(design.first)
         return replace(
             plan,
-            budget={"choice of the block": choice} | plan.budget if choice else plan.budget,
-            standard_deviation=max(map(_noise_norm, designs)) / math.sqrt(designs[0].structure.n_functions),
-            limits={"records counted in one cell": self._largest_count(designs)},
+            budget={"choice of the block": design.choice} | plan.budget if design.choice else plan.budget,
+            standard_deviation=max(map(_noise_norm, design.each)) / math.sqrt(design.first.structure.n_functions),
+            limits={"records counted in one cell": design.largest_count},
         )
 
-    def _blank(self, domain: Domain, terms: Terms) -> Estimate | None:
+    def _blank(self, design: Blocks) -> Estimate | None:
         """Only if all coefficients are measured: otherwise part of the error is what the records lose."""
-        designs = self._designs(self._grid(domain), terms)
-        return designs[0].blank() if len(designs) == 1 and designs[0].structure.whole else None
+        return super()._blank(design.first) if not design.choice and design.first.structure.whole else None
 
-    def _design(self, domain: Domain, terms: Terms) -> Design[SpectralBlock]:
-        """If there is no choice."""
-        (design,) = self._designs(self._grid(domain), terms)
-        return design
+    def _estimate(self, points: Points, design: Blocks, noise: Noise) -> Estimate:
+        """Pay for a choice, if there is one; the rest is the recipe."""
+        if not design.choice:
+            return super()._estimate(points, design.first, noise)
+        structure = design.first.structure
+        counts = np.minimum(count_cells(points, structure.grid), design.largest_count)
+        found = spectrum(counts, self.basis, structure.sizes)
+        chosen = self._choose(found, design, noise)
+        return chosen.carry_out(chosen.structure.taken(found), noise)
 
-    def _designs(self, grid: Grid, terms: Terms) -> list[Design[SpectralBlock]]:
-        """One for each candidate: from public values alone."""
-        sizes = (padded(self.basis, grid.shape[0]), padded(self.basis, grid.shape[1]))
-        listed = default_blocks(sizes) if self.candidates is None else self.candidates
-        chosen = dict.fromkeys(make_block(block, sizes) for block in (listed if self.block is None else (self.block,)))
-        cost = self._split(len(chosen), terms)[1]
-        return [_design(self.basis, grid, block, self.law, cost, terms.neighbours) for block in chosen]
-
-    def _split(self, candidates: int, terms: Terms) -> tuple[Fraction, Fraction]:
-        """Budget of the choice and of the coefficients."""
-        whole = spendable(self.law, terms.budget)
-        choice = whole * exact(self.selection_share, "selection_share") if candidates > 1 else Fraction(0)
-        return choice, whole - choice
+    def _choose(self, found: Spectrum, design: Blocks, noise: Noise) -> Design[SpectralBlock]:
+        shape = design.first.structure.grid.shape
+        coefficients = found.whole().floats() * step_width(self.basis, shape)
+        tails = _tail_norms(coefficients, [each.structure.block for each in design.each])
+        sensitivity = _score_sensitivity(self.basis, shape, design.first.neighbours)
+        epsilon = self._choice_epsilon(design.choice)
+        return design.each[exponential(_scores(tails, design.each), epsilon, sensitivity, noise)]
 
     def _choice_epsilon(self, cost: Fraction) -> Fraction:
         """Of the exponential mechanism, whose ρ is ε²/8."""
         return _root(8 * cost) if self.law is Law.GAUSSIAN else cost
 
-    def _estimate(self, points: Points, domain: Domain, terms: Terms, noise: Noise) -> Estimate:
-        """Pay for a choice, if there is one; the rest is the recipe."""
-        grid = self._grid(domain)
-        designs = self._designs(grid, terms)
-        if len(designs) == 1:
-            return super()._estimate(points, domain, terms, noise)
-        counts = np.minimum(count_cells(points, grid), self._largest_count(designs))
-        found = spectrum(counts, self.basis, designs[0].structure.sizes)
-        chosen = designs[self._choose(found, designs, terms, noise)]
-        return chosen.carry_out(chosen.structure.taken(found), noise)
 
-    def _largest_count(self, designs: Sequence[Design[SpectralBlock]]) -> int:
+@dataclass(frozen=True)
+class Blocks:
+    """The designs that a choice is made among, and its cost; if there is but one, it costs nothing.
+
+    Attributes
+    ----------
+    choice : Fraction
+    each : tuple of Design
+    """
+
+    choice: Fraction
+    each: tuple[Design[SpectralBlock], ...]
+
+    @property
+    def first(self) -> Design[SpectralBlock]:
+        """Whose grid is that of all."""
+        return self.each[0]
+
+    @property
+    def largest_count(self) -> int:
         """Cells count no more records than this public number."""
-        shape = designs[0].structure.grid.shape
-        largest = largest_count(self.basis, shape)
-        return largest if len(designs) == 1 else min(largest, _largest_score_count(self.basis, shape))
-
-    def _choose(self, found: Spectrum, designs: Sequence[Design[SpectralBlock]], terms: Terms, noise: Noise) -> int:
-        epsilon = self._choice_epsilon(self._split(len(designs), terms)[0])
-        shape = designs[0].structure.grid.shape
-        coefficients = found.whole().floats() * step_width(self.basis, shape)
-        tails = _tail_norms(coefficients, [design.structure.block for design in designs])
-        sensitivity = _score_sensitivity(self.basis, shape, terms.neighbours)
-        return exponential(_scores(tails, designs), epsilon, sensitivity, noise)
+        structure = self.first.structure
+        basis, shape = structure.basis, structure.grid.shape
+        largest = largest_count(basis, shape)
+        return min(largest, _largest_score_count(basis, shape)) if self.choice else largest
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -20,14 +20,25 @@ from spatialdp.coverage import prefix_sums
 from spatialdp.domain import LATTICE, RASTER_SHIFT, Domain, Grid
 from spatialdp.histogram import Histogram
 from spatialdp.mechanisms.levels import Measured, measure_twice
-from spatialdp.mechanisms.recipe import law_for, noisy
+from spatialdp.mechanisms.recipe import Design, design_of, law_for, noisy
 from spatialdp.privacy.laws import Law, Neighbours, NoiseLaw, Sensitivity, calibrate, count_sensitivity
 from spatialdp.privacy.medians import Median, medians
 from spatialdp.privacy.noise import Noise
-from spatialdp.structures import noise_of
+from spatialdp.structures import CellCounts, noise_of
 from spatialdp.tree import Tree
 
-__all__ = ["Budgets", "CellLines", "Lines", "MedianLines", "Nodes", "TrueLines", "grow"]
+__all__ = [
+    "Budgets",
+    "CellLines",
+    "Growth",
+    "Halves",
+    "Lines",
+    "MedianLines",
+    "Nodes",
+    "TrueLines",
+    "grow",
+    "plan_growth",
+]
 
 Booleans = npt.NDArray[np.bool_]
 Floats = npt.NDArray[np.float64]
@@ -42,6 +53,37 @@ class Budgets:
     line: Fraction
     grid: Fraction
     counts: tuple[Fraction, ...]
+
+
+@dataclass(frozen=True)
+class Growth:
+    """All that is public about a tree before it grows.
+
+    Attributes
+    ----------
+    domain : Domain
+    neighbours : Neighbours
+    budgets : Budgets
+    data_levels : int
+        Levels whose lines are not midpoints, from the root down.
+    stop : float or None
+        Nodes whose noisy count is under it are not divided.
+    laws : tuple of NoiseLaw or None
+        Of each level's counts, root first; None where nothing is measured.
+    rests : tuple of NoiseLaw
+        Of second counts of nodes that stop, for each level but the deepest: with all that their path has left.
+    cells : Design or None
+        Of a grid that lines are read off.
+    """
+
+    domain: Domain
+    neighbours: Neighbours
+    budgets: Budgets
+    data_levels: int
+    stop: float | None
+    laws: tuple[NoiseLaw | None, ...]
+    rests: tuple[NoiseLaw, ...]
+    cells: Design[CellCounts] | None
 
 
 class Lines(ABC):
@@ -194,40 +236,53 @@ def _part(
     return moved[0], moved[1]
 
 
-def grow(
+def plan_growth(
     domain: Domain,
-    records: tuple[Coordinates, Coordinates],
-    *,
-    lines: Lines,
     budgets: Budgets,
+    *,
     data_levels: int,
     law: Law,
     neighbours: Neighbours,
     stop: float | None,
-    noise: Noise,
-) -> tuple[Tree, Measured]:
+    grid: Grid | None,
+) -> Growth:
+    """Everything about a tree that its parameters decide: the noise of every count it may take."""
+    height = len(budgets.counts) - 1
+    sensitivities = [_sensitivity(neighbours, depth) for depth in range(height + 1)]
+    left = (
+        sum(budgets.counts[depth + 1 :], Fraction(0)) + 2 * budgets.line * max(data_levels - depth, 0)
+        for depth in range(height if stop is not None else 0)
+    )
+    return Growth(
+        domain=domain,
+        neighbours=neighbours,
+        budgets=budgets,
+        data_levels=data_levels,
+        stop=stop,
+        laws=tuple(map(partial(law_for, law), budgets.counts, sensitivities)),
+        rests=tuple(map(partial(calibrate, law), left, sensitivities)),
+        cells=None if grid is None else design_of(CellCounts(grid), [budgets.grid], law, neighbours),
+    )
+
+
+def grow(growth: Growth, records: tuple[Coordinates, Coordinates], lines: Lines, noise: Noise) -> tuple[Tree, Measured]:
     """Grow a tree from the root: count privately, stop or split, go on.
 
-    Nodes outside the region are left out. A node whose noisy count is under `stop` is not divided and is counted
-    once more with all that its path has left.
+    Nodes outside the region are left out. A node that stops is counted once more with all that its path has left.
     """
-    height = len(budgets.counts) - 1
     nodes = Nodes.root(*records)
     levels: list[_Level] = []
-    for depth, cost in enumerate(budgets.counts):
-        sensitivity = _sensitivity(neighbours, depth)
-        level = _measure(nodes, law, cost, sensitivity, noise)
-        if depth == height:
-            levels.append(level)
-            break
-        if stop is not None:
-            left = sum(budgets.counts[depth + 1 :], Fraction(0)) + 2 * budgets.line * max(data_levels - depth, 0)
-            nodes = _stop(nodes, level, stop, calibrate(law, left, sensitivity), noise)
+    for depth, law in enumerate(growth.laws):
+        level = _measure(nodes, law, noise)
         levels.append(level)
+        if depth == len(growth.laws) - 1:
+            break
+        if growth.stop is not None:
+            nodes = _stop(nodes, level, growth.stop, growth.rests[depth], noise)
         alive = np.flatnonzero(level.divided)
         if not alive.size:
             break
-        nodes, parent = _quarter(domain, nodes, lines if depth < data_levels else Halves())
+        nodes, parent = _quarter(growth.domain, nodes, lines if depth < growth.data_levels else Halves())
         level.n_children[alive] = np.bincount(parent, minlength=alive.size)
     return _assemble(levels)
 
@@ -275,18 +330,17 @@ def _sensitivity(neighbours: Neighbours, depth: int) -> Sensitivity:
     return count_sensitivity(neighbours, 1 if depth == 0 else 2)
 
 
-def _measure(nodes: Nodes, law: Law, cost: Fraction, sensitivity: Sensitivity, noise: Noise) -> _Level:
+def _measure(nodes: Nodes, law: NoiseLaw | None, noise: Noise) -> _Level:
     size = len(nodes.boxes)
-    drawn = law_for(law, cost, sensitivity)
-    variances, kurtosis = noise_of([drawn])
+    variances, kurtosis = noise_of([law])
     return _Level(
         boxes=nodes.boxes,
-        values=noisy(nodes.counts, drawn, noise),
+        values=noisy(nodes.counts, law, noise),
         variances=np.repeat(variances, size),
         kurtosis=np.repeat(kurtosis, size),
         n_children=np.zeros(size, dtype=np.int64),
         divided=np.ones(size, dtype=bool),
-        law=drawn,
+        law=law,
     )
 
 

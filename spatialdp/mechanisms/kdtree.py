@@ -11,24 +11,31 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
 
-import numpy as np
-
 from spatialdp._checks import whole_number
 from spatialdp._options import Choice, Option
 from spatialdp.decomposition import Decomposition
 from spatialdp.domain import Domain
 from spatialdp.errors import BudgetError, DomainError, ParameterError
 from spatialdp.mechanisms.base import Plan, Terms
-from spatialdp.mechanisms.growth import Budgets, CellLines, Lines, MedianLines, TrueLines, grow
+from spatialdp.mechanisms.growth import (
+    Budgets,
+    CellLines,
+    Growth,
+    Halves,
+    Lines,
+    MedianLines,
+    TrueLines,
+    grow,
+    plan_growth,
+)
 from spatialdp.mechanisms.levels import BudgetRule, LevelBudget, level_costs
-from spatialdp.mechanisms.recipe import design_of
 from spatialdp.mechanisms.tree_base import TreeMechanism
 from spatialdp.points import Points, count_cells, lattice_points
 from spatialdp.privacy.budget import Number, exact
-from spatialdp.privacy.laws import Law, Neighbours, calibrate, count_sensitivity, spendable
+from spatialdp.privacy.laws import Law, Neighbours, spendable
 from spatialdp.privacy.medians import NOISY_MEAN_SCALE, Median
 from spatialdp.privacy.noise import WIDEST, Noise
-from spatialdp.structures import CellCounts
+from spatialdp.structures import step_of
 
 __all__ = ["KdTree", "SplitRule"]
 
@@ -146,7 +153,7 @@ class KdTree(TreeMechanism):
     def _n_data_levels(self) -> int:
         return self.height if self.data_levels is None else self.data_levels
 
-    def _plan(self, domain: Domain, terms: Terms) -> Plan:
+    def _design(self, domain: Domain, terms: Terms) -> Growth:
         if self.sampling is not None and terms.neighbours is Neighbours.REPLACE:
             raise ParameterError("sampling is only private for neighbours='add-remove'; leave it out for 'replace'.")
         if domain.region_raster is not None and not domain.region_raster.any():
@@ -154,17 +161,30 @@ class KdTree(TreeMechanism):
         budgets = self._budgets(terms)
         if self.median is SplitRule.NOISY_MEAN and budgets.line and NOISY_MEAN_SCALE / budgets.line > WIDEST:
             raise BudgetError("epsilon is too small for noisy means; choose median='exponential', or a larger epsilon.")
-        leaves = calibrate(self.law, budgets.counts[-1], count_sensitivity(terms.neighbours, 4**self.height))
+        side = self.cells or 64
+        return plan_growth(
+            domain,
+            budgets,
+            data_levels=self._n_data_levels,
+            law=self.law,
+            neighbours=terms.neighbours,
+            stop=self.stop,
+            grid=domain.grid((side, side)) if budgets.grid else None,
+        )
+
+    def _plan(self, design: Growth) -> Plan:
+        leaves = design.laws[-1]
+        assert leaves is not None
         return Plan(
             mechanism=self.name,
             cells=4**self.height,
             currency="epsilon",
-            budget=self._steps(budgets),
+            budget=self._steps(design.budgets),
             standard_deviation=math.sqrt(leaves.variance),
             memory=60 * (4 ** (self.height + 1) // 3),
         )
 
-    def _blank(self, domain: Domain, terms: Terms) -> None:  # noqa: ARG002 - the records decide where the boxes are
+    def _blank(self, design: Growth) -> None:  # noqa: ARG002 - the records decide where the boxes are
         return None
 
     def _steps(self, budgets: Budgets) -> dict[str, Fraction]:
@@ -186,31 +206,19 @@ class KdTree(TreeMechanism):
             return Budgets(Fraction(0), lines, counts)
         return Budgets(lines / (2 * max(self._n_data_levels, 1)), Fraction(0), counts)
 
-    def _estimate(self, points: Points, domain: Domain, terms: Terms, noise: Noise) -> Decomposition:
-        budgets = self._budgets(terms)
-        tree, measured = grow(
-            domain,
-            lattice_points(points, domain),
-            lines=self._lines(points, domain, budgets, terms.neighbours, noise),
-            budgets=budgets,
-            data_levels=self._n_data_levels,
-            law=self.law,
-            neighbours=terms.neighbours,
-            stop=self.stop,
-            noise=noise,
-        )
-        step = calibrate(self.law, Fraction(1), count_sensitivity(terms.neighbours, 1)).step
-        return self._finished(self._decompose(domain, tree, measured, step))
+    def _estimate(self, points: Points, design: Growth, noise: Noise) -> Decomposition:
+        lines = self._lines(points, design, noise)
+        tree, measured = grow(design, lattice_points(points, design.domain), lines, noise)
+        return self._finished(self._decompose(design.domain, tree, measured, step_of(design.laws)))
 
-    def _lines(self, points: Points, domain: Domain, budgets: Budgets, neighbours: Neighbours, noise: Noise) -> Lines:
+    def _lines(self, points: Points, design: Growth, noise: Noise) -> Lines:
+        if not design.data_levels:
+            return Halves()
         if self.median is SplitRule.TRUE:
             return TrueLines()
-        if self.median is SplitRule.CELL:
-            side = self.cells or 64
-            cells = CellCounts(domain.grid((side, side)))
-            if not budgets.grid:
-                return CellLines(cells.grid, np.zeros((side, side)))
-            design = design_of(cells, [budgets.grid], self.law, neighbours)
-            return CellLines(cells.grid, design.carry_out(cells.measure(count_cells(points, cells.grid)), noise).values)
+        if design.cells is not None:
+            cells = design.cells.structure
+            counted = cells.measure(count_cells(points, cells.grid))
+            return CellLines(cells.grid, design.cells.carry_out(counted, noise).values)
         sampling = None if self.sampling is None else exact(self.sampling, "sampling")
-        return MedianLines(Median(str(self.median)), budgets.line, neighbours, sampling, noise)
+        return MedianLines(Median(str(self.median)), design.budgets.line, design.neighbours, sampling, noise)

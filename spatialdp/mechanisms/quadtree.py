@@ -100,24 +100,19 @@ class Quadtree(TreeMechanism, StructuredMechanism):
     def _costs(self, structure: QuadtreeLevels, whole: Fraction) -> Sequence[Fraction]:
         return level_costs(self.budget, structure.tree.height, whole, self.law)
 
-    def _blank(self, domain: Domain, terms: Terms) -> Estimate | None:
-        return super()._blank(domain, terms) if self.stop is None and self.prune is None else None
+    def _blank(self, design: Design[QuadtreeLevels]) -> Estimate | None:
+        return super()._blank(design) if self.stop is None and self.prune is None else None
 
-    def _estimate(self, points: Points, domain: Domain, terms: Terms, noise: Noise) -> Estimate:
+    def _estimate(self, points: Points, design: Design[QuadtreeLevels], noise: Noise) -> Estimate:
         if self.stop is None:
-            return super()._estimate(points, domain, terms, noise)
-        design = self._design(domain, terms)
-        counts = design.structure.node_counts(count_cells(points, design.structure.grid))
-        tree, measured = self._measure_until(self.stop, counts, design, terms, noise)
-        return self._finished(self._decompose(domain, tree, measured, step_of(design.laws)))
+            return super()._estimate(points, design, noise)
+        grid = design.structure.grid
+        counts = design.structure.node_counts(count_cells(points, grid))
+        tree, measured = self._measure_until(self.stop, counts, design, noise)
+        return self._finished(self._decompose(grid.domain, tree, measured, step_of(design.laws)))
 
     def _measure_until(
-        self,
-        stop: float,
-        counts: Integers,
-        design: Design[QuadtreeLevels],
-        terms: Terms,
-        noise: Noise,
+        self, stop: float, counts: Integers, design: Design[QuadtreeLevels], noise: Noise
     ) -> tuple[Tree, Measured]:
         """Measure from the root down, leaving out what lies below nodes whose noisy count is under `stop`."""
         tree = design.structure.tree
@@ -137,7 +132,7 @@ class Quadtree(TreeMechanism, StructuredMechanism):
             divided[nodes] = True
             divided[stopped] = False
             rest = calibrate(
-                self.law, sum(design.costs[depth + 1 :], Fraction(0)), count_sensitivity(terms.neighbours, alive.size)
+                self.law, sum(design.costs[depth + 1 :], Fraction(0)), count_sensitivity(design.neighbours, alive.size)
             )
             if stopped.size:
                 values[stopped], variances[stopped], kurtosis[stopped] = measure_twice(

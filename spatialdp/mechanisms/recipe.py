@@ -7,7 +7,6 @@ each group's noise follows from its cost and sensitivity, measurements are exact
 from __future__ import annotations
 
 import math
-from abc import abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -52,11 +51,13 @@ class Design(Generic[S_co]):
     Attributes
     ----------
     structure : Structure
+    neighbours : Neighbours
     costs : tuple of Fraction
     laws : tuple of NoiseLaw or None
     """
 
     structure: S_co
+    neighbours: Neighbours
     costs: tuple[Fraction, ...]
     laws: tuple[NoiseLaw | None, ...]
 
@@ -85,18 +86,15 @@ def design_of(structure: S, costs: Sequence[Fraction], law: Law, neighbours: Nei
                 "estimated; divide the budget more evenly, or over fewer groups."
             )
     laws = (law_for(law, cost, structure.sensitivity(group, neighbours)) for group, cost in enumerate(costs))
-    return Design(structure, tuple(costs), tuple(laws))
+    return Design(structure, neighbours, tuple(costs), tuple(laws))
 
 
 class StructuredMechanism(Mechanism):
     """A mechanism whose structure is public.
 
-    Subclasses give `_design`, most often as ``self._priced(structure, terms)``, and `_costs` unless all groups get the
-    same. `_finished` alters estimates afterwards.
+    Subclasses give `_design`, a `Design` and most often ``self._priced(structure, terms)``, and `_costs` unless all
+    groups get the same. `_finished` alters estimates afterwards.
     """
-
-    @abstractmethod
-    def _design(self, domain: Domain, terms: Terms) -> Design[Any]: ...
 
     def _costs(self, structure: Any, whole: Fraction) -> Sequence[Fraction]:
         """Cost of each group; they add up to the whole."""
@@ -116,10 +114,7 @@ class StructuredMechanism(Mechanism):
         costs = self._costs(structure, spendable(self.law, terms.budget))
         return design_of(structure, costs, self.law, terms.neighbours)
 
-    def _plan(self, domain: Domain, terms: Terms) -> Plan:
-        return self._planned(self._design(domain, terms))
-
-    def _planned(self, design: Design[Any]) -> Plan:
+    def _plan(self, design: Any) -> Plan:
         return Plan(
             mechanism=self.name,
             cells=design.structure.grid.n_cells,
@@ -129,11 +124,11 @@ class StructuredMechanism(Mechanism):
             memory=design.structure.memory,
         )
 
-    def _blank(self, domain: Domain, terms: Terms) -> Estimate | None:
-        return self._design(domain, terms).blank()
+    def _blank(self, design: Any) -> Estimate | None:
+        blank: Estimate = design.blank()
+        return blank
 
-    def _estimate(self, points: Points, domain: Domain, terms: Terms, noise: Noise) -> Estimate:
-        design = self._design(domain, terms)
+    def _estimate(self, points: Points, design: Any, noise: Noise) -> Estimate:
         exact = design.structure.measure(count_cells(points, design.structure.grid))
         return self._finished(design.carry_out(exact, noise))
 

@@ -456,5 +456,5 @@ def _wide_gaussian_tables(variance: Fraction, bits: int) -> tuple[Table, Integer
     """
     reduced = variance / 4**bits
     table = tables.half_gaussian(reduced)
-    surely = [tables.exp_floor((2 * q + 1) / (2 * reduced), 16) for q in range(table.words.size)]
+    surely = tables.exp_floors(1 / (2 * reduced), 1 / reduced, table.words.size, 16)
     return table, np.array([*surely, 0], dtype=np.int64)  # beyond the table nothing is sure

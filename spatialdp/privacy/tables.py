@@ -29,7 +29,17 @@ from itertools import accumulate
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["AMBIGUOUS", "WORD_BITS", "Table", "exp_floor", "gaussian", "half_gaussian", "low_digit", "two_sided"]
+__all__ = [
+    "AMBIGUOUS",
+    "WORD_BITS",
+    "Table",
+    "exp_floor",
+    "exp_floors",
+    "gaussian",
+    "half_gaussian",
+    "low_digit",
+    "two_sided",
+]
 
 WORD_BITS = 64
 GUIDE_BITS = 16
@@ -165,6 +175,17 @@ def exp_floor(rate: Fraction, bits: int) -> int:
         return 1 << bits
     _, values = _certified(lambda b, precision: (0, _floors([_exp(rate, precision)], precision, b)))(bits)
     return values[0]
+
+
+def exp_floors(first: Fraction, step: Fraction, count: int, bits: int) -> list[int]:
+    """floor(2^bits exp(-first - k step)) for k = 0, 1, ..., count - 1, exactly."""
+
+    def thresholds(bits: int, precision: int) -> tuple[int, list[int]]:
+        start = _exp(first, precision)
+        powers = _powers(_exp(step, precision), precision, count=count)
+        return 0, _floors([start * power >> precision for power in powers], precision, bits)
+
+    return _certified(thresholds)(bits)[1]
 
 
 def _certified(build: Callable[[int, int], tuple[int, list[int]]]) -> Thresholds:

@@ -26,21 +26,20 @@ def everywhere(original: Callable[..., Any], replacement: Any) -> Iterator[None]
 def planned_once(mechanism: Any) -> Iterator[None]:
     """Many releases of one mechanism on the same terms, planned once: what is planned from is not the records.
 
-    The methods that are remembered are given a domain or its grid and the terms, and nothing else.
+    One of the methods that are remembered is given a domain and the terms, the other one what comes of them.
     """
     with contextlib.ExitStack() as patches:
-        for name in ("_plan", "_design", "_designs"):
-            if hasattr(mechanism, name):
-                patches.enter_context(mock.patch.object(type(mechanism), name, _remembered(type(mechanism), name)))
+        for name in ("_design", "_plan"):
+            patches.enter_context(mock.patch.object(type(mechanism), name, _remembered(type(mechanism), name)))
         yield
 
 
 def _remembered(kind: type, name: str) -> Callable[..., Any]:
     method, found = getattr(kind, name), []
 
-    def remembered(self: Any, public: Any, terms: Any) -> Any:
+    def remembered(self: Any, *public: Any) -> Any:
         if not found:
-            found.append(method(self, public, terms))
+            found.append(method(self, *public))
         return found[0]
 
     return remembered

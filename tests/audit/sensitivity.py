@@ -54,28 +54,32 @@ def centres(domain: Domain, shape: tuple[int, int]) -> list[Any]:
     return list(np.stack(np.meshgrid(x, y), axis=-1).reshape(-1, 1, 2))
 
 
-def cost(law: NoiseLaw, change: Any) -> Fraction:
-    """What the largest of some changes, (..., measured numbers), costs."""
-    if law.law is Law.GAUSSIAN:
-        return Fraction(int(np.max((change**2).sum(axis=-1)))) / (2 * law.parameter)
-    return Fraction(int(np.max(np.abs(change).sum(axis=-1))) * law.steps) / law.parameter
+def norm(law: NoiseLaw, change: Any) -> int:
+    """Of the largest of some changes, (..., measured numbers): L1, or L2 squared for Gaussian noise."""
+    sizes = change**2 if law.law is Law.GAUSSIAN else np.abs(change)
+    return int(np.max(sizes.sum(axis=-1)))
+
+
+def cost(law: NoiseLaw, norm: int) -> Fraction:
+    """What a change of that norm costs."""
+    return norm / (2 * law.parameter) if law.law is Law.GAUSSIAN else norm * law.steps / law.parameter
 
 
 def largest_costs(mechanism: Mechanism, domain: Domain, relation: str, data: list[Any]) -> list[Fraction]:
     """What each measurement costs if any of the records comes, goes or, under replace, becomes another."""
     (empty,) = measurements(mechanism, domain, relation, [np.empty((0, 2))])
     assert not any(counts.any() for _, counts in empty), "nothing is counted as something"
-    laws, most = [law for law, _ in empty], [Fraction(0)] * len(empty)
+    laws, most = [law for law, _ in empty], [0] * len(empty)
     seen: list[dict[tuple[int, ...], Any]] = [{} for _ in empty]
     for heard in measurements(mechanism, domain, relation, data):
         assert [law for law, _ in heard] == laws, "the noise depends on the records"
         for i, (law, change) in enumerate(heard):
-            most[i] = max(most[i], cost(law, change))
+            most[i] = max(most[i], norm(law, change))
             if relation == "replace":
                 seen[i][tuple(change.tolist())] = change
     for i, distinct in enumerate(np.array(list(each.values())) for each in seen):
-        most[i] = max([most[i], *(cost(laws[i], distinct - row) for row in distinct)])
-    return sorted(most)
+        most[i] = max([most[i], *(norm(laws[i], distinct - row) for row in distinct)])
+    return sorted(map(cost, laws, most))
 
 
 def costs(
