@@ -27,8 +27,8 @@ hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeatabl
 def pytest_collection_modifyitems(items):
     """Leave tests that run the same lines again and again out of the measure of coverage, which slows them down most.
 
-    What they are about has tests of its own, which say what must come out; so coverage does not rest on luck. Long tests
-    that run nothing new are marked `no_cover` where they stand.
+    What they are about has tests of its own, which say what must come out; so coverage does not rest on luck. Other
+    long tests that run nothing new are marked `no_cover` where they stand.
     """
     for item in items:
         if item.get_closest_marker("statistical") or AUDIT in item.path.parents:

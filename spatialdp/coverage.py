@@ -48,15 +48,15 @@ class Coverage:
         last, to = _cell_and_fraction(high, lines)
         same = first == last
         # Within one cell only the first stretch is not empty.
-        knots = np.stack([first, first + 1, np.maximum(last, first + 1), last + 1])
+        knots = np.array([first, first + 1, np.maximum(last, first + 1), last + 1])
         between = np.where(last > first + 1, 1.0, 0.0)
-        parts = np.stack([np.where(same, to, 1.0) - from_, between, np.where(same, 0.0, to)])
+        parts = np.array([np.where(same, to, 1.0) - from_, between, np.where(same, 0.0, to)])
         return cls(knots, parts, first + from_, last + to)
 
     def weights(self, power: int) -> Floats:
         """Weights of the prefix sums at the knots that add up to Σ value x coverage^power."""
         first, middle, last = self.parts**power
-        return np.stack([-first, first - middle, middle - last, last])
+        return np.array([-first, first - middle, middle - last, last])
 
     def squares(self, side: int) -> Floats:
         """Σ (mean coverage)² over the blocks of `side` cells."""
@@ -87,10 +87,10 @@ def prefix_sums(values: npt.NDArray[np.generic]) -> Floats:
 
 def weighted_sums(sums: Floats, x: Coverage, y: Coverage, power: int) -> Floats:
     """Sums over cells of value x coverage along x x coverage along y, each to a power, from the values' prefix sums."""
-    result = np.zeros(x.knots.shape[1])
+    result, weights = np.zeros(x.knots.shape[1]), x.weights(power)
     for row, row_weight in zip(y.knots * sums.shape[1], y.weights(power), strict=True):
-        along = np.zeros_like(result)
-        for column, weight in zip(x.knots, x.weights(power), strict=True):
+        along = np.zeros(result.size)
+        for column, weight in zip(x.knots, weights, strict=True):
             along += weight * sums.take(row + column)
         result += row_weight * along
     return result

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import numpy as np
 import numpy.typing as npt
@@ -170,6 +170,7 @@ def _gaussian_weights(variance: float) -> tuple[Floats, Floats]:
     return values, weights / weights.sum()
 
 
+@lru_cache(maxsize=128)
 def _gaussian_moments(variance: float) -> tuple[float, float]:
     values, weights = _gaussian_weights(variance)
     second = float(values**2 @ weights)

@@ -13,7 +13,7 @@ multiplication truncates, so after k of them a power is off by at most 3k + 2 un
 place, and a Gaussian weight, whose ratio is itself a running power, by at most 3(k + 1)². With fewer
 than 2^14 entries per 64 bits (`noise` picks the digits so), a cumulative sum is off by less than 2^46 units;
 dividing by the whole, D >= 2^-100, multiplies that by 2/D only for `low_digit`, which has at
-most 2^10 entries and so stays below 2^114. `_certain_floor` accepts a floor only if everything within 2^128
+most 2^10 entries and so stays below 2^114. `_floors` accepts a floor only if everything within 2^128
 units agrees with it; otherwise the table is built again with a longer guard.
 """
 
@@ -203,16 +203,12 @@ def _certified(build: Callable[[int, int], tuple[int, list[int]]]) -> Thresholds
 
 
 def _floors(values: list[int], precision: int, bits: int) -> list[int]:
-    return [_certain_floor(value, precision - bits, 1 << precision) for value in values]
-
-
-def _certain_floor(value: int, guard: int, ceiling: int) -> int:
-    """Floor of a probability known to lie strictly between 0 and the ceiling."""
-    slack = 1 << _TOLERANCE_BITS
-    low, high = max(value - slack, 0) >> guard, min(value + slack, ceiling - 1) >> guard
-    if low != high:
+    """Floors of probabilities known to lie strictly between 0 and 1, if they are certain."""
+    slack, most, guard = 1 << _TOLERANCE_BITS, (1 << precision) - 1, precision - bits
+    floors = [max(value - slack, 0) >> guard for value in values]
+    if floors != [min(value + slack, most) >> guard for value in values]:
         raise _UncertainError
-    return low
+    return floors
 
 
 def _exp(rate: Fraction, precision: int) -> int:

@@ -13,9 +13,11 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from fractions import Fraction
 from functools import cache
 from typing import Any
+from unittest import mock
 
 import numpy as np
 
+from spatialdp.privacy import tables
 from spatialdp.privacy.laws import Neighbours
 from spatialdp.privacy.medians import Median, medians
 from spatialdp.privacy.noise import Noise
@@ -64,6 +66,7 @@ def boundaries(outcome: Callable[[Any], Any], last: int) -> list[tuple[int, int,
 
 # --- laws of lines -------------------------------------------------------------------------------------
 
+exp_floor = cache(tables.exp_floor)  # bisection asks for the same ones again and again
 RESIDUES = 12  # a multiple of every number of lines that a run of a tiny node can have
 
 
@@ -177,7 +180,8 @@ def exponential_law(scores: tuple[Any, ...], epsilon: Fraction, sensitivity: Fra
     """P(candidate) of the exponential mechanism."""
 
     def chosen(words: Any) -> list[int]:
-        return [exponential(scores, epsilon, sensitivity, Words([word]), monotone) for word in words]
+        with mock.patch.object(tables, "exp_floor", exp_floor):
+            return [exponential(scores, epsilon, sensitivity, Words([word]), monotone) for word in words]
 
     law = dict.fromkeys(range(len(scores)), 0.0)
     for low, high, candidate in boundaries(chosen, 2**64 - 1):
