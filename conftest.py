@@ -24,6 +24,18 @@ hypothesis.settings.register_profile("repeatable", derandomize=True, deadline=No
 hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeatable"))
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_sessionstart(session):
+    """Let a worker process measure coverage once, so that `no_cover` can pause it.
+
+    pytest-cov begins in every worker as if it were the main process, and then once more as a worker. What the first one
+    measures is never read, but it goes on whenever the second one pauses.
+    """
+    controller = getattr(session.config.pluginmanager.getplugin("_cov"), "cov_controller", None)
+    if controller is not None and hasattr(session.config, "workerinput"):
+        controller.cov.stop()
+
+
 def pytest_collection_modifyitems(items):
     """Leave tests that run the same lines again and again out of the measure of coverage, which slows them down most.
 

@@ -88,38 +88,35 @@ def map_of(release: Release) -> Any:
     return colours
 
 
-def replay(
-    setting: Setting, count: int, seed: int = 1, folder: Path | None = None, every: int = 1, maps: bool = True
-) -> Fraction:
+def replay(setting: Setting, count: int, seed: int = 1, folder: Path | None = None, every: int = 1) -> Fraction:
     """Replay neighbouring pairs; the largest share of the promise that any of them lost.
 
-    If a folder is given, files are compared for the first pair and then every so many, and maps for the first.
+    If a folder is given, maps are compared for the first pair, and files for the first and then every so many.
     """
     shares = [Fraction(0)]
     with Tape() as tape:
         for index, (kind, first, second) in enumerate(pairs(setting.domain, setting.relation, count, seed)):
             epsilon = EPSILONS[index % len(EPSILONS)]
             one, heard_one, held_one = _heard(setting, first, tape.record(seed + index), epsilon)
-            wanted = folder if index % every == 0 else None
-            shown = _shown(one, wanted, maps and not index)  # before the other is released: it can not know of that
+            shown = _shown(one, index, folder, every)  # before the other is released, of which it must know nothing
             two, heard_two, held_two = _heard(setting, second, tape.play(), epsilon)
             tape.finish()
             assert heard_one == heard_two, f"{kind}: the two runs said different things"
             assert held_one == held_two, f"{kind}: the two releases hold different things"
             for part, (mine, other) in enumerate(zip(published(one), published(two), strict=True)):
                 assert mine == other, f"{kind}: part {part} of what is published differs"
-            assert shown == _shown(two, wanted, maps and not index), f"{kind}: file or map differs"
+            assert shown == _shown(two, index, folder, every), f"{kind}: file or map differs"
             lost = tape.rho if one.privacy.currency == "rho" else tape.epsilon
             shares.append(lost / granted(one))
             assert lost <= granted(one), f"{kind}: a loss of {float(shares[-1]):.4f} of the promise"
     return max(shares)
 
 
-def _shown(release: Release, folder: Path | None, drawn: bool) -> tuple[Any, ...]:
+def _shown(release: Release, index: int, folder: Path | None, every: int) -> tuple[Any, ...]:
     """File and map, or what is due of them."""
-    if folder is None:
+    if folder is None or index % every:
         return ()
-    return (file_of(release, folder), map_of(release)) if drawn else (file_of(release, folder),)
+    return (file_of(release, folder),) if index else (file_of(release, folder), map_of(release))
 
 
 def _heard(setting: Setting, records: Any, noise: Any, epsilon: Fraction) -> tuple[Release, list[str], Any]:

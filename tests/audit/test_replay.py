@@ -21,9 +21,7 @@ def pairs_for(setting: Setting, whole: int = PAIRS) -> int:
 
 @pytest.mark.parametrize("setting", SETTINGS, ids=str)
 def test_neighbours_can_only_be_told_apart_by_what_was_paid_for(setting, tmp_path):
-    """Maps know nothing of the relation; of those under replace the long run draws all."""
-    maps = setting.relation == "add-remove"
-    replay(setting, pairs_for(setting), seed=zlib.crc32(str(setting).encode()), folder=tmp_path, maps=maps)
+    replay(setting, pairs_for(setting), seed=zlib.crc32(str(setting).encode()), folder=tmp_path)
 
 
 @pytest.mark.parametrize("case", ["flat", "wavelet", "quadtree", "kd, midpoints, stop", "quadtree, stop", "hierarchy"])
