@@ -166,10 +166,10 @@ CLAIMS = {
     "kd": Claim(sdp.KdTree(1), kd_outcomes(log_weights), 0.999, 0.6, TWO_HALVES),
     "kd, four lines": Claim(sdp.KdTree(1), FOUR_LINES, 0.85, 0.55, SHORT_RANGE, INNER, long=("add-remove", "replace")),
     "kd, smooth, four lines": Claim(
-        sdp.KdTree(1, median="smooth"), FOUR_LINES, TIGHT, 0.6, TWO_HALVES, INNER, long=("add-remove", "replace")
+        sdp.KdTree(1, median="smooth"), FOUR_LINES, TIGHT, 0.6, TWO_HALVES, INNER, long=("replace",)
     ),
     "kd, noisy mean, four lines": Claim(
-        sdp.KdTree(1, median="noisy-mean"), FOUR_LINES, 0.75, 0.5, SHORT_RANGE, INNER, long=("add-remove", "replace")
+        sdp.KdTree(1, median="noisy-mean"), FOUR_LINES, 0.75, 0.5, SHORT_RANGE, INNER, long=("replace",)
     ),
     "kd, sampled, four lines": Claim(sdp.KdTree(1, sampling=0.5), FOUR_LINES, 0.8, None, SHORT_RANGE, INNER),
     "kd, cell": Claim(sdp.KdTree(1, median="cell", cells=2), cell_outcomes, 0.999, 0.69, TWO_HALVES, most=1),
