@@ -11,9 +11,12 @@ def main() -> int:
     words = sys.argv[1:]
     missed = 0
     rooms = (foundation, trees, transforms, spectra, files, command_line, evaluator, explorer, maps)
-    for benchmark in (benchmark for room in rooms for benchmark in room.BENCHMARKS):
-        if words and not any(word in benchmark.__name__ for word in words):
-            continue
+    known = [benchmark for room in rooms for benchmark in room.BENCHMARKS]
+    wanted = [each for each in known if not words or any(word in each.__name__ for word in words)]
+    if not wanted:
+        print(f"no benchmark is called {' or '.join(words)}; there are: {', '.join(each.__name__ for each in known)}.")
+        return 2
+    for benchmark in wanted:
         for result in benchmark():
             print(result, flush=True)
             missed += not result.met
