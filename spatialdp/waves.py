@@ -152,8 +152,13 @@ class Spectrum:
 
     def whole(self, rows: slice = slice(None), columns: slice = slice(None)) -> Wide:
         """The integers themselves, of counts up to 2^40: 2^106 at most."""
-        first, *rest = (part[rows, columns].astype(np.int64) for part in self.parts)
-        return sum((Wide.shifted(part, _DIGIT * j) for j, part in enumerate(rest, 1)), start=Wide.shifted(first))
+        parts = [part[rows, columns] for part in self.parts]
+
+        def some(few: slice) -> Wide:
+            first, *rest = (Wide.shifted(part[few].astype(np.int64), _DIGIT * j) for j, part in enumerate(parts))
+            return sum(rest, start=first)
+
+        return Wide.by_rows(parts[0].shape, some)
 
 
 def spectrum(counts: Integers, basis: Basis, orders: tuple[int, int]) -> Spectrum:

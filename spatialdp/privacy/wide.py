@@ -6,7 +6,8 @@ bit above them is the carry. Nothing is rounded before `floats`, which comes aft
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import math
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,6 +21,7 @@ Integers = npt.NDArray[np.int64]
 
 LOW_BITS = 62
 _LOW = 2**LOW_BITS - 1
+_BLOCK = 2**15
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,6 +50,15 @@ class Wide:
         return cls(values >> (LOW_BITS - bits), (values & (_LOW >> bits)) << bits)
 
     @classmethod
+    def by_rows(cls, shape: tuple[int, ...], some: Callable[[slice], Wide]) -> Wide:
+        """Put together from a few rows at a time, so that what they are computed with stays in the cache."""
+        high, low = np.empty((2, *shape), dtype=np.int64)
+        for rows in _few_rows(shape):
+            found = some(rows)
+            high[rows], low[rows] = found.high, found.low
+        return cls(high, low)
+
+    @classmethod
     def joined(cls, digits: Iterable[tuple[int, Integers]]) -> Wide:
         """Binary digits, highest first, each with its number of bits (below 62); the first one may be negative."""
         (_, first), *rest = digits
@@ -71,10 +82,18 @@ class Wide:
 
     def floats(self) -> Floats:
         """As doubles: of each word the nearest."""
-        sign = self.high >> 63  # -1 or 0: what is added up has one sign, or little numbers would be lost
-        high, low = self.high ^ sign, (self.low ^ sign & _LOW) - sign
-        return np.asarray((high * 2.0**LOW_BITS + low) * (1 + 2 * sign))
+        found = np.empty(self.shape)
+        for rows in _few_rows(self.shape):
+            sign = self.high[rows] >> 63  # -1 or 0: what is added up has one sign, or little numbers would be lost
+            high, low = self.high[rows] ^ sign, (self.low[rows] ^ sign & _LOW) - sign
+            found[rows] = (high * 2.0**LOW_BITS + low) * (1 + 2 * sign)
+        return found
 
     def exact(self) -> npt.NDArray[np.object_]:
         """Python's integers, for whom they are few."""
         return np.asarray(self.high.astype(object) * 2**LOW_BITS + self.low)
+
+
+def _few_rows(shape: tuple[int, ...]) -> Iterator[slice]:
+    rows = max(_BLOCK // max(math.prod(shape[1:]), 1), 1)
+    return (slice(start, start + rows) for start in range(0, shape[0], rows))
