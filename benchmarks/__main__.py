@@ -13,8 +13,9 @@ def main() -> int:
     rooms = (foundation, trees, transforms, spectra, files, command_line, evaluator, explorer, maps)
     known = [benchmark for room in rooms for benchmark in room.BENCHMARKS]
     wanted = [each for each in known if not words or any(word in each.__name__ for word in words)]
-    if not wanted:
-        print(f"no benchmark is called {' or '.join(words)}; there are: {', '.join(each.__name__ for each in known)}.")
+    unknown = [word for word in words if not any(word in each.__name__ for each in known)]
+    if unknown:
+        print(f"no benchmark is called {' or '.join(unknown)}; there are: {', '.join(e.__name__ for e in known)}.")
         return 2
     for benchmark in wanted:
         for result in benchmark():

@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -154,7 +155,7 @@ class Spectrum:
         """The integers themselves, of counts up to 2^40: 2^106 at most."""
         parts = [part[rows, columns] for part in self.parts]
 
-        def some(few: slice) -> Wide:
+        def some(few: Any) -> Wide:
             first, *rest = (Wide.shifted(part[few].astype(np.int64), _DIGIT * j) for j, part in enumerate(parts))
             return sum(rest, start=first)
 

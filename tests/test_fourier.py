@@ -34,7 +34,7 @@ def sizes_of(basis, shape):
 
 def designed(basis, shape, block, neighbours=ADD, law=Law.DISCRETE_LAPLACE, cost=Fraction(1)):
     made = make_block(block, sizes_of(basis, shape))
-    return fourier._design(basis, DOMAIN.grid(shape), made, law, cost, neighbours)
+    return fourier._block_design(basis, DOMAIN.grid(shape), made, law, cost, neighbours)
 
 
 def measurement(*terms, **more):

@@ -256,6 +256,10 @@ def test_bad_terms_are_refused():
         sdp.KdTree(3).release(XY, UNIT, epsilon=1, delta=1e-6)
     with pytest.raises(BudgetError, match="noisy means"):
         sdp.KdTree(8, median="noisy-mean").release(None, UNIT, epsilon=1e-6)
+    with pytest.raises(BudgetError, match="below 1e-15 for the split lines"):
+        sdp.KdTree(1, median_share=1e-20, stop=100).release(None, UNIT, epsilon=1)
+    with pytest.raises(BudgetError, match="discrete-laplace noise"):  # of a level that few would get to
+        sdp.KdTree(2, budget=(1, Fraction(1, 10**40), 1), stop=100, data_levels=0).check(UNIT, epsilon=1)
     thin = sdp.Domain((0, 0, 1, 1), region=shapely.box(0.50001, 0.1, 0.50002, 0.9))
     with pytest.raises(DomainError, match="thinner"):
         sdp.KdTree(2).release(None, thin, epsilon=1)

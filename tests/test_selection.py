@@ -18,7 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from spatialdp.errors import ParameterError, PointsError
+from spatialdp.errors import BudgetError, ParameterError, PointsError
 from spatialdp.privacy import medians as medians_module
 from spatialdp.privacy import selection, smooth
 from spatialdp.privacy.laws import Neighbours
@@ -440,7 +440,7 @@ def test_exponential_median_takes_more_bits_at_a_boundary(epsilon):
 
 
 def test_absurdly_small_epsilon_is_refused_and_a_tiny_one_draws_any_line():
-    with pytest.raises(ParameterError, match="epsilon is below 1e-15"):
+    with pytest.raises(BudgetError, match="epsilon is below 1e-15"):
         one([4, 9, 9, 20], 0, 30, Scripted([]), Fraction(1, 10**17))
     sizes = [4, 5, 11, 9]  # of the runs of lines up to 4, 9, 20, 29, which are drawn by their sizes alone
     for relation in (ADD_REMOVE, REPLACE):

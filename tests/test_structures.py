@@ -259,3 +259,12 @@ def test_a_workload_that_nothing_is_optimised_for_is_refused():
             with pytest.raises(ParameterError, match="nothing is optimised"):
                 sdp.Hierarchy((8, 8), workload=workload, **options)
     assert sdp.Hierarchy((8, 8), levels=(1, 4), workload="cells") is not None
+
+
+def test_every_group_has_a_cost_before_a_record_is_read():
+    class Generous(sdp.Flat):
+        def _costs(self, structure, whole):
+            return whole / 2, whole / 2
+
+    with pytest.raises(ValueError, match="longer"):
+        Generous((2, 2)).check(UNIT, epsilon=1)

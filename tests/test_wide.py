@@ -77,6 +77,15 @@ def test_parts_are_taken_like_those_of_arrays():
     assert table[np.array([[True, False, False], [False, False, True]])].exact().tolist() == [0, 5 * 2**60]
 
 
+@pytest.mark.parametrize("shape", [(), (0,), (3, 0), (0, 3), (70_000,), (5, 40_000), (300, 2, 100)])
+def test_arrays_of_any_shape_are_computed_a_few_rows_at_a_time(shape):
+    values = np.random.default_rng(3).integers(-(2**40), 2**40, shape)
+    found = Wide.by_rows(shape, lambda rows: Wide.shifted(values[rows], 30))
+    assert np.array_equal(found.exact(), values.astype(object) * 2**30)
+    assert np.array_equal(found.floats(), values * 2.0**30)
+    assert found.floats().shape == shape
+
+
 # --- noise ---------------------------------------------------------------------------------------------
 
 

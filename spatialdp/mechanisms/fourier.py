@@ -158,7 +158,7 @@ class Fourier(GridMechanism):
                 f"selection_share is {self.selection_share}, which leaves the choice of the block next to nothing; "
                 "raise it, or give the block."
             )
-        made = (_design(self.basis, grid, block, self.law, whole - choice, terms.neighbours) for block in chosen)
+        made = (_block_design(self.basis, grid, block, self.law, whole - choice, terms.neighbours) for block in chosen)
         return Blocks(choice, tuple(made))
 
     def _plan(self, design: Blocks) -> Plan:
@@ -315,7 +315,7 @@ class SpectralBlock(GridStructure):
         return all(map(all, self.block.kept))
 
 
-def _design(
+def _block_design(
     basis: Basis, grid: Grid, block: Block, law: Law, cost: Fraction, neighbours: Neighbours
 ) -> Design[SpectralBlock]:
     drawn = Law.DISCRETE_LAPLACE if law is Law.LAPLACE else law

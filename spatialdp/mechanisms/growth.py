@@ -71,7 +71,8 @@ class Growth:
     laws : tuple of NoiseLaw or None
         Of each level's counts, root first; None where nothing is measured.
     rests : tuple of NoiseLaw
-        Of second counts of nodes that stop, for each level but the deepest: with all that their path has left.
+        Of second counts of nodes that stop, for each level but the deepest: with all that their path has left. Empty
+        if none can stop.
     cells : Design or None
         Of a grid that lines are read off.
     """

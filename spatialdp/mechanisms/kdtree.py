@@ -15,7 +15,7 @@ from spatialdp._checks import whole_number
 from spatialdp._options import Choice, Option
 from spatialdp.decomposition import Decomposition
 from spatialdp.domain import Domain
-from spatialdp.errors import BudgetError, DomainError, ParameterError
+from spatialdp.errors import DomainError, ParameterError
 from spatialdp.mechanisms.base import Plan, Terms
 from spatialdp.mechanisms.growth import (
     Budgets,
@@ -33,8 +33,8 @@ from spatialdp.mechanisms.tree_base import TreeMechanism
 from spatialdp.points import Points, count_cells, lattice_points
 from spatialdp.privacy.budget import Number, exact
 from spatialdp.privacy.laws import Law, Neighbours, spendable
-from spatialdp.privacy.medians import NOISY_MEAN_SCALE, Median
-from spatialdp.privacy.noise import WIDEST, Noise
+from spatialdp.privacy.medians import Median, check_epsilon
+from spatialdp.privacy.noise import Noise
 from spatialdp.structures import step_of
 
 __all__ = ["KdTree", "SplitRule"]
@@ -159,8 +159,8 @@ class KdTree(TreeMechanism):
         if domain.region_raster is not None and not domain.region_raster.any():
             raise DomainError("the region is thinner than a thousandth of the domain; choose smaller bounds.")
         budgets = self._budgets(terms)
-        if self.median is SplitRule.NOISY_MEAN and budgets.line and NOISY_MEAN_SCALE / budgets.line > WIDEST:
-            raise BudgetError("epsilon is too small for noisy means; choose median='exponential', or a larger epsilon.")
+        if budgets.line:
+            check_epsilon(Median(str(self.median)), budgets.line)
         side = self.cells or 64
         return plan_growth(
             domain,

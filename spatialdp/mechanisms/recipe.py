@@ -79,10 +79,10 @@ class Design(Generic[S_co]):
 
 def design_of(structure: S, costs: Sequence[Fraction], law: Law, neighbours: Neighbours) -> Design[S]:
     """A structure with the least noise that each group's cost allows."""
-    for group, cost in enumerate(costs):
+    for group, (name, cost) in enumerate(zip(structure.groups, costs, strict=True)):
         if not cost and structure.needs(group):
             raise BudgetError(
-                f"nothing of the budget is left to {structure.groups[group]!r}, without which nothing can be "
+                f"nothing of the budget is left to {name!r}, without which nothing can be "
                 "estimated; divide the budget more evenly, or over fewer groups."
             )
     laws = (law_for(law, cost, structure.sensitivity(group, neighbours)) for group, cost in enumerate(costs))
@@ -93,7 +93,8 @@ class StructuredMechanism(Mechanism):
     """A mechanism whose structure is public.
 
     Subclasses give `_design`, a `Design` and most often ``self._priced(structure, terms)``, and `_costs` unless all
-    groups get the same. `_finished` alters estimates afterwards.
+    groups get the same. `_finished` alters estimates afterwards. One with another kind of design (`Fourier` has several
+    to choose from) also gives `_plan`, `_blank` and `_estimate`, and calls these with the `Design` that is used.
     """
 
     def _costs(self, structure: Any, whole: Fraction) -> Sequence[Fraction]:

@@ -27,14 +27,14 @@ import numpy as np
 import numpy.typing as npt
 
 from spatialdp._options import Option
-from spatialdp.errors import ParameterError, PointsError
+from spatialdp.errors import BudgetError, ParameterError, PointsError
 from spatialdp.privacy import tables
 from spatialdp.privacy.laws import Neighbours
-from spatialdp.privacy.noise import Noise
+from spatialdp.privacy.noise import WIDEST, Noise
 from spatialdp.privacy.selection import amplified_epsilon, decide
 from spatialdp.privacy.smooth import smooth_lines
 
-__all__ = ["NOISY_MEAN_SCALE", "Median", "cell_medians", "medians"]
+__all__ = ["Median", "cell_medians", "check_epsilon", "medians"]
 
 Integers = npt.NDArray[np.int64]
 Reals = npt.NDArray[np.float64]
@@ -47,12 +47,13 @@ _DIGIT_BITS = 12
 _VANISHING = 90  # 2^40 lines times exp(-90) times 2^61 is below one unit
 _TABLE_PRECISION = 256
 _MARGIN = 2**15
+_LEAST = Fraction(1, 10**15)
 
 # Noisy mean: each node's range is divided into this many public steps.
 _STEPS = 2**16
 
 # Noise of the sum is this over ε, or twice that under replace.
-NOISY_MEAN_SCALE = 4 * _STEPS
+_NOISY_MEAN_SCALE = 4 * _STEPS
 
 
 class Median(Option):
@@ -125,17 +126,34 @@ def medians(
     ...         neighbours=Neighbours.ADD_REMOVE, noise=SystemNoise())
     array([ 5, 17])
     """
+    method, neighbours = Median.parse(method), Neighbours.parse(neighbours)
+    check_epsilon(method, epsilon)
     nodes, splittable = _checked(values, starts, low, high)
-    neighbours = Neighbours.parse(neighbours)
-    if epsilon <= 0:
-        raise ParameterError(f"epsilon is {epsilon}; it must be above 0.")
     if sampling is not None:
         nodes, epsilon = _sampled(nodes, epsilon, sampling, neighbours, noise)
     one_step = epsilon if neighbours is Neighbours.ADD_REMOVE else epsilon / 2
     if not splittable.size:
         return nodes.low
-    lines = _METHODS[Median.parse(method)](nodes, Fraction(one_step), noise)
+    lines = _METHODS[method](nodes, Fraction(one_step), noise)
     return np.where(splittable, lines, np.asarray(high, dtype=np.int64))
+
+
+def check_epsilon(method: Median, epsilon: Fraction) -> None:
+    """Refuse an ε that is too small for a method, as `medians` does; for callers who have yet to read records.
+
+    Examples
+    --------
+    >>> check_epsilon(Median.SMOOTH, Fraction(1, 10**20))
+    """
+    if epsilon <= 0:
+        raise ParameterError(f"epsilon is {epsilon}; it must be above 0.")
+    if method is Median.EXPONENTIAL and epsilon < _LEAST:
+        raise BudgetError(
+            "epsilon is below 1e-15 for the split lines of a level, which no data set is large enough to notice; "
+            "choose a larger epsilon, or midpoints."
+        )
+    if method is Median.NOISY_MEAN and _NOISY_MEAN_SCALE / epsilon > WIDEST:
+        raise BudgetError("epsilon is too small for noisy means; choose median='exponential', or a larger epsilon.")
 
 
 def cell_medians(counts: npt.ArrayLike, edges: npt.ArrayLike) -> Integers:
@@ -323,8 +341,7 @@ def _decay(rate: Fraction) -> tuple[int, tuple[tuple[int, Reals], ...]]:
     """Tables of exp(-rate g) for the binary digits of a gap g, up to a last one from which on all is 0."""
     last = math.ceil(_VANISHING / rate)
     shifts = range(0, last.bit_length(), _DIGIT_BITS)
-    if len(shifts) > 5:
-        raise ParameterError("epsilon is below 1e-15; no data set is large enough to notice such a median.")
+    assert len(shifts) <= 5, "so that weights are as precise as `_choose` says"
     return last, tuple((shift, _powers(rate * 2**shift, min(2**_DIGIT_BITS, (last >> shift) + 1))) for shift in shifts)
 
 

@@ -178,10 +178,11 @@ def exp_floor(rate: Fraction, bits: int) -> int:
 
 
 def exp_floors(first: Fraction, step: Fraction, count: int, bits: int) -> list[int]:
-    """floor(2^bits exp(-first - k step)) for k = 0, 1, ..., count - 1, exactly."""
+    """floor(2^bits exp(-first - k step)) for k = 0, 1, ..., count - 1 and first > 0, exactly."""
+    assert first > 0, "or the first floor would be that of 1"
 
     def thresholds(bits: int, precision: int) -> tuple[int, list[int]]:
-        start = _exp(first, precision)
+        start = _exp(first, precision)  # one multiplication more than a power has: 3k + 5 units
         powers = _powers(_exp(step, precision), precision, count=count)
         return 0, _floors([start * power >> precision for power in powers], precision, bits)
 

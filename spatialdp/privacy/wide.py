@@ -50,9 +50,9 @@ class Wide:
         return cls(values >> (LOW_BITS - bits), (values & (_LOW >> bits)) << bits)
 
     @classmethod
-    def by_rows(cls, shape: tuple[int, ...], some: Callable[[slice], Wide]) -> Wide:
+    def by_rows(cls, shape: tuple[int, ...], some: Callable[[Any], Wide]) -> Wide:
         """Put together from a few rows at a time, so that what they are computed with stays in the cache."""
-        high, low = np.empty((2, *shape), dtype=np.int64)
+        high, low = np.empty(shape, dtype=np.int64), np.empty(shape, dtype=np.int64)
         for rows in _few_rows(shape):
             found = some(rows)
             high[rows], low[rows] = found.high, found.low
@@ -94,6 +94,8 @@ class Wide:
         return np.asarray(self.high.astype(object) * 2**LOW_BITS + self.low)
 
 
-def _few_rows(shape: tuple[int, ...]) -> Iterator[slice]:
+def _few_rows(shape: tuple[int, ...]) -> Iterator[Any]:
+    if not shape:
+        return iter([...])
     rows = max(_BLOCK // max(math.prod(shape[1:]), 1), 1)
     return (slice(start, start + rows) for start in range(0, shape[0], rows))

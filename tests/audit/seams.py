@@ -39,7 +39,8 @@ def _remembered(kind: type, name: str) -> Callable[..., Any]:
 
     def remembered(self: Any, *public: Any) -> Any:
         if not found:
-            found.append(method(self, *public))
-        return found[0]
+            found.extend([(self, *public), method(self, *public)])
+        assert all(mine is first or mine == first for mine, first in zip((self, *public), found[0], strict=True))
+        return found[1]
 
     return remembered
