@@ -91,7 +91,7 @@ class Wide:
 
     def exact(self) -> npt.NDArray[np.object_]:
         """Python's integers, for whom they are few."""
-        return np.asarray(self.high.astype(object) * 2**LOW_BITS + self.low)
+        return np.asarray(self.high.astype(object) * 2**LOW_BITS + self.low.astype(object))
 
 
 def _few_rows(shape: tuple[int, ...]) -> Iterator[Any]:
