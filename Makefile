@@ -29,8 +29,8 @@ browser: $(VENV)/.browser
 	SPATIALDP_NEEDS_BROWSER=1 $(BIN)/python -m pytest -m browser tests/test_browser.py
 
 audit: $(VENV)/.tools
-	$(BIN)/python -m pytest -m audit
-	$(BIN)/python -m tests.audit
+	$(ONE_THREAD) $(BIN)/python -m pytest -n auto -m audit
+	$(ONE_THREAD) $(BIN)/python -m tests.audit
 
 check: $(VENV)/.tools
 	$(BIN)/ruff check .
