@@ -149,8 +149,8 @@ def check_epsilon(method: Median, epsilon: Fraction) -> None:
         raise ParameterError(f"epsilon is {epsilon}; it must be above 0.")
     if method is Median.EXPONENTIAL and epsilon < _LEAST:
         raise BudgetError(
-            "epsilon is below 1e-15 for the split lines of a level, which no data set is large enough to notice; "
-            "choose a larger epsilon, or midpoints."
+            f"epsilon is below 1e-15 for the split lines of a level ({float(epsilon):.2g}), which no data set is large "
+            "enough to notice; choose a larger epsilon or median_share, or data_levels=0 for midpoints."
         )
     if method is Median.NOISY_MEAN and _NOISY_MEAN_SCALE / epsilon > WIDEST:
         raise BudgetError("epsilon is too small for noisy means; choose median='exponential', or a larger epsilon.")

@@ -228,12 +228,7 @@ def blocks_do_not_matter(setting: Setting) -> None:
 
 
 def terms_are_not_mixed_up(setting: Setting) -> None:
-    """What is spent is what was granted, whatever was granted before; the oracle remembers nothing.
-
-    Budgets know nothing of regions, so one domain shows it.
-    """
-    if setting.region != "whole" or setting.relation != "add-remove":
-        return
+    """What is spent is what was granted, whatever was granted before; the oracle remembers nothing."""
     gaussian = setting.terms["delta"] != 0
     granted = [(e, d) for e in (Fraction(1, 100), Fraction(3)) for d in ((1e-6, 1e-12) if gaussian else (0,))]
     for epsilon, delta in [*granted, *reversed(granted)]:
