@@ -45,4 +45,4 @@ def peak_gigabytes() -> float:
     Not `ru_maxrss`, which starts with what the parent had when it forked.
     """
     status = Path("/proc/self/status").read_text()
-    return int(re.search(r"VmHWM:\s+(\d+) kB", status)[1]) / 1e6  # type: ignore[index]
+    return int(re.search(r"VmHWM:\s+(\d+) kB", status)[1]) / 1e6  # type: ignore[index]  # Linux has it

@@ -280,7 +280,7 @@ class DenseAxis(AxisTransform):
         object.__setattr__(self, "matrix", matrix)
 
     @property
-    def size(self) -> int:  # type: ignore[override]
+    def size(self) -> int:  # type: ignore[override]  # others hold it as a field
         """Number of cells."""
         return int(self.matrix.shape[1])
 
@@ -372,7 +372,7 @@ class WindowAxis(AxisTransform):
             raise ValueError("the weights of an axis are too large")
 
     @property
-    def size(self) -> int:  # type: ignore[override]
+    def size(self) -> int:  # type: ignore[override]  # others hold it as a field
         """Number of cells."""
         return int(self.diagonal.size)
 

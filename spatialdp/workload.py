@@ -84,7 +84,7 @@ class Workload:
         object.__setattr__(self, "polygons" if self.boxes is None else "boxes", queries)
 
     def __len__(self) -> int:
-        return len(self.polygons if self.boxes is None else self.boxes)  # type: ignore[arg-type]
+        return len(self.polygons if self.boxes is None else self.boxes)  # type: ignore[arg-type]  # one is there
 
     def __repr__(self) -> str:
         noun = ("polygon", "polygons") if self.boxes is None else ("box", "boxes")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -127,7 +127,8 @@ def _pixels(domain: Domain, mechanism: Mechanism, given: tuple[float, float] | N
     from spatialdp.mechanisms import Hierarchy, KdTree, Quadtree
 
     if given is not None:
-        return domain.grid([int(side) if side.is_integer() else side for side in given]).shape  # type: ignore[misc]
+        sides: Any = [int(side) if side.is_integer() else side for side in given]  # `grid` refuses fractions
+        return domain.grid(sides).shape
     if isinstance(mechanism, KdTree):
         raise click.UsageError("a kd-tree has leaves of all sizes, and a GeoTIFF equal pixels; give --pixels NX,NY.")
     if isinstance(mechanism, Quadtree):
