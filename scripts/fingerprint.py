@@ -6,8 +6,8 @@ A change that must not alter what is released (files moved, code rewritten) leav
 
 One line for each case, domain and relation, with a digest of each saved file, of the answers and intervals of boxes and
 polygons, and of the numbers in the explorer's page (its words are left out, so that they can be improved); then one
-line for an evaluation. Files and last digits depend on the versions of the libraries, which the first line names: compare
-outputs of one machine.
+line for an evaluation. Files and last digits depend on the versions of the libraries, which the first line names:
+compare outputs of one machine.
 """
 
 from __future__ import annotations
