@@ -21,7 +21,7 @@ demo: $(VENV)/.installed
 test: $(VENV)/.tools
 	$(ONE_THREAD) $(BIN)/python -m pytest -n auto -m "not browser and not audit" --cov --cov-report=
 	@echo
-	@$(BIN)/coverage report --include='spatialdp/privacy/*' --fail-under=100
+	@$(BIN)/coverage report --include='spatialdp/privacy/*,spatialdp/privacy/noise/*' --fail-under=100
 	@printf '\nCoverage of lines and branches, all of spatialdp: '
 	@$(BIN)/coverage report --format=total --fail-under=95
 

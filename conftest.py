@@ -16,7 +16,7 @@ from unittest import mock
 import hypothesis
 import pytest
 
-from spatialdp.privacy.noise import SeededNoise, SystemNoise
+from spatialdp.privacy.noise.source import SeededNoise, SystemNoise
 
 AUDIT = Path(__file__).parent / "tests" / "audit"
 

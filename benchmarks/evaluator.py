@@ -11,7 +11,7 @@ import spatialdp as sdp
 from benchmarks.measure import Result, seconds
 from benchmarks.trees import clustered
 from spatialdp.mechanisms import Mechanism
-from spatialdp.points import Counter
+from spatialdp.records.truth import Counter
 
 DOMAIN = sdp.Domain((0, 0, 1, 1))
 EPSILONS = (0.01, 0.1, 1, 10)

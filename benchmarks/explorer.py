@@ -12,7 +12,7 @@ import numpy as np
 import spatialdp as sdp
 from benchmarks import browser
 from benchmarks.measure import Result, seconds
-from spatialdp.traffic import traffic_grid
+from spatialdp.evaluation.traffic import traffic_grid
 
 # Boxes of all sizes, one after the other, each of them once: the time within which 19 of 20 are answered.
 _ASK = """

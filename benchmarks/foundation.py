@@ -12,8 +12,8 @@ import numpy as np
 
 import spatialdp as sdp
 from benchmarks.measure import Result, seconds
-from spatialdp import traffic
-from spatialdp.points import count_cells
+from spatialdp.evaluation import traffic
+from spatialdp.records.points import count_cells
 
 DRAWS = 1_000_000
 RECORDS = 20_000_000

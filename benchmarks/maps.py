@@ -14,8 +14,8 @@ import numpy as np
 
 import spatialdp as sdp
 from benchmarks.measure import Result, seconds
-from spatialdp.maps import save_figure
-from spatialdp.traffic import traffic_grid
+from spatialdp.evaluation.traffic import traffic_grid
+from spatialdp.outputs.maps.plot import save_figure
 
 
 def static_maps() -> Iterator[Result]:

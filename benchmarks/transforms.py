@@ -11,8 +11,8 @@ import numpy as np
 
 import spatialdp as sdp
 from benchmarks.measure import Result, seconds
-from spatialdp.axes import HaarAxis
-from spatialdp.structures import forward, inverse
+from spatialdp.structures.base import forward, inverse
+from spatialdp.transforms.axis import HaarAxis
 
 SIDE = 4096
 
@@ -32,7 +32,7 @@ def wavelet() -> Iterator[Result]:
 
 def hierarchy() -> Iterator[Result]:
     """Choosing the levels and budgets of a hierarchy on 1024 x 1024 cells."""
-    from spatialdp.best_levels import best_levels
+    from spatialdp.strategies.levels import best_levels
 
     source = sdp.SystemNoise()
     grid = sdp.Domain((0, 0, 1, 1)).grid((1024, 1024))

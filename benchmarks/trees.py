@@ -11,8 +11,8 @@ import numpy as np
 
 import spatialdp as sdp
 from benchmarks.measure import Result, seconds
-from spatialdp.consistency import three_pass, two_pass
-from spatialdp.tree import Tree
+from spatialdp.trees.least_squares import three_pass, two_pass
+from spatialdp.trees.tree import Tree
 
 DOMAIN = sdp.Domain((0, 0, 1, 1))
 

@@ -22,10 +22,19 @@ import numpy as np
 import numpy.typing as npt
 from tqdm import tqdm
 
-from spatialdp import Domain, KdTree, Points, Quadtree, Release, SeededNoise, datasets
-from spatialdp.crs import geographic
-from spatialdp.files import write_whole
-from spatialdp.points import Counter, lattice_points
+from spatialdp import (
+    Domain,
+    KdTree,
+    Points,
+    Quadtree,
+    Release,
+    SeededNoise,
+    datasets,
+)
+from spatialdp.outputs.files.geoparquet import write_whole
+from spatialdp.records.points import lattice_points
+from spatialdp.records.truth import Counter
+from spatialdp.space.crs import geographic
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]

@@ -9,11 +9,17 @@ from typing import TYPE_CHECKING, Any
 import common
 import numpy as np
 
-from spatialdp import Domain, KdTree, Quadtree, Release, datasets
-from spatialdp.decomposition import Decomposition
-from spatialdp.domain import LATTICE
-from spatialdp.maps import draw_boxes, save_figure
-from spatialdp.mechanisms.kdtree import SplitRule
+from spatialdp import (
+    Domain,
+    KdTree,
+    Quadtree,
+    Release,
+    datasets,
+)
+from spatialdp.estimates.decomposition import Decomposition
+from spatialdp.mechanisms.adaptive.kdtree import SplitRule
+from spatialdp.outputs.maps.plot import draw_boxes, save_figure
+from spatialdp.space.domain import LATTICE
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -21,11 +21,11 @@ from common import read_points
 
 import spatialdp as sdp
 from spatialdp.datasets import DATASETS, Dataset
-from spatialdp.evaluation import write_frame
-from spatialdp.figures import summary
-from spatialdp.files import write_whole
-from spatialdp.maps import save_figure
+from spatialdp.evaluation.evaluate import write_frame
+from spatialdp.evaluation.figures import summary
 from spatialdp.mechanisms import Mechanism
+from spatialdp.outputs.files.geoparquet import write_whole
+from spatialdp.outputs.maps.plot import save_figure
 
 SHAPE = (256, 256)
 EPSILONS = (0.01, 0.03, 0.1, 0.3, 1, 3, 10)

@@ -9,8 +9,8 @@ import common
 import curves
 
 from spatialdp import KdTree, Quadtree
-from spatialdp.figures import finish, label_lines
-from spatialdp.maps import save_figure
+from spatialdp.evaluation.figures import finish, label_lines
+from spatialdp.outputs.maps.plot import save_figure
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

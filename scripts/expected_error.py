@@ -14,11 +14,11 @@ import numpy as np
 from curves import Curve, draw_curves
 
 import spatialdp as sdp
-from spatialdp.figures import finish, label_lines
-from spatialdp.files import write_whole
-from spatialdp.maps import save_figure
+from spatialdp.evaluation.figures import finish, label_lines
 from spatialdp.mechanisms import Mechanism
 from spatialdp.mechanisms.base import spread
+from spatialdp.outputs.files.geoparquet import write_whole
+from spatialdp.outputs.maps.plot import save_figure
 
 SIDE = 256
 DOMAIN = sdp.Domain((0, 0, SIDE, SIDE))

@@ -16,7 +16,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 import spatialdp as sdp
 from benchmarks import browser
 from spatialdp import datasets
-from spatialdp.files import write_whole
+from spatialdp.outputs.files.geoparquet import write_whole
 
 SIZE = (1120, 700)
 GAP = 24

@@ -20,9 +20,9 @@ from curves import curve, draw_curves
 from scipy.stats import t
 
 import spatialdp as sdp
-from spatialdp.figures import finish, label_lines
-from spatialdp.maps import COLOURS, save_figure
+from spatialdp.evaluation.figures import finish, label_lines
 from spatialdp.mechanisms import Mechanism
+from spatialdp.outputs.maps.plot import COLOURS, save_figure
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

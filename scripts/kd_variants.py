@@ -10,8 +10,8 @@ import common
 import curves
 
 from spatialdp import KdTree, Quadtree
-from spatialdp.maps import save_figure
-from spatialdp.mechanisms.kdtree import SplitRule
+from spatialdp.mechanisms.adaptive.kdtree import SplitRule
+from spatialdp.outputs.maps.plot import save_figure
 
 HEIGHT, QUADTREE_HEIGHT = 8, 10  # as in the paper
 REFERENCE = f"quad-opt, height {HEIGHT}"

@@ -18,15 +18,20 @@ import numpy.typing as npt
 from wavelet_coefficients import draw_coefficients
 
 import spatialdp as sdp
-from spatialdp.axes import WindowAxis
-from spatialdp.covariance import SeparableNoise
-from spatialdp.decomposition import Decomposition
-from spatialdp.figures import STYLES, summary
-from spatialdp.files import write_whole
-from spatialdp.histogram import Histogram
-from spatialdp.maps import colour_scale, draw_boxes, draw_cells, save_figure
+from spatialdp.estimates.decomposition import Decomposition
+from spatialdp.estimates.grid_noise import SeparableNoise
+from spatialdp.estimates.histogram import Histogram
+from spatialdp.evaluation.figures import STYLES, summary
 from spatialdp.mechanisms import Mechanism
-from spatialdp.points import count_cells
+from spatialdp.outputs.files.geoparquet import write_whole
+from spatialdp.outputs.maps.plot import (
+    colour_scale,
+    draw_boxes,
+    draw_cells,
+    save_figure,
+)
+from spatialdp.records.points import count_cells
+from spatialdp.transforms.axis import WindowAxis
 
 DATA = sdp.datasets.DATASETS["highways-us"]
 DOMAIN = DATA.domain

@@ -1,6 +1,6 @@
 """Work out the strategies that ship with the package, all ranges of the usual numbers of cells for both kinds of noise.
 
-python scripts/optimise_strategies.py [--output spatialdp/_strategies]
+python scripts/optimise_strategies.py [--output spatialdp/strategies/shipped]
 
 Every size is searched by itself, and then starting from the sizes next to it; the better result is kept.
 """
@@ -12,10 +12,15 @@ from pathlib import Path
 
 import click
 
-from spatialdp.axes import WindowAxis
-from spatialdp.privacy.laws import Law
-from spatialdp.strategies import ALL_RANGES, mean_variance, optimised_windows
-from spatialdp.strategy_store import SHIPPED, SHIPPED_SIZES, file_name, save_axis
+from spatialdp.privacy.noise.laws import Law
+from spatialdp.strategies.store import (
+    SHIPPED,
+    SHIPPED_SIZES,
+    file_name,
+    save_axis,
+)
+from spatialdp.strategies.windows import ALL_RANGES, mean_variance, optimised_windows
+from spatialdp.transforms.axis import WindowAxis
 
 
 @click.command()

@@ -23,10 +23,16 @@ from scipy.stats import t
 
 import spatialdp as sdp
 from spatialdp.datasets import DATASETS
-from spatialdp.figures import STYLES, dress, finish, label_lines, summary
-from spatialdp.maps import save_figure
+from spatialdp.evaluation.figures import (
+    STYLES,
+    dress,
+    finish,
+    label_lines,
+    summary,
+)
 from spatialdp.mechanisms import KdTree, Mechanism
-from spatialdp.points import LatticePoints
+from spatialdp.outputs.maps.plot import save_figure
+from spatialdp.records.points import LatticePoints
 from spatialdp.workload import Workload
 
 if TYPE_CHECKING:

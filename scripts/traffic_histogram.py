@@ -10,8 +10,8 @@ from pathlib import Path
 
 import matplotlib
 
-from spatialdp import traffic
-from spatialdp.maps import save_figure
+from spatialdp.evaluation import traffic
+from spatialdp.outputs.maps.plot import save_figure
 
 
 def main() -> None:

@@ -15,7 +15,7 @@ import tempfile
 from pathlib import Path
 
 VERSION = "1.9.4"
-TARGET = Path(__file__).parent.parent / "spatialdp" / "_explorer" / "leaflet"
+TARGET = Path(__file__).parent.parent / "spatialdp" / "outputs" / "explorer" / "assets" / "leaflet"
 
 
 def main() -> int:

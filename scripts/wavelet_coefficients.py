@@ -13,10 +13,10 @@ import numpy as np
 import numpy.typing as npt
 
 import spatialdp as sdp
-from spatialdp.axes import HaarAxis
-from spatialdp.maps import draw_cells, save_figure
-from spatialdp.points import count_cells
-from spatialdp.structures import forward
+from spatialdp.outputs.maps.plot import draw_cells, save_figure
+from spatialdp.records.points import count_cells
+from spatialdp.structures.base import forward
+from spatialdp.transforms.axis import HaarAxis
 
 DOMAIN = sdp.Domain((-125, 24, -66, 50), crs="EPSG:4326")
 SHAPE = (128, 64)

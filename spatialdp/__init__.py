@@ -17,14 +17,11 @@ from spatialdp._version import __version__
 if TYPE_CHECKING:  # the same names as in _HOMES, for type checkers and editors
     from spatialdp import datasets as datasets
     from spatialdp import workload as workload
-    from spatialdp.domain import Domain as Domain
-    from spatialdp.domain import Grid as Grid
     from spatialdp.errors import SpatialDPError as SpatialDPError
-    from spatialdp.evaluation import evaluate as evaluate
-    from spatialdp.evaluation import evaluate_subsamples as evaluate_subsamples
-    from spatialdp.figures import plot_errors as plot_errors
-    from spatialdp.figures import ranking as ranking
-    from spatialdp.files import load as load
+    from spatialdp.evaluation.evaluate import evaluate as evaluate
+    from spatialdp.evaluation.evaluate import evaluate_subsamples as evaluate_subsamples
+    from spatialdp.evaluation.figures import plot_errors as plot_errors
+    from spatialdp.evaluation.figures import ranking as ranking
     from spatialdp.mechanisms import Flat as Flat
     from spatialdp.mechanisms import Fourier as Fourier
     from spatialdp.mechanisms import Hierarchy as Hierarchy
@@ -33,44 +30,47 @@ if TYPE_CHECKING:  # the same names as in _HOMES, for type checkers and editors
     from spatialdp.mechanisms import Tailored as Tailored
     from spatialdp.mechanisms import Uniform as Uniform
     from spatialdp.mechanisms import Wavelet as Wavelet
+    from spatialdp.outputs.files.geoparquet import load as load
     from spatialdp.planning import epsilon_for as epsilon_for
     from spatialdp.planning import recommend as recommend
-    from spatialdp.points import Points as Points
-    from spatialdp.points import read_points as read_points
     from spatialdp.privacy.budget import Budget as Budget
-    from spatialdp.privacy.noise import SeededNoise as SeededNoise
-    from spatialdp.privacy.noise import SystemNoise as SystemNoise
+    from spatialdp.privacy.noise.source import SeededNoise as SeededNoise
+    from spatialdp.privacy.noise.source import SystemNoise as SystemNoise
     from spatialdp.privacy.statement import Privacy as Privacy
+    from spatialdp.records.files import read_points as read_points
+    from spatialdp.records.points import Points as Points
     from spatialdp.release import Release as Release
+    from spatialdp.space.domain import Domain as Domain
+    from spatialdp.space.domain import Grid as Grid
     from spatialdp.workload import Workload as Workload
 
 _HOMES = {
     "Budget": "privacy.budget",
-    "Domain": "domain",
+    "Domain": "space.domain",
     "Flat": "mechanisms",
     "Fourier": "mechanisms",
-    "Grid": "domain",
+    "Grid": "space.domain",
     "Hierarchy": "mechanisms",
     "KdTree": "mechanisms",
-    "Points": "points",
+    "Points": "records.points",
     "Privacy": "privacy.statement",
     "Quadtree": "mechanisms",
     "Release": "release",
-    "SeededNoise": "privacy.noise",
+    "SeededNoise": "privacy.noise.source",
     "SpatialDPError": "errors",
-    "SystemNoise": "privacy.noise",
+    "SystemNoise": "privacy.noise.source",
     "Tailored": "mechanisms",
     "Uniform": "mechanisms",
     "Wavelet": "mechanisms",
     "Workload": "workload",
     "datasets": "datasets",
     "epsilon_for": "planning",
-    "evaluate": "evaluation",
-    "evaluate_subsamples": "evaluation",
-    "load": "files",
-    "plot_errors": "figures",
-    "ranking": "figures",
-    "read_points": "points",
+    "evaluate": "evaluation.evaluate",
+    "evaluate_subsamples": "evaluation.evaluate",
+    "load": "outputs.files.geoparquet",
+    "plot_errors": "evaluation.figures",
+    "ranking": "evaluation.figures",
+    "read_points": "records.files",
     "recommend": "planning",
     "workload": "workload",
 }

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from spatialdp.domain import Domain
-from spatialdp.points import Points
+from spatialdp.records.points import Points
+from spatialdp.space.domain import Domain
 
 if TYPE_CHECKING:
     import shapely

@@ -15,15 +15,27 @@ from numbers import Real
 import numpy as np
 import numpy.typing as npt
 
-from spatialdp._checks import whole_pair
-from spatialdp.domain import Domain
+from spatialdp._support.checks import whole_pair
 from spatialdp.errors import BudgetError, ParameterError
-from spatialdp.mechanisms import Flat, Hierarchy, Mechanism, Quadtree, Tailored, Wavelet
+from spatialdp.mechanisms import (
+    Flat,
+    Hierarchy,
+    Mechanism,
+    Quadtree,
+    Tailored,
+    Wavelet,
+)
 from spatialdp.mechanisms.base import spread
-from spatialdp.mechanisms.tailored import LONGEST
-from spatialdp.mechanisms.wavelet import ScaleBudget
-from spatialdp.privacy.budget import LARGEST_EPSILON, SMALLEST_EPSILON, Budget, Number
-from spatialdp.privacy.laws import Law, Neighbours
+from spatialdp.mechanisms.fixed.tailored import LONGEST
+from spatialdp.mechanisms.fixed.wavelet import ScaleBudget
+from spatialdp.privacy.budget import (
+    LARGEST_EPSILON,
+    SMALLEST_EPSILON,
+    Budget,
+    Number,
+)
+from spatialdp.privacy.noise.laws import Law, Neighbours
+from spatialdp.space.domain import Domain
 from spatialdp.workload import Workload, placed
 
 __all__ = ["Recommendation", "all_boxes", "epsilon_for", "recommend"]

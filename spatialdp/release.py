@@ -13,19 +13,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from spatialdp.decomposition import NonNegative
-from spatialdp.domain import Domain
 from spatialdp.errors import ReleaseError
-from spatialdp.intervals import half_width
-from spatialdp.layouts import Estimate
-from spatialdp.polygons import read_polygons
+from spatialdp.estimates.decomposition import NonNegative
+from spatialdp.estimates.intervals import half_width
+from spatialdp.outputs.files.layouts import Estimate
 from spatialdp.privacy.statement import Privacy
+from spatialdp.space.domain import Domain
+from spatialdp.space.polygons import read_polygons
 
 if TYPE_CHECKING:
     import geopandas
     from matplotlib.axes import Axes
 
-    from spatialdp.privacy.noise import Noise
+    from spatialdp.privacy.noise.source import Noise
 
 __all__ = ["Release"]
 
@@ -295,7 +295,7 @@ class Release:
         >>> points.shape, bool((points[:, 0] >= 0.5).all()), bool((points[:, 1] < 0.5).all())
         ((5, 2), True, True)
         """
-        from spatialdp.sampling import sample
+        from spatialdp.estimates.sampling import sample
 
         points = sample(self, n, noise)
         if not as_geodataframe:
@@ -314,12 +314,12 @@ class Release:
         >>> list(release.to_geodataframe().columns)
         ['column', 'row', 'estimate', 'geometry']
         """
-        from spatialdp.files import to_geodataframe
+        from spatialdp.outputs.files.geoparquet import to_geodataframe
 
         return to_geodataframe(self)
 
     def plot(self, ax: Axes | None = None, **options: Any) -> Axes:
-        """Draw the released map; see `spatialdp.maps.plot` for the options.
+        """Draw the released map; see `spatialdp.outputs.maps.plot` for the options.
 
         Examples
         --------
@@ -329,7 +329,7 @@ class Release:
         >>> print(release.plot(limits=(0, 10)).get_xlabel())
         ε = 1 (add-remove one record), flat, spatialdp ...
         """
-        from spatialdp.maps import plot
+        from spatialdp.outputs.maps.plot import plot
 
         return plot(self, ax=ax, **options)
 
@@ -343,7 +343,7 @@ class Release:
         overwrite : bool
             Replace an existing file.
         **options
-            As for `spatialdp.explorer.write_page`: `title`, `level`.
+            As for `spatialdp.outputs.explorer.page.write_page`: `title`, `level`.
 
         Examples
         --------
@@ -354,7 +354,7 @@ class Release:
         >>> "<title>Homes" in page.read_text(encoding="utf-8")
         True
         """
-        from spatialdp.explorer import write_page
+        from spatialdp.outputs.explorer.page import write_page
 
         write_page(self, path, overwrite=overwrite, **options)
 
@@ -388,7 +388,7 @@ class Release:
         >>> sdp.load(path).answer((0, 0, 1, 1)) == release.answer((0, 0, 1, 1))
         True
         """
-        from spatialdp.files import save
+        from spatialdp.outputs.files.geoparquet import save
 
         save(self, path, overwrite=overwrite, shape=shape)
 

@@ -17,13 +17,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from spatialdp import crs as crs_
-from spatialdp._checks import positive_pair, whole_number, whole_pair
-from spatialdp.domain import Domain
+from spatialdp._support.checks import positive_pair, whole_number, whole_pair
 from spatialdp.errors import ParameterError
-from spatialdp.polygons import read_polygons
-from spatialdp.privacy.noise import SeededNoise
-from spatialdp.public_files import EDGES, boxes_of, read_frame
+from spatialdp.privacy.noise.source import SeededNoise
+from spatialdp.space import crs as crs_
+from spatialdp.space.domain import Domain
+from spatialdp.space.polygons import read_polygons
+from spatialdp.space.public_files import EDGES, boxes_of, read_frame
 
 __all__ = [
     "Workload",

@@ -20,7 +20,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from spatialdp import files
+from spatialdp.outputs.files import geoparquet as files
 
 NEW = b"new" * 100_000
 

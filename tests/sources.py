@@ -7,8 +7,8 @@ from numbers import Rational
 
 import numpy as np
 
-from spatialdp.privacy.noise import Noise, SeededNoise
-from spatialdp.privacy.wide import Wide
+from spatialdp.privacy.noise.source import Noise, SeededNoise
+from spatialdp.privacy.noise.wide import Wide
 
 
 class ZeroNoise(Noise):

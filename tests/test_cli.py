@@ -16,11 +16,11 @@ import shapely
 from click.testing import CliRunner
 
 import spatialdp as sdp
-from spatialdp._formats import FORMATS
 from spatialdp.cli import main
 from spatialdp.cli.parameters import parameters_of, read_value
 from spatialdp.mechanisms import MECHANISMS
-from spatialdp.points import count_cells
+from spatialdp.outputs.files.formats import FORMATS
+from spatialdp.records.points import count_cells
 from tests.point_files import FILES, columns_of, write
 
 BOUNDS = "--bounds=0,0,1,1"
@@ -480,7 +480,7 @@ def test_defects_are_reported_without_what_they_held(monkeypatch, released):
     def fail(*_):
         raise KeyError("secret 73519284")
 
-    monkeypatch.setattr("spatialdp.files.load", fail)
+    monkeypatch.setattr("spatialdp.outputs.files.geoparquet.load", fail)
     told = run("info", released, code=1).stderr
     assert "unexpected KeyError at info.py" in told
     assert "secret" not in told

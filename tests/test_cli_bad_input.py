@@ -126,7 +126,7 @@ def test_bad_options_are_refused(place, changes, message):
 
 
 def test_bad_options_are_refused_before_the_file_is_opened(place, monkeypatch):
-    monkeypatch.setattr("spatialdp.points.tables._checked_path", lambda _: pytest.fail("the points were opened"))
+    monkeypatch.setattr("spatialdp.records.files._checked_path", lambda _: pytest.fail("the points were opened"))
     (place / "there.parquet").touch()
     for changes in (
         {"bounds": None},
@@ -142,7 +142,7 @@ def test_bad_options_are_refused_before_the_file_is_opened(place, monkeypatch):
 
 
 def test_a_format_that_can_not_be_written_is_refused_before_the_file_is_opened(place, monkeypatch):
-    monkeypatch.setattr("spatialdp.points.tables._checked_path", lambda _: pytest.fail("the points were opened"))
+    monkeypatch.setattr("spatialdp.records.files._checked_path", lambda _: pytest.fail("the points were opened"))
     monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
     assert "pip install 'spatialdp[raster]'" in refused(command(o="out.tif", pixels="4,4"))
 
@@ -196,7 +196,7 @@ def test_of_several_outputs_all_or_none_are_written(place, monkeypatch):
     def fail(*_):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("spatialdp.exports.geojson", fail)
+    monkeypatch.setattr("spatialdp.outputs.files.exports.geojson", fail)
     told = refused([*command(), "-oout.gpkg", "-oout.geojson"], code=1)
     assert "No space left on device" in told
     assert "Errno" not in told

@@ -15,9 +15,9 @@ import pytest
 import shapely
 from click.testing import CliRunner
 
-from spatialdp._formats import FORMATS
 from spatialdp.cli import main
-from spatialdp.points.tables import FORMATS as POINT_FORMATS
+from spatialdp.outputs.files.formats import FORMATS
+from spatialdp.records.files import FORMATS as POINT_FORMATS
 from tests.audit.tape import Tape
 from tests.point_files import FILES, columns_of, write
 

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 import spatialdp as sdp
-from spatialdp.points import Counter, as_points, count_cells, count_polygons
+from spatialdp.records.points import as_points, count_cells
+from spatialdp.records.truth import Counter, count_polygons
 
 DOMAIN = sdp.Domain((0, 0, 8, 8))
 COORDINATES = st.one_of(st.integers(-1, 9).map(float), st.floats(-1, 9), st.sampled_from([np.nan, np.inf, -np.inf]))

@@ -12,15 +12,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import spatialdp as sdp
-from spatialdp.adjust import project_families
-from spatialdp.consistency import box_moments, closed_form_variance, complete_up_variances, two_pass
-from spatialdp.coverage import block_powers
-from spatialdp.decomposition import Decomposition
-from spatialdp.domain import LATTICE
 from spatialdp.errors import ParameterError, ReleaseError
-from spatialdp.privacy.laws import Law, NoiseLaw
-from spatialdp.privacy.noise import SeededNoise
-from spatialdp.tree import Tree, sums
+from spatialdp.estimates.decomposition import Decomposition
+from spatialdp.privacy.noise.laws import Law, NoiseLaw
+from spatialdp.privacy.noise.source import SeededNoise
+from spatialdp.space.coverage import block_powers
+from spatialdp.space.domain import LATTICE
+from spatialdp.trees.adjust import project_families
+from spatialdp.trees.least_squares import (
+    box_moments,
+    closed_form_variance,
+    complete_up_variances,
+    two_pass,
+)
+from spatialdp.trees.tree import Tree, sums
 from tests.sources import ZeroNoise
 
 UNIT = sdp.Domain((0, 0, 1, 1))

@@ -16,11 +16,11 @@ import spatialdp as sdp
 from spatialdp import workload
 from spatialdp.cli import main
 from spatialdp.errors import BudgetError, FileFormatError, ParameterError
-from spatialdp.evaluation import NOTE
+from spatialdp.evaluation.evaluate import NOTE
+from spatialdp.evaluation.metrics import DEFAULT_METRICS, METRICS
 from spatialdp.mechanisms.base import Terms
-from spatialdp.metrics import DEFAULT_METRICS, METRICS
-from spatialdp.points import Counter
 from spatialdp.privacy.budget import Budget
+from spatialdp.records.truth import Counter
 
 DOMAIN = sdp.Domain((0, 0, 1, 1))
 RANDOM = np.random.default_rng(4)
@@ -200,7 +200,7 @@ def test_other_files_are_not_overwritten(tmp_path, content):
 
 
 def test_two_evaluations_do_not_share_a_cache_at_once(tmp_path):
-    from spatialdp.trial_cache import TrialCache
+    from spatialdp.evaluation.cache import TrialCache
 
     path = tmp_path / "trials.jsonl"
     late = TrialCache(path, "context", "note")

@@ -14,12 +14,13 @@ import pytest
 import shapely
 
 import spatialdp as sdp
-from spatialdp import explorer, explorer_data
 from spatialdp.errors import ParameterError, ReleaseError
-from spatialdp.points import count_cells
+from spatialdp.outputs.explorer import data as explorer_data
+from spatialdp.outputs.explorer import page as explorer
+from spatialdp.records.points import count_cells
 from tests.sources import RecordingNoise
 
-SOURCES = Path(explorer.__file__).parent / "_explorer"
+SOURCES = Path(explorer.__file__).parent / "assets"
 BOUNDS = (0.0, 0.0, 8.0, 6.0)
 REGION = shapely.Polygon([(0.6, 0.3), (7, 0), (7, 5), (3, 5.5), (0.5, 3)])
 RNG = np.random.default_rng(1)

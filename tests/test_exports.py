@@ -22,9 +22,10 @@ import rasterio
 import shapely
 
 import spatialdp as sdp
-from spatialdp import exports, files
 from spatialdp.errors import FileFormatError, ParameterError
-from spatialdp.exports import read_statement
+from spatialdp.outputs.files import exports
+from spatialdp.outputs.files import geoparquet as files
+from spatialdp.outputs.files.exports import read_statement
 from spatialdp.privacy.statement import Privacy
 from tests.sources import ZeroNoise
 

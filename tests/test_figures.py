@@ -12,7 +12,7 @@ import matplotlib.pyplot as plt
 
 import spatialdp as sdp
 from spatialdp.errors import ParameterError
-from spatialdp.figures import spread, summary
+from spatialdp.evaluation.figures import spread, summary
 
 DOMAIN = sdp.Domain((0, 0, 1, 1))
 

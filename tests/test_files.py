@@ -17,7 +17,7 @@ import shapely
 
 import spatialdp as sdp
 from spatialdp.errors import FileFormatError, ParameterError
-from spatialdp.files import _digest, write_whole
+from spatialdp.outputs.files.geoparquet import _digest, write_whole
 from tests.sources import ZeroNoise
 
 REGION = shapely.Polygon([(0, 0), (8, 0), (8, 5), (3, 6), (0, 3)])

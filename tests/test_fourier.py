@@ -12,12 +12,26 @@ import shapely
 
 import spatialdp as sdp
 from spatialdp.errors import BudgetError, ParameterError, ReleaseError
-from spatialdp.frequencies import block_norms, default_blocks, largest_count, make_block, sensitivity_of, step_width
-from spatialdp.mechanisms import fourier, recipe
+from spatialdp.mechanisms import recipe
 from spatialdp.mechanisms.base import Terms
-from spatialdp.privacy.laws import Law, Neighbours
-from spatialdp.spectra import Basis, SpectralAxis, functions, padded, synthesise
-from spatialdp.waves import spectrum, wave_bits, whole_waves
+from spatialdp.mechanisms.fixed import fourier
+from spatialdp.privacy.noise.laws import Law, Neighbours
+from spatialdp.transforms.frequency_blocks import (
+    block_norms,
+    default_blocks,
+    largest_count,
+    make_block,
+    sensitivity_of,
+    step_width,
+)
+from spatialdp.transforms.integer_waves import spectrum, wave_bits, whole_waves
+from spatialdp.transforms.spectral import (
+    Basis,
+    SpectralAxis,
+    functions,
+    padded,
+    synthesise,
+)
 from tests.sources import ZeroNoise
 
 SIZES = (1, 2, 3, 5, 17, 64, 100, 257)

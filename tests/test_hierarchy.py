@@ -10,16 +10,21 @@ import pytest
 import shapely
 
 import spatialdp as sdp
-from spatialdp.best_levels import Workload, best_budget, best_levels, mean_variance
-from spatialdp.blocks import block_tree, levels_of
-from spatialdp.consistency import box_moments
-from spatialdp.coverage import block_powers
-from spatialdp.domain import edge_lines
 from spatialdp.errors import BudgetError, DomainError, ParameterError
-from spatialdp.mechanisms.hierarchy import published_branching
-from spatialdp.privacy.laws import Law
-from spatialdp.privacy.noise import SeededNoise
-from spatialdp.tree import sums
+from spatialdp.mechanisms.fixed.hierarchy import published_branching
+from spatialdp.privacy.noise.laws import Law
+from spatialdp.privacy.noise.source import SeededNoise
+from spatialdp.space.coverage import block_powers
+from spatialdp.space.domain import edge_lines
+from spatialdp.strategies.levels import (
+    Workload,
+    best_budget,
+    best_levels,
+    mean_variance,
+)
+from spatialdp.trees.blocks import block_tree, levels_of
+from spatialdp.trees.least_squares import box_moments
+from spatialdp.trees.tree import sums
 from tests.sources import RecordingNoise, ZeroNoise
 from tests.trees import dense_membership
 

@@ -11,12 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import spatialdp as sdp
-from spatialdp.domain import LATTICE
 from spatialdp.errors import BudgetError, DomainError, ParameterError
-from spatialdp.mechanisms.growth import CellLines, Nodes, TrueLines
-from spatialdp.points import count_cells, lattice_points
-from spatialdp.privacy import medians as medians_module
-from spatialdp.privacy.noise import SeededNoise
+from spatialdp.mechanisms.adaptive.growth import CellLines, Nodes, TrueLines
+from spatialdp.privacy.noise import medians as medians_module
+from spatialdp.privacy.noise.source import SeededNoise
+from spatialdp.records.points import count_cells, lattice_points
+from spatialdp.space.domain import LATTICE
 from tests.sources import RecordingNoise
 
 UNIT = sdp.Domain((0, 0, 1, 1))

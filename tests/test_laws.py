@@ -10,8 +10,16 @@ import pytest
 
 from spatialdp.errors import BudgetError, ParameterError
 from spatialdp.privacy.budget import Budget
-from spatialdp.privacy.laws import FINE_STEPS, Law, Neighbours, NoiseLaw, Sensitivity, calibrate, spendable
-from spatialdp.privacy.noise import SeededNoise
+from spatialdp.privacy.noise.laws import (
+    FINE_STEPS,
+    Law,
+    Neighbours,
+    NoiseLaw,
+    Sensitivity,
+    calibrate,
+    spendable,
+)
+from spatialdp.privacy.noise.source import SeededNoise
 
 ONE = Sensitivity(1, 1)
 

@@ -13,11 +13,16 @@ import pytest
 import shapely
 
 import spatialdp as sdp
-from spatialdp.errors import CRSMismatchError, FileFormatError, ParameterError, ReleaseError
-from spatialdp.map_parts import NoiseMarks, metres_per_unit
-from spatialdp.map_values import box_raster, map_cells
-from spatialdp.maps import Classes, draw_cells, save_figure
+from spatialdp.errors import (
+    CRSMismatchError,
+    FileFormatError,
+    ParameterError,
+    ReleaseError,
+)
 from spatialdp.mechanisms import MECHANISMS as REGISTRY
+from spatialdp.outputs.maps.decorations import NoiseMarks, metres_per_unit
+from spatialdp.outputs.maps.plot import Classes, draw_cells, save_figure
+from spatialdp.outputs.maps.values import box_raster, map_cells
 from tests.audit.tape import Tape
 from tests.sources import ZeroNoise
 from tests.test_explorer import MECHANISMS, release_of
@@ -252,7 +257,7 @@ def test_levels_have_lines_of_their_own():
 def test_many_leaves_that_follow_no_grid_become_pixels(monkeypatch):
     release = release_of("kd-tree")
     assert not release.plot().get_images()
-    monkeypatch.setattr("spatialdp.maps._MOST_POLYGONS", 10)
+    monkeypatch.setattr("spatialdp.outputs.maps.plot._MOST_POLYGONS", 10)
     (image,) = release.plot().get_images()
     assert max(image.get_array().shape) == 1536
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from spatialdp.histogram import Histogram
+from spatialdp.estimates.histogram import Histogram
 from tests.test_explorer import MECHANISMS, REGION, release_of
 
 

@@ -15,9 +15,9 @@ import pytest
 from scipy import stats
 
 from spatialdp.errors import ParameterError
-from spatialdp.privacy import noise as noise_module
-from spatialdp.privacy import tables
-from spatialdp.privacy.noise import SeededNoise, SystemNoise
+from spatialdp.privacy.noise import source as noise_module
+from spatialdp.privacy.noise import thresholds as tables
+from spatialdp.privacy.noise.source import SeededNoise, SystemNoise
 from tests.sources import ScriptedNoise
 
 DRAWS = 1_000_000

@@ -11,7 +11,7 @@ import shapely
 import spatialdp as sdp
 from spatialdp.errors import BudgetError, ParameterError
 from spatialdp.planning import all_boxes
-from spatialdp.privacy.noise import SeededNoise
+from spatialdp.privacy.noise.source import SeededNoise
 from tests.sources import ZeroNoise
 
 DOMAIN = sdp.Domain((-10, 40, 10, 60))

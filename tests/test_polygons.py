@@ -8,11 +8,11 @@ import pytest
 import shapely
 
 import spatialdp as sdp
-from spatialdp.consistency import box_moments
-from spatialdp.covariance import QuadHaarNoise, SeparableNoise
-from spatialdp.decomposition import Decomposition
 from spatialdp.errors import CRSMismatchError, ParameterError, ReleaseError
-from spatialdp.polygons import read_polygons, scan
+from spatialdp.estimates.decomposition import Decomposition
+from spatialdp.estimates.grid_noise import QuadHaarNoise, SeparableNoise
+from spatialdp.space.polygons import read_polygons, scan
+from spatialdp.trees.least_squares import box_moments
 
 BOUNDS = (10.0, 20.0, 17.0, 29.0)
 REGION = shapely.Polygon([(10.5, 20.5), (16.8, 21), (15, 28.5), (11, 27)])
@@ -191,7 +191,7 @@ def test_intervals_cover_at_the_nominal_rate_and_narrower_ones_would_not(mechani
 def test_scanning_in_parts_changes_nothing(monkeypatch):
     grid, polygons = sdp.Domain(BOUNDS).grid((50, 40)), read_polygons(shapes(40), sdp.Domain(BOUNDS))
     ((_, whole),) = scan(polygons, grid)
-    monkeypatch.setattr("spatialdp.polygons._PIECES", 100)
+    monkeypatch.setattr("spatialdp.space.polygons._PIECES", 100)
     parts = list(scan(polygons, grid))
     assert len(parts) > 5
     ones = np.cumsum(np.cumsum(np.pad(np.ones((40, 50)), ((1, 0), (1, 0))), axis=0), axis=1)

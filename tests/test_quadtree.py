@@ -14,9 +14,9 @@ import shapely
 
 import spatialdp as sdp
 from spatialdp.errors import BudgetError, ParameterError
-from spatialdp.mechanisms.levels import level_costs, measure_twice
-from spatialdp.privacy.laws import Law, NoiseLaw
-from spatialdp.privacy.noise import SeededNoise
+from spatialdp.mechanisms.level_budgets import level_costs, measure_twice
+from spatialdp.privacy.noise.laws import Law, NoiseLaw
+from spatialdp.privacy.noise.source import SeededNoise
 from tests.sources import RecordingNoise, ZeroNoise
 
 UNIT = sdp.Domain((0, 0, 1, 1))

@@ -11,15 +11,26 @@ import pytest
 import shapely
 
 import spatialdp as sdp
-from spatialdp import joint_strategies, strategy_store
-from spatialdp.axes import WindowAxis
 from spatialdp.errors import ParameterError
-from spatialdp.joint_strategies import Pair, joint_windows, mean_pair_variance, stored_pair
 from spatialdp.planning import all_boxes
-from spatialdp.privacy.laws import Law, Neighbours
-from spatialdp.questions import Boxes, box_questions, parsed, union_questions
-from spatialdp.strategies import AxisWorkload, cells_alone, optimised_windows
-from spatialdp.structures import AxisPairs, forward
+from spatialdp.privacy.noise.laws import Law, Neighbours
+from spatialdp.strategies import pairs as joint_strategies
+from spatialdp.strategies import store as strategy_store
+from spatialdp.strategies.pairs import (
+    Pair,
+    joint_windows,
+    mean_pair_variance,
+    stored_pair,
+)
+from spatialdp.strategies.products import (
+    Boxes,
+    box_questions,
+    parsed,
+    union_questions,
+)
+from spatialdp.strategies.windows import AxisWorkload, cells_alone, optimised_windows
+from spatialdp.structures.base import AxisPairs, forward
+from spatialdp.transforms.axis import WindowAxis
 from tests.sources import ZeroNoise
 
 DOMAIN = sdp.Domain((-10, 40, 10, 60))

@@ -12,13 +12,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import spatialdp as sdp
-from spatialdp.covariance import IndependentNoise
 from spatialdp.errors import ParameterError, ReleaseError
-from spatialdp.histogram import Histogram
-from spatialdp.intervals import half_width
-from spatialdp.points import count_cells
-from spatialdp.privacy.laws import Law
-from spatialdp.privacy.noise import SeededNoise
+from spatialdp.estimates.grid_noise import IndependentNoise
+from spatialdp.estimates.histogram import Histogram
+from spatialdp.estimates.intervals import half_width
+from spatialdp.privacy.noise.laws import Law
+from spatialdp.privacy.noise.source import SeededNoise
+from spatialdp.records.points import count_cells
 from tests.sources import ZeroNoise
 
 REGION = shapely.Polygon([(0, 0), (8, 0), (8, 5), (3, 6), (0, 3)])

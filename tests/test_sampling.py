@@ -9,7 +9,7 @@ from scipy.stats import chi2
 
 import spatialdp as sdp
 from spatialdp.errors import ParameterError, ReleaseError
-from spatialdp.points.arrays import as_points, count_cells
+from spatialdp.records.points import as_points, count_cells
 from tests.test_polygons import BOUNDS, MECHANISMS, REGION
 
 N = 20_000

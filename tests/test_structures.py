@@ -10,14 +10,14 @@ import pytest
 import shapely
 
 import spatialdp as sdp
-from spatialdp.axes import DenseAxis, IdentityAxis
 from spatialdp.errors import BudgetError, ParameterError
 from spatialdp.mechanisms.base import Terms
-from spatialdp.mechanisms.fourier import Blocks
+from spatialdp.mechanisms.fixed.fourier import Blocks
 from spatialdp.mechanisms.recipe import StructuredMechanism, design_of
-from spatialdp.privacy.laws import Law, Neighbours
-from spatialdp.spectra import Basis, padded
-from spatialdp.structures import AxisPairs, TreeLevels
+from spatialdp.privacy.noise.laws import Law, Neighbours
+from spatialdp.structures.base import AxisPairs, TreeLevels
+from spatialdp.transforms.axis import DenseAxis, IdentityAxis
+from spatialdp.transforms.spectral import Basis, padded
 from tests.audit.tape import integers
 from tests.sources import RecordingNoise, ZeroNoise
 

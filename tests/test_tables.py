@@ -19,7 +19,7 @@ import shapely
 
 import spatialdp as sdp
 from spatialdp.errors import CRSMismatchError, DomainError, PointsError
-from spatialdp.points import count_cells, lattice_points
+from spatialdp.records.points import count_cells, lattice_points
 from tests.point_files import FILES, columns_of, write
 
 DOMAIN = sdp.Domain((0, 0, 1, 1), crs="EPSG:4326")
@@ -68,7 +68,7 @@ def test_releases_of_a_file_and_of_an_array_agree(folder, xy, mechanism):
 
 
 def test_batches_are_put_together(tmp_path, xy, monkeypatch):
-    monkeypatch.setattr("spatialdp.points.tables._BATCH", 100)
+    monkeypatch.setattr("spatialdp.records.files._BATCH", 100)
     for name in ("plain.parquet", "table.csv", "layer.gpkg"):
         options = columns_of(name)
         assert counts(write(tmp_path / name, *xy), **options).sum() == counts_inside(xy)

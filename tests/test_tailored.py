@@ -11,11 +11,11 @@ import shapely
 from scipy.optimize import check_grad
 
 import spatialdp as sdp
-from spatialdp import strategies, strategy_store
-from spatialdp.axes import DenseAxis, IdentityAxis, WindowAxis, axis_from_json, sample_intervals
 from spatialdp.errors import ParameterError
-from spatialdp.privacy.laws import Law
-from spatialdp.strategies import (
+from spatialdp.privacy.noise.laws import Law
+from spatialdp.strategies import store as strategy_store
+from spatialdp.strategies import windows as strategies
+from spatialdp.strategies.windows import (
     ALL_RANGES,
     AxisWorkload,
     Problem,
@@ -24,6 +24,13 @@ from spatialdp.strategies import (
     optimised_windows,
     rounded,
     tree_strategy,
+)
+from spatialdp.transforms.axis import (
+    DenseAxis,
+    IdentityAxis,
+    WindowAxis,
+    axis_from_json,
+    sample_intervals,
 )
 from tests.sources import ZeroNoise
 

@@ -14,11 +14,12 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from spatialdp import datasets, traffic
+from spatialdp import datasets
 from spatialdp.cli import main
 from spatialdp.errors import ParameterError
-from spatialdp.points import count_cells
-from spatialdp.privacy.laws import Law
+from spatialdp.evaluation import traffic
+from spatialdp.privacy.noise.laws import Law
+from spatialdp.records.points import count_cells
 
 mpl.use("Agg")
 
@@ -69,7 +70,7 @@ def test_theory_is_the_briefs(rows):
 
 
 def test_discrete_maximum_agrees_with_simulation():
-    from spatialdp.privacy.noise import SeededNoise
+    from spatialdp.privacy.noise.source import SeededNoise
 
     draws = np.abs(SeededNoise(4).laplace(Fraction(1), (200, traffic.CELLS))).max(axis=1)
     assert draws.mean() == pytest.approx(

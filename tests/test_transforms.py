@@ -11,15 +11,15 @@ import pywt
 import shapely
 
 import spatialdp as sdp
-from spatialdp.axes import HaarAxis
-from spatialdp.consistency import complete_up_variances
-from spatialdp.coverage import Coverage
-from spatialdp.domain import edge_lines
 from spatialdp.errors import ParameterError
-from spatialdp.privacy.laws import Law, NoiseLaw
-from spatialdp.privacy.noise import SeededNoise
-from spatialdp.quadhaar import QuadHaar
-from spatialdp.structures import forward
+from spatialdp.privacy.noise.laws import Law, NoiseLaw
+from spatialdp.privacy.noise.source import SeededNoise
+from spatialdp.space.coverage import Coverage
+from spatialdp.space.domain import edge_lines
+from spatialdp.structures.base import forward
+from spatialdp.transforms.axis import HaarAxis
+from spatialdp.transforms.quad_haar import QuadHaar
+from spatialdp.trees.least_squares import complete_up_variances
 from tests.sources import RecordingNoise, ZeroNoise
 
 UNIT = sdp.Domain((0, 0, 1, 1))

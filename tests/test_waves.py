@@ -9,9 +9,21 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from spatialdp import waves
-from spatialdp.spectra import Basis, functions, padded, walsh_sums
-from spatialdp.waves import Spectrum, constant_gain, spectrum, wave_bits, wave_error, whole_waves
+from spatialdp.transforms import integer_waves as waves
+from spatialdp.transforms.integer_waves import (
+    Spectrum,
+    constant_gain,
+    spectrum,
+    wave_bits,
+    wave_error,
+    whole_waves,
+)
+from spatialdp.transforms.spectral import (
+    Basis,
+    functions,
+    padded,
+    walsh_sums,
+)
 
 WAVES = [Basis.DCT, Basis.DFT]
 SIZES = (1, 2, 3, 5, 17, 64, 100, 130, 257)

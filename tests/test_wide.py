@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from spatialdp.errors import BudgetError, ParameterError
-from spatialdp.privacy import noise as noise_module
-from spatialdp.privacy import tables
-from spatialdp.privacy.laws import Law, NoiseLaw
-from spatialdp.privacy.noise import SeededNoise, SystemNoise
-from spatialdp.privacy.wide import LOW_BITS, Wide
+from spatialdp.privacy.noise import source as noise_module
+from spatialdp.privacy.noise import thresholds as tables
+from spatialdp.privacy.noise.laws import Law, NoiseLaw
+from spatialdp.privacy.noise.source import SeededNoise, SystemNoise
+from spatialdp.privacy.noise.wide import LOW_BITS, Wide
 from tests.sources import ScriptedNoise
 
 DRAWS = 400_000

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from spatialdp.domain import LATTICE
-from spatialdp.tree import Tree
+from spatialdp.space.domain import LATTICE
+from spatialdp.trees.tree import Tree
 
 
 def random_tree(rng: np.random.Generator, *, height: int = 4, most: int = 5) -> Tree:

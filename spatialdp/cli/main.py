@@ -33,7 +33,7 @@ class _Group(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 (as above)
         if cmd_name not in _COMMANDS:
             return None
-        command: click.Command = import_module(f"spatialdp.cli.{cmd_name}").command
+        command: click.Command = import_module(f"spatialdp.cli.commands.{cmd_name}").command
         return _with_breaks(command)
 
     def invoke(self, ctx: click.Context) -> Any:

@@ -17,9 +17,9 @@ import click
 if TYPE_CHECKING:
     from fractions import Fraction
 
-    from spatialdp.domain import Domain
     from spatialdp.mechanisms import Mechanism
-    from spatialdp.points import Points
+    from spatialdp.records.points import Points
+    from spatialdp.space.domain import Domain
 
 __all__ = [
     "Exact",
@@ -114,7 +114,7 @@ def _bundled(name: str, make: Callable[..., Any], *options: Decorator) -> Decora
 
 
 def _domain(bounds: tuple[float, ...] | None, region: Path | None, crs: str | None) -> Domain:
-    from spatialdp.domain import Domain
+    from spatialdp.space.domain import Domain
 
     if bounds is None and region is None:
         raise click.UsageError(
@@ -129,7 +129,7 @@ def _domain(bounds: tuple[float, ...] | None, region: Path | None, crs: str | No
 
 def _region(path: Path) -> Any:
     """The polygons of a public file."""
-    from spatialdp.public_files import read_geometries
+    from spatialdp.space.public_files import read_geometries
 
     area = read_geometries(path).geometry
     if area.empty or not area.geom_type.isin(["Polygon", "MultiPolygon"]).all():
@@ -176,7 +176,7 @@ class PointsFile:
 
     def read(self, domain: Domain) -> Points:
         """Read the records, for a domain."""
-        from spatialdp.points import read_points
+        from spatialdp.records.files import read_points
 
         return read_points(self.path, domain, **self.options)
 
@@ -257,7 +257,7 @@ class Target:
 
     def spare(self, *inputs: Path | None) -> None:
         """Refuse to write over what is read: not even --force means that."""
-        from spatialdp.files import statement_beside
+        from spatialdp.outputs.files.geoparquet import statement_beside
 
         for path in self.files:
             for each in inputs:

@@ -59,7 +59,7 @@ class Parameter:
     @property
     def choices(self) -> list[str]:
         """The names it takes, if they are all it takes."""
-        from spatialdp._options import Choice
+        from spatialdp._support.options import Choice
 
         if get_origin(self.hint) is not Choice:
             return []

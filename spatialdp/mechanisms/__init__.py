@@ -1,14 +1,14 @@
 """Mechanisms, one file each, and the registry that the command line and the evaluator read."""
 
+from spatialdp.mechanisms.adaptive.kdtree import KdTree
 from spatialdp.mechanisms.base import Mechanism, Plan
-from spatialdp.mechanisms.flat import Flat
-from spatialdp.mechanisms.fourier import Fourier
-from spatialdp.mechanisms.hierarchy import Hierarchy
-from spatialdp.mechanisms.kdtree import KdTree
-from spatialdp.mechanisms.quadtree import Quadtree
-from spatialdp.mechanisms.tailored import Tailored
-from spatialdp.mechanisms.uniform import Uniform
-from spatialdp.mechanisms.wavelet import Wavelet
+from spatialdp.mechanisms.fixed.flat import Flat
+from spatialdp.mechanisms.fixed.fourier import Fourier
+from spatialdp.mechanisms.fixed.hierarchy import Hierarchy
+from spatialdp.mechanisms.fixed.quadtree import Quadtree
+from spatialdp.mechanisms.fixed.tailored import Tailored
+from spatialdp.mechanisms.fixed.uniform import Uniform
+from spatialdp.mechanisms.fixed.wavelet import Wavelet
 
 __all__ = [
     "MECHANISMS",

@@ -12,18 +12,18 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from spatialdp._options import Option
+from spatialdp._support.options import Option
 from spatialdp._version import __version__
-from spatialdp.domain import Domain
 from spatialdp.errors import ParameterError
-from spatialdp.layouts import Estimate
-from spatialdp.points import Points, as_points
+from spatialdp.outputs.files.layouts import Estimate
 from spatialdp.privacy.budget import Budget, Number
-from spatialdp.privacy.laws import Law, Neighbours
-from spatialdp.privacy.noise import Noise, SystemNoise
+from spatialdp.privacy.noise.laws import Law, Neighbours
+from spatialdp.privacy.noise.source import Noise, SystemNoise
 from spatialdp.privacy.statement import UNIT, Privacy
-from spatialdp.questions import Boxes
+from spatialdp.records.points import Points, as_points
 from spatialdp.release import Release
+from spatialdp.space.domain import Domain
+from spatialdp.strategies.products import Boxes
 
 __all__ = ["Mechanism", "Plan", "Terms", "spread"]
 

@@ -15,17 +15,24 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from spatialdp._checks import positive_pair, whole_pair
-from spatialdp.domain import Domain, Grid
+from spatialdp._support.checks import positive_pair, whole_pair
 from spatialdp.errors import BudgetError, DomainError, ParameterError
-from spatialdp.layouts import Estimate
 from spatialdp.mechanisms.base import Mechanism, Plan, Terms
-from spatialdp.points import Points, count_cells
+from spatialdp.outputs.files.layouts import Estimate
 from spatialdp.privacy.budget import divide
-from spatialdp.privacy.laws import Law, Neighbours, NoiseLaw, Sensitivity, calibrate, spendable
-from spatialdp.privacy.noise import Noise
-from spatialdp.privacy.wide import Wide
-from spatialdp.structures import Structure
+from spatialdp.privacy.noise.laws import (
+    Law,
+    Neighbours,
+    NoiseLaw,
+    Sensitivity,
+    calibrate,
+    spendable,
+)
+from spatialdp.privacy.noise.source import Noise
+from spatialdp.privacy.noise.wide import Wide
+from spatialdp.records.points import Points, count_cells
+from spatialdp.space.domain import Domain, Grid
+from spatialdp.structures.base import Structure
 
 __all__ = ["Design", "GridMechanism", "StructuredMechanism", "design_of", "law_for", "noisy"]
 

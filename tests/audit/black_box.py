@@ -17,11 +17,11 @@ from typing import Any
 import numpy as np
 
 import spatialdp as sdp
-from spatialdp.domain import LATTICE_BITS, Domain
 from spatialdp.mechanisms import Mechanism
-from spatialdp.privacy.laws import Neighbours
-from spatialdp.privacy.medians import Median, medians
-from spatialdp.privacy.noise import SeededNoise
+from spatialdp.privacy.noise.laws import Neighbours
+from spatialdp.privacy.noise.medians import Median, medians
+from spatialdp.privacy.noise.source import SeededNoise
+from spatialdp.space.domain import LATTICE_BITS, Domain
 from tests.audit.cases import terms
 from tests.audit.events import certified
 from tests.audit.one_by_one import SINGLE, Data

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import shapely
 
 import spatialdp as sdp
-from spatialdp.domain import Domain
 from spatialdp.mechanisms import Mechanism
+from spatialdp.space.domain import Domain
 
 TWO_CORNERS = shapely.MultiPolygon([shapely.box(0.05, 0.05, 0.2, 0.2), shapely.box(0.8, 0.8, 0.95, 0.95)])
 FIVE_SIDES = shapely.Polygon([(0, 0), (8, 0), (8, 5), (3, 6), (0, 3)])

@@ -14,8 +14,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from spatialdp.privacy.medians import Median
-from spatialdp.privacy.noise import SystemNoise
+from spatialdp.privacy.noise.medians import Median
+from spatialdp.privacy.noise.source import SystemNoise
 from tests.audit import black_box, contract
 from tests.audit.cases import CASES, DOMAINS, Setting
 from tests.audit.enumeration import exponential_law, log_ratio, worst_line_ratio

@@ -20,16 +20,17 @@ import pyarrow.parquet as pq
 import pytest
 
 import spatialdp as sdp
-from spatialdp.decomposition import Decomposition
-from spatialdp.domain import cells_of
-from spatialdp.histogram import Histogram
-from spatialdp.layouts import lay_out
-from spatialdp.points import Points, arrays, lattice_points
+from spatialdp.estimates.decomposition import Decomposition
+from spatialdp.estimates.histogram import Histogram
+from spatialdp.outputs.files.layouts import lay_out
 from spatialdp.privacy.accounting import rho_for
 from spatialdp.privacy.budget import Budget
-from spatialdp.privacy.noise import SeededNoise, SystemNoise
-from spatialdp.privacy.wide import LOW_BITS, Wide
+from spatialdp.privacy.noise.source import SeededNoise, SystemNoise
+from spatialdp.privacy.noise.wide import LOW_BITS, Wide
+from spatialdp.records import points as arrays
+from spatialdp.records.points import Points, lattice_points
 from spatialdp.release import Release
+from spatialdp.space.domain import cells_of
 from tests.audit.cases import Setting
 from tests.audit.pairs import places
 from tests.audit.replay import granted, published

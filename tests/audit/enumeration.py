@@ -17,11 +17,11 @@ from unittest import mock
 
 import numpy as np
 
-from spatialdp.privacy import tables
-from spatialdp.privacy.laws import Neighbours
-from spatialdp.privacy.medians import Median, medians
-from spatialdp.privacy.noise import Noise
-from spatialdp.privacy.selection import exponential, permute_and_flip
+from spatialdp.privacy.noise import thresholds as tables
+from spatialdp.privacy.noise.laws import Neighbours
+from spatialdp.privacy.noise.medians import Median, medians
+from spatialdp.privacy.noise.selection import exponential, permute_and_flip
+from spatialdp.privacy.noise.source import Noise
 
 LawOf = dict[Any, float]
 Values = tuple[int, ...]

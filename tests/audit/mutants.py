@@ -20,15 +20,21 @@ from unittest import mock
 import numpy as np
 
 import spatialdp as sdp
-from spatialdp import map_values, structures
-from spatialdp.domain import Domain
-from spatialdp.mechanisms import base, fourier, growth, levels, recipe
-from spatialdp.points import Points, arrays, count_cells
-from spatialdp.privacy import accounting, laws, selection, smooth
-from spatialdp.privacy import medians as medians_module
-from spatialdp.privacy.laws import NoiseLaw, Sensitivity
-from spatialdp.privacy.medians import Median
-from spatialdp.privacy.noise import Noise, SeededNoise, SystemNoise
+from spatialdp.mechanisms import base, recipe
+from spatialdp.mechanisms import level_budgets as levels
+from spatialdp.mechanisms.adaptive import growth
+from spatialdp.mechanisms.fixed import fourier
+from spatialdp.outputs.maps import values as map_values
+from spatialdp.privacy import accounting
+from spatialdp.privacy.noise import laws, selection, smooth
+from spatialdp.privacy.noise import medians as medians_module
+from spatialdp.privacy.noise.laws import NoiseLaw, Sensitivity
+from spatialdp.privacy.noise.medians import Median
+from spatialdp.privacy.noise.source import Noise, SeededNoise, SystemNoise
+from spatialdp.records import points as arrays
+from spatialdp.records.points import Points, count_cells
+from spatialdp.space.domain import Domain
+from spatialdp.structures import base as structures
 from tests.audit import checks
 from tests.audit.checks import contract_of, files_and_maps, forks, no_violation, ratios, replayed, sensitivity_of
 from tests.audit.seams import everywhere

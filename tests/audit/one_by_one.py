@@ -16,9 +16,9 @@ import numpy as np
 from scipy import fft
 
 import spatialdp as sdp
-from spatialdp.domain import Domain
 from spatialdp.mechanisms import Mechanism
-from spatialdp.privacy.noise import SeededNoise
+from spatialdp.privacy.noise.source import SeededNoise
+from spatialdp.space.domain import Domain
 from tests.audit.cases import terms
 from tests.audit.seams import planned_once
 from tests.audit.sensitivity import centres, measurements

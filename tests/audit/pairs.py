@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from spatialdp.domain import Domain
+from spatialdp.space.domain import Domain
 
 Records = list[list[Any]]
 

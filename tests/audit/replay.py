@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from spatialdp.layouts import lay_out
+from spatialdp.outputs.files.layouts import lay_out
 from spatialdp.privacy.accounting import rho_for
 from spatialdp.privacy.budget import Budget
 from spatialdp.release import Release

@@ -14,10 +14,10 @@ from unittest import mock
 
 import numpy as np
 
-from spatialdp.domain import Domain
 from spatialdp.mechanisms import Mechanism
-from spatialdp.privacy.laws import Law, NoiseLaw
-from spatialdp.privacy.noise import Noise
+from spatialdp.privacy.noise.laws import Law, NoiseLaw
+from spatialdp.privacy.noise.source import Noise
+from spatialdp.space.domain import Domain
 from tests.audit.cases import terms
 from tests.audit.seams import planned_once
 from tests.audit.tape import integers

@@ -18,11 +18,11 @@ from typing import Any
 
 import numpy as np
 
-from spatialdp.privacy.laws import Law, NoiseLaw
-from spatialdp.privacy.medians import medians
-from spatialdp.privacy.noise import Noise, SeededNoise
-from spatialdp.privacy.selection import exponential
-from spatialdp.privacy.wide import Wide
+from spatialdp.privacy.noise.laws import Law, NoiseLaw
+from spatialdp.privacy.noise.medians import medians
+from spatialdp.privacy.noise.selection import exponential
+from spatialdp.privacy.noise.source import Noise, SeededNoise
+from spatialdp.privacy.noise.wide import Wide
 from tests.audit.seams import everywhere
 
 

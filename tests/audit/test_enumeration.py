@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 
 import spatialdp as sdp
-from spatialdp.domain import LATTICE
 from spatialdp.mechanisms import Mechanism
-from spatialdp.privacy.laws import Neighbours
-from spatialdp.privacy.medians import Median
+from spatialdp.privacy.noise.laws import Neighbours
+from spatialdp.privacy.noise.medians import Median
+from spatialdp.space.domain import LATTICE
 from tests.audit.enumeration import (
     exponential_law,
     line_law,

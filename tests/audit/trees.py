@@ -18,12 +18,12 @@ from unittest import mock
 
 import numpy as np
 
-from spatialdp.domain import LATTICE, Domain
 from spatialdp.mechanisms import Mechanism
-from spatialdp.points import Points
-from spatialdp.privacy.laws import Law, NoiseLaw
-from spatialdp.privacy.medians import amplified_epsilon, medians
-from spatialdp.privacy.selection import exponential
+from spatialdp.privacy.noise.laws import Law, NoiseLaw
+from spatialdp.privacy.noise.medians import amplified_epsilon, medians
+from spatialdp.privacy.noise.selection import exponential
+from spatialdp.records.points import Points
+from spatialdp.space.domain import LATTICE, Domain
 from tests.audit.cases import terms
 from tests.audit.enumeration import Words, boundaries, exponential_law, line_law, multisets, neighbours
 from tests.audit.seams import everywhere

@@ -1,0 +1,1 @@
+"""Tools that know neither space nor privacy."""

@@ -1,0 +1,81 @@
+"""`spatialdp info`: what a release promises and holds."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from spatialdp.outputs.files.formats import FORMATS
+
+if TYPE_CHECKING:
+    from spatialdp.privacy.statement import Privacy
+    from spatialdp.release import Release
+
+__all__ = ["command"]
+
+
+@click.command("info")
+@click.argument("release", type=click.Path(path_type=Path))
+@click.option("--json", "as_json", is_flag=True, help="Machine-readable.")
+def command(release: Path, as_json: bool) -> None:
+    r"""Tell what a release promises, in plain words and in numbers, and what it holds.
+
+    RELEASE is a file in any of the formats that `spatialdp release` writes.
+
+    \b
+    Examples:
+      spatialdp info homes.parquet
+      spatialdp info homes.parquet --json | jq .privacy.epsilon
+    """
+    from spatialdp.outputs.files.exports import read_statement
+    from spatialdp.outputs.files.geoparquet import load
+
+    if FORMATS.get(release.suffix.lower(), "GeoParquet") != "GeoParquet" and release.is_file():
+        privacy = read_statement(release)
+        facts, lines = {"privacy": privacy.to_json()}, _privacy_lines(privacy)
+    else:
+        source = load(release)
+        facts, lines = _facts(source), [*_privacy_lines(source.privacy), *_map_lines(source)]
+    click.echo(json.dumps(facts, indent=2, ensure_ascii=False) if as_json else "\n".join(lines))
+
+
+def _facts(release: Release) -> dict[str, Any]:
+    return {
+        "privacy": release.privacy.to_json(),
+        "cells": release.estimate.n_cells,
+        "bounds": list(release.domain.bounds),
+        "crs": release.domain.crs,
+        "region": release.domain.region is not None,
+        "total": release.total,
+        "intervals": not release.estimate.biased,
+    }
+
+
+def _privacy_lines(privacy: Privacy) -> list[str]:
+    from spatialdp.privacy.statement import shown
+
+    given = ", ".join(f"{name} {value}" for name, value in privacy.parameters.items() if value is not None)
+    currency = "ε" if privacy.currency == "epsilon" else "ρ"
+    costs = [f"{currency} {shown(cost)} for {step}" for step, cost in privacy.budget.items()]
+    return [
+        privacy.in_words().replace(". ", ".\n"),
+        "",
+        f"promise    {privacy}",
+        f"method     {privacy.mechanism}: {given}",
+        *(f"{'' if number else 'cost':10} {cost}" for number, cost in enumerate(costs)),
+    ]
+
+
+def _map_lines(release: Release) -> list[str]:
+    domain = release.domain
+    edges = ", ".join(f"{edge:.15g}" for edge in domain.bounds)
+    return [
+        f"cells      {release.estimate.n_cells:,}",
+        f"bounds     {edges}{'' if domain.region is None else ' and a region within'}",
+        f"CRS        {domain.crs or 'none'}",
+        f"total      about {release.total:,.0f} records, by the release's own estimate",
+        f"intervals  {'none: the estimates are biased' if release.estimate.biased else 'yes'}",
+    ]

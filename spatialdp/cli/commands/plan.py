@@ -1,0 +1,73 @@
+"""`spatialdp plan`: what a release will cost and how good it will be, before a record is read."""
+
+from __future__ import annotations
+
+import json
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+import click
+
+from spatialdp.cli.options import (
+    MethodCommand,
+    Terms,
+    domain_options,
+    terms_options,
+)
+
+if TYPE_CHECKING:
+    from spatialdp.mechanisms import Mechanism, Plan
+    from spatialdp.space.domain import Domain
+
+__all__ = ["command"]
+
+
+@click.command("plan", cls=MethodCommand)
+@domain_options
+@terms_options
+@click.option("--json", "as_json", is_flag=True, help="Machine-readable.")
+def command(domain: Domain, terms: Terms, mechanism: Mechanism, as_json: bool) -> None:
+    r"""Tell the cost, size and expected error of a release. Reads no points.
+
+    \b
+    Example:
+      spatialdp plan --bounds 0,0,100,100 --method quadtree --height 7 --epsilon 0.5
+    """
+    plan = mechanism.plan(domain, **terms.options)
+    click.echo(json.dumps(_plain(plan), indent=2, ensure_ascii=False) if as_json else _told(plan))
+
+
+def _plain(plan: Plan) -> dict[str, object]:
+    return {
+        "mechanism": plan.mechanism,
+        "cells": plan.cells,
+        "currency": plan.currency,
+        "budget": {step: str(cost) for step, cost in plan.budget.items()},
+        "standard_deviation": plan.standard_deviation,
+        "memory": plan.memory,
+        "errors": plan.errors,
+    }
+
+
+def _told(plan: Plan) -> str:
+    from spatialdp.privacy.statement import shown
+
+    currency = "ε" if plan.currency == "epsilon" else "ρ (zCDP)"
+    lines = [
+        f"method   {plan.mechanism}",
+        f"cells    {plan.cells:,}",
+        f"memory   about {plan.memory / 1e6:,.1f} MB for counts and estimates",
+        f"noise    standard deviation {plan.standard_deviation:,.4g} in one cell",
+        f"cost     {currency} = {shown(sum(plan.budget.values(), Fraction()))}",
+        *(f"           {shown(cost)}  {step}" for step, cost in plan.budget.items()),
+    ]
+    if plan.errors:
+        lines += ["error    to expect from noise (root mean square) of boxes with"]
+        lines += [f"           {_area(size)}: {error:,.4g}" for size, error in plan.errors.items()]
+    else:
+        lines += ["error    depends on the records, and can not be told beforehand"]
+    return "\n".join(lines)
+
+
+def _area(size: str) -> str:
+    return "all of the domain" if size == "whole" else f"{size} of its area"

@@ -1,0 +1,133 @@
+"""`spatialdp query`: how many records, by a release's estimate, lie in boxes or polygons."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from spatialdp.cli.options import Numbers, Target, output_options
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from spatialdp.release import Release
+
+__all__ = ["command"]
+
+_ANSWERS = ["estimate", "lower", "upper"]
+
+
+@click.command("query")
+@click.argument("release", type=click.Path(path_type=Path))
+@click.option("--bbox", type=Numbers("XMIN", "YMIN", "XMAX", "YMAX"), multiple=True, help="A box; may be repeated.")
+@click.option(
+    "--boxes", type=click.Path(path_type=Path), help="CSV or Parquet with the columns xmin, ymin, xmax and ymax."
+)
+@click.option(
+    "--polygons",
+    type=click.Path(path_type=Path),
+    help="GeoPackage, GeoJSON, Shapefile or GeoParquet of areas, in the release's CRS; their columns are kept.",
+)
+@click.option("--layer", metavar="NAME", help="Layer of the polygons' file.")
+@click.option(
+    "--level",
+    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    default=0.95,
+    show_default=True,
+    help="Of the intervals.",
+)
+@click.option("--format", "kind", type=click.Choice(["csv", "json"]), help="Of standard output; CSV by default.")
+@output_options((".csv", ".json"), "The answers", stdout=True)
+def command(
+    release: Path,
+    bbox: tuple[tuple[float, ...], ...],
+    boxes: Path | None,
+    polygons: Path | None,
+    layer: str | None,
+    level: float,
+    kind: str | None,
+    target: Target,
+) -> None:
+    r"""Answer boxes or polygons from a release: estimates, and intervals for the noise in them.
+
+    Free of charge: a release answers any number of questions.
+
+    \b
+    Examples:
+      spatialdp query homes.parquet --bbox -85.33,35.03,-85.28,35.07
+      spatialdp query homes.parquet --boxes boxes.csv --format json | jq .
+      spatialdp query homes.parquet --polygons districts.gpkg -o districts.csv
+    """
+    from spatialdp.outputs.files.geoparquet import load
+
+    if sum(map(bool, (bbox, boxes, polygons))) != 1:
+        raise click.UsageError("one kind of question is required: --bbox, --boxes FILE or --polygons FILE.")
+    if kind is not None and target.path is not None:
+        raise click.UsageError("--format is for standard output; a file's format is told by its ending.")
+    target.spare(release, boxes, polygons)
+    source = load(release)
+    if polygons is not None:
+        answers = _answer_polygons(source, polygons, layer, level)
+    else:
+        answers = _answer_boxes(source, bbox, boxes, level)
+    _write(answers, target, kind or (target.path.suffix[1:].lower() if target.path else "csv"))
+
+
+def _answer_boxes(
+    release: Release, given: tuple[tuple[float, ...], ...], path: Path | None, level: float
+) -> pd.DataFrame:
+    import numpy as np
+    import pandas as pd
+
+    from spatialdp.space.public_files import EDGES, read_boxes
+
+    boxes = np.array(given) if path is None else read_boxes(path)
+    frame = pd.DataFrame(boxes, columns=EDGES)
+    return _with_answers(frame, release, release.answer(boxes), lambda: release.interval(boxes, level))
+
+
+def _answer_polygons(release: Release, path: Path, layer: str | None, level: float) -> pd.DataFrame:
+    import pandas as pd
+
+    from spatialdp.space.public_files import read_geometries
+
+    areas = read_geometries(path, layer)
+    taken = [name for name in _ANSWERS if name in areas.columns]
+    if taken:
+        raise click.UsageError(f"{path.name} has a column {taken[0]!r}, as the answers will; rename it first.")
+    frame = pd.DataFrame(areas.drop(columns=areas.geometry.name))
+    geometry = areas.geometry
+    answers = release.answer_polygons(geometry)
+    return _with_answers(frame, release, answers, lambda: release.interval_polygons(geometry, level))
+
+
+def _with_answers(frame: pd.DataFrame, release: Release, answers: Any, intervals: Any) -> pd.DataFrame:
+    """The questions and their answers; no interval where the release has no honest one."""
+    import numpy as np
+
+    if release.estimate.biased:
+        click.echo(
+            "note: this release was truncated, rounded, made non-negative or stopped where counts were small, or lacks "
+            "frequencies; no honest interval exists, so lower and upper are left empty.",
+            err=True,
+        )
+        ends = np.full((len(frame), 2), np.nan)
+    else:
+        ends = intervals()
+    return frame.assign(estimate=answers, lower=ends[:, 0], upper=ends[:, 1])
+
+
+def _write(answers: pd.DataFrame, target: Target, kind: str) -> None:
+    from spatialdp.outputs.files.geoparquet import write_all
+
+    text = (
+        answers.to_csv(index=False)
+        if kind == "csv"
+        else answers.to_json(orient="records", indent=2, double_precision=15) + "\n"
+    )
+    if target.path is None:
+        click.echo(text, nl=False)
+    else:
+        write_all({target.path: text.encode()}, overwrite=target.force)

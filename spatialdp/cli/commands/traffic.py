@@ -1,0 +1,55 @@
+"""`spatialdp traffic`: the experiment that the project was made for."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+from spatialdp.cli.options import folder_options
+
+__all__ = ["command"]
+
+
+@click.command("traffic")
+@folder_options("traffic.csv", "traffic.png")
+@click.option(
+    "--releases", type=click.IntRange(1, 10_000), default=20, show_default=True, help="Releases for each ε and law."
+)
+@click.option(
+    "--seed", type=click.IntRange(0), default=1, show_default=True, help="Seed of the noise: same seed, same table."
+)
+@click.option("--quiet", is_flag=True, help="No progress bar.")
+def command(folder: Path, releases: int, seed: int, quiet: bool) -> None:
+    """Reproduce Dwork and McSherry's traffic histogram of 64,909 cells.
+
+    Counts the highway junctions of the contiguous United States, releases them at ε = 1, 0.1, 0.01 and
+    0.001, prints the errors beside the slides' and theory's, and draws the maps.
+
+    Example: spatialdp traffic -o out
+    """
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from tqdm import tqdm
+
+    from spatialdp.evaluation import traffic as experiment
+    from spatialdp.outputs.maps.plot import save_figure
+
+    folder.mkdir(parents=True, exist_ok=True)
+    grid = experiment.traffic_grid()
+    click.echo(
+        f"{grid.n_cells:,} cells of {experiment.find_cell_size():.6f}° in a grid of {grid.shape[0]} x {grid.shape[1]}"
+    )
+    rows = experiment.run(
+        releases=releases,
+        seed=seed,
+        progress=lambda steps: tqdm(steps, desc="releasing", disable=quiet, file=sys.stderr),
+    )
+    click.echo(f"\n{experiment.table(rows)}")
+    click.echo(f"\n{experiment.SLIDES_NOTE}")
+    experiment.write_csv(rows, folder / "traffic.csv")
+    save_figure(experiment.draw_maps(seed=seed), folder / "traffic.png")
+    click.echo(f"wrote {folder / 'traffic.csv'} and {folder / 'traffic.png'}")
+    click.echo(f"noise: seed {seed}, so these releases are not private; the junctions are public data.")

@@ -1,0 +1,1 @@
+"""Released numbers that answer boxes and know their noise."""

@@ -1,0 +1,179 @@
+"""Estimates on a grid, and how any box is answered from them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from spatialdp.estimates.grid_noise import NoiseModel
+from spatialdp.space.coverage import (
+    Coverage,
+    Extent,
+    coverages,
+    prefix_sums,
+    weighted_sums,
+)
+from spatialdp.space.domain import Grid
+from spatialdp.space.polygons import Polygons, Runs, scan
+
+__all__ = ["Histogram"]
+
+Floats = npt.NDArray[np.float64]
+Integers = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Histogram:
+    """Noisy estimates of the cells of a grid.
+
+    Attributes
+    ----------
+    grid : Grid
+    values : (ny, nx) float array
+        Estimated counts; read-only. Outside the region they are 0, or noise that makes boxes more accurate.
+    noise : NoiseModel
+        What is known of the noise in the estimates.
+    biased : bool
+        Whether the estimates were altered so that their errors no longer average out.
+    """
+
+    kind: ClassVar[str] = "grid"
+
+    grid: Grid
+    values: Floats
+    noise: NoiseModel
+    biased: bool = False
+
+    def __post_init__(self) -> None:
+        values = np.array(self.values, dtype=np.float64)
+        values.setflags(write=False)
+        object.__setattr__(self, "values", values)
+
+    @property
+    def n_cells(self) -> int:
+        """Number of cells in the region."""
+        return self.grid.n_cells
+
+    @property
+    def total(self) -> float:
+        """Sum of all estimates."""
+        return float(self.values.sum())
+
+    def answer(self, boxes: Integers) -> Floats:
+        """Estimated counts of lattice boxes, records taken as evenly spread within a cell."""
+        inside, held = self._extent.within(boxes)
+        return np.where(held, weighted_sums(self._value_sums, *self.coverages(inside), power=1), 0.0)
+
+    def moments(self, boxes: Integers) -> tuple[Floats, Floats]:
+        """Variance and excess kurtosis of the noise in each answer."""
+        inside, held = self._extent.within(boxes)
+        second, fourth = (np.where(held, part, 0.0) for part in self.noise.cumulants(*self.coverages(inside)))
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return second, np.where(second > 0, fourth / second**2, 0.0)
+
+    def leaf_moments(self) -> tuple[Floats, Floats]:
+        """What `moments` says of the region's cells, row by row, for all of them at once."""
+        second, fourth = (part[self.grid.mask] for part in self.noise.cell_cumulants(*self._every_cell))
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return second, np.where(second > 0, fourth / second**2, 0.0)
+
+    def answer_polygons(self, polygons: Polygons) -> Floats:
+        """Estimated counts of polygons, records taken as evenly spread within a cell."""
+        answers = np.zeros(polygons.size)
+        for part, runs, held in self._scanned(polygons):
+            answers[part] = np.where(held, runs.sums(self._value_sums), 0.0)
+        return answers
+
+    def polygon_moments(self, polygons: Polygons) -> tuple[Floats, Floats]:
+        """Variance and excess kurtosis of the noise in each polygon's answer."""
+        second, fourth = np.zeros((2, polygons.size))
+        for part, runs, held in self._scanned(polygons):
+            second[part], fourth[part] = (np.where(held, found, 0.0) for found in self.noise.polygon_cumulants(runs))
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return second, np.where(second > 0, fourth / second**2, 0.0)
+
+    def _scanned(self, polygons: Polygons) -> Iterator[tuple[slice, Runs, npt.NDArray[np.bool_] | bool]]:
+        """Polygons cut to the rectangle around the region's cells, and which hold any; as boxes are."""
+        mask = self.grid.mask
+        everywhere = bool(mask.all() or not mask.any())
+        for part, runs in scan(polygons, self.grid):
+            if everywhere:
+                yield part, runs, True
+            else:
+                (left, bottom), (right, top) = self._extent.cells
+                inside = runs.within((left, bottom), (right, top))
+                around = inside.areas[0] > (right - left) * (top - bottom) - 1e-6
+                yield part, inside.whole(around, self.grid.shape), runs.sums(self._extent.sums) > 1e-9
+
+    @property
+    def step(self) -> float:
+        """Width of the lattice the noise lives on."""
+        return self.noise.step
+
+    def uniformity(self, boxes: Integers) -> Floats:
+        """About how far an answer can be off because records are not evenly spread within the cells it cuts.
+
+        The sum, over cut cells, of the (noisy) estimate times the larger of the covered and the uncovered share.
+        """
+        x, y = self.coverages(boxes)
+        result = np.zeros(boxes.shape[0])
+        for i in range(3):
+            for j in range(3):
+                share = y.parts[i] * x.parts[j]
+                cut = (share > 0) & (share < 1)
+                held = _rectangle(self._positive_sums, y.knots[i : i + 2], x.knots[j : j + 2])
+                result += np.where(cut, np.maximum(share, 1 - share) * held, 0.0)
+        return result
+
+    def non_negative(self, _method: object = None) -> Histogram:
+        """Estimates cut off at zero, which is their non-negative least-squares fit; biased."""
+        return replace(self, values=np.maximum(self.values, 0.0), biased=True)
+
+    def rounded(self) -> Histogram:
+        """Estimates rounded to whole numbers."""
+        return replace(self, values=np.rint(self.values), biased=True)
+
+    def leaf_boxes(self, chosen: Integers | slice = slice(None)) -> Integers:
+        """Lattice boxes of the region's cells, row by row; all, or some by their numbers."""
+        rows, columns = np.divmod(np.flatnonzero(self.grid.mask)[chosen], self.grid.shape[0])
+        x, y = self.grid.x_lines, self.grid.y_lines
+        return np.stack([x[columns], y[rows], x[columns + 1], y[rows + 1]], axis=1)
+
+    def leaf_values(self) -> Floats:
+        """Estimates of the region's cells, row by row."""
+        return self.values[self.grid.mask]
+
+    def coverages(self, boxes: Integers) -> tuple[Coverage, Coverage]:
+        """How much of the columns and of the rows each lattice box covers."""
+        return coverages(self.grid, boxes)
+
+    @property
+    def _every_cell(self) -> tuple[Coverage, Coverage]:
+        """Each column by itself, and each row."""
+        x, y = self.grid.x_lines, self.grid.y_lines
+        return Coverage.of(x[:-1], x[1:], x), Coverage.of(y[:-1], y[1:], y)
+
+    @cached_property
+    def _extent(self) -> Extent:
+        return Extent(self.grid)
+
+    @cached_property
+    def _value_sums(self) -> Floats:
+        return prefix_sums(self.values)
+
+    @cached_property
+    def _positive_sums(self) -> Floats:
+        return prefix_sums(np.maximum(self.values, 0.0))
+
+
+def _rectangle(sums: Floats, rows: Integers, columns: Integers) -> Floats:
+    """Sum of the cells between two rows and two columns of grid corners."""
+    (south, north), (west, east) = rows * sums.shape[1], columns
+    taken = sums.take
+    result: Floats = taken(north + east) - taken(north + west) - taken(south + east) + taken(south + west)
+    return result

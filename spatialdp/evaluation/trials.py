@@ -1,0 +1,281 @@
+"""One trial of an evaluation: release, answer, measure; and many of them, in one process or several.
+
+A trial's noise depends on the seed, the mechanism, ε and the trial's number alone, so that neither the order of trials
+nor the number of processes nor an interruption changes a result.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import multiprocessing
+from collections import deque
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor, as_completed
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from spatialdp.estimates.decomposition import Decomposition
+from spatialdp.evaluation.cache import Measured
+from spatialdp.evaluation.metrics import (
+    COARSE,
+    EARTH_MOVER,
+    INTERVALS,
+    METRICS,
+    Outcome,
+    earth_movers_distance,
+)
+from spatialdp.mechanisms import Mechanism
+from spatialdp.mechanisms.base import Terms
+from spatialdp.privacy.budget import Budget
+from spatialdp.privacy.noise.laws import Law, Neighbours
+from spatialdp.privacy.noise.source import SeededNoise
+from spatialdp.privacy.noise.wide import Wide
+from spatialdp.records.points import Points
+from spatialdp.records.truth import Counter, count_polygons
+from spatialdp.release import Release
+from spatialdp.space.domain import Domain
+from spatialdp.trees.tree import sums
+from spatialdp.workload import Workload, all_cells
+
+__all__ = ["Experiment", "Trial", "run_trials"]
+
+Floats = npt.NDArray[np.float64]
+WHOLE_MAP = -1  # in the place of a workload's number
+
+
+@dataclass(frozen=True)
+class Trial:
+    """Which release is made: a mechanism by its label, ε, and how many-th time."""
+
+    label: str
+    epsilon: Fraction
+    number: int
+
+    @property
+    def key(self) -> str:
+        """A name for the cache."""
+        return json.dumps([self.label, str(self.epsilon), self.number])
+
+
+class _Silent(SeededNoise):
+    """Draws no noise; what a mechanism chooses by other draws is chosen as ever."""
+
+    def laplace(self, scale: Any, size: int | tuple[int, ...]) -> npt.NDArray[np.int64]:  # noqa: ARG002 - no noise
+        return np.zeros(size, dtype=np.int64)
+
+    def gaussian(self, variance: Any, size: int | tuple[int, ...]) -> npt.NDArray[np.int64]:  # noqa: ARG002 - no noise
+        return np.zeros(size, dtype=np.int64)
+
+    def wide_laplace(self, scale: Any, size: int | tuple[int, ...]) -> Wide:
+        return Wide.shifted(self.laplace(scale, size))
+
+    def wide_gaussian(self, variance: Any, size: int | tuple[int, ...]) -> Wide:
+        return Wide.shifted(self.gaussian(variance, size))
+
+
+@dataclass(frozen=True, eq=False)
+class Experiment:
+    """Everything that the trials have in common; sent to each process once."""
+
+    mechanisms: dict[str, Mechanism]
+    points: Points
+    domain: Domain
+    workloads: tuple[Workload, ...]
+    delta: Fraction
+    neighbours: Neighbours
+    metrics: tuple[str, ...]
+    floor: float
+    level: float
+    seed: int
+    truths: tuple[Floats, ...]
+    records: int
+    _noise_free: dict[tuple[str, Fraction], list[Floats] | None] = field(default_factory=dict)
+
+    _current: ClassVar[Experiment]  # of a worker process
+
+    @classmethod
+    def prepare(cls, *, floor_share: float, epsilons: Sequence[Fraction], **parts: Any) -> Experiment:
+        """Check everything that is public; then count the records in every query, once."""
+        blank = cls(truths=(), records=0, floor=1.0, **parts)
+        for label, mechanism in blank.mechanisms.items():
+            for epsilon in epsilons:
+                mechanism._design(blank.domain, blank.terms(label, epsilon))  # says what is wrong with it
+        counter = blank._counter
+        truths = tuple(_truth(workload, blank.points, blank.domain, counter) for workload in blank.workloads)
+        floor = max(floor_share * counter.n_records, 1.0)
+        return replace(blank, truths=truths, records=counter.n_records, floor=floor)
+
+    def terms(self, label: str, epsilon: Fraction) -> Terms:
+        """What a mechanism is granted; δ only if its noise needs one."""
+        return Terms(Budget(epsilon, self._delta(label)), self.neighbours)
+
+    def stream(self, trial: Trial) -> tuple[int, ...]:
+        """The seed of a trial's noise."""
+        who = hashlib.sha256(f"{trial.label} {identity(self.mechanisms[trial.label])}".encode()).digest()
+        number = int.from_bytes(who[:4], "little")
+        return (self.seed, number, trial.epsilon.numerator, trial.epsilon.denominator, trial.number)
+
+    def run(self, trial: Trial) -> Measured:
+        """Release once and measure all metrics of all workloads."""
+        release = self._release(trial, SeededNoise(self.stream(trial)))
+        answers, noise_free = self._with_and_without_noise(trial, release)
+        measured: Measured = []
+        for index, (workload, truth) in enumerate(zip(self.workloads, self.truths, strict=True)):
+            outcome = Outcome(
+                answers=answers[index],
+                truth=truth,
+                noise_free=noise_free[index],
+                intervals=self._intervals(release, workload),
+                records=self.records,
+                floor=self.floor,
+            )
+            values = ((name, METRICS[name](outcome)) for name in self.metrics if name != EARTH_MOVER)
+            measured += [(index, name, value) for name, value in values if value is not None]
+        if EARTH_MOVER in self.metrics:
+            distance = earth_movers_distance(
+                release.estimate.answer(self._coarse).reshape(COARSE[::-1]), self._true_map
+            )
+            measured.append((WHOLE_MAP, EARTH_MOVER, distance))
+        return measured
+
+    def _release(self, trial: Trial, noise: SeededNoise) -> Release:
+        return self.mechanisms[trial.label].release(
+            self.points,
+            self.domain,
+            epsilon=trial.epsilon,
+            delta=self._delta(trial.label),
+            neighbours=self.neighbours,
+            noise=noise,
+        )
+
+    def _delta(self, label: str) -> Fraction:
+        return self.delta if self.mechanisms[label].law is Law.GAUSSIAN else Fraction(0)
+
+    def _answers(self, release: Release) -> list[Floats]:
+        """Answers to every workload; all boxes in one go."""
+        return self._by_workload(release, release.estimate.answer(self._boxes))
+
+    def _by_workload(self, release: Release, answered: Floats) -> list[Floats]:
+        """Answers to all boxes, divided among the workloads; those to polygons come to them."""
+        counts = [0 if workload.boxes is None else len(workload) for workload in self.workloads]
+        parts = np.split(answered, np.cumsum(counts)[:-1])
+        return [
+            part if workload.boxes is not None else release.answer_polygons(workload.polygons)
+            for workload, part in zip(self.workloads, parts, strict=True)
+        ]
+
+    def _with_and_without_noise(self, trial: Trial, release: Release) -> tuple[list[Floats], list[Floats]]:
+        """The release's answers, and what the same structure answers without noise.
+
+        A structure that is public is released once more, silently, and kept for the other trials. A tree that records
+        or noise shaped gets the true counts of its own leaves. Anything else that is chosen by chance (the block of a
+        Fourier histogram) is chosen again, by the same draws.
+        """
+        where = trial.label, trial.epsilon
+        if where not in self._noise_free:
+            mechanism = self.mechanisms[trial.label]
+            public = mechanism._blank(mechanism._design(self.domain, self.terms(*where))) is not None
+            self._noise_free[where] = self._answers(self._silent(trial)) if public else None
+        known = self._noise_free[where]
+        if known is None and isinstance(release.estimate, Decomposition):
+            return self._tree_answers(release, release.estimate)
+        return self._answers(release), self._answers(self._silent(trial)) if known is None else known
+
+    def _tree_answers(self, release: Release, estimate: Decomposition) -> tuple[list[Floats], list[Floats]]:
+        counts = sums(estimate.tree, self._counter.count(estimate.leaf_boxes()))
+        exact = replace(release, estimate=replace(estimate, values=counts, consistent=True))
+        noisy, noise_free = estimate.answers(self._boxes, (estimate.values, counts))
+        return self._by_workload(release, noisy), self._by_workload(exact, noise_free)
+
+    def _silent(self, trial: Trial) -> Release:
+        return self._release(trial, _Silent(self.stream(trial)))
+
+    def _intervals(self, release: Release, workload: Workload) -> Floats | None:
+        wanted = any(name in self.metrics for name in INTERVALS)
+        if not wanted or release.estimate.biased:
+            return None
+        if workload.boxes is None:
+            return release.interval_polygons(workload.polygons, self.level)
+        return release.interval(workload.boxes, self.level)
+
+    @cached_property
+    def _boxes(self) -> npt.NDArray[np.int64]:
+        """The boxes of all workloads, on the lattice."""
+        held = [self.domain.boxes(workload.boxes) for workload in self.workloads if workload.boxes is not None]
+        return np.concatenate([np.empty((0, 4), dtype=np.int64), *held])
+
+    @cached_property
+    def _counter(self) -> Counter:
+        return Counter.of(self.points, self.domain)
+
+    @cached_property
+    def _coarse(self) -> npt.NDArray[np.int64]:
+        """Lattice boxes of the cells on which maps are compared."""
+        whole = Domain(self.domain.bounds, self.domain.crs)
+        return np.concatenate([whole.boxes(part) for part in (all_cells(whole, COARSE).boxes,) if part is not None])
+
+    @cached_property
+    def _true_map(self) -> Floats:
+        return self._counter.count(self._coarse).reshape(COARSE[::-1]).astype(np.float64)
+
+
+def identity(mechanism: Mechanism) -> str:
+    """A text that tells mechanisms with different parameters apart."""
+    return f"{type(mechanism).__qualname__} {json.dumps(mechanism._parameters(), default=repr, sort_keys=True)}"
+
+
+def _truth(workload: Workload, points: Points, domain: Domain, counter: Counter) -> Floats:
+    if workload.boxes is not None:
+        return counter.count(domain.boxes(workload.boxes)).astype(np.float64)
+    assert workload.polygons is not None
+    return count_polygons(points, domain, workload.polygons).astype(np.float64)
+
+
+# --- many trials -----------------------------------------------------------------------------------
+
+
+def run_trials(experiment: Experiment, trials: Sequence[Trial], processes: int) -> Iterator[tuple[Trial, Measured]]:
+    """Results as they come, which with several processes is in no particular order.
+
+    This process works too, from the other end of the line, so that no time is lost while its helpers start.
+    """
+    if processes == 1 or len(trials) < 2:
+        for trial in trials:
+            yield trial, experiment.run(trial)
+        return
+    # New interpreters rather than forks: threads of numerical libraries do not survive a fork.
+    with ProcessPoolExecutor(
+        processes - 1, multiprocessing.get_context("spawn"), initializer=_enter, initargs=(experiment,)
+    ) as pool:
+        line = {pool.submit(_run, trial): trial for trial in trials}
+        finished: deque[Future[Measured]] = deque()
+        for future in line:
+            future.add_done_callback(finished.append)
+        try:
+            for future, trial in reversed(list(line.items())):
+                if not future.cancel():  # a helper has it: the two ends have met
+                    break
+                del line[future]
+                yield trial, experiment.run(trial)
+                while finished:
+                    if (done := finished.popleft()) in line:
+                        yield line.pop(done), done.result()
+            for future in as_completed(list(line)):
+                yield line[future], future.result()
+        except BaseException:  # an interruption, or a caller who has seen enough: do not begin what is left
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+
+
+def _enter(experiment: Experiment) -> None:
+    Experiment._current = experiment
+
+
+def _run(trial: Trial) -> Measured:
+    return Experiment._current.run(trial)

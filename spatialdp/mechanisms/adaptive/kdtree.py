@@ -1,0 +1,224 @@
+"""Private kd-trees: boxes that follow the data, split at private medians, with noisy counts made consistent.
+
+Every level splits each node along x and then both halves along y, into four. The upper levels' lines may be chosen
+privately from the records, which costs part of ε; the lower levels' lines are midpoints.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import ClassVar
+
+from spatialdp._support.checks import whole_number
+from spatialdp._support.options import Choice, Option
+from spatialdp.errors import DomainError, ParameterError
+from spatialdp.estimates.decomposition import Decomposition
+from spatialdp.mechanisms.adaptive.growth import (
+    Budgets,
+    CellLines,
+    Growth,
+    Halves,
+    Lines,
+    MedianLines,
+    TrueLines,
+    grow,
+    plan_growth,
+)
+from spatialdp.mechanisms.base import Plan, Terms
+from spatialdp.mechanisms.level_budgets import BudgetRule, LevelBudget, level_costs
+from spatialdp.mechanisms.tree_mechanism import TreeMechanism
+from spatialdp.privacy.budget import Number, exact
+from spatialdp.privacy.noise.laws import Law, Neighbours, spendable
+from spatialdp.privacy.noise.medians import Median, check_epsilon
+from spatialdp.privacy.noise.source import Noise
+from spatialdp.records.points import Points, count_cells, lattice_points
+from spatialdp.space.domain import Domain
+from spatialdp.structures.base import step_of
+
+__all__ = ["KdTree", "SplitRule"]
+
+
+class SplitRule(Option):
+    """How a kd-tree chooses its data-dependent split lines."""
+
+    EXPONENTIAL = "exponential"
+    SMOOTH = "smooth"
+    NOISY_MEAN = "noisy-mean"
+    CELL = "cell"
+    TRUE = "true"
+
+
+@dataclass(frozen=True)
+class KdTree(TreeMechanism):
+    """Noisy counts on a kd-tree with private split lines.
+
+    Parameters
+    ----------
+    height : int
+        Levels below the root, four children each.
+    median : {"exponential", "smooth", "noisy-mean", "cell", "true"}
+        How split lines are chosen: by the exponential mechanism (the best), by smooth sensitivity, as a noisy mean,
+        from a noisy grid, or as true medians. The last is for comparison only: such a release is not private and
+        says so.
+    median_share : number
+        Share of ε for the split lines, between 0 and 1.
+    data_levels : int, optional
+        Upper levels whose lines are chosen from the records, the others being halved; all by default (kd-standard).
+        About half the height (kd-hybrid) is often better. 0 spends nothing on lines.
+    budget
+        As for `Quadtree`. What the lines leave of ε is divided.
+    consistent, prune, stop
+        As for `Quadtree`.
+    cells : int, optional
+        For ``median="cell"``: side of the noisy grid; 64 by default.
+    sampling : number, optional
+        Choose lines from a secret random sample with this share of the records. For speed; add-remove only.
+    law : {"discrete-laplace", "laplace"}
+
+    Privacy
+    -------
+    On every path from the root to a leaf: a line along x and one along y for each data level, and a count for each
+    level; their costs add up to ε exactly. Lines are lattice lines of the node's public box, drawn by
+    `privacy.medians` (the arguments are there); nodes of a level are disjoint, so a level costs its budget once
+    (parallel composition). Once a line is released, both halves are public boxes. Under replace one record leaves
+    one node and enters another: lines are drawn at half their budget, so that the two together cost it, and counts
+    have L1 sensitivity 2 (1 at the root). "cell" spends the lines' share on one noisy grid and reads the lines off
+    it. "true" is not private. The region is public. Path costs and log-ratios are checked in
+    ``tests/test_kdtree.py`` and ``tests/test_selection.py``.
+
+    Notes
+    -----
+    Cormode et al. (ICDE 2012): kd-standard is the default, kd-hybrid ``data_levels=height // 2``, kd-cell
+    ``median="cell"`` (Xiao et al. 2010), kd-noisymean ``median="noisy-mean"`` (Inan et al. 2010), kd-true
+    ``median="true"``.
+
+    Examples
+    --------
+    >>> import spatialdp as sdp
+    >>> domain = sdp.Domain(bounds=(0, 0, 1, 1))
+    >>> release = sdp.KdTree(height=2).release([[0.1, 0.2]] * 50, domain, epsilon=10)
+    >>> release.estimate.n_cells
+    16
+    """
+
+    name: ClassVar[str] = "kd-tree"
+
+    height: int
+    median: Choice[SplitRule] = Choice(SplitRule.EXPONENTIAL)
+    median_share: Number = Fraction(3, 10)
+    data_levels: int | None = None
+    budget: BudgetRule = LevelBudget.GEOMETRIC
+    consistent: bool = True
+    prune: float | None = None
+    stop: float | None = None
+    cells: int | None = None
+    sampling: Number | None = None
+    law: Choice[Law] = Choice(Law.DISCRETE_LAPLACE)
+
+    def __post_init__(self) -> None:
+        self._check_tree()
+        object.__setattr__(self, "median_share", exact(self.median_share, "median_share"))
+        if self.data_levels is not None:
+            object.__setattr__(self, "data_levels", whole_number(self.data_levels, "data_levels", 0, self.height))
+        if self.cells is not None:
+            object.__setattr__(self, "cells", whole_number(self.cells, "cells", 2, 4096))
+        if self.sampling is not None:
+            object.__setattr__(self, "sampling", exact(self.sampling, "sampling"))
+        self._check_lines()
+
+    def _check_lines(self) -> None:
+        if self.law is Law.GAUSSIAN:
+            raise ParameterError(
+                "law is 'gaussian'; kd-trees need a Laplace law, because lines and counts share one ε."
+            )
+        if not 0 < exact(self.median_share, "median_share") < 1:
+            raise ParameterError(f"median_share is {self.median_share}; it must lie strictly between 0 and 1.")
+        if self.cells is not None and self.median is not SplitRule.CELL:
+            raise ParameterError(f"cells is {self.cells}, but only median='cell' reads lines off a grid; leave it out.")
+        if self.sampling is None:
+            return
+        if self.median in (SplitRule.CELL, SplitRule.TRUE):
+            raise ParameterError(f"sampling does not go with median={str(self.median)!r}; leave it out.")
+        if not Fraction(1, 10**6) <= exact(self.sampling, "sampling") <= 1:
+            raise ParameterError(f"sampling is {self.sampling}; it must lie between 1e-6 and 1, or be None.")
+
+    @property
+    def private(self) -> bool:
+        """Whether the mechanism keeps its promise: not with true medians."""
+        return self.median is not SplitRule.TRUE or not self._n_data_levels
+
+    @property
+    def _n_data_levels(self) -> int:
+        return self.height if self.data_levels is None else self.data_levels
+
+    def _design(self, domain: Domain, terms: Terms) -> Growth:
+        if self.sampling is not None and terms.neighbours is Neighbours.REPLACE:
+            raise ParameterError("sampling is only private for neighbours='add-remove'; leave it out for 'replace'.")
+        if domain.region_raster is not None and not domain.region_raster.any():
+            raise DomainError("the region is thinner than a thousandth of the domain; choose smaller bounds.")
+        budgets = self._budgets(terms)
+        if budgets.line:
+            check_epsilon(Median(str(self.median)), budgets.line)
+        side = self.cells or 64
+        return plan_growth(
+            domain,
+            budgets,
+            data_levels=self._n_data_levels,
+            law=self.law,
+            neighbours=terms.neighbours,
+            stop=self.stop,
+            grid=domain.grid((side, side)) if budgets.grid else None,
+        )
+
+    def _plan(self, design: Growth) -> Plan:
+        leaves = design.laws[-1]
+        assert leaves is not None
+        return Plan(
+            mechanism=self.name,
+            cells=4**self.height,
+            currency="epsilon",
+            budget=self._steps(design.budgets),
+            standard_deviation=math.sqrt(leaves.variance),
+            memory=60 * (4 ** (self.height + 1) // 3),
+        )
+
+    def _blank(self, design: Growth) -> None:  # noqa: ARG002 - the records decide where the boxes are
+        return None
+
+    def _steps(self, budgets: Budgets) -> dict[str, Fraction]:
+        steps: dict[str, Fraction] = {}
+        if budgets.grid:
+            steps["grid for the split lines"] = budgets.grid
+        if budgets.line:
+            for depth in range(self._n_data_levels):
+                steps[f"lines along x at depth {depth}"] = steps[f"lines along y at depth {depth}"] = budgets.line
+        return steps | {f"counts at depth {depth}": cost for depth, cost in enumerate(budgets.counts)}
+
+    def _budgets(self, terms: Terms) -> Budgets:
+        """Divide ε: the lines' share over the data levels' two lines each, or to a grid; the rest to the counts."""
+        epsilon = spendable(self.law, terms.budget)
+        paid = self._n_data_levels > 0 and self.median is not SplitRule.TRUE
+        lines = epsilon * exact(self.median_share, "median_share") if paid else Fraction(0)
+        counts = level_costs(self.budget, self.height, epsilon - lines, self.law)
+        if self.median is SplitRule.CELL:
+            return Budgets(Fraction(0), lines, counts)
+        return Budgets(lines / (2 * max(self._n_data_levels, 1)), Fraction(0), counts)
+
+    def _estimate(self, points: Points, design: Growth, noise: Noise) -> Decomposition:
+        lines = self._lines(points, design, noise)
+        tree, measured = grow(design, lattice_points(points, design.domain), lines, noise)
+        return self._finished(self._decompose(design.domain, tree, measured, step_of(design.laws)))
+
+    def _lines(self, points: Points, design: Growth, noise: Noise) -> Lines:
+        if not design.data_levels:
+            return Halves()
+        if self.median is SplitRule.TRUE:
+            return TrueLines()
+        if design.cells is not None:
+            cells = design.cells.structure
+            counted = cells.measure(count_cells(points, cells.grid))
+            return CellLines(cells.grid, design.cells.carry_out(counted, noise).values)
+        sampling = None if self.sampling is None else exact(self.sampling, "sampling")
+        return MedianLines(Median(str(self.median)), design.budgets.line, design.neighbours, sampling, noise)

@@ -1,0 +1,1 @@
+"""Mechanisms whose structure is chosen in public."""

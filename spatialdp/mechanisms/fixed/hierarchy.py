@@ -1,0 +1,288 @@
+"""Private hierarchies of blocks: noisy counts of cells and of a few sizes of blocks, made consistent.
+
+Few levels with many children each beat many with few, if the noise is Laplace's: the budget is divided fewer times.
+Which levels are best, and how much each should get, follows from the grid's shape, the noise law and the boxes one
+cares about.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import pairwise, takewhile
+from typing import Any, ClassVar
+
+import numpy as np
+
+from spatialdp._support.checks import true_or_false, whole_number, whole_pair
+from spatialdp._support.options import Choice, Option
+from spatialdp.errors import ParameterError
+from spatialdp.mechanisms.base import Terms
+from spatialdp.mechanisms.recipe import Design, GridMechanism
+from spatialdp.privacy.budget import Number, divide, exact
+from spatialdp.privacy.noise.laws import Law
+from spatialdp.space.domain import Domain, Grid
+from spatialdp.strategies.levels import (
+    GivenBoxes,
+    Levels,
+    Workload,
+    best_budget,
+    best_levels,
+)
+from spatialdp.strategies.products import Boxes, box_questions
+from spatialdp.structures.base import BlockLevels
+from spatialdp.trees.blocks import levels_of
+
+__all__ = ["Hierarchy"]
+
+
+class LevelRule(Option):
+    """How a hierarchy's levels and budgets are chosen."""
+
+    OPTIMISED = "optimised"
+    UNIFORM = "uniform"
+
+
+class BoxKind(Option):
+    """Boxes that a hierarchy is optimised for."""
+
+    BOXES = "boxes"
+    CELLS = "cells"
+
+
+@dataclass(frozen=True)
+class Hierarchy(GridMechanism):
+    """Noisy counts of a grid's cells and of square blocks of them, of any size, made consistent.
+
+    Parameters
+    ----------
+    shape : (nx, ny), optional
+        Number of columns and rows of cells; any numbers.
+    cell_size : float or (width, height), optional
+        Instead of `shape`; must divide the domain.
+    branching : int or "hb", optional
+        Blocks of 1, b, b², ... cells a side. ``"hb"`` takes the branching of Qardaji, Yang and Li's rule. By default
+        sides are free to be any.
+    levels : {"optimised", "uniform"} or sequence of int
+        Choose the levels and budgets with the least mean variance for the workload; the same budget for every level, as
+        published (needs `branching`); or the sides of the blocks in cells, from 1 up, each a multiple of the one
+        before, such as ``(1, 8, 32)``.
+    budget : sequence of numbers, optional
+        Weights of the given `levels`, and last that of the root if it is measured; 0 leaves a level unmeasured. By
+        default they are optimised.
+    root : bool
+        Whether to measure the number of all records too; with optimised levels, if it pays.
+    consistent : bool
+        Least squares makes every block the sum of its cells, and every answer more accurate.
+    workload : {"boxes", "cells"}, (width, height) or (m, 4) array-like
+        What to optimise for: all boxes of whole cells, single cells, boxes of so many cells, or given boxes in domain
+        coordinates. Refused where nothing is optimised.
+    law : {"discrete-laplace", "laplace", "gaussian"}
+        As for `Flat`.
+
+    Privacy
+    -------
+    The structure is public: it depends on shapes, laws and workloads. So the workload is published, and must be chosen
+    without looking at the records. A record is in one block of each level, so a level's counts have L1 and L2
+    sensitivity 1 under add-remove, and 2 and √2 under replace (1 where a level has one block only: a record can only
+    leave or enter it). A level costs its own budget, and they add up to the whole, exactly; levels without budget are
+    not read. Blocks end with the grid, so nothing is spent on cells beyond it. Fitting reads released values only. Hay,
+    Rastogi, Miklau, Suciu, "Boosting the accuracy of differentially private histograms through consistency" (PVLDB
+    2010); Qardaji, Yang, Li, "Understanding hierarchical methods for differentially private histograms" (PVLDB 2013).
+    Sensitivities are checked by brute force in ``tests/test_structures.py``.
+
+    Notes
+    -----
+    Levels are optimised by the closed form in `spatialdp.strategies.levels`, for Laplace noise of variance 2/ε² or
+    Gaussian noise of variance 1/2ρ. Hay et al.'s hierarchy is ``branching=b, levels="uniform", root=True``, the published
+    HB ``branching="hb", levels="uniform"``.
+
+    Examples
+    --------
+    >>> import spatialdp as sdp
+    >>> domain = sdp.Domain(bounds=(0, 0, 1, 1))
+    >>> release = sdp.Hierarchy(shape=(100, 60)).release([[0.1, 0.2], [0.8, 0.9]], domain, epsilon=1000)
+    >>> round(release.answer((0, 0, 0.5, 0.5)), 3)
+    1.0
+    >>> list(sdp.Hierarchy((256, 256)).plan(domain, epsilon=1).budget)
+    ['counts of cells', 'counts of 8 x 8 cells', 'counts of 32 x 32 cells']
+    """
+
+    name: ClassVar[str] = "hierarchy"
+
+    shape: Sequence[int] | None = None
+    cell_size: float | Sequence[float] | None = None
+    branching: int | str | None = None
+    levels: str | Sequence[int] = LevelRule.OPTIMISED
+    budget: Sequence[Number] | None = None
+    root: bool = False
+    consistent: bool = True
+    workload: Any = BoxKind.BOXES
+    law: Choice[Law] = Choice(Law.DISCRETE_LAPLACE)
+
+    def __post_init__(self) -> None:
+        self._check_grid()
+        for name, value in self._checked():
+            object.__setattr__(self, name, value)
+        if self.levels is LevelRule.UNIFORM and self.branching is None:
+            raise ParameterError("levels='uniform' needs a branching: give a number of at least 2, or 'hb'.")
+        if self.workload != BoxKind.BOXES and (self.levels is LevelRule.UNIFORM or self.budget is not None):
+            given = "levels='uniform'" if self.budget is None else "a budget"
+            raise ParameterError(
+                f"workload is {_shown(self.workload)}, but with {given} nothing is optimised for it; leave the "
+                "workload out, or let levels='optimised' choose."
+            )
+        if not isinstance(self.levels, str) and self.branching is not None:
+            raise ParameterError("give either branching or the sides of the blocks as levels, and not both.")
+
+    def _checked(self) -> Iterator[tuple[str, Any]]:
+        for name in ("root", "consistent"):
+            yield name, true_or_false(getattr(self, name), name)
+        yield "branching", _checked_branching(self.branching)
+        levels = LevelRule.parse(self.levels) if isinstance(self.levels, str) else _checked_sides(self.levels)
+        yield "levels", levels
+        yield "budget", _checked_weights(self.budget, levels, root=self.root)
+        yield "workload", _checked_workload(self.workload)
+
+    def _design(self, domain: Domain, terms: Terms) -> Design[BlockLevels]:
+        grid = self._grid(domain)
+        sides, _ = self._levels(grid)
+        return self._priced(BlockLevels(grid, levels_of(sides, grid.shape), self.consistent), terms)
+
+    def _costs(self, structure: BlockLevels, whole: Fraction) -> Sequence[Fraction]:
+        """What the measured levels get; nothing for those between."""
+        shape = structure.grid.shape
+        sides, weights = self._levels(structure.grid)
+        spent = dict(zip(sides, divide(whole, weights), strict=True))
+        return [spent.get(side, Fraction(0)) for side in (max(shape), *structure.sides[1:])]
+
+    def _steps(self, design: Design[BlockLevels]) -> dict[str, Fraction]:
+        """Cells first, and only what is measured."""
+        return {name: cost for name, cost in reversed(super()._steps(design).items()) if cost}
+
+    def _levels(self, grid: Grid) -> tuple[tuple[int, ...], Sequence[Number]]:
+        """Sides and weights of the measured levels, cells first; the root's side is the grid's longer one."""
+        sides = self._sides(grid.shape)
+        if self.levels is LevelRule.UNIFORM:
+            return sides, [1] * len(sides)
+        if self.budget is not None:
+            return sides, self.budget[: len(sides)]
+        best = self._best(grid, sides)
+        return best.sides, best.shares
+
+    def _best(self, grid: Grid, sides: tuple[int, ...]) -> Levels:
+        if self.branching is None and isinstance(self.levels, str):
+            return best_levels(grid.shape, self.law, self._boxes(grid), root=self.root)
+        return best_budget(grid.shape, sides, self.law, self._boxes(grid))
+
+    def _sides(self, shape: tuple[int, int]) -> tuple[int, ...]:
+        """Sides of given levels, or powers of the branching."""
+        largest = max(shape)
+        end = (largest,) if self.root and largest > 1 else ()
+        if isinstance(self.levels, str):
+            base = published_branching(shape) if self.branching == "hb" else self.branching
+            return (*_powers(base, largest), *end) if isinstance(base, int) else (1, *end)
+        if self.levels[-1] >= max(largest, 2):
+            raise ParameterError(
+                f"levels are {self.levels} and the grid is {shape[0]} x {shape[1]}; blocks must be smaller than "
+                "the grid. Use root=True to measure all of it."
+            )
+        return (*self.levels, *end)
+
+    def _boxes(self, grid: Grid) -> Workload | GivenBoxes:
+        if isinstance(self.workload, Boxes):
+            return GivenBoxes(box_questions(self.workload, grid))
+        if isinstance(self.workload, str):
+            return Workload(None if self.workload == BoxKind.BOXES else (1, 1))
+        return Workload(self.workload)
+
+
+def published_branching(shape: tuple[int, int]) -> int:
+    """The branching of Qardaji, Yang and Li (2013) for a grid, or for a single row of cells.
+
+    Notes
+    -----
+    With h = ⌈log_b n⌉, counted in whole numbers: least b (n - 1) h² on a grid of n cells a side, and least
+    (b - 1) h³ - 2 (b + 1) h² / 3 on a row of n cells. For one h the least b is best.
+
+    Examples
+    --------
+    >>> published_branching((256, 256)), published_branching((1024, 1))
+    (7, 32)
+    """
+    count = max(shape)
+
+    def error(height: int) -> int:
+        b = _least_base(count, height)
+        if min(shape) == 1:
+            return 3 * (b - 1) * height**3 - 2 * (b + 1) * height**2
+        return b * (count - 1) * height**2
+
+    return _least_base(count, min(range(1, count.bit_length() + 1), key=error))
+
+
+def _least_base(count: int, height: int) -> int:
+    """The least b >= 2 with b^height >= count."""
+    base: int = max(2, round(float(count) ** (1 / height)))
+    while base**height < count:
+        base += 1
+    while base > 2 and (base - 1) ** height >= count:
+        base -= 1
+    return base
+
+
+def _powers(base: int, largest: int) -> tuple[int, ...]:
+    """1, b, b², ... below the grid's longer side."""
+    return (1, *takewhile(lambda side: side < largest, (base**k for k in range(1, 31))))
+
+
+def _shown(workload: str | tuple[int, int]) -> str:
+    return repr(str(workload)) if isinstance(workload, str) else str(workload)
+
+
+def _checked_branching(value: Any) -> int | str | None:
+    if value is None or (isinstance(value, str) and value.lower() == "hb"):
+        return value if value is None else "hb"
+    return whole_number(value, "branching", 2, 2**30)
+
+
+def _checked_workload(value: Any) -> BoxKind | tuple[int, int] | Boxes:
+    if isinstance(value, str):
+        return BoxKind.parse(value)
+    if isinstance(value, Boxes):
+        return value
+    try:
+        boxes = np.ndim(value) == 2 or np.size(value) == 4
+    except ValueError:  # rows of different lengths, about which `Boxes` complains
+        boxes = True
+    return Boxes(value) if boxes else whole_pair(value, "workload")
+
+
+def _checked_sides(levels: Sequence[int]) -> tuple[int, ...]:
+    if not hasattr(levels, "__len__"):
+        raise ParameterError(
+            f"levels is {levels!r}; give 'optimised', 'uniform' or the sides of the blocks, (1, 8, 32)."
+        )
+    sides = tuple(whole_number(side, "levels", 1, 2**30) for side in levels)
+    if not sides or sides[0] != 1 or any(b <= a or b % a for a, b in pairwise(sides)):
+        raise ParameterError(
+            f"levels are {tuple(levels)}; give the sides of the blocks in cells, the first 1 and each a multiple of "
+            "the one before, such as (1, 8, 32)."
+        )
+    return sides
+
+
+def _checked_weights(budget: Any, levels: str | tuple[int, ...], *, root: bool) -> tuple[Number, ...] | None:
+    if budget is None:
+        return None
+    if isinstance(levels, str):
+        raise ParameterError("budget needs the levels it is for: give their sides, such as levels=(1, 8, 32).")
+    listed = hasattr(budget, "__len__") and not isinstance(budget, str)
+    weights = tuple(exact(w, "budget") if not isinstance(w, float) else w for w in budget) if listed else ()
+    if len(weights) != len(levels) + root or not weights[0] > 0:
+        raise ParameterError(
+            f"budget is {budget!r}; give one weight for each of the {len(levels)} levels, the cells' above 0, "
+            "and last one for the root if root=True."
+        )
+    return weights

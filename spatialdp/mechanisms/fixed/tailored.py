@@ -1,0 +1,165 @@
+"""A histogram tailored to the questions it will be asked: optimised sums of cells are measured, not the cells alone."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, ClassVar, cast
+
+from spatialdp._support.checks import whole_number
+from spatialdp._support.options import Choice, Option
+from spatialdp.mechanisms.base import Terms
+from spatialdp.mechanisms.recipe import Design, GridMechanism
+from spatialdp.privacy.noise.laws import Law
+from spatialdp.space.domain import Domain, Grid
+from spatialdp.strategies.pairs import joint_trees, stored_pair
+from spatialdp.strategies.products import (
+    NAMED,
+    AxisQuestions,
+    Boxes,
+    Product,
+    Questions,
+    box_questions,
+    parsed,
+    union_questions,
+)
+from spatialdp.strategies.store import stored_windows
+from spatialdp.strategies.windows import AxisWorkload, optimised_tree
+from spatialdp.structures.base import AxisPairs
+from spatialdp.transforms.axis import AxisTransform, IdentityAxis, WindowAxis
+
+__all__ = ["Tailored"]
+
+LONGEST = 4096
+
+
+class Strategy(Option):
+    """Which sums a tailored histogram chooses among."""
+
+    WINDOWS = "windows"
+    TREES = "trees"
+
+
+@dataclass(frozen=True)
+class Tailored(GridMechanism):
+    """Noisy sums of cells, chosen so that the queries of a workload carry the least noise.
+
+    Along each axis every cell and a few overlapping, tapered windows of cells are measured; in two dimensions all their
+    products. Weights are optimised numerically for the workload and the law. For boxes this is the most accurate
+    mechanism here that does not look at the data: on 256 x 256 cells its mean variance over all boxes is a seventh of
+    `Flat`'s.
+
+    Parameters
+    ----------
+    shape : (nx, ny), optional
+        Number of columns and rows, each up to 4096.
+    cell_size : float or (width, height), optional
+        Instead of `shape`; must divide the domain.
+    workload : str, (x, y), list of (x, y) or (x, y, weight), or (m, 4) array-like
+        What to be accurate for. ``"boxes"`` (all boxes of cells, the default), ``"prefixes"`` (boxes at the lower left
+        corner), ``"cells"`` or ``"marginals"`` (sums of columns and sums of rows). Or a pair with the queries along x
+        and along y, each ``"ranges"``, ``"prefixes"``, ``"cells"``, ``"total"`` or a sequence of ranges of cells
+        (start, stop); all products of a query along x and one along y are then equally important. Or several such
+        pairs, whose mean variances count by their weights (1 unless given). Or boxes in domain coordinates, as
+        `Release.answer` takes them; where they cut a cell, its covered share counts.
+    strategy : {"windows", "trees"}
+        Any windows, or only blocks of 1, 2, 4, ... cells: the tensor product of optimised trees in one dimension.
+    law : {"discrete-laplace", "laplace", "gaussian"}
+        As for `Flat`.
+
+    Privacy
+    -------
+    The measurements are A C B' for the array C of counts and two matrices of whole numbers that depend on public values
+    only; the workload is one of them, is published, and must be chosen without looking at the records. A record changes
+    them by the product of a column of A and a column of B: the L1 sensitivity is the product of the largest column
+    sums, the squared L2 sensitivity that of the largest squared column norms; under replace both double, since no
+    weight is negative. They are computed from the weights in use, wherever those came from. All measurements share the
+    whole budget. The fit reads released values only. McKenna, Miklau, Hay, Machanavajjhala, "Optimizing error of
+    high-dimensional statistical queries under differential privacy" (VLDB 2018). Sensitivities are checked by brute
+    force in ``tests/test_structures.py`` and ``tests/test_questions.py``.
+
+    Notes
+    -----
+    Strategies for all ranges of the usual numbers of cells come with the package (from 16 to 2048). Others are worked
+    out once and kept in the user's cache folder: in seconds for workloads of one axis (longest for Gaussian noise and
+    long axes), and in up to half a minute for boxes and unions on grids of a few hundred columns and rows, where both
+    axes are optimised in turn. For boxes and unions, cells alone and the strategy for all boxes are among the
+    candidates, so that neither is more accurate (with integer Laplace noise of a large ε, `Flat` can still be, by a few
+    per cent).
+    Windows on more than 512 cells are constant within each of 512 stretches. An axis whose cells are best measured
+    alone is left as it is. For Gaussian noise the shipped strategies of 32 to 256 cells are within 0.1 % of the best
+    of any form.
+
+    All strategies are products of one along x and one along y, and so every release holds all cells.
+    ``"marginals"`` on 64 x 64 cells have a variance of 31.0 at ε = 1; two histograms of one dimension with half the
+    budget each, which hold nothing else, would have 8.
+
+    Examples
+    --------
+    >>> import spatialdp as sdp
+    >>> domain = sdp.Domain(bounds=(0, 0, 1, 1))
+    >>> release = sdp.Tailored(shape=(64, 64)).release([[0.1, 0.2], [0.8, 0.9]], domain, epsilon=1000)
+    >>> round(release.answer((0, 0, 0.5, 0.5)))
+    1
+    >>> columns = [(x / 8, 0, x / 8 + 1 / 8, 1) for x in range(8)]
+    >>> errors = [sdp.Tailored((64, 64), workload=asked).expected_error(domain, columns, epsilon=1)
+    ...           for asked in ("boxes", columns)]
+    >>> [round(error, 1) for error in errors]  # eight counts of whole columns, and nothing else, have 1.4
+    [27.8, 1.4]
+    """
+
+    name: ClassVar[str] = "tailored"
+
+    shape: Sequence[int] | None = None
+    cell_size: float | Sequence[float] | None = None
+    workload: Any = "boxes"
+    strategy: Choice[Strategy] = Choice(Strategy.WINDOWS)
+    law: Choice[Law] = Choice(Law.DISCRETE_LAPLACE)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "workload", parsed(self.workload))
+        self._check_grid()
+
+    def _design(self, domain: Domain, terms: Terms) -> Design[AxisPairs]:
+        grid = self._grid(domain)
+        return self._priced(AxisPairs(grid, *self._axes(grid)), terms)
+
+    def _axes(self, grid: Grid) -> tuple[AxisTransform, AxisTransform]:
+        for size in grid.shape:
+            whole_number(size, "an axis' number of cells", 1, LONGEST)
+        products = self._products()
+        if len(products) == 1:
+            x, y = (
+                _axis(size, AxisWorkload(asked), self.strategy, self.law)
+                for size, asked in zip(grid.shape, products[0][:2], strict=True)
+            )
+            return x, y
+        asked: Questions[AxisQuestions] = (
+            box_questions(self.workload, grid)
+            if isinstance(self.workload, Boxes)
+            else union_questions(products, grid.shape)
+        )
+        pair = joint_trees(asked, self.law) if self.strategy is Strategy.TREES else stored_pair(asked, self.law)
+        return _simple(pair.x), _simple(pair.y)
+
+    def _products(self) -> tuple[Product, ...]:
+        """The workload as a union of products; none for boxes."""
+        if isinstance(self.workload, Boxes):
+            return ()
+        if isinstance(self.workload, str):
+            return tuple((x, y, 1.0) for x, y in NAMED[self.workload])
+        return cast("tuple[Product, ...]", self.workload)  # as `parsed` made it
+
+
+@lru_cache(maxsize=64)
+def _axis(size: int, workload: AxisWorkload, strategy: Strategy, law: Law) -> AxisTransform:
+    if size == 1:
+        return IdentityAxis(size)
+    optimised = optimised_tree if strategy is Strategy.TREES else stored_windows
+    return _simple(optimised(size, workload, law))
+
+
+def _simple(axis: WindowAxis) -> AxisTransform:
+    """Cells alone need no windows' algebra."""
+    return axis if len(axis.windows) else IdentityAxis(axis.size)

@@ -1,0 +1,120 @@
+"""Uniform: one noisy total, spread evenly. The baseline that every other mechanism should beat.
+
+Hay et al. found that many published methods lose to it where records are few or ε is small.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from spatialdp._support.checks import whole_pair
+from spatialdp._support.options import Choice
+from spatialdp.errors import DomainError
+from spatialdp.estimates.grid_noise import SharedNoise
+from spatialdp.mechanisms.base import Terms
+from spatialdp.mechanisms.recipe import Design, StructuredMechanism
+from spatialdp.privacy.noise.laws import (
+    Law,
+    Neighbours,
+    Sensitivity,
+    count_sensitivity,
+)
+from spatialdp.space.domain import Domain, Grid
+from spatialdp.structures.base import (
+    GridStructure,
+    Laws,
+    noise_of,
+    step_of,
+)
+
+__all__ = ["Uniform"]
+
+Floats = npt.NDArray[np.float64]
+Integers = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Uniform(StructuredMechanism):
+    """The number of records and noise, spread evenly over the domain or its region.
+
+    Parameters
+    ----------
+    shape : (nx, ny)
+        Columns and rows at which the region is taken. Without a region, answers do not depend on it.
+    law : {"discrete-laplace", "laplace", "gaussian"}
+        As for `Flat`.
+
+    Privacy
+    -------
+    The number of records in the domain (in the cells of its region) changes by 1 if one record is added or removed, and
+    by at most 1 if one is replaced, which may then leave or enter: L1 and L2 sensitivity 1 under both relations. All of
+    ε goes into it, by the mechanisms that `Flat` cites. Spreading it reads no records. Checked by brute force in
+    ``tests/test_uniform.py``.
+
+    References
+    ----------
+    Hay, Machanavajjhala, Miklau, Chen, Zhang: "Principled evaluation of differentially private algorithms using
+    DPBench" (SIGMOD 2016), where it is one of two baselines; the other one is `Flat`.
+
+    Examples
+    --------
+    >>> import spatialdp as sdp
+    >>> domain = sdp.Domain(bounds=(0, 0, 1, 1))
+    >>> release = sdp.Uniform().release([[0.1, 0.1], [0.2, 0.1]], domain, epsilon=100)
+    >>> release.answer((0.5, 0.5, 1, 1))
+    0.5
+    """
+
+    name: ClassVar[str] = "uniform"
+
+    shape: Sequence[int] = (64, 64)
+    law: Choice[Law] = Choice(Law.DISCRETE_LAPLACE)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "shape", whole_pair(self.shape, "shape"))
+
+    def _design(self, domain: Domain, terms: Terms) -> Design[EvenTotal]:
+        grid = domain.grid(self.shape)
+        if not grid.n_cells:
+            raise DomainError("no cell has its centre in the region; use smaller cells or a larger region.")
+        return self._priced(EvenTotal(grid), terms)
+
+
+@dataclass(frozen=True, eq=False)
+class EvenTotal(GridStructure):
+    """The number of all records, which is spread evenly over the region's cells."""
+
+    grid: Grid
+
+    @property
+    def groups(self) -> tuple[str, ...]:
+        """One."""
+        return ("total",)
+
+    def sensitivity(self, group: int, neighbours: Neighbours) -> Sensitivity:  # noqa: ARG002 - there is one group
+        """A record can only enter or leave."""
+        return count_sensitivity(neighbours, 1)
+
+    def measure(self, counts: Integers) -> Iterator[Integers]:
+        """One number."""
+        return iter([counts.sum(keepdims=True).reshape(1)])
+
+    def fit(self, noisy: Iterable[Floats], laws: Laws) -> Floats:  # noqa: ARG002 - there is no choice
+        """The same in every cell of the region."""
+        (total,) = noisy
+        return np.where(self.grid.mask, total / self.grid.n_cells, 0.0)
+
+    def noise_model(self, laws: Laws) -> SharedNoise:
+        """All cells share it."""
+        (variance,), (kurtosis,) = (moments.tolist() for moments in noise_of(laws))
+        return SharedNoise(self.grid, variance, kurtosis, step_of(laws))
+
+    @property
+    def memory(self) -> int:
+        """Of arrays of cells."""
+        return 4 * 8 * self.grid.mask.size

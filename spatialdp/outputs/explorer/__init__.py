@@ -1,0 +1,1 @@
+"""Releases as pages to explore in a browser."""

@@ -1,0 +1,123 @@
+"""What the explorer's page knows of a release: its arrays, packed, and what is needed to answer boxes in a browser.
+
+The page answers boxes by the same algebra as the library: prefix sums on grids, walks on trees. What takes linear
+algebra or special functions (least-squares weights of an axis, quantiles) is worked out here and travels as numbers.
+Everything comes from the release, which is public.
+"""
+
+from __future__ import annotations
+
+import base64
+import zlib
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from spatialdp.errors import ReleaseError
+from spatialdp.estimates.decomposition import Decomposition
+from spatialdp.estimates.grid_noise import NoiseModel, SeparableNoise
+from spatialdp.estimates.histogram import Histogram
+from spatialdp.outputs.files.layouts import Estimate
+from spatialdp.transforms.axis import AxisWeights, DenseAxis, WindowAxis
+from spatialdp.transforms.spectral import SpectralAxis
+
+__all__ = ["estimate_data", "packed"]
+
+Json = dict[str, Any]
+
+# More cells or nodes make a page that no browser opens with pleasure; up to here lattice products are exact doubles.
+LARGEST_PAGE = 2**22
+
+_KINDS = {"f8": "<f8", "i4": "<i4", "u1": "u1"}
+
+
+def packed(values: npt.ArrayLike, kind: str) -> Json:
+    """An array as deflated little-endian numbers in base64."""
+    data = np.ascontiguousarray(values, dtype=_KINDS[kind]).tobytes()
+    return {"kind": kind, "data": base64.b64encode(zlib.compress(data, 6)).decode()}
+
+
+def estimate_data(estimate: Estimate) -> Json:
+    """Everything the page needs to answer boxes from an estimate."""
+    if isinstance(estimate, Histogram):
+        _check_size(estimate.values.size, "cells")
+        return _grid(estimate)
+    _check_size(estimate.tree.n_nodes, "nodes")
+    return _tree(estimate)
+
+
+def _check_size(count: int, what: str) -> None:
+    if count > LARGEST_PAGE:
+        raise ReleaseError(
+            f"the release has {count} {what}; a page holds at most {LARGEST_PAGE}. Draw it with plot(), or release "
+            "it with fewer and larger cells."
+        )
+
+
+# --- grids -----------------------------------------------------------------------------------------
+
+
+def _grid(estimate: Histogram) -> Json:
+    nx, ny = estimate.grid.shape
+    mask = estimate.grid.mask
+    return {
+        "nx": nx,
+        "ny": ny,
+        "values": packed(estimate.values, "f8"),
+        "mask": None if mask.all() else packed(mask, "u1"),
+        "noise": None if estimate.biased else _noise(estimate.noise),
+        "step": estimate.step,
+    }
+
+
+def _noise(noise: NoiseModel) -> Json:
+    """As in a file, but with least-squares weights that are ready for use."""
+    if not isinstance(noise, SeparableNoise):
+        return noise.to_json()
+    x, y = noise.x.to_json(), noise.y.to_json()
+    alike = x == y and noise.x.size == noise.y.size
+    return {**noise.to_json(), "x": _axis(noise.x), "y": None if alike else _axis(noise.y)}
+
+
+def _axis(axis: AxisWeights) -> Json:
+    if isinstance(axis, WindowAxis):
+        return {
+            "kind": "windows",
+            "diagonal": packed(axis.diagonal, "f8"),
+            "windows": packed(axis.windows, "i4"),
+            "gains": packed(axis.gains, "f8"),
+        }
+    if isinstance(axis, DenseAxis | SpectralAxis):
+        edges = [0, *(group.stop for group in axis.groups)]
+        return {"kind": "prefixes", "edges": edges, "prefixes": packed(axis.prefixes, "f8")}
+    return axis.to_json()
+
+
+# --- trees -----------------------------------------------------------------------------------------
+
+
+def _tree(estimate: Decomposition) -> Json:
+    tree = estimate.tree
+    # Sums of leaves need not travel. The walk of estimates that do not add up asks what was measured.
+    values = estimate.leaf_values() if estimate.consistent else estimate.values
+    measured = not (estimate.biased and estimate.consistent)
+    closed = estimate.closed_form() if measured else None
+    return {
+        "children": packed(tree.n_children, "i4"),
+        "boxes": packed(_differences(estimate), "i4"),
+        "values": packed(values, "f8"),
+        "consistent": estimate.consistent,
+        "step": estimate.step,
+        "variances": packed(estimate.variances, "f8") if measured else None,
+        "kurtosis": packed(estimate.kurtosis, "f8") if measured else None,
+        "closed": closed,
+    }
+
+
+def _differences(estimate: Decomposition) -> npt.NDArray[np.int32]:
+    """(4, nodes): boxes less their parents', side by side, which packs well: regular trees repeat themselves."""
+    boxes = estimate.tree.boxes
+    parents = np.array(boxes[estimate.tree.parent])
+    parents[0] = 0
+    return (boxes - parents).T

@@ -1,0 +1,245 @@
+"""A page to explore a release in: one HTML file that holds everything it needs and asks the network for nothing.
+
+The page is put together from the files in ``assets/``: the map library Leaflet with its licence, a style sheet, and
+small JavaScript modules that answer boxes as the library does. It is made from the release alone, so it is as public as
+that, and from equal releases come equal bytes.
+"""
+
+from __future__ import annotations
+
+import html
+import json
+import math
+import os
+import re
+from importlib import resources
+from pathlib import Path
+from string import Template
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from spatialdp.errors import ParameterError
+from spatialdp.estimates.histogram import Histogram
+from spatialdp.estimates.intervals import quantile_table
+from spatialdp.outputs.explorer.data import estimate_data
+from spatialdp.outputs.files.layouts import Estimate
+from spatialdp.outputs.maps.plot import COLOURS
+from spatialdp.outputs.maps.values import aspect, densities, highest
+from spatialdp.privacy.statement import Privacy, shown
+from spatialdp.space.domain import LATTICE, Domain
+
+if TYPE_CHECKING:
+    from spatialdp.release import Release
+
+__all__ = ["write_page"]
+
+Floats = npt.NDArray[np.float64]
+
+# In the order in which they need each other.
+_MODULES = ("lattice", "unpack", "noise", "grid", "tree", "answers", "colours", "text", "map", "drag", "page")
+
+_BIASED = (
+    "This release was truncated, rounded, made non-negative, smoothed or stopped where counts were small, so that its "
+    "errors do not average out: it offers no intervals."
+)
+
+# Densities below this share of the highest are shown on a linear scale, those above on a logarithmic one.
+_SOFT = 1 / 50
+
+
+def write_page(
+    release: Release,
+    path: str | os.PathLike[str],
+    *,
+    title: str | None = None,
+    level: float = 0.95,
+    overwrite: bool = False,
+) -> None:
+    """Write a release as one self-contained page: pan, zoom, read cells, ask about boxes.
+
+    Parameters
+    ----------
+    release : Release
+        At most 2^22 cells or nodes.
+    path : str or path
+        Ends in ``.html``.
+    title : str, optional
+        Heading of the page.
+    level : float
+        Of the intervals, at most 0.999.
+    overwrite : bool
+        Replace an existing file.
+
+    Privacy
+    -------
+    The page is made from the release and reads nothing else: post-processing, free. If the release is not private, the
+    page says so at the top.
+
+    Examples
+    --------
+    >>> import spatialdp as sdp, tempfile, pathlib
+    >>> release = sdp.Quadtree(height=3).release([[0.1, 0.2]], sdp.Domain((0, 0, 1, 1)), epsilon=1)
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "map.html"
+    >>> write_page(release, path, title="A small map")
+    >>> "<h1>A small map</h1>" in path.read_text()
+    True
+    """
+    from spatialdp.outputs.files.geoparquet import write_whole
+
+    target = Path(path)
+    if target.suffix.lower() != ".html":
+        raise ParameterError(f"{target.name} does not end in .html; the explorer is a page.")
+    text = _page(release, title, level).encode()
+
+    def write(partial: Path) -> None:
+        partial.write_bytes(text)
+
+    write_whole(target, write, overwrite=overwrite)
+
+
+def _page(release: Release, title: str | None, level: float) -> str:
+    privacy, biased = release.privacy, release.estimate.biased
+    heading = title or ("Map of a private release" if privacy.private else "Map of a release that is not private")
+    texts = {
+        "title": heading,
+        "summary": f"{_summary(release)}. {privacy}",
+        "words": privacy.in_words(),
+        "ratio": f"{_ratio(release.domain):.4f}",
+        **_first_box(release.domain),
+    }
+    parts = {
+        "banner": "" if privacy.private else f'<div class="banner" role="note">{_NOT_PRIVATE}</div>',
+        "reason": f'<p class="note">{_BIASED}</p>' if biased else "",
+        "uncertainty": " disabled" if biased else "",
+        "technical": _technical(privacy, release.domain),
+        "style": _file("leaflet/leaflet.css") + _file("page.css"),
+        "licence": "Leaflet:\n" + _file("leaflet/LICENSE"),
+        "leaflet": _file("leaflet/leaflet.js"),
+        "data": _json(_data(release, level)),
+        "script": "\n".join(_inlined(_file(f"{name}.mjs")) for name in _MODULES),
+    }
+    return Template(_file("page.html")).substitute(
+        {name: html.escape(text) for name, text in texts.items()} | parts,
+    )
+
+
+_NOT_PRIVATE = (
+    "Not private. Made with reproducible noise or true medians, for experiments: it promises nothing about the records."
+)
+
+
+def _file(name: str) -> str:
+    return (resources.files("spatialdp.outputs.explorer") / "assets" / name).read_text(encoding="utf-8")
+
+
+def _inlined(module: str) -> str:
+    """A module as a part of one script: names are shared, so that nothing needs to be imported."""
+    without = re.sub(r"^import .*;\n", "", module, flags=re.MULTILINE)
+    return re.sub(r"^export ", "", without, flags=re.MULTILINE)
+
+
+def _json(data: dict[str, Any]) -> str:
+    """JSON that can stand in a page: no character of it can end the script."""
+    text = json.dumps(data, allow_nan=False, separators=(",", ":"))
+    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+
+
+def _data(release: Release, level: float) -> dict[str, Any]:
+    estimate, domain = release.estimate, release.domain
+    high = highest(*densities(estimate))
+    return {
+        "kind": estimate.kind,
+        "bounds": domain.bounds,
+        "aspect": aspect(domain),
+        "outline": _outline(domain),
+        "decimals": _decimals(domain),
+        "finest": _finest(estimate),
+        "quantiles": quantile_table(level).tolist(),
+        "percent": f"{100 * level:.12g}",
+        "biased": estimate.biased,
+        "biasedReason": _BIASED,
+        "unit": "Estimated records per " + ("cell" if isinstance(estimate, Histogram) else "1/1000 of the map"),
+        "scale": {"soft": high * _SOFT, "high": high},
+        "colours": _colours(),
+        "estimate": estimate_data(estimate),
+    }
+
+
+def _finest(estimate: Estimate) -> float:
+    """Least side of a cell, as a share of the domain's: how far it makes sense to zoom in."""
+    if isinstance(estimate, Histogram):
+        return 1 / max(estimate.grid.shape)
+    boxes = estimate.leaf_boxes()
+    return float((boxes[:, 2:] - boxes[:, :2]).min() / LATTICE)
+
+
+def _decimals(domain: Domain) -> int:
+    """Decimals at which coordinates are shown: a millionth of the domain or finer."""
+    return max(0, 6 - math.floor(math.log10(min(domain.size))))
+
+
+def _ratio(domain: Domain) -> float:
+    """Height over width of the map."""
+    width, height = domain.size
+    return float(height * aspect(domain) / width)
+
+
+def _first_box(domain: Domain) -> dict[str, str]:
+    """The whole domain, its sides rounded away from its middle."""
+    unit, decimals = 10.0 ** _decimals(domain), _decimals(domain)
+    rounding = {"xmin": math.floor, "ymin": math.floor, "xmax": math.ceil, "ymax": math.ceil}
+    sides = zip(rounding.items(), domain.bounds, strict=True)
+    return {name: f"{towards(side * unit) / unit:.{decimals}f}" for (name, towards), side in sides}
+
+
+def _outline(domain: Domain) -> list[Any]:
+    """Rings of the region in shares of the domain, as fine as a screen shows them."""
+    if domain.region is None:
+        return []
+    import shapely
+
+    xmin, ymin, _, _ = domain.bounds
+    tolerance = min(domain.size) / 4000
+    region = shapely.simplify(domain.region, tolerance)
+    rings = shapely.get_parts(shapely.boundary(region))
+    shares = [(shapely.get_coordinates(ring) - (xmin, ymin)) / domain.size for ring in rings]
+    return [np.round(ring, 5).tolist() for ring in shares]
+
+
+def _colours() -> list[str]:
+    import matplotlib
+    from matplotlib.colors import to_hex
+
+    return [to_hex(colour) for colour in matplotlib.colormaps[COLOURS](np.linspace(0, 1, 256))]
+
+
+# --- words -----------------------------------------------------------------------------------------
+
+
+def _summary(release: Release) -> str:
+    estimate = release.estimate
+    if isinstance(estimate, Histogram):
+        nx, ny = estimate.grid.shape
+        return f"{estimate.n_cells:,} cells of a grid of {nx:,} × {ny:,}"
+    return f"{estimate.n_cells:,} leaves of a tree of {estimate.tree.height} levels"
+
+
+def _technical(privacy: Privacy, domain: Domain) -> str:
+    """The privacy statement as a table."""
+    rows = {
+        "Statement": str(privacy),
+        "ε": shown(privacy.epsilon),
+        "δ": shown(privacy.delta),
+        "Neighbours": f"{privacy.neighbours} one {privacy.unit}",
+        "Mechanism": privacy.mechanism,
+        **{f"Parameter {name}": json.dumps(value) for name, value in privacy.parameters.items()},
+        **{f"Spent on {step}": f"{privacy.currency} = {shown(cost)}" for step, cost in privacy.budget.items()},
+        "CRS": domain.crs or "not stated",
+        "Bounds": ", ".join(map(repr, domain.bounds)),
+        "Private": "yes" if privacy.private else "no",
+        "Version": f"spatialdp {privacy.version}",
+    }
+    cells = (f"<tr><th>{html.escape(name)}</th><td>{html.escape(text)}</td></tr>" for name, text in rows.items())
+    return '<table class="technical">' + "".join(cells) + "</table>"

@@ -1,0 +1,184 @@
+"""Estimates as rows of a table and a few words of metadata, and back.
+
+Every kind of estimate has one row for each cell or node, a polygon for each row, and a header with what the
+rows do not say.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from spatialdp.estimates.decomposition import Decomposition
+from spatialdp.estimates.grid_noise import IndependentNoise, noise_from_json
+from spatialdp.estimates.histogram import Histogram
+from spatialdp.space.domain import LATTICE, Domain
+from spatialdp.trees.tree import Tree
+
+__all__ = ["Estimate", "Layout", "lay_out", "rebuild"]
+
+Estimate = Histogram | Decomposition
+Array = npt.NDArray[Any]
+
+
+@dataclass(frozen=True, eq=False)
+class Layout:
+    """An estimate as a table.
+
+    Attributes
+    ----------
+    header : dict
+        JSON values.
+    columns : dict of str to array
+        One entry for each row. ``estimate`` is always among them.
+    boxes : (n, 4) float array
+        Coordinates of each row's polygon.
+    """
+
+    header: dict[str, Any]
+    columns: dict[str, Array]
+    boxes: npt.NDArray[np.float64]
+
+
+def lay_out(estimate: Estimate, domain: Domain) -> Layout:
+    """An estimate's rows and header."""
+    if isinstance(estimate, Histogram):
+        return _lay_out_grid(estimate)
+    return _lay_out_tree(estimate, domain)
+
+
+def rebuild(header: dict[str, Any], columns: dict[str, Array], domain: Domain) -> Estimate:
+    """The estimate that `lay_out` turned into rows; raises ValueError, KeyError or TypeError if it can not be one."""
+    if columns["estimate"].dtype != np.float64 or not np.all(np.isfinite(columns["estimate"])):
+        raise ValueError("an estimate is not a finite number")
+    kinds: dict[str, Callable[[dict[str, Any], dict[str, Array], Domain], Estimate]] = {"grid": _grid, "tree": _tree}
+    return kinds[header["kind"]](header, columns, domain)
+
+
+def _lay_out_grid(estimate: Histogram) -> Layout:
+    grid = estimate.grid
+    rows, columns = np.nonzero(_kept(estimate))
+    x, y = grid.x_edges, grid.y_edges
+    return Layout(
+        {
+            "kind": estimate.kind,
+            "shape": list(grid.shape),
+            "noise": estimate.noise.to_json(),
+            "biased": estimate.biased,
+        },
+        {
+            "column": columns.astype(np.int32),
+            "row": rows.astype(np.int32),
+            "inside": grid.mask[rows, columns],
+            "estimate": estimate.values[rows, columns],
+        },
+        np.stack([x[columns], y[rows], x[columns + 1], y[rows + 1]], axis=1),
+    )
+
+
+def _grid(header: dict[str, Any], columns: dict[str, Array], domain: Domain) -> Histogram:
+    nx, ny = header["shape"]
+    rows = columns["estimate"].size
+    if nx * ny > max(2**22, 4096 * rows):  # a forged shape must not be able to ask for memory
+        raise ValueError("the grid is far larger than the rows that fill it")
+    grid = domain.grid((nx, ny))
+    values = np.zeros((ny, nx))
+    estimate = Histogram(grid, values, noise_from_json(header["noise"], grid), _flag(header["biased"]))
+    kept = _kept(estimate)
+    if kept.sum() != rows or not np.array_equal(
+        np.stack([columns["row"], columns["column"]]), np.stack(np.nonzero(kept))
+    ):
+        raise ValueError("the rows of the file are not the cells of its grid")
+    values[kept] = columns["estimate"]
+    return replace(estimate, values=values)
+
+
+def _kept(estimate: Histogram) -> npt.NDArray[np.bool_]:
+    """Cells with a row: the region's, or all where the noise of the others makes boxes more accurate."""
+    mask = estimate.grid.mask
+    return mask if isinstance(estimate.noise, IndependentNoise) else np.ones_like(mask)
+
+
+def _lay_out_tree(estimate: Decomposition, domain: Domain) -> Layout:
+    tree = estimate.tree
+    by_level = estimate.variances.size == tree.height + 1
+    noise = {"variance": estimate.variances, "kurtosis": estimate.kurtosis}
+    header = {
+        "kind": estimate.kind,
+        "offsets": tree.offsets.tolist(),
+        "levels": {name: _finite(values) for name, values in noise.items()} if by_level else None,
+        "step": estimate.step,
+        "consistent": estimate.consistent,
+        "biased": estimate.biased,
+        "shape": None if estimate.shape is None else list(estimate.shape),
+    }
+    columns: dict[str, Array] = {
+        "depth": tree.depth.astype(np.int16),
+        "children": tree.n_children.astype(np.int32),
+        **{name: tree.boxes[:, index] for index, name in enumerate(_SIDES)},
+        "estimate": estimate.values,
+    }
+    boxes = [axis.coordinates(tree.boxes[:, i]) for i, axis in enumerate((*domain.axes, *domain.axes))]
+    return Layout(header, columns if by_level else columns | noise, np.stack(boxes, axis=1))
+
+
+def _finite(values: npt.NDArray[np.float64]) -> list[float | None]:
+    """For JSON, which knows no infinity."""
+    return [value if np.isfinite(value) else None for value in values.tolist()]
+
+
+_SIDES = ("xlo", "ylo", "xhi", "yhi")
+
+
+def _tree(header: dict[str, Any], columns: dict[str, Array], domain: Domain) -> Decomposition:
+    boxes = np.stack([columns[name] for name in _SIDES], axis=1)
+    if not (np.all(boxes >= 0) and np.all(boxes <= LATTICE) and np.all(boxes[:, :2] < boxes[:, 2:])):
+        raise ValueError("a box is empty or outside the domain")
+    tree = Tree(np.array(header["offsets"], dtype=np.int64), columns["children"], boxes)
+    if not np.array_equal(tree.depth, columns["depth"]):
+        raise ValueError("the depths do not agree with the levels")
+    noise = header["levels"] or columns
+    variances, kurtosis = (np.array(noise[name], dtype=np.float64) for name in ("variance", "kurtosis"))
+    variances[np.isnan(variances)] = np.inf  # null: not measured
+    sizes = {tree.height + 1} if header["levels"] else {tree.n_nodes}
+    if {variances.size, kurtosis.size} != sizes or not (np.all(variances >= 0) and np.all(np.isfinite(kurtosis))):
+        raise ValueError("the noise is not that of a tree")
+    return Decomposition(
+        domain,
+        tree,
+        columns["estimate"],
+        variances,
+        kurtosis,
+        _amount(header["step"]),
+        _flag(header["consistent"]),
+        _flag(header["biased"]),
+        _shape(header.get("shape"), tree),
+    )
+
+
+def _shape(value: Any, tree: Tree) -> tuple[int, int] | None:
+    """Shape of the grid of leaves; a forged one must not be able to ask for memory."""
+    if value is None:
+        return None
+    nx, ny = value
+    if not (isinstance(nx, int) and isinstance(ny, int) and min(nx, ny) > 0):
+        raise ValueError("the shape of the grid is not two whole numbers")
+    if nx * ny > max(2**22, 4096 * tree.n_leaves):
+        raise ValueError("the grid is far larger than the leaves that fill it")
+    return nx, ny
+
+
+def _amount(value: Any) -> float:
+    if not isinstance(value, float | int) or not 0 <= value < np.inf:
+        raise ValueError("a moment of the noise is not a finite number of at least 0")
+    return float(value)
+
+
+def _flag(value: Any) -> bool:
+    if not isinstance(value, bool):
+        raise TypeError("a flag is neither true nor false")
+    return value

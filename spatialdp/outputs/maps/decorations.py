@@ -1,0 +1,289 @@
+"""What a map has besides its colours: marks on noise, lines of a decomposition, outlines, scale bar, caption."""
+
+from __future__ import annotations
+
+import math
+import textwrap
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+from matplotlib.artist import Artist
+from numpy.lib.stride_tricks import sliding_window_view
+
+from spatialdp.errors import ParameterError
+from spatialdp.space import crs as crs_
+from spatialdp.space.domain import Domain
+from spatialdp.trees.tree import Tree
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.backend_bases import RendererBase
+    from matplotlib.transforms import Transform
+
+    from spatialdp.release import Release
+
+__all__ = [
+    "INK",
+    "PAPER",
+    "NoiseMarks",
+    "below",
+    "corners",
+    "draw_boundaries",
+    "draw_levels",
+    "draw_outline",
+    "draw_scale_bar",
+    "metres_per_unit",
+    "write_caption",
+]
+
+Booleans = npt.NDArray[np.bool_]
+Floats = npt.NDArray[np.float64]
+
+PAPER = (1.0, 1.0, 1.0)
+INK = (0.45, 0.45, 0.45)
+VEIL = 0.65  # how far marked cells fade into the paper
+_PERIOD, _STROKE = 4.0, 0.5  # of the hatching, in points
+
+_FONT_SIZE = 8.0
+_FINEST_LINE = 4000  # outlines are as fine as the map's side over this
+
+
+class NoiseMarks(Artist):
+    """Cells that fade into the paper under diagonal lines: there, noise drowns the signal.
+
+    Drawn at the resolution of the picture, so that a million cells cost no more than one.
+
+    Parameters
+    ----------
+    marked : (rows, columns) bool array
+        Over the domain, row 0 in the south.
+    domain : Domain
+    veil : float
+        How far the colours below fade: 0 not at all, 1 altogether.
+    """
+
+    def __init__(self, marked: Booleans, domain: Domain, veil: float = VEIL) -> None:
+        super().__init__()
+        self.marked, self._bounds, self._veil = marked, domain.bounds, veil
+        self.set_zorder(0.5)
+        self.set_in_layout(False)
+
+    def draw(self, renderer: RendererBase) -> None:
+        """Paint the marks on the part of the picture that the axes have."""
+        if not self.get_visible() or self.axes is None:
+            return
+        scale = renderer.get_image_magnification()
+        left, bottom, right, top = (round(side) for side in self.axes.bbox.extents)
+        shape = (max(1, round((top - bottom) * scale)), max(1, round((right - left) * scale)))
+        seen = self._sampled(np.linspace(left, right, 2 * shape[1] + 1)[1::2], 0)
+        rows = self._sampled(np.linspace(bottom, top, 2 * shape[0] + 1)[1::2], 1)
+        marked = self.marked[np.ix_(np.maximum(rows, 0), np.maximum(seen, 0))] & (rows >= 0)[:, None] & (seen >= 0)
+        points: Any = renderer.points_to_pixels(1.0)
+        # Row plus column decides where on the pattern a pixel is, so that rows are windows that slide along it.
+        pattern = sliding_window_view(self._pattern(sum(shape) - 1, float(points * scale)), shape[1])
+        picture = np.where(marked, pattern, np.uint32(0)).view(np.uint8).reshape(*shape, 4)
+        context = renderer.new_gc()
+        context.set_clip_rectangle(self.axes.bbox)
+        renderer.draw_image(context, left, bottom, picture)
+        context.restore()
+
+    def _sampled(self, pixels: Floats, axis: int) -> npt.NDArray[np.int64]:
+        """Rows or columns of the marks that pixels lie in; -1 beyond them."""
+        assert self.axes is not None
+        low, high = (self.axes.transData.transform(corner)[axis] for corner in (self._bounds[:2], self._bounds[2:]))
+        count = self.marked.shape[1 - axis]
+        cells = np.floor((pixels - low) / (high - low) * count).astype(np.int64)
+        return np.where((cells >= 0) & (cells < count), cells, -1)
+
+    def _pattern(self, length: int, points: float) -> npt.NDArray[np.uint32]:
+        """Colours of the veil and of a line across it every few points, the four bytes of a pixel in one number."""
+        period, stroke = _PERIOD * points, _STROKE * points
+        away = np.abs(np.arange(length) % (period * math.sqrt(2)) - period / math.sqrt(2)) / math.sqrt(2)
+        line = np.clip((stroke + 1) / 2 - away, 0.0, min(1.0, stroke))[:, None]
+        alpha = self._veil + (1 - self._veil) * line
+        colour = np.array(PAPER) + (np.array(INK) - PAPER) * (line / alpha)
+        return np.round(255 * np.hstack([colour, alpha])).astype(np.uint8).view(np.uint32).ravel()
+
+
+def draw_levels(ax: Axes, tree: Tree, domain: Domain, depth: int) -> None:
+    """Outline the nodes down to a depth, the upper ones with heavier lines."""
+    from matplotlib.collections import PolyCollection
+
+    for each in range(1, depth + 1):
+        outlines = PolyCollection(list(corners(tree.boxes[tree.level(each)], domain)), closed=True)
+        width = 0.2 + 1.2 * (1 - (each - 1) / depth) ** 2
+        outlines.set(facecolor="none", edgecolor="0.35", linewidth=width, zorder=2 - each / 100, alpha=0.6)
+        ax.add_collection(outlines)
+
+
+def corners(boxes: npt.NDArray[Any], domain: Domain) -> Floats:
+    """(n, 4, 2): the corners of lattice boxes in domain coordinates."""
+    x0, y0, x1, y1 = (axis.coordinates(boxes[:, i]) for i, axis in enumerate((*domain.axes, *domain.axes)))
+    return np.stack([np.stack(corner, axis=1) for corner in ((x0, y0), (x1, y0), (x1, y1), (x0, y1))], axis=1)
+
+
+# --- outlines --------------------------------------------------------------------------------------
+
+
+def draw_outline(ax: Axes, domain: Domain) -> None:
+    """Outline the region."""
+    if domain.region is not None:
+        _draw_lines(ax, domain, np.array([domain.region]), width=0.8, colour="black")
+
+
+def draw_boundaries(ax: Axes, domain: Domain, boundaries: Any) -> None:
+    """Draw public polygons or lines over a map, in the domain's CRS or reprojected to it.
+
+    Parameters
+    ----------
+    ax : Axes
+    domain : Domain
+    boundaries : GeoDataFrame, GeoSeries, shapely geometry or path of a file
+        Plain geometries are taken to be in domain coordinates.
+    """
+    import shapely
+
+    if isinstance(boundaries, str | Path):
+        from spatialdp.space.public_files import read_geometries
+
+        boundaries = read_geometries(Path(boundaries))
+    if hasattr(boundaries, "to_crs"):
+        if None in (domain.crs, boundaries.crs) or crs_.same(boundaries.crs, domain.crs):
+            crs_.require_same("boundaries", boundaries.crs, domain.crs)
+        else:
+            boundaries = boundaries.to_crs(domain.crs)
+        boundaries = boundaries.geometry.to_numpy()
+    shapes = np.atleast_1d(np.asarray(boundaries, dtype=object))
+    known = shapely.is_geometry(shapes)
+    if not known.any() or np.any(shapely.get_dimensions(shapes[known]) < 1):
+        raise ParameterError(
+            "the boundaries are not all polygons or lines; give a GeoDataFrame or GeoSeries of them, a shapely "
+            "geometry, or the path of a file."
+        )
+    _draw_lines(ax, domain, shapes[known], width=0.5, colour="0.15")
+
+
+def _draw_lines(ax: Axes, domain: Domain, shapes: npt.NDArray[Any], *, width: float, colour: str) -> None:
+    """Lines with a thin white edge, so that they show on dark cells too; no finer than the map shows them."""
+    import shapely
+    from matplotlib.collections import LineCollection
+    from matplotlib.patheffects import withStroke
+
+    areas = shapely.get_dimensions(shapes) == 2
+    lines = shapely.get_parts(np.where(areas, shapely.boundary(shapes), shapes))
+    margin = 0.01 * max(domain.size)
+    xmin, ymin, xmax, ymax = domain.bounds
+    cut = shapely.clip_by_rect(
+        shapely.simplify(lines, max(domain.size) / _FINEST_LINE),
+        *(xmin - margin, ymin - margin, xmax + margin, ymax + margin),
+    )
+    parts = [shapely.get_coordinates(part) for part in shapely.get_parts(cut) if not shapely.is_empty(part)]
+    drawn = LineCollection(parts, colors=colour, linewidths=width, zorder=2.5)
+    drawn.set(path_effects=[withStroke(linewidth=width + 1.0, foreground="white", alpha=0.6)])
+    ax.add_collection(drawn)
+
+
+# --- scale -----------------------------------------------------------------------------------------
+
+
+def metres_per_unit(domain: Domain, height: float = 0.5) -> float | None:
+    """How many metres on the ground one unit of x is, in the middle of the map; None if that is not known.
+
+    Measured on the CRS's ellipsoid, so that it is right for degrees, feet and Mercator's stretched metres alike.
+
+    Parameters
+    ----------
+    domain : Domain
+    height : float
+        Where to measure: 0 at the lower edge of the map, 1 at the upper one.
+
+    Examples
+    --------
+    >>> round(metres_per_unit(Domain((0, 59, 2, 61), crs="EPSG:4326")))
+    55800
+    """
+    if domain.crs is None:
+        return None
+    from pyproj import CRS, Transformer
+
+    crs = CRS.from_user_input(domain.crs)
+    if crs.geodetic_crs is None:
+        return None
+    (width, tall), (xmin, ymin, _, _) = domain.size, domain.bounds
+    step = width / 1000
+    x, y = xmin + width / 2, ymin + height * tall
+    degrees = Transformer.from_crs(crs, crs.geodetic_crs, always_xy=True)
+    (west, east), (south, north) = degrees.transform([x - step / 2, x + step / 2], [y, y])
+    ellipsoid = crs.geodetic_crs.get_geod()
+    metres = math.nan if ellipsoid is None else ellipsoid.inv(west, south, east, north)[2] / step
+    return float(metres) if 0 < metres < math.inf else None
+
+
+def draw_scale_bar(ax: Axes, domain: Domain) -> None:
+    """Put a bar of a round number of metres or kilometres below a map; nothing if the CRS does not tell lengths."""
+    from mpl_toolkits.axes_grid1.anchored_artists import AnchoredSizeBar
+
+    metres = metres_per_unit(domain)
+    if metres is None:
+        return
+    length = _round_below(domain.size[0] * metres / 4)
+    label = f"{length:g} m" if length < 1000 else f"{length / 1000:,.12g} km"
+    ends = [metres_per_unit(domain, height) or metres for height in (0.0, 1.0)]
+    if max(abs(end / metres - 1) for end in ends) > 0.01:
+        label += " (at mid-height)"
+    bar = AnchoredSizeBar(
+        ax.transData,
+        length / metres,
+        label,
+        "upper right",
+        pad=0,
+        borderpad=0,
+        sep=3,
+        frameon=False,
+        size_vertical=domain.size[1] * 2 / _points(ax)[1],
+        fill_bar=True,
+        label_top=False,
+        fontproperties={"size": _FONT_SIZE},
+        bbox_to_anchor=(1.0, 0.0),
+        bbox_transform=below(ax),
+    )
+    ax.add_artist(bar)
+
+
+def below(ax: Axes) -> Transform:
+    """Shares of the axes' sides, a few points further down: where the row below a map begins."""
+    from matplotlib.transforms import ScaledTranslation
+
+    down: Transform = ScaledTranslation(0, -6 / 72, ax.figure.dpi_scale_trans)
+    return ax.transAxes + down
+
+
+def _points(ax: Axes) -> tuple[float, float]:
+    """Width and height of the axes in points, before they are laid out."""
+    width, height = ax.get_position().size * ax.figure.get_figure(root=True).get_size_inches() * 72
+    return float(width), float(height)
+
+
+def _round_below(value: float) -> float:
+    """The largest 1, 2 or 5 times a power of ten that is not above a value."""
+    power = 10.0 ** math.floor(math.log10(value))
+    return max(digit * power for digit in (1, 2, 5) if digit * power <= value)
+
+
+# --- words -----------------------------------------------------------------------------------------
+
+
+def write_caption(ax: Axes, release: Release, *, room: float) -> None:
+    """Write the privacy statement below a map, in figures and in words; `room` points are left above it."""
+    privacy = release.privacy
+    text = f"{privacy}. {privacy.in_words()}"
+    if release.estimate.biased:
+        text += (
+            " These estimates were altered so that their errors do not average out: what is noise can not be marked."
+        )
+    letters = max(40, int(_points(ax)[0] / (0.5 * _FONT_SIZE)))
+    ax.set_xlabel("\n".join(textwrap.wrap(text, letters)), fontsize=_FONT_SIZE, loc="left", labelpad=room)
+    if not privacy.private:
+        ax.xaxis.label.set_fontweight("bold")

@@ -1,0 +1,410 @@
+"""Pictures of releases. They are drawn from released values and public parameters only.
+
+A colour scale is either given (public) or derived from the release itself. Low values are light and high ones dark, so
+that a map reads the same in grey; cells whose estimate is no more than noise fade into the paper under hatching.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from spatialdp._support.checks import whole_number
+from spatialdp._support.options import Option
+from spatialdp.errors import ParameterError
+from spatialdp.estimates.decomposition import Decomposition
+from spatialdp.outputs.maps.values import (
+    LEVEL,
+    MapCells,
+    aspect,
+    map_cells,
+)
+from spatialdp.space.domain import Domain, Grid
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.cm import ScalarMappable
+    from matplotlib.collections import PolyCollection
+    from matplotlib.colors import BoundaryNorm, Colormap, ListedColormap, Normalize
+    from matplotlib.figure import Figure
+    from matplotlib.image import AxesImage
+
+    from spatialdp.release import Release
+
+__all__ = ["Classes", "View", "colour_scale", "draw_boxes", "draw_cells", "plot", "save_figure"]
+
+Floats = npt.NDArray[np.float64]
+
+COLOURS = "cividis"  # even in grey and for colour-blind readers
+ON_PAPER = "YlGnBu"  # from light to dark, for colour-blind readers and grey prints too
+_SHADES = 64  # of it: as smooth to the eye as more
+OUTSIDE = "0.93"
+
+# Half-width over estimate: upper ends of the classes that can be read; beyond, noise drowns the signal.
+_UNCERTAINTIES = (0.0, 0.1, 0.25, 0.5, 1.0)
+
+# Fewer boxes that follow no grid are drawn as polygons, with sharp edges at any size; more are painted on pixels.
+_MOST_POLYGONS = 20_000
+# By default the lines of a tree are drawn if it has no more nodes than this.
+_MOST_OUTLINES = 3_000
+_SVG_DPI = 200  # at least, of the pixels in a drawing
+_ROW = 32  # points below a map for the legend and the scale bar
+
+
+class View(Option):
+    """What the colours of a map tell."""
+
+    ESTIMATE = "estimate"
+    UNCERTAINTY = "uncertainty"
+    HALF_WIDTH = "half-width"
+
+
+@dataclass(frozen=True)
+class _Colouring:
+    """How numbers become colours, and what stands beside the colour bar."""
+
+    values: Floats
+    label: str
+    colours: Colormap
+    norm: Normalize
+    bar: dict[str, Any]
+
+
+def plot(
+    release: Release,
+    *,
+    ax: Axes | None = None,
+    view: str = View.ESTIMATE,
+    limits: tuple[float, float] | None = None,
+    log: bool = False,
+    level: int | None = None,
+    lines: int | None = None,
+    mark_noise: bool = True,
+    boundaries: Any = None,
+    scale_bar: bool = True,
+    caption: bool = True,
+) -> Axes:
+    """Draw a release as a map: one colour for each cell or leaf, what is only noise marked, the promise below.
+
+    Parameters
+    ----------
+    release : Release
+    ax : matplotlib Axes, optional
+        A new figure by default.
+    view : {"estimate", "uncertainty", "half-width"}
+        Estimated counts, the half-width of their 95 % intervals relative to them, or that half-width in records.
+        Estimates of leaves, which differ in size, are shown per 1/1000 of the domain.
+    limits : (low, high), optional
+        Public colour scale; by default from 0 to what 99.5 % of the map's area stays below in this release. Not for
+        the relative uncertainty, whose classes are fixed.
+    log : bool
+        Colours by log(1 + count): for counts that span orders of magnitude.
+    level : int, optional
+        Of a tree: show the nodes of this depth, and the leaves above it.
+    lines : int, optional
+        Of a tree: outline nodes down to this depth, upper ones with heavier lines; 0 for none. By default down to
+        the shown ones, if they are few enough for that to be legible.
+    mark_noise : bool
+        Fade and hatch cells where noise drowns the signal: the estimate is less than the half-width of its interval.
+        About one empty cell in 40 escapes. Estimates that are biased offer no intervals; their caption says so.
+    boundaries : GeoDataFrame, GeoSeries, shapely geometry or path, optional
+        Public polygons or lines to draw on top. They are reprojected to the domain's CRS; plain geometries are taken
+        to be in it.
+    scale_bar : bool
+        Draw a scale bar, if the domain's CRS tells how long its units are. Right in the middle of the map.
+    caption : bool
+        Write the privacy statement below the map, in figures and in words.
+
+    Returns
+    -------
+    matplotlib Axes
+
+    Raises
+    ------
+    ParameterError
+        If an option does not fit the release or the view.
+    ReleaseError
+        If an uncertainty is asked for and the release is biased.
+    CRSMismatchError
+        If only one of the boundaries and the domain has a CRS.
+
+    Privacy
+    -------
+    Post-processing of a release, free. Nothing but the release decides what is drawn, the colour scale included.
+
+    Examples
+    --------
+    >>> import matplotlib, spatialdp as sdp
+    >>> matplotlib.use("Agg")
+    >>> domain = sdp.Domain((0, 0, 4, 2))
+    >>> release = sdp.Flat(shape=(4, 2)).release([[0.5, 0.5]] * 90, domain, epsilon=1)
+    >>> ax = plot(release, limits=(0, 100), log=True)
+    >>> ax.get_xlabel().split(",")[0]
+    'ε = 1 (add-remove one record)'
+    """
+    import matplotlib.pyplot as plt
+
+    from spatialdp.outputs.maps import decorations as map_parts
+
+    domain, cells, wanted = release.domain, map_cells(release.estimate, level), View.parse(view)
+    colouring = _colouring(cells, wanted, limits, log=log)
+    outlined = _outlined(cells, level, lines)
+    if ax is None:
+        ax = plt.figure(figsize=_figure_size(domain), layout="constrained").add_subplot()
+    if boundaries is not None:
+        map_parts.draw_boundaries(ax, domain, boundaries)
+    drawn = _draw(ax, domain, cells, colouring)
+    ax.set_facecolor("white")
+    if outlined and isinstance(cells.estimate, Decomposition):
+        map_parts.draw_levels(ax, cells.estimate.tree, domain, outlined)
+    if wanted is View.UNCERTAINTY or (mark_noise and wanted is View.ESTIMATE and not release.estimate.biased):
+        _mark(ax, domain, cells, wanted)
+    if scale_bar:
+        map_parts.draw_scale_bar(ax, domain)
+    if caption:
+        map_parts.write_caption(ax, release, room=_ROW)
+    bar = ax.figure.colorbar(drawn, ax=ax, shrink=0.9, pad=0.02, **colouring.bar)
+    bar.set_label(colouring.label, fontsize=9)
+    bar.ax.tick_params(labelsize=8)
+    return ax
+
+
+def _colouring(cells: MapCells, view: View, limits: tuple[float, float] | None, *, log: bool) -> _Colouring:
+    from matplotlib.colors import BoundaryNorm
+
+    if view is View.UNCERTAINTY:
+        if limits is not None or log:
+            raise ParameterError(
+                "limits or log was given, but the classes of relative uncertainty are fixed; leave them out, or draw "
+                "view='half-width'."
+            )
+        with np.errstate(divide="ignore", invalid="ignore"):
+            relative = cells.half_widths / np.abs(cells.values)
+        shown = np.where(cells.half_widths > 0, relative, 0.0)
+        bar = {"ticks": _UNCERTAINTIES, "format": lambda share, _: f"{100 * share:g} %", "spacing": "uniform"}
+        colours = _shades(1.0, 0.2, len(_UNCERTAINTIES) - 1)
+        label = f"half-width of the {100 * LEVEL:g} % interval over the estimate"
+        return _Colouring(shown, label, colours, BoundaryNorm(_UNCERTAINTIES, colours.N), bar)
+    if view is View.HALF_WIDTH:
+        values, label = cells.half_widths, f"half-width of the {100 * LEVEL:g} % interval, {cells.unit}"
+    else:
+        values, label = cells.values, f"estimated {cells.unit}"
+    norm = colour_scale(limits or (0.0, cells.high(values)), log=log)
+    bar = {"extend": "both", "format": "{x:,g}", **({"ticks": _log_ticks(norm)} if log else {})}
+    return _Colouring(values, label, _shades(0.1, 1.0, _SHADES), norm, bar)
+
+
+def _shades(low: float, high: float, count: int) -> ListedColormap:
+    """Some colours between two ends of the map's scale."""
+    import matplotlib
+    from matplotlib.colors import ListedColormap
+
+    return ListedColormap(matplotlib.colormaps[ON_PAPER](np.linspace(low, high, count)))
+
+
+def _outlined(cells: MapCells, level: int | None, lines: int | None) -> int:
+    """Depth down to which nodes are outlined."""
+    if not isinstance(cells.estimate, Decomposition):
+        if lines is not None:
+            raise ParameterError(f"lines is {lines}, but this release is a grid and has no levels; leave lines out.")
+        return 0
+    tree = cells.estimate.tree
+    if lines is not None:
+        return whole_number(lines, "lines", 0, tree.height)
+    depth = tree.height if level is None else level
+    return depth if tree.offsets[depth + 1] <= _MOST_OUTLINES else 0
+
+
+def _draw(ax: Axes, domain: Domain, cells: MapCells, colouring: _Colouring) -> ScalarMappable:
+    look: dict[str, Any] = {"colours": colouring.colours, "norm": colouring.norm}
+    if cells.shape is None and len(cells.boxes) <= _MOST_POLYGONS:
+        return draw_boxes(ax, domain, cells.boxes.astype(np.float64), colouring.values, lines=False, **look)
+    return _draw_image(ax, domain, cells.raster(colouring.values, domain), **look)
+
+
+def _mark(ax: Axes, domain: Domain, cells: MapCells, view: View) -> None:
+    from matplotlib.patches import Patch
+
+    from spatialdp.outputs.maps.decorations import (
+        INK,
+        PAPER,
+        VEIL,
+        NoiseMarks,
+        below,
+    )
+
+    relative = view is View.UNCERTAINTY
+    ax.add_artist(NoiseMarks(cells.raster(cells.drowned, domain).filled(False), domain, veil=1.0 if relative else VEIL))
+    text = "only noise, the 95 % interval reaches zero\n(about 1 in 40 empty cells escapes)"
+    swatch = Patch(
+        facecolor=PAPER, edgecolor=INK, hatch="/////", linewidth=0.5, label=text if relative else f"faded: {text}"
+    )
+    look: dict[str, Any] = {"frameon": False, "fontsize": 8, "borderpad": 0, "borderaxespad": 0, "handlelength": 2.5}
+    ax.legend(handles=[swatch], loc="upper left", bbox_to_anchor=(0.0, 0.0), bbox_transform=below(ax), **look)
+
+
+def _figure_size(domain: Domain) -> tuple[float, float]:
+    width, height = domain.size
+    return 8.0, float(np.clip(6.5 * height * aspect(domain) / width, 2.5, 11.0)) + 0.9
+
+
+def draw_boxes(
+    ax: Axes,
+    domain: Domain,
+    boxes: Floats,
+    values: Floats,
+    *,
+    norm: Normalize,
+    lines: bool,
+    colours: Colormap | None = None,
+) -> PolyCollection:
+    """Draw lattice boxes in domain coordinates, coloured by their values."""
+    import matplotlib
+    from matplotlib.collections import PolyCollection
+
+    from spatialdp.outputs.maps.decorations import corners
+
+    shades = colours or matplotlib.colormaps[COLOURS]
+    patches = PolyCollection(list(corners(boxes, domain)), cmap=shades, norm=norm, array=values)
+    patches.set(edgecolor="0.6" if lines else "face", linewidth=0.3 if lines else 0.1, zorder=0)
+    ax.add_collection(patches)
+    _frame(ax, domain)
+    ax.set_aspect(aspect(domain))
+    return patches
+
+
+def _frame(ax: Axes, domain: Domain) -> None:
+    from spatialdp.outputs.maps.decorations import draw_outline
+
+    xmin, ymin, xmax, ymax = domain.bounds
+    ax.set_facecolor(OUTSIDE)
+    draw_outline(ax, domain)
+    ax.set(xlim=(xmin, xmax), ylim=(ymin, ymax), xticks=[], yticks=[])
+
+
+def colour_scale(limits: tuple[float, float], *, log: bool) -> Normalize:
+    """Linear, or linear in log(1 + count) so that zero and noise below it have a place."""
+    from matplotlib.colors import FuncNorm, Normalize
+
+    low, high = limits
+    if not low < high:
+        raise ParameterError(f"limits are {limits}; give (low, high) with low below high.")
+    if not log:
+        return Normalize(low, high)
+    return FuncNorm((lambda v: np.sign(v) * np.log1p(np.abs(v)), lambda t: np.sign(t) * np.expm1(np.abs(t))), low, high)
+
+
+def _log_ticks(norm: Normalize) -> list[float]:
+    """Round numbers within a colour scale, about evenly apart on it."""
+    assert norm.vmin is not None
+    assert norm.vmax is not None
+    ticks = [0.0] if norm.vmin <= 0 <= norm.vmax else []
+    for power in range(-3, 16):
+        for digit in (1, 2, 5):
+            value = digit * 10.0**power
+            if norm.vmin <= value <= norm.vmax and (not ticks or norm(value) - norm(ticks[-1]) > 0.08):
+                ticks.append(value)
+    return ticks
+
+
+@dataclass(frozen=True)
+class Classes:
+    """A colour scale of a few classes, divided at public breaks: easy to read, and small as a file."""
+
+    breaks: tuple[float, ...]
+
+    @property
+    def colours(self) -> ListedColormap:
+        """One colour below the first break, one above each."""
+        import matplotlib
+        from matplotlib.colors import ListedColormap
+
+        shades = matplotlib.colormaps[COLOURS](np.linspace(0, 1, len(self.breaks) + 1))
+        return ListedColormap([tuple(shade) for shade in shades])
+
+    @property
+    def norm(self) -> BoundaryNorm:
+        """From values to classes."""
+        from matplotlib.colors import BoundaryNorm
+
+        return BoundaryNorm((-np.inf, *self.breaks, np.inf), len(self.breaks) + 1)
+
+    def legend(self, ax: Axes, title: str, names: Sequence[str]) -> None:
+        """Write the classes where the axes are."""
+        from matplotlib.patches import Patch
+
+        patches = [Patch(facecolor=self.colours(index), label=name) for index, name in enumerate(names)]
+        ax.legend(handles=patches, title=title, loc="center", frameon=False, fontsize="large", title_fontsize="large")
+
+
+def draw_cells(
+    ax: Axes, grid: Grid, values: Floats, *, norm: Normalize | None = None, classes: Classes | None = None
+) -> AxesImage:
+    """Draw cell values as an image in domain coordinates, cells outside the region left grey."""
+    import matplotlib
+
+    return _draw_image(
+        ax,
+        grid.domain,
+        np.ma.masked_array(values, ~grid.mask),
+        colours=matplotlib.colormaps[COLOURS] if classes is None else classes.colours,
+        norm=norm if classes is None else classes.norm,
+    )
+
+
+def _draw_image(ax: Axes, domain: Domain, values: Any, *, colours: Colormap, norm: Normalize | None) -> AxesImage:
+    xmin, ymin, xmax, ymax = domain.bounds
+    image = ax.imshow(
+        values,
+        extent=(xmin, xmax, ymin, ymax),
+        origin="lower",
+        interpolation="nearest",
+        cmap=colours,
+        norm=norm,
+        aspect=aspect(domain),
+    )
+    _frame(ax, domain)
+    return image
+
+
+def save_figure(figure: Figure, path: Path, *, dpi: int = 100, overwrite: bool = True) -> None:
+    """Write a figure as SVG, or as PNG with a palette of 256 colours: a third of the size, no visible difference.
+
+    Equal figures give equal bytes.
+    """
+    from spatialdp.outputs.files.geoparquet import write_all
+
+    picture = io.BytesIO()
+    engine = figure.get_layout_engine()
+    if engine is not None:  # once, and not by drawing everything before it is drawn
+        engine.execute(figure)
+        figure.set_layout_engine("none")
+    try:
+        (_write_svg if path.suffix.lower() == ".svg" else _write_png)(figure, picture, dpi)
+    finally:
+        figure.set_layout_engine(engine)
+    write_all({path: picture.getvalue()}, overwrite=overwrite)
+
+
+def _write_svg(figure: Figure, picture: io.BytesIO, dpi: int) -> None:
+    import matplotlib
+
+    with matplotlib.rc_context({"svg.hashsalt": "spatialdp"}):  # or names within the file would be random
+        figure.savefig(picture, format="svg", dpi=max(dpi, _SVG_DPI), metadata={"Date": None})
+
+
+def _write_png(figure: Figure, picture: io.BytesIO, dpi: int) -> None:
+    from PIL import Image
+
+    pixels = io.BytesIO()
+    figure.savefig(pixels, format="rgba", dpi=dpi)
+    width, height = figure.get_size_inches() * dpi
+    full = Image.frombuffer("RGBA", (int(width), int(height)), pixels.getvalue()).convert("RGB")
+    palette = full.quantize(256, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE)
+    palette.save(picture, format="png", dpi=(dpi, dpi))

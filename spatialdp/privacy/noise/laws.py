@@ -1,0 +1,184 @@
+"""Noise laws: how much noise a measurement needs, and how that noise behaves.
+
+A mechanism says what it measures and how far one unit can move it; `calibrate` turns that
+and a cost into a `NoiseLaw`, which draws the noise and knows its variance and kurtosis.
+Values and noise are integers counted in steps of a public lattice: whole counts for the discrete
+laws, fractions of a count for the finely divided Laplace law.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property, lru_cache
+
+import numpy as np
+import numpy.typing as npt
+
+from spatialdp._support.options import Option
+from spatialdp.errors import BudgetError
+from spatialdp.privacy.accounting import rho_for
+from spatialdp.privacy.budget import Budget
+from spatialdp.privacy.noise.source import (
+    NARROWEST,
+    WIDEST,
+    WIDEST_OF_WIDE,
+    Noise,
+)
+from spatialdp.privacy.noise.wide import Wide
+
+__all__ = ["Law", "Neighbours", "NoiseLaw", "Sensitivity", "calibrate", "count_sensitivity", "spendable"]
+
+Floats = npt.NDArray[np.float64]
+
+# Steps per count of the finely divided Laplace law: fine enough that its moments agree with the
+# continuous law's to seven digits at ε = 1, coarse enough for exact doubles.
+FINE_STEPS = 1024
+
+# Beyond this exponent noise is zero for every purpose a double can express.
+_NEGLIGIBLE = 300.0
+
+
+class Neighbours(Option):
+    """Which data sets must be hard to tell apart."""
+
+    ADD_REMOVE = "add-remove"
+    REPLACE = "replace"
+
+
+class Law(Option):
+    """The shape of the noise."""
+
+    DISCRETE_LAPLACE = "discrete-laplace"
+    LAPLACE = "laplace"
+    GAUSSIAN = "gaussian"
+
+
+@dataclass(frozen=True)
+class Sensitivity:
+    """How far one unit can move a vector of counts: L1 norm, and square of the L2 norm."""
+
+    l1: int
+    l2_squared: int
+
+
+def count_sensitivity(neighbours: Neighbours, cells: int) -> Sensitivity:
+    """Sensitivity of the counts of disjoint cells.
+
+    Adding or removing a record moves one cell by 1. Replacing a record moves it from one cell to another, or, where
+    there is only one, out of the domain, where it counts nowhere.
+    """
+    moved = 1 if neighbours is Neighbours.ADD_REMOVE or cells == 1 else 2
+    return Sensitivity(l1=moved, l2_squared=moved)
+
+
+@dataclass(frozen=True)
+class NoiseLaw:
+    """One noise distribution, in steps of a public lattice.
+
+    Attributes
+    ----------
+    law : Law
+    parameter : Fraction
+        Scale (Laplace laws) or variance parameter (Gaussian), in steps.
+    steps : int
+        Steps per count; a power of two.
+    """
+
+    law: Law
+    parameter: Fraction
+    steps: int = 1
+
+    def __post_init__(self) -> None:
+        widest = WIDEST_OF_WIDE ** (2 if self.law is Law.GAUSSIAN else 1)
+        if not NARROWEST <= self.parameter <= widest:
+            raise BudgetError(
+                f"the budget calls for {self.law} noise of parameter {float(self.parameter):.3g}; it must lie between "
+                f"1e-6 and {widest:.3g}. Choose another epsilon, or another law."
+            )
+
+    def add_to(self, counts: npt.NDArray[np.int64] | Wide, noise: Noise) -> npt.NDArray[np.float64]:
+        """Noisy counts. Exact in integers; the division by a power of two is exact as well.
+
+        Wide sums are exact too, and rounded to doubles when the noise is in them.
+        """
+        gaussian = self.law is Law.GAUSSIAN
+        if not isinstance(counts, Wide):
+            if self.parameter <= WIDEST ** (2 if gaussian else 1):
+                whole = counts if self.steps == 1 else counts * self.steps
+                draw = noise.gaussian if gaussian else noise.laplace
+                return (whole + draw(self.parameter, counts.shape)) / self.steps
+            # In wide integers from here on: what wraps around in 64 bits is harmless only if the noise does so too.
+            counts = Wide.shifted(counts, self.steps.bit_length() - 1)
+        draw_wide = noise.wide_gaussian if gaussian else noise.wide_laplace
+        return (counts + draw_wide(self.parameter, counts.shape)).floats() / self.steps
+
+    @property
+    def step(self) -> float:
+        """Width of the lattice, in counts."""
+        return 1 / self.steps
+
+    @cached_property
+    def variance(self) -> float:
+        """Exact variance of the drawn noise, in counts squared."""
+        return self._moments[0] / self.steps**2
+
+    @cached_property
+    def kurtosis(self) -> float:
+        """Excess kurtosis of the drawn noise."""
+        return self._moments[1]
+
+    @cached_property
+    def _moments(self) -> tuple[float, float]:
+        if self.law is Law.GAUSSIAN:
+            return _gaussian_moments(float(self.parameter))
+        rate = float(1 / self.parameter)
+        if rate > _NEGLIGIBLE:
+            return 0.0, 0.0
+        return 0.5 / math.sinh(rate / 2) ** 2, 2 + math.cosh(rate)
+
+
+def spendable(law: Law, budget: Budget) -> Fraction:
+    """What a law spends of a budget: ε itself, or ρ for Gaussian noise."""
+    if law is Law.GAUSSIAN:
+        return rho_for(budget)
+    if budget.delta:
+        raise BudgetError(
+            f"delta is {float(budget.delta):g}, but {law} noise is purely epsilon-private and would not use it. "
+            "Leave delta out, or choose the gaussian law."
+        )
+    return budget.epsilon
+
+
+def calibrate(law: Law, cost: Fraction, sensitivity: Sensitivity) -> NoiseLaw:
+    """The least noise of this law that costs no more than `cost` (ε, or ρ for Gaussian).
+
+    Examples
+    --------
+    >>> calibrate(Law.DISCRETE_LAPLACE, Fraction(1, 10), Sensitivity(l1=1, l2_squared=1)).parameter
+    Fraction(10, 1)
+    """
+    if law is Law.GAUSSIAN:
+        return NoiseLaw(law, Fraction(sensitivity.l2_squared) / (2 * cost))
+    # A measurement that one record moves by a thousand steps is on a fine lattice already.
+    steps = FINE_STEPS if law is Law.LAPLACE and sensitivity.l1 < FINE_STEPS else 1
+    return NoiseLaw(law, steps * sensitivity.l1 / cost, steps)
+
+
+def _gaussian_weights(variance: float) -> tuple[Floats, Floats]:
+    # Above 10^4 even moments of sums and integrals agree to all digits, so a coarser lattice will do.
+    stride = max(1.0, math.sqrt(variance) / 100)
+    reach = math.ceil(40 * math.sqrt(variance) / stride) + 2
+    values: Floats = np.arange(-reach, reach + 1, dtype=np.float64) * stride
+    weights: Floats = np.exp(-(values**2) / (2 * variance))
+    return values, weights / weights.sum()
+
+
+@lru_cache(maxsize=128)
+def _gaussian_moments(variance: float) -> tuple[float, float]:
+    values, weights = _gaussian_weights(variance)
+    second = float(values**2 @ weights)
+    if second < 1e-150:  # whose square a double can not hold
+        return 0.0, 0.0
+    return second, max(0.0, float(values**4 @ weights) / second**2 - 3)

@@ -1,0 +1,460 @@
+"""Exact integer noise at map scale: the only module that draws random bits.
+
+`laplace` and `gaussian` return int64 arrays that follow the discrete Laplace and discrete
+Gaussian laws exactly: between the random bits and the result there is table lookup and integer
+arithmetic, no floating point, so there is nothing for a precision attack to find.
+
+How it is fast. A draw looks up the top 16 bits of its word in a guide; only where a threshold
+lies inside that 1/65536 of the unit interval (some per cent of draws) are 48 more bits drawn and
+searched, and only where all 64 tie (about one draw in 10^17) are more bits drawn still; see `tables`.
+Wide laws are put together from digits, because the digits of a geometric variable are
+independent:
+
+    X = q L + r,  r in 0..L-1,  L a power of two.
+
+For X >= 0, q and r are independent and geometric (r cut off at L); for X < 0 the same is true
+of -X-1, whose digits are the bitwise complements. So a wide Laplace draw is one two-sided
+digit q and one or more low digits r, complemented where q is negative. A wide Gaussian draw takes q from
+a table, r uniform, and keeps the result with the probability that makes it exact. Where lattices are so fine that
+64 bits are not enough, the same digits are put together as `Wide` integers.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import os
+import threading
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from fractions import Fraction
+from functools import lru_cache, partial
+from numbers import Rational
+
+import numpy as np
+import numpy.typing as npt
+
+from spatialdp.errors import ParameterError
+from spatialdp.privacy.noise import thresholds as tables
+from spatialdp.privacy.noise.thresholds import AMBIGUOUS, Table
+from spatialdp.privacy.noise.wide import Wide
+
+__all__ = ["Noise", "SeededNoise", "SystemNoise"]
+
+Integers = npt.NDArray[np.int64]
+Digits = list[tuple[int, Integers]]  # highest first, each with its number of bits; the first may be negative
+
+_BLOCK = 2**16  # draws at a time: the work arrays stay in cache
+NARROWEST = Fraction(1, 10**6)  # scale or variance
+WIDEST = 2**40  # scale or standard deviation, so that int64 never overflows
+WIDEST_OF_WIDE = 2**100  # of wide integers
+_HIGH_DIGIT_SCALE = 64
+_LOW_DIGIT_BITS = 10
+_GAUSSIAN_DIGIT = 256
+_COIN_PLACE = 47  # in a word: bits below are a digit, 16 above a coin, and the last one a sign
+
+
+class Noise(ABC):
+    """A source of exact integer noise.
+
+    Subclasses say where random bytes come from; everything else is shared. Only `SystemNoise` makes a release private.
+    """
+
+    @abstractmethod
+    def random_bytes(self, count: int) -> bytes:
+        """Independent uniform random bytes."""
+
+    def laplace(self, scale: Rational, size: int | tuple[int, ...]) -> Integers:
+        """Draw discrete Laplace noise: P(X = x) proportional to ``exp(-|x| / scale)``.
+
+        Parameters
+        ----------
+        scale : int or Fraction
+            Sensitivity over ε. From above 0 up to 2^40.
+        size : int or tuple of int
+            Shape of the result.
+
+        Returns
+        -------
+        int64 array
+
+        Notes
+        -----
+        Also called two-sided geometric noise. Variance 1 / (2 sinh²(1 / (2 scale))).
+
+        Examples
+        --------
+        >>> from fractions import Fraction
+        >>> SystemNoise().laplace(Fraction(1, 1000), 5)
+        array([0, 0, 0, 0, 0])
+        """
+        high, low = _laplace_tables(_positive(scale, "scale", WIDEST))
+        return self._blocks(size, lambda count: _joined(self._laplace(count, high, low)))
+
+    def gaussian(self, variance: Rational, size: int | tuple[int, ...]) -> Integers:
+        """Draw discrete Gaussian noise: P(X = x) proportional to exp(-x² / (2 variance)).
+
+        Parameters
+        ----------
+        variance : int or Fraction
+            σ², the parameter of the law (its true variance is never larger). Up to 2^80.
+        size : int or tuple of int
+            Shape of the result.
+
+        Returns
+        -------
+        int64 array
+
+        Examples
+        --------
+        >>> from fractions import Fraction
+        >>> SystemNoise().gaussian(Fraction(1, 1000), (2, 2))
+        array([[0, 0],
+               [0, 0]])
+        """
+        exact = _positive(variance, "variance", WIDEST**2)
+        return self._blocks(size, lambda count: _joined(self._gaussian(exact, count)))
+
+    def wide_laplace(self, scale: Rational, size: int | tuple[int, ...]) -> Wide:
+        """Draw discrete Laplace noise of any scale up to 2^100, as wide integers.
+
+        Examples
+        --------
+        >>> from fractions import Fraction
+        >>> SystemNoise().wide_laplace(Fraction(1, 1000), 2).exact()
+        array([0, 0], dtype=object)
+        """
+        high, low = _laplace_tables(_positive(scale, "scale", WIDEST_OF_WIDE))
+        return self._wide_blocks(size, lambda count: self._laplace(count, high, low))
+
+    def wide_gaussian(self, variance: Rational, size: int | tuple[int, ...]) -> Wide:
+        """Draw discrete Gaussian noise of any variance up to 2^200, as wide integers.
+
+        Examples
+        --------
+        >>> from fractions import Fraction
+        >>> SystemNoise().wide_gaussian(Fraction(1, 1000), 2).exact()
+        array([0, 0], dtype=object)
+        """
+        exact = _positive(variance, "variance", WIDEST_OF_WIDE**2)
+        return self._wide_blocks(size, lambda count: self._gaussian(exact, count))
+
+    def uniform_words(self, count: int) -> npt.NDArray[np.uint64]:
+        """Draw independent uniform 64-bit words.
+
+        Examples
+        --------
+        >>> SystemNoise().uniform_words(3).shape
+        (3,)
+        """
+        return self._words(count, np.uint64).astype(np.uint64, copy=False)
+
+    def below(self, bounds: Integers) -> Integers:
+        """Draw for each bound b >= 1 an integer uniform on 0..b-1, exactly.
+
+        A word is taken modulo b; the last 2^64 mod b words, which would favour the low residues, are drawn again.
+
+        Examples
+        --------
+        >>> SystemNoise().below(np.array([1, 1]))
+        array([0, 0])
+        """
+        limits = np.asarray(bounds).astype(np.uint64)
+        values = np.empty(limits.shape, dtype=np.int64)
+        open_ = np.arange(limits.size)
+        while open_.size:
+            words, limit = self.uniform_words(open_.size), limits[open_]
+            kept = words <= np.uint64(2**64 - 1) - np.negative(limit) % limit
+            values[open_[kept]] = (words % limit)[kept].astype(np.int64)
+            open_ = open_[~kept]
+        return values
+
+    def bernoulli(self, probability: Rational, count: int) -> npt.NDArray[np.bool_]:
+        """Draw `count` coins that are true with a rational probability from 1e-6 to 1, exactly.
+
+        Examples
+        --------
+        >>> SystemNoise().bernoulli(1, 3)
+        array([ True,  True,  True])
+        """
+        exact = _positive(probability, "probability", 1)
+        threshold = partial(_rational_floor, exact)
+        coins = self._words(count, np.uint16).astype(np.int64)
+        kept = coins < threshold(16)
+        for index in np.nonzero(coins == threshold(16))[0]:
+            kept[index] = self._lies_below(threshold, int(coins[index]))
+        return kept
+
+    def accepts(self, rate: Fraction) -> bool:
+        """Toss one coin that is true with probability exp(-rate), rate >= 0, exactly.
+
+        Examples
+        --------
+        >>> SystemNoise().accepts(Fraction(0))
+        True
+        """
+        return self._keeps(rate, int(self._words(1, np.uint16)[0]))
+
+    # --- the shared machinery ------------------------------------------------------------------
+
+    def _blocks(self, size: int | tuple[int, ...], draw: Callable[[int], Integers]) -> Integers:
+        out = np.empty(_shape(size), dtype=np.int64)
+        flat = out.reshape(-1)
+        for start in range(0, flat.size, _BLOCK):
+            block = flat[start : start + _BLOCK]
+            block[:] = draw(block.size)
+        return out
+
+    def _wide_blocks(self, size: int | tuple[int, ...], draw: Callable[[int], Digits]) -> Wide:
+        out = np.empty((2, *_shape(size)), dtype=np.int64)
+        flat = out.reshape(2, -1)
+        for start in range(0, flat.shape[1], _BLOCK):
+            block = flat[:, start : start + _BLOCK]
+            joined = Wide.joined(draw(block.shape[1]))
+            block[0], block[1] = joined.high, joined.low
+        return Wide(*out)
+
+    def _words(self, count: int, dtype: type[np.unsignedinteger]) -> npt.NDArray[np.unsignedinteger]:
+        # Little-endian on every machine, so that seeded draws agree between machines.
+        little = np.dtype(dtype).newbyteorder("<")
+        return np.frombuffer(self.random_bytes(count * little.itemsize), dtype=little).astype(dtype, copy=False)
+
+    def _lookup(self, table: Table, count: int) -> Integers:
+        """Draw from one table: guide first, more bits where the guide is ambiguous."""
+        top = self._words(count, np.uint16)
+        found = table.guide.take(top)
+        values = found.astype(np.int64)
+        (open_,) = np.nonzero(found == AMBIGUOUS)
+        if open_.size:
+            values[open_] = self._search(table, top[open_])
+        return values
+
+    def _search(self, table: Table, top: npt.NDArray[np.unsignedinteger]) -> Integers:
+        rest = self._words(top.size, np.uint64) >> np.uint64(tables.GUIDE_BITS)
+        words = top.astype(np.uint64) << np.uint64(tables.WORD_BITS - tables.GUIDE_BITS) | rest
+        values, tied = table.find(words)
+        for index in np.nonzero(tied)[0]:
+            values[index] = table.resolve(int(words[index]), self._more_bits)
+        return values
+
+    def _more_bits(self) -> int:
+        return int.from_bytes(self.random_bytes(tables.WORD_BITS // 8), "little")
+
+    def _laplace(self, count: int, high: Table, low: Sequence[tuple[int, Table]]) -> Digits:
+        first = self._lookup(high, count)
+        negative = first >> 63
+        return [(0, first), *((bits, self._lookup(table, count) ^ negative & (2**bits - 1)) for bits, table in low)]
+
+    def _gaussian(self, variance: Fraction, count: int) -> Digits:
+        if variance <= _GAUSSIAN_DIGIT**2:
+            return [(0, self._lookup(_gaussian_table(variance), count))]
+        kept = self._gaussian_proposals(variance, count)
+        while (missing := count - kept[0][1].size) > 0:
+            more = self._gaussian_proposals(variance, missing)
+            kept = [(bits, np.concatenate([a, b])) for (bits, a), (_, b) in zip(kept, more, strict=True)]
+        return kept
+
+    def _gaussian_proposals(self, variance: Fraction, count: int) -> Digits:
+        """Propose `count` values and thin them; what is left is independent and exact.
+
+        A proposal is ±(q L + r), complemented on the negative side, with P(q) ∝ exp(-(qL)²/2σ²)
+        and r, sign uniform; it is kept with probability exp(-(x² - (qL)²) / 2σ²).
+        """
+        low_bits = _gaussian_low_bits(variance)
+        table, surely = _wide_gaussian_tables(variance, low_bits)
+        q = self._lookup(table, count)
+        word = self._words(count, np.uint64)
+        negative = -(word >> np.uint64(63)).astype(np.int64)
+        coin = (word >> np.uint64(_COIN_PLACE) & np.uint64(2**16 - 1)).astype(np.int64)
+        digits = [(0, q), *self._uniform_digits(low_bits, word)]
+        keep = coin < surely.take(q, mode="clip")
+        for index in np.nonzero(~keep)[0]:
+            x = _joined_exactly(digits, int(index)) ^ int(negative[index])
+            base = int(q[index]) << low_bits
+            keep[index] = self._keeps(Fraction(x * x - base * base) / (2 * variance), int(coin[index]))
+        ends = [(bits, digit ^ negative & (2**bits - 1)) for bits, digit in digits[1:]]
+        return [(bits, digit[keep]) for bits, digit in [(0, q ^ negative), *ends]]
+
+    def _uniform_digits(self, bits: int, word: npt.NDArray[np.unsignedinteger]) -> Iterator[tuple[int, Integers]]:
+        """So many uniform bits: from the lower ones of a word, as far as they go, and from more words."""
+        while bits > 0:
+            taken = min(bits, _COIN_PLACE)
+            yield taken, (word & np.uint64(2**taken - 1)).astype(np.int64)
+            bits -= taken
+            if bits:
+                word = self._words(word.size, np.uint64)
+
+    def _keeps(self, rate: Fraction, coin: int) -> bool:
+        """Whether a uniform number that begins with the coin's 16 bits lies below exp(-rate)."""
+        return self._lies_below(partial(tables.exp_floor, rate), coin)
+
+    def _lies_below(self, threshold: Callable[[int], int], coin: int) -> bool:
+        """Whether a uniform number that begins with the coin's 16 bits lies below p, threshold(b) = floor(2^b p)."""
+        bits = 16
+        while True:
+            bits += tables.WORD_BITS
+            coin = coin << tables.WORD_BITS | self._more_bits()
+            if coin != (limit := threshold(bits)):
+                return coin < limit
+
+
+class SystemNoise(Noise):
+    """Exact noise from the operating system's cryptographic generator.
+
+    The source for real releases. It keeps no state and buffers nothing, so forked and
+    threaded workers can share one object and never share a bit.
+
+    Privacy
+    -------
+    Nothing is seeded and nothing can be replayed: a release drawn from it is private.
+
+    Examples
+    --------
+    >>> from fractions import Fraction
+    >>> SystemNoise().laplace(Fraction(10), 3).shape
+    (3,)
+    """
+
+    def random_bytes(self, count: int) -> bytes:
+        """Independent uniform random bytes.
+
+        Examples
+        --------
+        >>> len(SystemNoise().random_bytes(16))
+        16
+        """
+        return os.urandom(count)
+
+    def __repr__(self) -> str:
+        return "SystemNoise()"
+
+
+class SeededNoise(Noise):
+    """Exact noise that can be repeated: for experiments, never for a real release.
+
+    Parameters
+    ----------
+    seed : int or tuple of int
+        Non-negative. A tuple names a stream: `SeededNoise((seed, trial))` is independent of
+        other trials.
+
+    Privacy
+    -------
+    None. Who knows the seed can subtract the noise, so every release drawn from this source is
+    marked `private: false` in its statement and in every file.
+
+    Examples
+    --------
+    >>> from fractions import Fraction
+    >>> first, second = SeededNoise(7), SeededNoise(7)
+    >>> bool((first.laplace(Fraction(10), 100) == second.laplace(Fraction(10), 100)).all())
+    True
+    """
+
+    def __init__(self, seed: int | tuple[int, ...]) -> None:
+        parts = seed if isinstance(seed, tuple) else (seed,)
+        if not parts or any(isinstance(p, bool) or not isinstance(p, int) or p < 0 for p in parts):
+            raise ParameterError(f"seed is {seed!r}; it must be a non-negative int or a tuple of them.")
+        self._seed = seed
+        # Hashed, because numpy's own seeding can not tell 7 from (7, 0).
+        digest = hashlib.sha256(repr(tuple(int(p) for p in parts)).encode()).digest()
+        self._generator = np.random.PCG64(np.random.SeedSequence(int.from_bytes(digest, "little")))
+        self._process = os.getpid()
+        self._lock = threading.Lock()
+
+    def random_bytes(self, count: int) -> bytes:
+        """The next bytes of the seeded stream.
+
+        Examples
+        --------
+        >>> SeededNoise(1).random_bytes(8) == SeededNoise(1).random_bytes(8)
+        True
+        """
+        if os.getpid() != self._process:
+            raise ParameterError(
+                "this SeededNoise was made in another process, which would draw the same noise; "
+                "make one in each worker, such as SeededNoise((seed, worker))."
+            )
+        with self._lock:
+            words = self._generator.random_raw(-(-count // 8))
+        return np.asarray(words, dtype="<u8").tobytes()[:count]
+
+    def __repr__(self) -> str:
+        return f"SeededNoise({self._seed!r})"
+
+    def __reduce__(self) -> tuple[object, ...]:
+        raise TypeError("a SeededNoise can not be pickled: the copy would draw the same noise. Send the seed.")
+
+
+def _shape(size: int | tuple[int, ...]) -> tuple[int, ...]:
+    shape = size if isinstance(size, tuple) else (size,)
+    if any(isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 0 for n in shape):
+        raise ParameterError(f"size is {size!r}; it must be a non-negative int or a tuple of them.")
+    return tuple(int(n) for n in shape)
+
+
+def _joined(digits: Digits) -> Integers:
+    (_, values), *rest = digits
+    for bits, digit in rest:
+        values <<= bits
+        values |= digit
+    return values
+
+
+def _joined_exactly(digits: Digits, index: int) -> int:
+    value = 0
+    for bits, digit in digits:
+        value = value << bits | int(digit[index])
+    return value
+
+
+def _rational_floor(probability: Fraction, bits: int) -> int:
+    return (probability.numerator << bits) // probability.denominator
+
+
+def _positive(value: Rational, name: str, most: int) -> Fraction:
+    if isinstance(value, bool) or not isinstance(value, Rational):
+        raise ParameterError(
+            f"{name} is {value!r} of type {type(value).__name__}; exact noise needs a rational number. "
+            f"Give an int or a fractions.Fraction."
+        )
+    exact = Fraction(int(value.numerator), int(value.denominator))
+    if not NARROWEST <= exact <= most:
+        raise ParameterError(f"{name} is {value}; it must lie between 1e-6 and {most}.")
+    return exact
+
+
+@lru_cache(maxsize=128)
+def _laplace_tables(scale: Fraction) -> tuple[Table, tuple[tuple[int, Table], ...]]:
+    """The two-sided high digit and the low digits, highest first, with their numbers of bits."""
+    rate = 1 / scale
+    low_bits = max(0, math.ceil(scale / _HIGH_DIGIT_SCALE) - 1).bit_length()
+    digits = []
+    below = low_bits
+    while below:
+        bits = min(below, _LOW_DIGIT_BITS)
+        below -= bits
+        digits.append((bits, tables.low_digit(rate * 2**below, 2**bits)))
+    return tables.two_sided(rate, rate * 2**low_bits), tuple(digits)
+
+
+@lru_cache(maxsize=128)
+def _gaussian_table(variance: Fraction) -> Table:
+    return tables.gaussian(variance)
+
+
+def _gaussian_low_bits(variance: Fraction) -> int:
+    """An m for which σ / 2^m lies between 64 and 256, about."""
+    return max(0, (math.isqrt(math.ceil(variance)) // _GAUSSIAN_DIGIT).bit_length())
+
+
+@lru_cache(maxsize=128)
+def _wide_gaussian_tables(variance: Fraction, bits: int) -> tuple[Table, Integers]:
+    """The high digit, and for each of its values a coin below which a proposal is surely kept.
+
+    The least likely proposal of digit q is at ((q+1) L)², with rate (2q+1) L² / 2σ².
+    """
+    reduced = variance / 4**bits
+    table = tables.half_gaussian(reduced)
+    surely = tables.exp_floors(1 / (2 * reduced), 1 / reduced, table.words.size, 16)
+    return table, np.array([*surely, 0], dtype=np.int64)  # beyond the table nothing is sure

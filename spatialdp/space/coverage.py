@@ -1,0 +1,141 @@
+"""How much of each cell of an axis a box covers, and sums over cells weighted by it.
+
+The coverage of an axis is a vector with at most three distinct stretches: the partly covered first cell, the whole
+cells between, the partly covered last one. A sum over cells of (value x coverage along x x coverage along y) therefore
+needs the 2D prefix sums at 4 x 4 knots, whatever the size of the box. The same knots with powers of the coverage give
+the noise's moments.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from spatialdp.space.domain import LATTICE, Grid, cells_of
+
+__all__ = ["Coverage", "Extent", "block_powers", "coverages", "prefix_sums", "weighted_sums"]
+
+Floats = npt.NDArray[np.float64]
+Integers = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Coverage:
+    """How much of each cell of one axis every box covers.
+
+    Attributes
+    ----------
+    knots : (4, m) int array
+        Cell edges where the coverage changes.
+    parts : (3, m) float array
+        Coverage of the cells between successive knots.
+    start, stop : (m,) float arrays
+        Where each box begins and ends, counted in cells.
+    """
+
+    knots: Integers
+    parts: Floats
+    start: Floats
+    stop: Floats
+
+    @classmethod
+    def of(cls, low: Integers, high: Integers, lines: Integers) -> Coverage:
+        """Coverage of cells with edges at `lines` by the lattice intervals [low, high)."""
+        first, from_ = _cell_and_fraction(low, lines)
+        last, to = _cell_and_fraction(high, lines)
+        same = first == last
+        # Within one cell only the first stretch is not empty.
+        knots = np.array([first, first + 1, np.maximum(last, first + 1), last + 1])
+        between = np.where(last > first + 1, 1.0, 0.0)
+        parts = np.array([np.where(same, to, 1.0) - from_, between, np.where(same, 0.0, to)])
+        return cls(knots, parts, first + from_, last + to)
+
+    def weights(self, power: int) -> Floats:
+        """Weights of the prefix sums at the knots that add up to Σ value x coverage^power."""
+        first, middle, last = self.parts**power
+        return np.array([-first, first - middle, middle - last, last])
+
+    def squares(self, side: int) -> Floats:
+        """Σ (mean coverage)² over the blocks of `side` cells."""
+        return block_powers(self.start / side, self.stop / side, 2)
+
+
+def block_powers(start: Floats, stop: Floats, power: int) -> Floats:
+    """Σ (covered share)^power over the unit intervals [0, 1), [1, 2), ..., for intervals [start, stop)."""
+    first, last = np.floor(start), np.floor(stop)
+    apart = (first + 1 - start) ** power + (last - first - 1) + (stop - last) ** power
+    return np.where(first == last, (stop - start) ** power, apart)
+
+
+def _cell_and_fraction(lines_at: Integers, lines: Integers) -> tuple[Integers, Floats]:
+    count = lines.size - 1
+    cell = cells_of(np.minimum(lines_at, LATTICE - 1), count)
+    start = lines[cell]
+    return cell, (lines_at - start) / (lines[cell + 1] - start)
+
+
+def prefix_sums(values: npt.NDArray[np.generic]) -> Floats:
+    """(ny + 1, nx + 1) sums of all cells south-west of each grid corner."""
+    sums = np.zeros((values.shape[0] + 1, values.shape[1] + 1))
+    np.cumsum(values, axis=0, out=sums[1:, 1:])
+    np.cumsum(sums[1:, 1:], axis=1, out=sums[1:, 1:])
+    return sums
+
+
+def weighted_sums(sums: Floats, x: Coverage, y: Coverage, power: int) -> Floats:
+    """Sums over cells of value x coverage along x x coverage along y, each to a power, from the values' prefix sums."""
+    result, weights = np.zeros(x.knots.shape[1]), x.weights(power)
+    for row, row_weight in zip(y.knots * sums.shape[1], y.weights(power), strict=True):
+        along = np.zeros(result.size)
+        for column, weight in zip(x.knots, weights, strict=True):
+            along += weight * sums.take(row + column)
+        result += row_weight * along
+    return result
+
+
+def coverages(grid: Grid, boxes: Integers) -> tuple[Coverage, Coverage]:
+    """How much of a grid's columns and of its rows each lattice box covers."""
+    x = Coverage.of(boxes[:, 0], boxes[:, 2], grid.x_lines)
+    y = Coverage.of(boxes[:, 1], boxes[:, 3], grid.y_lines)
+    return x, y
+
+
+@dataclass(frozen=True, eq=False)
+class Extent:
+    """The rectangle around the cells of a grid's region."""
+
+    grid: Grid
+
+    def within(self, boxes: Integers) -> tuple[Integers, npt.NDArray[np.bool_]]:
+        """Boxes cut to the rectangle around the region's cells, and which hold any: the rest is known to be empty.
+
+        A box around all of them is the whole grid instead, whose sum transforms know best.
+        """
+        mask = self.grid.mask
+        if mask.all() or not mask.any():
+            return boxes, np.ones(len(boxes), dtype=bool)
+        low, high = self._around
+        inside = np.clip(boxes, low, high)
+        inside[(inside == (*low[:2], *high[2:])).all(axis=1)] = (0, 0, LATTICE, LATTICE)
+        return inside, weighted_sums(self.sums, *coverages(self.grid, inside), power=1) > 1e-9
+
+    @cached_property
+    def sums(self) -> Floats:
+        """Prefix sums of the region's cells."""
+        return prefix_sums(self.grid.mask)
+
+    @cached_property
+    def cells(self) -> tuple[tuple[int, int], tuple[int, int]]:
+        """Column and row of the first of the region's cells, and those after the last."""
+        rows, columns = np.nonzero(self.grid.mask)
+        return (int(columns.min()), int(rows.min())), (int(columns.max()) + 1, int(rows.max()) + 1)
+
+    @cached_property
+    def _around(self) -> tuple[Integers, Integers]:
+        """Lattice lines around the region's cells: the least and the most of a box's four sides."""
+        x, y = self.grid.x_lines, self.grid.y_lines
+        low, high = ((x[column], y[row]) for column, row in self.cells)
+        return np.array(low * 2), np.array(high * 2)

@@ -1,0 +1,367 @@
+"""The public frame of a release: a rectangle, its lattice, its region and its grids.
+
+A domain's rectangle is divided once into 2^30 x 2^30 half-open lattice squares. Records, box
+edges and cell edges are snapped to it by one and the same monotone rule, and from then on
+everything is integer arithmetic: a record is in exactly one cell of every grid, and no two code paths can
+disagree about an edge. Cell i of nx begins at the lattice line floor(i 2^30 / nx), which is the line that the
+coordinate of its edge snaps to; so lattice column k lies in cell (k nx + nx - 1) >> 30.
+
+Everything here is public. Nothing is ever inferred from records.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from spatialdp._support.checks import positive_pair, whole_pair
+from spatialdp.errors import DomainError, ParameterError
+from spatialdp.space import crs as crs_
+
+__all__ = ["LATTICE", "LATTICE_BITS", "Axis", "Domain", "Grid", "box_array", "cells_of", "edge_lines"]
+
+LATTICE_BITS = 30
+LATTICE = 2**LATTICE_BITS
+
+LARGEST_GRID = 2**28
+
+# Trees whose splits follow no grid take the region at this resolution: 1024 x 1024 cells of the domain.
+RASTER_BITS = 10
+RASTER_SHIFT = LATTICE_BITS - RASTER_BITS
+
+Floats = npt.NDArray[np.float64]
+Integers = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Axis:
+    """One side of a domain and its 2^30 lattice intervals."""
+
+    low: float
+    high: float
+
+    @property
+    def spacing(self) -> float:
+        """Width of a lattice interval. Dividing by it rounds once, so that exact shares stay exact."""
+        return float((self.high - self.low) / LATTICE)
+
+    def positions(self, values: npt.ArrayLike) -> Integers:
+        """Lattice lines of coordinates, clipped to the domain: the lower end is 0, the upper 2^30."""
+        inside = np.clip(np.asarray(values, dtype=np.float64), self.low, self.high)
+        lines: Integers = ((inside - self.low) / self.spacing).astype(np.int64)
+        return lines
+
+    def coordinates(self, lines: npt.NDArray[Any]) -> Floats:
+        """Coordinates of lattice lines."""
+        return self._nudged(lines / LATTICE, np.asarray(lines, dtype=np.int64))
+
+    def centres(self, lines: Integers) -> Floats:
+        """Coordinates of the middle of the lattice intervals that begin at these lines."""
+        return self._nudged((lines + 0.5) / LATTICE, lines)
+
+    def edges(self, count: int) -> Floats:
+        """Coordinates of the edges of `count` equal cells."""
+        return self._nudged(np.arange(count + 1) / count, edge_lines(count))
+
+    def _nudged(self, share: npt.NDArray[Any], lines: Integers) -> Floats:
+        """Coordinates of shares of the axis, nudged where rounding puts them on another line than the given one.
+
+        Where doubles are finer than the lattice, as in any sensible domain, they then snap to that line.
+        """
+        values = np.asarray(self.low * (1 - share) + self.high * share)
+        ulp = np.spacing(max(abs(self.low), abs(self.high)))
+        for _ in range(4):
+            values += ulp * np.sign(lines - self.positions(values))
+        return np.clip(values, self.low, self.high)
+
+
+def edge_lines(count: int) -> Integers:
+    """Lattice lines at which the `count` cells of an axis begin, and the line at its end."""
+    lines: Integers = np.arange(count + 1, dtype=np.int64) * LATTICE // count
+    return lines
+
+
+def cells_of(positions: Integers, count: int) -> Integers:
+    """Cells that lattice columns lie in."""
+    return (positions * count + (count - 1)) >> LATTICE_BITS
+
+
+@dataclass(frozen=True)
+class Domain:
+    """A public rectangle, with an optional CRS and an optional public region.
+
+    Parameters
+    ----------
+    bounds : (xmin, ymin, xmax, ymax)
+        Public knowledge, never the bounding box of the records. A record on the far edge belongs to the
+        last cell; one outside counts nowhere.
+    crs : str, int or pyproj.CRS, optional
+        Of the bounds, e.g. ``"EPSG:4326"`` (then x is longitude).
+    region : polygon, GeoSeries or GeoDataFrame, optional
+        Public area within the bounds. A cell belongs to it if the cell's centre does; other
+        cells are known to be empty and cost nothing.
+
+    Raises
+    ------
+    DomainError
+        If the bounds are not a finite rectangle, or the region is not a valid area in it.
+
+    Examples
+    --------
+    >>> domain = Domain(bounds=(-125, 24, -66, 50), crs="EPSG:4326")
+    >>> domain.grid(shape=(59, 26)).n_cells
+    1534
+    """
+
+    bounds: tuple[float, float, float, float]
+    crs: str | None = None
+    region: Any = None
+
+    def __init__(self, bounds: Sequence[float], crs: Any = None, region: Any = None) -> None:
+        object.__setattr__(self, "bounds", _checked_bounds(bounds))
+        object.__setattr__(self, "crs", crs_.canonical(crs))
+        object.__setattr__(self, "region", None if region is None else self._checked_region(region))
+
+    @classmethod
+    def around(cls, region: Any, crs: Any = None) -> Domain:
+        """The domain of a public region: its bounding box, and the region itself.
+
+        Examples
+        --------
+        >>> import shapely
+        >>> Domain.around(shapely.box(0, 0, 2, 1)).bounds
+        (0.0, 0.0, 2.0, 1.0)
+        """
+        own = crs_.canonical(getattr(region, "crs", None) if crs is None else crs)
+        shape = _geometry(region, own)
+        return cls(shape.bounds, crs=own, region=shape)
+
+    @property
+    def axes(self) -> tuple[Axis, Axis]:
+        """The x axis and the y axis."""
+        xmin, ymin, xmax, ymax = self.bounds
+        return Axis(xmin, xmax), Axis(ymin, ymax)
+
+    @property
+    def size(self) -> tuple[float, float]:
+        """Width and height."""
+        xmin, ymin, xmax, ymax = self.bounds
+        return xmax - xmin, ymax - ymin
+
+    def fitted(self, cell_size: float | Sequence[float]) -> Domain:
+        """The same lower left corner, with a whole number of cells of this size on each side.
+
+        A row or column is kept if its centre lies within the bounds.
+
+        Examples
+        --------
+        >>> Domain((0, 0, 10, 9)).fitted(4.0).bounds
+        (0.0, 0.0, 12.0, 8.0)
+        """
+        (width, height), (xmin, ymin, _, _) = positive_pair(cell_size, "cell_size"), self.bounds
+        nx, ny = (math.floor(side / cell + 0.5) for side, cell in zip(self.size, (width, height), strict=True))
+        if not nx or not ny:
+            raise DomainError(f"cell_size {cell_size} is too large for bounds {self.bounds}; no cell's centre fits.")
+        return Domain((xmin, ymin, xmin + nx * width, ymin + ny * height), self.crs, self.region)
+
+    def grid(
+        self,
+        shape: Sequence[int] | None = None,
+        *,
+        cell_size: float | Sequence[float] | None = None,
+    ) -> Grid:
+        """Divide the domain into cells, by their number or by their size.
+
+        Parameters
+        ----------
+        shape : (nx, ny), optional
+            Number of columns and rows.
+        cell_size : float or (width, height), optional
+            In units of the bounds; must divide them (see `fitted`).
+
+        Examples
+        --------
+        >>> Domain((0, 0, 10, 5)).grid(cell_size=2.5).shape
+        (4, 2)
+        """
+        if (shape is None) == (cell_size is None):
+            raise DomainError("give either shape=(nx, ny) or cell_size=..., and not both.")
+        if shape is None:
+            return Grid(self, self._shape_of(positive_pair(cell_size, "cell_size")))
+        return Grid(self, whole_pair(shape, "shape"))
+
+    @property
+    def region_raster(self) -> npt.NDArray[np.bool_] | None:
+        """The region on a grid of 1024 x 1024 cells, for structures without a grid of their own."""
+        return None if self.region is None else self.grid((2**RASTER_BITS, 2**RASTER_BITS)).mask
+
+    def boxes(self, boxes: npt.ArrayLike) -> Integers:
+        """Snap boxes (xmin, ymin, xmax, ymax) to lattice lines, clipped to the domain.
+
+        Examples
+        --------
+        >>> (Domain((0, 0, 1, 1)).boxes([(0.25, 0, 0.5, 9)]) / 2**30).tolist()
+        [[0.25, 0.0, 0.5, 1.0]]
+        """
+        box = box_array(boxes)
+        x, y = self.axes
+        return np.stack([axis.positions(box[:, i]) for i, axis in enumerate((x, y, x, y))], axis=1)
+
+    def _shape_of(self, cell: tuple[float, float]) -> tuple[int, int]:
+        counts = [side / length for side, length in zip(self.size, cell, strict=True)]
+        nx, ny = (max(1, round(count)) for count in counts)
+        if any(abs(count - n) > 1e-6 for count, n in zip(counts, (nx, ny), strict=True)):
+            raise DomainError(
+                f"cell_size {cell} does not divide the domain's {self.size[0]:g} x {self.size[1]:g}; "
+                f"use domain.fitted(cell_size), which keeps the lower left corner, or give shape=(nx, ny)."
+            )
+        return nx, ny
+
+    def _checked_region(self, region: Any) -> Any:
+        import shapely
+
+        shape = _geometry(region, self.crs)
+        if not shapely.intersects(shape, shapely.box(*self.bounds)):
+            raise DomainError(
+                f"the region lies in {shape.bounds}, outside the bounds {self.bounds}; "
+                "give both in the same CRS and axis order (x = longitude)."
+            )
+        return shape
+
+
+def box_array(boxes: npt.ArrayLike) -> npt.NDArray[np.float64]:
+    """One box or many as an (m, 4) array of xmin, ymin, xmax, ymax; refuses what is none."""
+    try:
+        box = np.atleast_2d(np.asarray(boxes, dtype=np.float64))
+    except (TypeError, ValueError):
+        raise ParameterError(
+            f"boxes are a {type(boxes).__name__}; give one box (xmin, ymin, xmax, ymax) or an (m, 4) array, such "
+            "as geometry.bounds."
+        ) from None
+    if box.ndim != 2 or box.shape[1] != 4:
+        raise ParameterError(
+            f"boxes have shape {np.shape(boxes)}; give one box (xmin, ymin, xmax, ymax) or an (m, 4) array."
+        )
+    bad = np.nonzero(~((box[:, 0] <= box[:, 2]) & (box[:, 1] <= box[:, 3])))[0]
+    if bad.size:
+        raise ParameterError(
+            f"box {bad[0]} is {tuple(box[bad[0]].tolist())}; xmin must not exceed xmax nor ymin ymax, "
+            "and no edge may be NaN. Split a box that crosses the antimeridian in two."
+        )
+    return box
+
+
+@dataclass(frozen=True)
+class Grid:
+    """The cells of a domain: nx columns by ny rows, row 0 in the south.
+
+    Examples
+    --------
+    >>> grid = Domain((0, 0, 3, 2)).grid(shape=(3, 2))
+    >>> grid.shape, grid.n_cells
+    ((3, 2), 6)
+    >>> grid.x_edges
+    array([0., 1., 2., 3.])
+    """
+
+    domain: Domain
+    shape: tuple[int, int]
+
+    def __post_init__(self) -> None:
+        nx, ny = whole_pair(self.shape, "shape")
+        if nx * ny > LARGEST_GRID:
+            raise ParameterError(f"shape is {(nx, ny)}; the product may be at most {LARGEST_GRID}. Use larger cells.")
+        object.__setattr__(self, "shape", (nx, ny))
+
+    @cached_property
+    def x_lines(self) -> Integers:
+        """Lattice lines of the nx + 1 column edges."""
+        return edge_lines(self.shape[0])
+
+    @cached_property
+    def y_lines(self) -> Integers:
+        """Lattice lines of the ny + 1 row edges."""
+        return edge_lines(self.shape[1])
+
+    @cached_property
+    def x_edges(self) -> Floats:
+        """Coordinates of the nx + 1 column edges."""
+        return self.domain.axes[0].edges(self.shape[0])
+
+    @cached_property
+    def y_edges(self) -> Floats:
+        """Coordinates of the ny + 1 row edges."""
+        return self.domain.axes[1].edges(self.shape[1])
+
+    @cached_property
+    def mask(self) -> npt.NDArray[np.bool_]:
+        """(ny, nx) array: which cells have their centre in the region. All, if there is none."""
+        return _region_mask(self)
+
+    @cached_property
+    def n_cells(self) -> int:
+        """Number of cells in the region."""
+        return int(self.mask.sum())
+
+
+@lru_cache(maxsize=16)
+def _region_mask(grid: Grid) -> npt.NDArray[np.bool_]:
+    """Kept between releases: a detailed region takes longer to rasterise than a map to release."""
+    nx, ny = grid.shape
+    mask = np.ones((ny, nx), dtype=bool)
+    if grid.domain.region is not None:
+        import shapely
+
+        shapely.prepare(grid.domain.region)
+        x = (grid.x_edges[:-1] + grid.x_edges[1:]) / 2
+        y = (grid.y_edges[:-1] + grid.y_edges[1:]) / 2
+        mask = shapely.contains_xy(grid.domain.region, x[None, :], y[:, None])
+    mask.setflags(write=False)
+    return mask
+
+
+def _checked_bounds(bounds: Sequence[float]) -> tuple[float, float, float, float]:
+    try:
+        xmin, ymin, xmax, ymax = () if isinstance(bounds, str) else (float(value) for value in bounds)
+    except (TypeError, ValueError, OverflowError):
+        raise DomainError(f"bounds are {bounds!r}; they must be four numbers (xmin, ymin, xmax, ymax).") from None
+    for low, high, axis in ((xmin, xmax, "x"), (ymin, ymax, "y")):
+        if not low < high:
+            raise DomainError(
+                f"bounds are {(xmin, ymin, xmax, ymax)}; {axis}min must be below {axis}max. "
+                "For an area across the antimeridian use longitudes from 0 to 360, or two domains."
+            )
+        # The lattice constant must be a normal double, or snapping would lose its meaning.
+        if not (math.isfinite(high - low) and (high - low) / LATTICE >= 1e-290):
+            raise DomainError(
+                f"bounds are {(xmin, ymin, xmax, ymax)}; they must be finite and the sides not absurdly "
+                "large or small. Change the unit."
+            )
+    return xmin, ymin, xmax, ymax
+
+
+def _geometry(region: Any, crs: str | None) -> Any:
+    """One valid polygon or multipolygon out of whatever the user holds."""
+    import shapely
+
+    if getattr(region, "active_geometry_name", "geometry") is None:
+        raise DomainError("the region is a GeoDataFrame without an active geometry; choose one with set_geometry.")
+    if hasattr(region, "geometry") and hasattr(region, "crs"):
+        crs_.require_same("region's geometries", region.crs, crs)
+        region = region.geometry.union_all()
+    if not isinstance(region, shapely.Polygon | shapely.MultiPolygon) or region.is_empty:
+        raise DomainError(
+            f"the region is a {type(region).__name__}; it must be a non-empty shapely Polygon or MultiPolygon, "
+            "or a GeoSeries or GeoDataFrame of them."
+        )
+    if not region.is_valid:
+        raise DomainError(
+            f"the region is not a valid polygon ({shapely.is_valid_reason(region)}); repair it with shapely.make_valid."
+        )
+    return shapely.force_2d(region)

@@ -1,0 +1,336 @@
+"""How much of each cell or node polygons cover: what areas other than boxes are answered from.
+
+On a grid every polygon is scanned once along its edges. An edge that runs through a cell adds what lies east of it,
+signed by its direction, so that sums along the rows are the covered shares of all cells, whatever the polygon's holes
+and parts; between two edges the share is constant. A polygon is therefore a list of stretches of cells of one row with
+one share, and what is summed over cells is a few prefix sums for each. The work is that of walking along the boundary.
+
+On a tree, polygons are clipped by the nodes they cut, going down level by level, so that pieces become simple as nodes
+become many.
+
+Coordinates are taken as they are, not snapped to the lattice. Shares within 1e-8 of nothing or of a whole cell are
+taken as such, so that edges along cells do not leave crumbs. Nothing here sees a record.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from spatialdp.errors import ParameterError
+from spatialdp.space import crs as crs_
+from spatialdp.space.domain import Domain, Grid
+from spatialdp.trees.tree import Tree
+from spatialdp.trees.walk import Pairs, children
+
+__all__ = ["Block", "Polygons", "Runs", "read_polygons", "scan", "spread", "walk_polygons"]
+
+Floats = npt.NDArray[np.float64]
+Integers = npt.NDArray[np.int64]
+Polygons = npt.NDArray[np.object_]
+
+_CRUMB = 1e-8
+_PIECES = 2**20  # pieces of edges scanned together
+_POLYGON, _MULTIPOLYGON, _COLLECTION = 3, 6, 7  # shapely's numbers of geometry types
+
+
+def read_polygons(geometries: Any, domain: Domain) -> Polygons:
+    """Check polygons in whatever form they come: a geometry, a list, an array, a GeoSeries or a GeoDataFrame.
+
+    Raises
+    ------
+    ParameterError
+        If something is not a valid Polygon or MultiPolygon; empty ones are allowed and hold nothing.
+    CRSMismatchError
+        If a GeoSeries or GeoDataFrame is not in the domain's CRS.
+    """
+    import shapely
+
+    if getattr(geometries, "active_geometry_name", "geometry") is None:
+        raise ParameterError("the polygons are a GeoDataFrame without an active geometry; choose one by set_geometry.")
+    if hasattr(geometries, "crs"):
+        crs_.require_same("polygons", geometries.crs, domain.crs)
+    polygons = np.atleast_1d(np.asarray(getattr(geometries, "geometry", geometries), dtype=object))
+    kinds = shapely.get_type_id(polygons) if shapely.is_valid_input(polygons).all() else np.array([])
+    if polygons.ndim != 1 or kinds.shape != polygons.shape:
+        raise ParameterError(
+            f"the polygons are a {type(geometries).__name__} of something else; give shapely Polygons or MultiPolygons "
+            "as a list, array, GeoSeries or GeoDataFrame. For boxes (xmin, ymin, xmax, ymax) there is `answer`."
+        )
+    _check(polygons, kinds)
+    return polygons
+
+
+def _check(polygons: Polygons, kinds: npt.NDArray[Any]) -> None:
+    import shapely
+
+    wrong = np.nonzero(~np.isin(kinds, (_POLYGON, _MULTIPOLYGON)))[0]
+    if wrong.size:
+        given = polygons[wrong[0]]
+        what = "missing" if given is None else f"a {given.geom_type}"
+        raise ParameterError(
+            f"geometry {wrong[0]} is {what}; it must be a Polygon or MultiPolygon. Leave it out, or give its area."
+        )
+    invalid = np.nonzero(~shapely.is_valid(polygons))[0]
+    if invalid.size:
+        reason = shapely.is_valid_reason(polygons[invalid[0]])
+        raise ParameterError(
+            f"geometry {invalid[0]} is not a valid polygon ({reason}); repair it with shapely.make_valid or "
+            "GeoSeries.make_valid and keep the polygons."
+        )
+
+
+# --- grids -----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Block:
+    """The rectangle of cells around one polygon.
+
+    Attributes
+    ----------
+    polygon : int
+    row, column : int
+        Of the south-west cell.
+    shares : (rows, columns) array
+        Covered share of each cell.
+    """
+
+    polygon: int
+    row: int
+    column: int
+    shares: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class Runs:
+    """Polygons as stretches of cells of a grid; sorted by polygon and row.
+
+    Attributes
+    ----------
+    count : int
+        Number of polygons.
+    polygon, row, start, stop : int arrays
+        Cells from column `start` up to `stop` of a row.
+    share : float array
+        Share of each of these cells that the polygon covers.
+    """
+
+    count: int
+    polygon: Integers
+    row: Integers
+    start: Integers
+    stop: Integers
+    share: Floats
+
+    def sums(self, prefixes: Floats, power: int = 1) -> Floats:
+        """Σ value x share^power for each polygon, from the values' prefix sums."""
+        north, south = (self.row + 1) * prefixes.shape[1], self.row * prefixes.shape[1]
+        held = prefixes.take(north + self.stop) - prefixes.take(north + self.start)
+        held -= prefixes.take(south + self.stop) - prefixes.take(south + self.start)
+        return _totals(self.polygon, self.share**power * held, self.count)
+
+    @property
+    def areas(self) -> tuple[Floats, Floats]:
+        """Sums of the shares and of their squares, over all cells."""
+        lengths = (self.stop - self.start).astype(np.float64)
+        first, second = (_totals(self.polygon, self.share**power * lengths, self.count) for power in (1, 2))
+        return first, second
+
+    def within(self, low: tuple[int, int], high: tuple[int, int]) -> Runs:
+        """Only the cells from the column and row `low` up to `high`."""
+        start, stop = np.maximum(self.start, low[0]), np.minimum(self.stop, high[0])
+        keep = (start < stop) & (self.row >= low[1]) & (self.row < high[1])
+        return replace(self, start=start, stop=stop)._only(keep)
+
+    def whole(self, chosen: npt.NDArray[np.bool_], shape: tuple[int, int]) -> Runs:
+        """The chosen polygons replaced by all cells of a grid."""
+        nx, ny = shape
+        numbers = np.repeat(np.flatnonzero(chosen), ny)
+        added = (numbers, np.tile(np.arange(ny), chosen.sum()), 0 * numbers, 0 * numbers + nx, np.ones(numbers.size))
+        others = self._only(~chosen[self.polygon])
+        kept = (others.polygon, others.row, others.start, others.stop, others.share)
+        parts = [np.concatenate(pair) for pair in zip(kept, added, strict=True)]
+        order = np.argsort(parts[0], kind="stable")
+        return Runs(self.count, *(part[order] for part in parts))
+
+    def blocks(self) -> Iterator[Block]:
+        """Each polygon that covers something, as a small dense array."""
+        ends = np.nonzero(np.diff(self.polygon, prepend=-1, append=-1))[0]
+        for first, last in pairwise(ends.tolist()):
+            part = slice(first, last)
+            rows, start, stop, share = (a[part] for a in (self.row, self.start, self.stop, self.share))
+            row, column = rows[0], start.min()
+            changes = np.zeros((rows[-1] + 1 - row, stop.max() + 1 - column))
+            np.add.at(changes, (rows - row, start - column), share)
+            np.add.at(changes, (rows - row, stop - column), -share)
+            shares = np.cumsum(changes, axis=1)[:, :-1]
+            yield Block(int(self.polygon[first]), int(row), int(column), shares)
+
+    def _only(self, keep: npt.NDArray[np.bool_]) -> Runs:
+        polygon, row, start, stop = (part[keep] for part in (self.polygon, self.row, self.start, self.stop))
+        return Runs(self.count, polygon, row, start, stop, self.share[keep])
+
+
+def scan(polygons: Polygons, grid: Grid) -> Iterator[tuple[slice, Runs]]:
+    """Cover a grid's cells by polygons, some polygons at a time."""
+    edges, polygon = _edges(polygons, grid)
+    if not polygons.size:
+        return
+    # An edge has a piece in each row and column it runs through.
+    pieces = np.abs(np.clip(edges[1], -1, max(grid.shape) + 1) - np.clip(edges[0], -1, max(grid.shape) + 1)).sum(axis=0)
+    size = np.cumsum(np.bincount(polygon, pieces + 2, minlength=polygons.size))
+    group = (size // _PIECES).astype(np.int64)
+    starts = np.concatenate([[0], np.nonzero(np.diff(group))[0] + 1, [polygons.size]])
+    bounds = np.searchsorted(polygon, starts)
+    for i in range(starts.size - 1):
+        part = slice(bounds[i], bounds[i + 1])
+        runs = _runs(edges[..., part], polygon[part] - starts[i], int(starts[i + 1] - starts[i]), grid.shape)
+        yield slice(starts[i], starts[i + 1]), runs
+
+
+def _edges(polygons: Polygons, grid: Grid) -> tuple[Floats, Integers]:
+    """Edges with the polygon to their left, as (begin and end, x and y, edges) in units of cells; whose they are."""
+    import shapely
+
+    parts, of = shapely.get_parts(polygons, return_index=True)
+    rings, part = shapely.get_rings(parts, return_index=True)
+    points, ring = shapely.get_coordinates(rings, return_index=True)
+    shells = np.diff(part, prepend=-1) != 0  # a polygon's first ring; the others are holes
+    turned = (shapely.is_ccw(rings) != shells)[ring[1:]]
+    cells = np.stack(
+        [
+            (points[:, i] - axis.low) / (axis.high - axis.low) * n
+            for i, (axis, n) in enumerate(zip(grid.domain.axes, grid.shape, strict=True))
+        ]
+    )
+    begin, end = cells[:, :-1], cells[:, 1:]
+    edges = np.stack([np.where(turned, end, begin), np.where(turned, begin, end)])
+    kept = (ring[1:] == ring[:-1]) & (begin[1] != end[1])
+    return edges[..., kept], of[part[ring[1:][kept]]]
+
+
+def _runs(edges: Floats, polygon: Integers, count: int, shape: tuple[int, int]) -> Runs:
+    """Add up what every edge has to its east, and read the shares off along the rows."""
+    nx, ny = shape
+    owner, row, column, change = _changes(*_row_pieces(edges, ny), nx)
+    key = (polygon[owner] * ny + row) * (nx + 1) + column
+    order = np.argsort(key, kind="stable")
+    key, change = key[order], change[order]
+    first = np.nonzero(np.diff(key, prepend=-1))[0]
+    key = key[first]
+    # The changes of a row add up to nothing, so one running sum serves all rows.
+    share = np.cumsum(np.add.reduceat(change, first)) if first.size else change
+    line, start = np.divmod(key, nx + 1)
+    stop = np.append(start[1:], 0)
+    share[np.abs(share) < _CRUMB] = 0.0
+    share[np.abs(share - 1) < _CRUMB] = 1.0
+    keep = (share != 0) & (np.append(line[1:], -1) == line)
+    return Runs(count, line // ny, line % ny, start, stop, np.clip(share, 0.0, 1.0))._only(keep)
+
+
+def _row_pieces(edges: Floats, ny: int) -> tuple[Integers, Integers, Floats, Floats, Floats]:
+    """Cut edges at the rows: which edge, which row, least and greatest x, and signed height (down is positive)."""
+    down = edges[1, 1] < edges[0, 1]
+    (low_x, low), (high_x, high) = np.where(down, edges[::-1], edges)
+    owner, row = spread(np.clip(np.floor(low), 0, ny), np.clip(np.ceil(high), 0, ny))
+    low, high, low_x, high_x = (values[owner] for values in (low, high, low_x, high_x))
+    ends = np.maximum(low, row), np.minimum(high, row + 1)
+    x = [low_x + (high_x - low_x) * np.clip((end - low) / (high - low), 0.0, 1.0) for end in ends]
+    height = np.where(down[owner], 1.0, -1.0) * (ends[1] - ends[0])
+    return owner, row, np.minimum(*x), np.maximum(*x), height
+
+
+def _changes(
+    owner: Integers, row: Integers, west: Floats, east: Floats, height: Floats, nx: int
+) -> tuple[Integers, Integers, Integers, Floats]:
+    """Cut pieces at the columns: by how much the share changes where, going east along a row.
+
+    A piece changes the share of the cell it is in by its height times the part of the cell that lies east of it, and of
+    all cells beyond by its height. West and east of the grid are taken as one column each.
+    """
+    first = np.clip(np.floor(west), -1, nx)
+    last = np.maximum(np.clip(np.ceil(east), 0, nx + 1), first + 1)
+    piece, column = spread(first, last)
+    left, right = np.maximum(west[piece], column), np.minimum(east[piece], column + 1)
+    left, right = np.where(column < 0, west[piece], left), np.where(column == nx, east[piece], right)
+    width = (east - west)[piece]
+    with np.errstate(invalid="ignore", divide="ignore"):
+        change = height[piece] * np.where(width > 0, (right - left) / width, 1.0)
+    beyond = np.clip((left + right) / 2 - column, 0.0, 1.0)
+    beyond = np.where(column < 0, 1.0, np.where(column == nx, 0.0, beyond))
+    here, further = column >= 0, column < nx
+    places = np.concatenate([column[here], column[further] + 1])
+    changes = np.concatenate([(change * (1 - beyond))[here], (change * beyond)[further]])
+    pieces = np.concatenate([piece[here], piece[further]])
+    return owner[pieces], row[pieces], places, changes
+
+
+def _totals(polygon: Integers, weights: Floats, count: int) -> Floats:
+    return np.asarray(np.bincount(polygon, weights, minlength=count), dtype=np.float64)
+
+
+def spread(first: npt.NDArray[Any], last: npt.NDArray[Any]) -> tuple[Integers, Integers]:
+    """All whole numbers from `first` up to `last`, one after the other, and whose they are."""
+    counts = np.maximum(last - first, 0).astype(np.int64)
+    owner = np.repeat(np.arange(counts.size), counts)
+    place = np.arange(owner.size) - np.repeat(np.cumsum(counts) - counts, counts)
+    return owner, first.astype(np.int64)[owner] + place
+
+
+# --- trees -----------------------------------------------------------------------------------------
+
+
+def walk_polygons(
+    tree: Tree, domain: Domain, polygons: Polygons, descend: npt.NDArray[np.bool_] | None = None
+) -> Iterator[Pairs]:
+    """Go down a tree with polygons as `traversal.walk` does with boxes."""
+    piece, box = polygons, np.arange(polygons.size)
+    node = parent = np.zeros(box.size, dtype=np.int64)
+    while box.size:
+        piece, coverage = _clipped(piece, _sides(tree, domain, node))
+        cut = (coverage > 0) & (coverage < 1)
+        if descend is not None:
+            cut |= descend[node] & (coverage == 1)
+        divided = cut & (tree.n_children[node] > 0)
+        yield Pairs(box, node, parent, coverage, divided)
+        piece = piece[divided]
+        box, node, parent = children(tree, box[divided], node[divided])
+        piece = piece[parent]
+
+
+def _sides(tree: Tree, domain: Domain, node: Integers) -> Floats:
+    return np.stack([axis.coordinates(tree.boxes[node, i]) for i, axis in enumerate(domain.axes * 2)])
+
+
+def _clipped(pieces: Polygons, sides: Floats) -> tuple[Polygons, Floats]:
+    """Pieces of polygons within rectangles, and which share of each rectangle they are."""
+    import shapely
+
+    xmin, ymin, xmax, ymax = shapely.bounds(pieces).T
+    meets = (xmin < sides[2]) & (sides[0] < xmax) & (ymin < sides[3]) & (sides[1] < ymax)
+    inside = (sides[0] <= xmin) & (xmax <= sides[2]) & (sides[1] <= ymin) & (ymax <= sides[3])
+    cut = meets & ~inside
+    clipped = pieces.copy()
+    clipped[cut] = _areas_only(shapely.intersection(pieces[cut], shapely.box(*sides[:, cut])))
+    area = np.where(meets, shapely.area(clipped), 0.0)
+    share = area / ((sides[2] - sides[0]) * (sides[3] - sides[1]))
+    share[share < _CRUMB] = 0.0
+    share[share > 1 - _CRUMB] = 1.0
+    return clipped, share
+
+
+def _areas_only(geometries: Polygons) -> Polygons:
+    """Leave out the points and lines where a polygon only touches a rectangle."""
+    import shapely
+
+    mixed = np.nonzero(shapely.get_type_id(geometries) == _COLLECTION)[0]
+    parts, of = shapely.get_parts(geometries[mixed], return_index=True)
+    areas = shapely.get_type_id(parts) == _POLYGON
+    geometries[mixed] = shapely.multipolygons(parts[areas], indices=of[areas], out=np.full(mixed.size, None))
+    return geometries

@@ -1,0 +1,277 @@
+"""Which levels of blocks to measure, and with how much: the least mean variance of a workload of boxes.
+
+On a hierarchy of whole blocks the mean variance of the fitted answers is a sum over levels (cells first),
+
+    Σ D_l / E_l,   D_l = a_l S_l - a_(l+1) S_(l+1),   E_l = Σ_(j≤l) a_j / s_j,
+
+with a the cells of a block, S the mean over the workload of Σ (covered share of a block)², and s the noise variance.
+That is `consistency.closed_form_variance` for any fan-outs. It depends on the budgets through E alone, so that all sets
+of levels worth trying are optimised together, as the rows of one array. Blocks that the edge of the grid cuts off are
+taken as if they were whole; the fit and the variances of a release know better. Nothing here sees a record.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import takewhile
+
+import numpy as np
+import numpy.typing as npt
+
+from spatialdp.privacy.noise.laws import Law
+from spatialdp.space.coverage import block_powers
+from spatialdp.strategies.products import Covered, Questions
+
+__all__ = ["GivenBoxes", "Levels", "Workload", "best_budget", "best_levels", "mean_variance"]
+
+Floats = npt.NDArray[np.float64]
+Integers = npt.NDArray[np.int64]
+
+_FACTORS = (1, 3, 5, 9)
+_MOST_LEVELS = 4
+# On longer grids there are powers of two enough to choose from.
+_MANY_SIDES = 4096
+# Steps of the optimiser for all sets of levels, for the most promising ones, and for the best one.
+_COARSE, _CLOSER, _FINE = 8, 60, 400
+_PROMISING = 24
+# Shares that move by no more than this have arrived.
+_SETTLED = 1e-8
+# Blocks that fit the grid are preferred unless they cost more than this: their variances have a closed form.
+_WHOLE_IS_WORTH = 1.02
+# A simpler set of levels is taken if it is as good as this; shares below the second number are not worth measuring.
+_AS_GOOD, _SMALLEST_SHARE = 1 + 1e-6, 1e-4
+
+
+@dataclass(frozen=True)
+class Workload:
+    """The boxes whose mean variance counts: all, all of one size, or single cells.
+
+    Attributes
+    ----------
+    size : (width, height) in cells, or None
+        None: all boxes of whole cells, equally likely.
+    """
+
+    size: tuple[int, int] | None = None
+
+    def squares(self, shape: tuple[int, int], side: int) -> float:
+        """Mean over the boxes of Σ (covered share of a block)² over all blocks of so many cells a side."""
+        if self.size is None:
+            return _all_intervals(shape[0], side) * _all_intervals(shape[1], side)
+        return _intervals(shape[0], self.size[0], side) * _intervals(shape[1], self.size[1], side)
+
+
+@dataclass(frozen=True)
+class GivenBoxes:
+    """Given boxes on a grid, in the place of a `Workload`.
+
+    Attributes
+    ----------
+    asked : Questions[Covered]
+        What the boxes ask of both axes.
+    """
+
+    asked: Questions[Covered]
+
+    def squares(self, shape: tuple[int, int], side: int) -> float:
+        """Mean over the boxes of Σ (covered share of a block)² over all blocks of so many cells a side."""
+        x, y = (axis.coverage.squares(min(side, size)) for axis, size in zip(self.asked.sides, shape, strict=True))
+        return self.asked.mean(x, y)
+
+
+@dataclass(frozen=True)
+class Levels:
+    """Measured levels, cells first.
+
+    Attributes
+    ----------
+    sides : tuple of int
+        Of the blocks, in cells.
+    shares : tuple of float
+        Of the budget; they add up to 1.
+    """
+
+    sides: tuple[int, ...]
+    shares: tuple[float, ...]
+
+
+@lru_cache(maxsize=1024)
+def _all_intervals(count: int, side: int) -> float:
+    """Mean over all intervals of an axis' cells of Σ (covered share of a block)².
+
+    Cells p <= q are both covered by (p + 1)(n - q) of the n(n + 1)/2 intervals; the sum over the pairs of each block.
+    """
+    side, cell = min(side, count), np.arange(count, dtype=np.float64)
+    start = cell - cell % side
+    pairs = (cell + 1) * (cell + 2) - start * (start + 1) - (cell + 1)
+    return float((count - cell) @ pairs) / (count * (count + 1) / 2 * side**2)
+
+
+@lru_cache(maxsize=1024)
+def _intervals(count: int, length: int, side: int) -> float:
+    """The same for the intervals of one length."""
+    side, length = min(side, count), min(length, count)
+    first = np.arange(count - length + 1, dtype=np.float64)
+    return float(block_powers(first / side, (first + length) / side, 2).mean())
+
+
+def mean_variance(
+    shape: tuple[int, int], sides: Sequence[int], variances: Sequence[float], workload: Workload | GivenBoxes
+) -> float:
+    """Mean variance of the workload's boxes after the fit, exact if all blocks are whole.
+
+    Parameters
+    ----------
+    shape : (nx, ny)
+    sides : sequence of int
+        Of the measured blocks, cells first.
+    variances : sequence of float
+        Of the noise in each level's counts.
+    workload : Workload or GivenBoxes
+
+    Examples
+    --------
+    >>> round(mean_variance((256, 256), [1], [2.0], Workload()))
+    14792
+    """
+    sizes, squares = _sizes(shape, sides), np.array([workload.squares(shape, side) for side in sides])
+    gains = -np.diff(sizes * squares, append=0.0)
+    return float((gains / np.cumsum(sizes / np.asarray(variances, dtype=np.float64))).sum())
+
+
+@lru_cache(maxsize=256)
+def best_levels(shape: tuple[int, int], law: Law, workload: Workload | GivenBoxes, *, root: bool = False) -> Levels:
+    """The set of levels and their shares of the budget with the least mean variance.
+
+    Parameters
+    ----------
+    shape : (nx, ny)
+    law : Law
+        Variances fall with the square of a budget (ε, Laplace), which favours few levels, or with the budget itself
+        (ρ, Gaussian), which favours many.
+    workload : Workload or GivenBoxes
+    root : bool
+        Whether the number of all records may be one of the levels.
+
+    Examples
+    --------
+    >>> best = best_levels((256, 256), Law.LAPLACE, Workload())
+    >>> best.sides, [round(share, 3) for share in best.shares]
+    ((1, 8, 32), [0.654, 0.211, 0.135])
+    """
+    chains = sorted(set(_chains(shape, law, root=root)), key=lambda chain: (len(chain), chain))
+    rough = _preferred_costs(shape, chains, law, workload, _COARSE)
+    promising = [chains[i] for i in np.sort(np.argsort(rough, kind="stable")[:_PROMISING]).tolist()]
+    costs = _preferred_costs(shape, promising, law, workload, _CLOSER)
+    best = promising[int(np.flatnonzero(costs <= costs.min() * _AS_GOOD)[0])]
+    return best_budget(shape, best, law, workload)
+
+
+def _preferred_costs(
+    shape: tuple[int, int], chains: Sequence[tuple[int, ...]], law: Law, workload: Workload | GivenBoxes, steps: int
+) -> Floats:
+    """Mean variances of many sets of levels, a little less for those whose blocks are all whole."""
+    sides, _, costs = _optimise(shape, chains, law, workload, steps)
+    whole = np.all([(n % sides == 0) | (sides >= n) for n in shape], axis=(0, 2))
+    return np.where(whole, costs / _WHOLE_IS_WORTH, costs)
+
+
+@lru_cache(maxsize=256)
+def best_budget(shape: tuple[int, int], sides: tuple[int, ...], law: Law, workload: Workload | GivenBoxes) -> Levels:
+    """The best shares for given levels, cells first; levels that are not worth measuring are left out.
+
+    Examples
+    --------
+    >>> best_budget((256, 256), (1, 16), Law.LAPLACE, Workload((1, 1))).sides
+    (1,)
+    """
+    shares = _optimise(shape, [sides], law, workload, _FINE)[1][0]
+    pairs = zip(sides, shares.tolist(), strict=True)
+    kept = [(side, share) for side, share in pairs if side == 1 or share >= _SMALLEST_SHARE]
+    total = sum(share for _, share in kept)
+    return Levels(tuple(side for side, _ in kept), tuple(share / total for _, share in kept))
+
+
+def _chains(shape: tuple[int, int], law: Law, *, root: bool) -> Iterator[tuple[int, ...]]:
+    """Sets of levels worth trying: a few levels, or, where variances fall slowly, all sides of a kind."""
+    largest = max(shape)
+    end = (largest,) if root else ()
+    sides = _candidates(shape)
+    yield from (chain + more for chain in _divisible(sides, _MOST_LEVELS) for more in {(), end})
+    if law is Law.GAUSSIAN:
+        for factor in _FACTORS:
+            doubled = tuple(takewhile(lambda side: side < largest, (factor * 2**k for k in range(30))))
+            yield tuple(sorted({1, *doubled})) + end
+            yield (*_powers_below(2, factor), *doubled, *end) if doubled else (1, *end)
+
+
+def _powers_below(base: int, most: int) -> tuple[int, ...]:
+    return tuple(p for p in takewhile(lambda p: p < most, (base**k for k in range(30))) if most % p == 0)
+
+
+def _candidates(shape: tuple[int, int]) -> list[int]:
+    """Block sides above one cell: powers of two and simple multiples of them."""
+    largest = max(shape)
+    factors = _FACTORS if largest <= _MANY_SIDES else _FACTORS[:1]
+    regular = {factor * 2**k for factor in factors for k in range(30) if factor * 2**k < largest}
+    return sorted(regular - {1})
+
+
+def _divisible(sides: Sequence[int], most: int) -> list[tuple[int, ...]]:
+    """All sets of at most so many sides, the first 1 and each a multiple of the one before."""
+    level: list[tuple[int, ...]] = [(1,)]
+    found = level
+    for _ in range(most - 1):
+        level = [(*chain, side) for chain in level for side in sides if side > chain[-1] and side % chain[-1] == 0]
+        found = found + level
+    return found
+
+
+def _optimise(
+    shape: tuple[int, int], chains: Sequence[tuple[int, ...]], law: Law, workload: Workload | GivenBoxes, steps: int
+) -> tuple[Integers, Floats, Floats]:
+    """Sides, best shares and mean variances of many sets of levels, a row each.
+
+    At the best shares each level's share of the budget is its share in the fall of the variance; the shares are moved
+    there in steps damped so that a level by itself (variance ∝ 1/share^power) would arrive at once. Rows are filled up
+    with levels of no budget, which stay at none.
+    """
+    power = 1 if law is Law.GAUSSIAN else 2
+    sides, there = _rows(chains)
+    known, place = np.unique(sides, return_inverse=True)
+    sizes = _sizes(shape, known.tolist())
+    squares = sizes * np.array([workload.squares(shape, side) for side in known.tolist()])
+    size, square = sizes[place].reshape(sides.shape), squares[place].reshape(sides.shape) * there
+    # Nobody asks for single cells in large boxes; still they get a little.
+    gains = np.maximum(-np.diff(square, axis=1, append=0.0), 1e-9 * square[:, :1]) * there
+    shares = there / there.sum(axis=1, keepdims=True)
+    for _ in range(steps):
+        before, shares = shares, _step(size, gains, shares, power)
+        if np.abs(shares - before).max() < _SETTLED:
+            break
+    return sides, shares, (gains / np.cumsum(size * shares**power, axis=1)).sum(axis=1)
+
+
+def _step(size: Floats, gains: Floats, shares: Floats, power: int) -> Floats:
+    """Shares moved towards the levels' shares in the fall of the variance."""
+    spent = shares * shares if power == 2 else shares
+    weights = size * spent
+    energy = np.cumsum(weights, axis=1)
+    fall = weights * np.cumsum((gains / (energy * energy))[:, ::-1], axis=1)[:, ::-1]
+    moved = np.cbrt(spent * fall) if power == 2 else np.sqrt(spent * fall)
+    return np.asarray(moved / moved.sum(axis=1, keepdims=True))
+
+
+def _rows(chains: Sequence[tuple[int, ...]]) -> tuple[Integers, Floats]:
+    """Sets of levels as rows of one length, and which entries are real."""
+    longest = max(map(len, chains))
+    sides = np.array([chain + chain[-1:] * (longest - len(chain)) for chain in chains], dtype=np.int64)
+    lengths = np.array([len(chain) for chain in chains])
+    return sides, (np.arange(longest) < lengths[:, None]).astype(np.float64)
+
+
+def _sizes(shape: tuple[int, int], sides: Sequence[int]) -> Floats:
+    """Cells of a block of each side, no longer than the grid."""
+    return np.array([min(side, shape[0]) * min(side, shape[1]) for side in sides], dtype=np.float64)

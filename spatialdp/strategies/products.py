@@ -1,0 +1,263 @@
+"""Which boxes matter: workloads of two dimensions, and what they ask of each axis of a grid.
+
+A workload is a weighted set of products of a query along x and one along y: boxes, each of them one product, or unions
+of products of whole axis workloads, such as both marginals. Measured by a product of strategies its mean variance is
+Σ weight x (variance along x) x (variance along y), which is all that optimising needs to know. Nothing here sees a
+record.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Generic, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from spatialdp.errors import ParameterError
+from spatialdp.space.coverage import Coverage, Extent, coverages
+from spatialdp.space.domain import Grid, box_array
+from spatialdp.strategies.windows import AxisWorkload
+from spatialdp.transforms.axis import WindowAxis
+
+__all__ = ["AxisQuestions", "Boxes", "Covered", "Questions", "box_questions", "parsed", "union_questions"]
+
+Floats = npt.NDArray[np.float64]
+Integers = npt.NDArray[np.int64]
+Ranges = str | tuple[tuple[int, int], ...]
+Product = tuple[Ranges, Ranges, float]
+
+# Workloads that are known by one name: queries along x and along y.
+NAMED: dict[str, tuple[tuple[str, str], ...]] = {
+    "boxes": (("ranges", "ranges"),),
+    "prefixes": (("prefixes", "prefixes"),),
+    "cells": (("cells", "cells"),),
+    "marginals": (("cells", "total"), ("total", "cells")),
+}
+
+
+class Boxes:
+    """Boxes in domain coordinates, equally important; one that is given twice counts twice.
+
+    Equal boxes in the same order are an equal workload. Its text is short whatever their number, for statements.
+
+    Examples
+    --------
+    >>> print(str(Boxes([(0, 0, 1, 1), (0, 0, 2, 1)]))[:24], "...")
+    2 boxes, sha256 282e83eb ...
+    """
+
+    def __init__(self, boxes: npt.ArrayLike) -> None:
+        corners = np.array(box_array(boxes)) + 0.0  # no negative zeros, which look different and are not
+        if not len(corners):
+            raise ParameterError("the workload has no boxes; give at least one (xmin, ymin, xmax, ymax).")
+        corners.setflags(write=False)
+        self.corners = corners
+
+    @cached_property
+    def digest(self) -> str:
+        """Of the coordinates."""
+        return hashlib.sha256(self.corners.astype("<f8").tobytes()).hexdigest()
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Boxes) and np.array_equal(self.corners, other.corners)
+
+    def __hash__(self) -> int:
+        return hash(self.digest)
+
+    def __repr__(self) -> str:
+        return f"{len(self.corners)} boxes, sha256 {self.digest}"
+
+
+def parsed(workload: Any) -> str | tuple[Product, ...] | Boxes:
+    """A name, a union of weighted products, or boxes."""
+    if isinstance(workload, Boxes):
+        return workload
+    if isinstance(workload, str):
+        if workload.lower() in NAMED:
+            return workload.lower()
+    elif _numbers(workload):
+        return Boxes(workload)
+    elif isinstance(workload, Sequence) and len(workload):
+        if len(workload) == 2 and not any(map(_is_product, workload)):
+            return (_product(workload),)
+        if all(map(_is_product, workload)):
+            return tuple(map(_product, workload))
+    names = ", ".join(map(repr, NAMED))
+    raise ParameterError(
+        f"workload is {workload!r}; it must be one of {names}, a pair of queries along x and y, a list of such pairs "
+        "(with a weight or without), or an (m, 4) array of boxes."
+    )
+
+
+def _numbers(workload: Any) -> bool:
+    """Whether it is an array of numbers in one or two dimensions."""
+    try:
+        return np.asarray(workload, dtype=np.float64).ndim in (1, 2)
+    except (TypeError, ValueError):
+        return False
+
+
+def _is_product(item: Any) -> bool:
+    """Whether it is (x, y) or (x, y, weight), and not the queries of one axis."""
+    listed = not isinstance(item, str) and isinstance(item, Sequence) and len(item) in (2, 3)
+    return listed and all(isinstance(part, str) or _holds_pairs(part) for part in item[:2])
+
+
+def _holds_pairs(part: Any) -> bool:
+    return isinstance(part, Sequence | np.ndarray) and len(part) > 0 and all(np.shape(pair) == (2,) for pair in part)
+
+
+def _product(item: Sequence[Any]) -> Product:
+    x, y = (AxisWorkload(queries).plain for queries in item[:2])
+    weight = item[2] if len(item) == 3 else 1.0
+    if isinstance(weight, bool) or not isinstance(weight, float | int) or not 0 < weight < math.inf:
+        raise ParameterError(f"the weight of a workload is {weight!r}; it must be a positive finite number.")
+    return x, y, float(weight)
+
+
+class AxisQuestions(ABC):
+    """What a workload's products ask of one axis."""
+
+    size: int
+
+    @abstractmethod
+    def gram(self, weights: Floats) -> Floats:
+        """Weighted sum of the products' Gram matrices along this axis."""
+
+    @abstractmethod
+    def variances(self, axis: WindowAxis) -> Floats:
+        """Of each product along this axis, for measurements of variance 1."""
+
+    @abstractmethod
+    def ranges(self) -> list[tuple[int, int]]:
+        """Ranges of cells that are asked for by themselves, and so may be worth measuring."""
+
+
+@dataclass(frozen=True, eq=False)
+class Named(AxisQuestions):
+    """A whole axis workload for each product."""
+
+    size: int
+    workloads: tuple[AxisWorkload, ...]
+
+    def gram(self, weights: Floats) -> Floats:
+        """Weighted sum of the workloads' Gram matrices."""
+        total = np.zeros((self.size, self.size))
+        for weight, workload in zip(weights, self.workloads, strict=True):
+            total += weight * workload.gram(self.size)
+        return total
+
+    def variances(self, axis: WindowAxis) -> Floats:
+        """Mean over each workload's queries."""
+        return np.array([axis.mean_square(workload.gram(self.size)) for workload in self.workloads])
+
+    def ranges(self) -> list[tuple[int, int]]:
+        """Those that are listed."""
+        listed = (workload.plain for workload in self.workloads)
+        return [pair for queries in listed if not isinstance(queries, str) for pair in queries]
+
+
+@dataclass(frozen=True, eq=False)
+class Covered(AxisQuestions):
+    """A range for each product; where it cuts a cell, the covered share of it, as answers have it.
+
+    Examples
+    --------
+    >>> lines = np.arange(5) * 2**28
+    >>> half = Covered(4, Coverage.of(np.array([2**27]), np.array([2**29]), lines))
+    >>> half.gram(np.array([1.0]))
+    array([[0.25, 0.5 , 0.  , 0.  ],
+           [0.5 , 1.  , 0.  , 0.  ],
+           [0.  , 0.  , 0.  , 0.  ],
+           [0.  , 0.  , 0.  , 0.  ]])
+    """
+
+    size: int
+    coverage: Coverage
+
+    def gram(self, weights: Floats) -> Floats:
+        """From second differences: a range is a sum of four steps, at the knots of its coverage."""
+        width, steps = self.size + 2, self.coverage.weights(1)
+        corners = np.zeros(width * width)
+        for row, along in zip(self.coverage.knots, steps, strict=True):
+            for column, across in zip(self.coverage.knots, steps, strict=True):
+                corners += np.bincount(row * width + column, weights * along * across, minlength=corners.size)
+        total = corners.reshape(width, width)[:0:-1, :0:-1].cumsum(axis=0).cumsum(axis=1)[::-1, ::-1]
+        return np.asarray(total[: self.size, : self.size])
+
+    def variances(self, axis: WindowAxis) -> Floats:
+        """Of each range."""
+        return np.asarray(axis.powers(self.coverage)[0][0])
+
+    def ranges(self) -> list[tuple[int, int]]:
+        """All, rounded to whole cells."""
+        ends = np.rint(np.stack([self.coverage.start, self.coverage.stop], axis=1)).astype(np.int64)
+        return [(start, stop) for start, stop in np.unique(ends, axis=0).tolist() if start < stop]
+
+
+A = TypeVar("A", bound=AxisQuestions, covariant=True)
+
+
+@dataclass(frozen=True, eq=False)
+class Questions(Generic[A]):
+    """What a workload asks of both axes of a grid.
+
+    Attributes
+    ----------
+    x, y : AxisQuestions
+    weights : (products,) array
+    digest : str
+        Of all of it; equal digests are equal questions.
+    """
+
+    x: A
+    y: A
+    weights: Floats
+    digest: str
+
+    @property
+    def sides(self) -> tuple[A, A]:
+        """Along x and along y."""
+        return self.x, self.y
+
+    def mean(self, x: Floats, y: Floats) -> float:
+        """Mean variance, from the variances along x and along y."""
+        return float(self.weights @ (x * y))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Questions) and self.digest == other.digest
+
+    def __hash__(self) -> int:
+        return hash(self.digest)
+
+
+def union_questions(products: Sequence[Product], shape: tuple[int, int]) -> Questions[Named]:
+    """Of a union of products of axis workloads, each of which counts by its weight."""
+    x = Named(shape[0], tuple(AxisWorkload(queries) for queries, _, _ in products))
+    y = Named(shape[1], tuple(AxisWorkload(queries) for _, queries, _ in products))
+    weights = np.array([weight for *_, weight in products])
+    digest = hashlib.sha256(json.dumps([tuple(products), shape]).encode()).hexdigest()
+    return Questions(x, y, weights / weights.sum(), digest)
+
+
+def box_questions(boxes: Boxes, grid: Grid) -> Questions[Covered]:
+    """Of boxes, cut to the rectangle around the region's cells, as their answers are."""
+    inside, held = Extent(grid).within(grid.domain.boxes(boxes.corners))
+    empty = np.flatnonzero(~held | (inside[:, 0] >= inside[:, 2]) | (inside[:, 1] >= inside[:, 3]))
+    if empty.size:
+        raise ParameterError(
+            f"box {empty[0]} of the workload is {tuple(boxes.corners[empty[0]].tolist())}, which has no area in the "
+            f"domain {grid.domain.bounds} and its region ({empty.size} such boxes in all); leave those out, their "
+            "answers are 0."
+        )
+    once, counts = np.unique(inside, axis=0, return_counts=True)
+    digest = hashlib.sha256(json.dumps(grid.shape).encode() + np.column_stack([once, counts]).astype("<i8").tobytes())
+    x, y = (Covered(size, along) for size, along in zip(grid.shape, coverages(grid, once), strict=True))
+    return Questions(x, y, counts / len(inside), digest.hexdigest())

@@ -1,0 +1,1 @@
+"""What is measured: groups, sensitivities, the exact measurement and the fit."""

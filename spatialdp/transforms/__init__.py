@@ -1,0 +1,1 @@
+"""Linear maps of a grid's axes, in exact integers."""

@@ -1,0 +1,300 @@
+"""Which coefficients of a 2D transform are measured, and how far one record can move them.
+
+A block is a set of pairs of frequency bands: a rectangle of low frequencies, a hyperbolic cross, or the two marginals.
+Its coefficients are exact integers (see `waves`), and so is what a record can do to them. Nothing here sees a record.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from spatialdp._support.checks import whole_number, whole_pair
+from spatialdp.errors import ParameterError
+from spatialdp.privacy.noise.laws import Neighbours, Sensitivity
+from spatialdp.space.domain import Grid
+from spatialdp.transforms.integer_waves import wave_bits, wave_error, whole_waves
+from spatialdp.transforms.spectral import Basis, padded, walsh_sums
+
+__all__ = [
+    "Block",
+    "block_norms",
+    "check_block",
+    "check_candidates",
+    "default_blocks",
+    "largest_count",
+    "make_block",
+    "sensitivity_of",
+    "step_bits",
+    "step_width",
+]
+
+Floats = npt.NDArray[np.float64]
+Integers = npt.NDArray[np.int64]
+Objects = npt.NDArray[np.object_]
+Sizes = tuple[int, int]
+Description = tuple[int, int] | tuple[Literal["hyperbolic"], int] | Literal["marginals"]
+
+_LARGEST_COUNT = 2**40
+
+
+@dataclass(frozen=True)
+class Block:
+    """Pairs of frequency bands.
+
+    Attributes
+    ----------
+    x, y : tuple of int
+        Edges of the bands along each axis, from 0.
+    kept : tuple of tuples of bool
+        [x band][y band]: which pairs are measured. The pair of the lowest bands always is.
+    """
+
+    x: tuple[int, ...]
+    y: tuple[int, ...]
+    kept: tuple[tuple[bool, ...], ...]
+
+    @property
+    def table(self) -> npt.NDArray[np.bool_]:
+        """(x bands, y bands) array of the kept pairs."""
+        return np.array(self.kept)
+
+    @property
+    def n_coefficients(self) -> int:
+        """Number of measured coefficients."""
+        return int(np.diff(self.x) @ self.table.astype(np.int64) @ np.diff(self.y))
+
+    @property
+    def mask(self) -> npt.NDArray[np.bool_]:
+        """(y frequencies, x frequencies): which coefficients are measured."""
+        return np.repeat(np.repeat(self.table.T, np.diff(self.y), axis=0), np.diff(self.x), axis=1)
+
+    def holds(self, x: Sequence[int], y: Sequence[int]) -> npt.NDArray[np.bool_]:
+        """(x, y) table: whether pairs of frequencies are measured."""
+        columns, rows = (np.searchsorted(edges, at, side="right") - 1 for edges, at in ((self.x, x), (self.y, y)))
+        grown = np.pad(self.table, ((0, 1), (0, 1)))  # beyond the last edge nothing is kept
+        return np.asarray(grown[np.ix_(columns, rows)])
+
+
+def check_block(block: Any) -> Description:
+    """A description of a block in its plain form: (kx, ky), ("hyperbolic", k) or "marginals"."""
+    if isinstance(block, str) and block.lower() == "marginals":
+        return "marginals"
+    parts = () if isinstance(block, str) or not isinstance(block, Iterable) else tuple(block)
+    if len(parts) == 2 and isinstance(parts[0], str) and parts[0].lower() == "hyperbolic":
+        return "hyperbolic", whole_number(parts[1], "the size of a hyperbolic cross", 0, 60)
+    if len(parts) != 2 or isinstance(parts[0], str):
+        raise ParameterError(
+            f'block is {block!r}; it must be two whole numbers (kx, ky), ("hyperbolic", k) or "marginals".'
+        )
+    return whole_pair(parts, "block")
+
+
+def check_candidates(candidates: Any) -> tuple[Description, ...]:
+    """Descriptions of one or more blocks, from any sequence or array of them."""
+    blocks = () if isinstance(candidates, str) or not isinstance(candidates, Iterable) else tuple(candidates)
+    if not blocks:
+        raise ParameterError(
+            f"candidates is {candidates!r}; it must be a list of one or more blocks such as [(4, 4), (8, 8)]."
+        )
+    return tuple(check_block(block) for block in blocks)
+
+
+def make_block(description: Description, sizes: Sizes) -> Block:
+    """The block of a description for axes with so many coefficients.
+
+    Examples
+    --------
+    >>> make_block((4, 2), (8, 8)).n_coefficients
+    8
+    >>> make_block(("hyperbolic", 1), (8, 8)).n_coefficients
+    3
+    >>> make_block("marginals", (8, 8)).n_coefficients
+    15
+    """
+    if description == "marginals":
+        x, y = ((0, 1, size) if size > 1 else (0, 1) for size in sizes)
+        return Block(x, y, tuple(tuple(i * j == 0 for j in range(len(y) - 1)) for i in range(len(x) - 1)))
+    if description[0] == "hyperbolic":
+        return _hyperbolic(description[1], sizes)
+    kx, ky = int(description[0]), description[1]
+    if kx > sizes[0] or ky > sizes[1]:
+        raise ParameterError(f"block is {description}, but the axes have {sizes} coefficients. Give a smaller block.")
+    return Block((0, kx), (0, ky), ((True,),))
+
+
+def _hyperbolic(level: int, sizes: Sizes) -> Block:
+    """Pairs of dyadic bands 0, 1, 2-3, 4-7, ... whose numbers add up to at most `level`."""
+    x, y = (_dyadic_edges(size)[: level + 2] for size in sizes)
+    return Block(x, y, tuple(tuple(i + j <= level for j in range(len(y) - 1)) for i in range(len(x) - 1)))
+
+
+def _dyadic_edges(size: int) -> tuple[int, ...]:
+    return (0, *(2**i for i in range((size - 1).bit_length())), size)
+
+
+def default_blocks(sizes: Sizes) -> tuple[Description, ...]:
+    """Squares and rectangles with sides 2^i and 3 · 2^i, and hyperbolic crosses; depends on the sizes alone."""
+    longest = max(sizes)
+    sides = sorted({s for i in range(longest.bit_length()) for s in (2**i, 3 * 2**i) if s < longest} | {longest})
+    shapes = [(k, k) for k in sides]
+    shapes += [pair for k in sides if k.bit_count() == 1 for f in (2, 4) for pair in ((f * k, k), (k, f * k))]
+    rectangles = dict.fromkeys((min(kx, sizes[0]), min(ky, sizes[1])) for kx, ky in shapes)
+    most = sum((size - 1).bit_length() for size in sizes)
+    return (*rectangles, *(("hyperbolic", level) for level in range(1, most)))
+
+
+def step_bits(sizes: Sizes) -> int:
+    """Coefficients of waves are whole multiples of 2^-bits."""
+    return sum(wave_bits(size) for size in sizes)
+
+
+def step_width(basis: Basis, sizes: Sizes) -> float:
+    """Orthonormal coefficients are whole multiples of this: 2^-bits, or for sums with signs √(1/cells)."""
+    if basis is Basis.WALSH:
+        return 1 / math.sqrt(math.prod(padded(basis, size) for size in sizes))
+    return 2.0 ** -step_bits(sizes)
+
+
+def largest_count(basis: Basis, sizes: Sizes) -> int:
+    """Cells count at most so many records, so that all integers have a public bound, and Walsh sums fit in doubles."""
+    if basis is Basis.WALSH:
+        return min(_LARGEST_COUNT, 2**52 // math.prod(padded(basis, size) for size in sizes))
+    return _LARGEST_COUNT
+
+
+def block_norms(basis: Basis, grid: Grid, block: Block) -> tuple[int, int]:
+    """Largest L1 norm and squared L2 norm of a record's coefficients, in steps: a maximum over the region's cells.
+
+    Examples
+    --------
+    >>> from spatialdp.space.domain import Domain
+    >>> grid = Domain((0, 0, 1, 1)).grid((64, 64))
+    >>> l1, l2_squared = block_norms(Basis.DCT, grid, make_block((8, 8), (64, 64)))
+    >>> width = step_width(Basis.DCT, (64, 64))
+    >>> round(l1 * width, 2), l2_squared * width**2 < 1
+    (1.84, True)
+    """
+    if basis is Basis.WALSH:
+        return block.n_coefficients, block.n_coefficients
+    return _norms(basis, grid.shape, block) if grid.mask.all() else _norms_within(basis, grid, block)
+
+
+@lru_cache(maxsize=256)
+def _norms(basis: Basis, sizes: Sizes, block: Block) -> tuple[int, int]:
+    return _largest_norm(basis, sizes, block, None, 1), _largest_norm(basis, sizes, block, None, 2)
+
+
+@lru_cache(maxsize=256)
+def _norms_within(basis: Basis, grid: Grid, block: Block) -> tuple[int, int]:
+    columns = grid.mask.T
+    return _largest_norm(basis, grid.shape, block, columns, 1), _largest_norm(basis, grid.shape, block, columns, 2)
+
+
+def _largest_norm(basis: Basis, sizes: Sizes, block: Block, inside: Any, power: int) -> int:
+    """The largest Σ|coefficient|^power of a record in any of the cells (column, row) inside, exactly.
+
+    Sought in doubles first: sums of at most nx + ny products, none negative, so that in whatever order they are added
+    up they are right to that many times 2^-52. All that come close enough to be the largest are worked out in integers.
+    """
+    (x, kinds_x), (y, kinds_y) = (
+        _kinds_of_cells(basis, size, edges, power) for size, edges in zip(sizes, (block.x, block.y), strict=True)
+    )
+    held = np.ones((x.shape[1], y.shape[1]), dtype=bool)
+    if inside is not None:
+        held = _merged(_merged(inside, kinds_x, 0), kinds_y, 1)
+    right = block.table.astype(np.float64) @ y.astype(np.float64)
+    columns, rows = _nearly_largest(x.astype(np.float64), right, held, 8 * (sum(sizes) + 8) * 2.0**-52)
+    return int((x[:, columns] * block.table.astype(object).dot(y[:, rows])).sum(axis=0).max())
+
+
+@lru_cache(maxsize=256)
+def _kinds_of_cells(basis: Basis, size: int, edges: tuple[int, ...], power: int) -> tuple[Objects, Integers]:
+    """(bands, kinds) sums of |function|^power over each band, as Python's integers, and the kind of every cell.
+
+    Cells with the same sums are of one kind. Functions are even or odd about the middle (cosines) or about cell 0
+    (Fourier), so half the cells show all.
+    """
+    half, step = size // 2 + 1, max(1, 2**20 // edges[-1])
+    parts = [np.arange(start, min(start + step, half)) for start in range(0, half, step)]
+    columns = [column for part in parts for column in zip(*_band_sums(basis, size, edges, part, power), strict=True)]
+    numbers: dict[tuple[int, ...], int] = {}
+    kinds = np.array([numbers.setdefault(column, len(numbers)) for column in columns])
+    cells = np.arange(size)
+    mirrored = size - 1 - cells if basis is Basis.DCT else (size - cells) % size
+    return np.array(list(numbers), dtype=object).T, kinds[np.minimum(cells, mirrored)]
+
+
+def _band_sums(basis: Basis, size: int, edges: tuple[int, ...], cells: Integers, power: int) -> list[list[int]]:
+    """Sums of |function|^power over each band at some cells, exactly: they are below 2^(2 bits + 1)."""
+    waves = np.abs(whole_waves(basis, size, slice(edges[-1]), cells)).astype(np.int64)
+    if wave_bits(size) > 30:
+        waves = waves.astype(object)
+    sums: list[list[int]] = np.add.reduceat(waves**power, edges[:-1], axis=0).tolist()
+    return sums
+
+
+def _merged(inside: npt.NDArray[np.bool_], kinds: Integers, axis: int) -> npt.NDArray[np.bool_]:
+    """Whether any cell of each kind is inside."""
+    order = np.argsort(kinds, kind="stable")
+    starts = np.flatnonzero(np.diff(kinds[order], prepend=-1))
+    return np.logical_or.reduceat(np.take(inside, order, axis=axis), starts, axis=axis)
+
+
+def _nearly_largest(x: Floats, right: Floats, inside: npt.NDArray[np.bool_], near: float) -> tuple[Integers, Integers]:
+    """Where xᵀ right, (columns, rows), is within a share of its largest value; in blocks of columns."""
+    step, found, best = max(1, 2**22 // right.shape[1]), [], 0.0
+    for start in range(0, x.shape[1], step):
+        values = x[:, start : start + step].T @ right
+        values *= inside[start : start + step]
+        best = max(best, float(values.max()))
+        columns, rows = np.nonzero(values >= (1 - near) * best)
+        found.append((columns + start, rows, values[columns, rows]))
+    columns, rows, reached = (np.concatenate(parts) for parts in zip(*found, strict=True))
+    close = reached >= (1 - near) * best
+    return columns[close], rows[close]
+
+
+def sensitivity_of(basis: Basis, grid: Grid, block: Block, neighbours: Neighbours) -> Sensitivity:
+    """How far one record can move the coefficients of a block, in steps.
+
+    Notes
+    -----
+    Adding or removing a record moves them by what they are in its cell: `block_norms`, exactly. Replacing one moves
+    them by the difference of two cells' vectors: at most 2 S₁ and 2 S₂. As K coordinates of a vector, of length √2 but
+    for what rounding does to the functions (`wave_error`, t for each cell), also at most √K (√2 + 2 t) and √2 + 2 t.
+    These are bounds, which no two cells need to reach. A block with the total alone does not move at all, unless the
+    record leaves the domain.
+    """
+    if basis is Basis.WALSH:
+        return _walsh_sensitivity(grid.shape, block, neighbours)
+    l1, l2_squared = block_norms(basis, grid, block)
+    count = block.n_coefficients
+    if neighbours is Neighbours.ADD_REMOVE or count == 1:
+        return Sensitivity(l1, l2_squared)
+    length = (Fraction(math.isqrt(2 << 128) + 1, 1 << 64) + 2 * wave_error(grid.shape)) * 2 ** step_bits(grid.shape)
+    return Sensitivity(
+        min(2 * l1, math.isqrt(math.floor(count * length**2))), min(4 * l2_squared, math.floor(length**2))
+    )
+
+
+def _walsh_sensitivity(sizes: Sizes, block: Block, neighbours: Neighbours) -> Sensitivity:
+    """Exact, in whole sums: a record moves each of K sums by ±1.
+
+    Replacing moves those by ±2 in which the cells a and b differ, and the product of their signs is the function at
+    a xor b: half of K - Σ φ(a xor b) of them. All such sums are one transform of the block.
+    """
+    count = block.n_coefficients
+    if neighbours is Neighbours.ADD_REMOVE:
+        return Sensitivity(count, count)
+    mask = np.zeros([padded(Basis.WALSH, size) for size in reversed(sizes)])
+    mask[: block.y[-1], : block.x[-1]] = block.mask
+    differing = count - int(walsh_sums(walsh_sums(mask, 1), 0).min())
+    return Sensitivity(max(count, differing), max(count, 2 * differing))

@@ -1,0 +1,182 @@
+"""Real orthonormal bases of one axis: cosines, the real Fourier basis and Walsh functions.
+
+Functions come in the order of their frequency, so that the first few of them are the smooth ones. Coefficients
+are real numbers: a basis without complex numbers has no phases that could be forgotten. Nothing here sees a record.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from spatialdp._support.checks import whole_number
+from spatialdp._support.options import Option
+from spatialdp.space.coverage import Coverage
+from spatialdp.transforms.axis import AxisWeights
+
+__all__ = ["Basis", "SpectralAxis", "angles", "functions", "padded", "synthesise", "walsh_sums"]
+
+Floats = npt.NDArray[np.float64]
+
+_WEIGHTS_AT_ONCE = 2**21
+
+
+class Basis(Option):
+    """A real orthonormal basis."""
+
+    DCT = "dct"
+    DFT = "dft"
+    WALSH = "walsh"
+
+
+def padded(basis: Basis, size: int) -> int:
+    """Number of functions: the size, or for Walsh functions the next power of two."""
+    return int(2 ** (size - 1).bit_length()) if basis is Basis.WALSH else size
+
+
+def functions(basis: Basis, size: int, count: int) -> Floats:
+    """The first functions of a basis, (count, cells), in doubles.
+
+    Examples
+    --------
+    >>> functions(Basis.WALSH, 4, 2).tolist()
+    [[0.5, 0.5, 0.5, 0.5], [0.5, 0.5, -0.5, -0.5]]
+    """
+    if basis is Basis.WALSH:
+        return walsh_sums(np.eye(size), 0)[:count] / math.sqrt(padded(basis, size))
+    at, level = angles(basis, size, slice(count))
+    wave = np.cos(math.pi / (2 * size) * np.arange(4 * size))
+    return np.asarray(wave[at] * np.sqrt(np.where(level, 1, 2) / size)[:, None])
+
+
+def angles(
+    basis: Basis, size: int, orders: slice, cells: slice | npt.NDArray[np.int64] = slice(None)
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.bool_]]:
+    """Angles of cosines, (orders, cells), in steps of which 4 size make a turn; and which functions are ±√(1/size).
+
+    The others are √(2/size) times the cosine.
+    """
+    order, places = np.arange(size)[orders], np.arange(size)[cells]
+    level = order == 0
+    if basis is Basis.DCT:
+        return order[:, None] * (2 * places + 1) % (4 * size), level
+    quarter = np.where((order % 2 == 0) & (order > 0), size, 0)  # makes a sine of a cosine
+    frequencies = (order + 1) // 2
+    return (4 * frequencies[:, None] * places - quarter[:, None]) % (4 * size), level | (2 * frequencies == size)
+
+
+def synthesise(coefficients: Floats, basis: Basis, size: int, axis: int) -> Floats:
+    """Values of the cells from the first orthonormal coefficients; the missing ones are 0."""
+    from scipy import fft, fftpack
+
+    if basis is Basis.DCT:
+        return np.asarray(fft.idct(coefficients, n=size, axis=axis, norm="ortho"))
+    if basis is Basis.WALSH:
+        full = np.zeros([padded(basis, size) if each == axis else n for each, n in enumerate(coefficients.shape)])
+        full[: coefficients.shape[0], : coefficients.shape[1]] = coefficients
+        sums = walsh_sums(full, axis) / math.sqrt(full.shape[axis])
+        return sums[:, :size] if axis else sums[:size]
+    # The only real transform in scipy whose coefficients come in this order; it wants sums with e^(-i angle) over size.
+    scale = np.full(coefficients.shape[axis], math.sqrt(size / 2))
+    scale[0], scale[2::2] = math.sqrt(size), -scale[2::2]
+    if scale.size == size and size % 2 == 0:
+        scale[-1] = math.sqrt(size)
+    return np.asarray(fftpack.irfft(coefficients * (scale if axis else scale[:, None]), n=size, axis=axis))
+
+
+def walsh_sums(values: Floats, axis: int) -> Floats:
+    """Sums along axis 0 or 1 with the signs of Walsh functions in Paley's order; pads to a power of two.
+
+    A function of i = (high, low) is a product of functions of its high and its low digits, so two small matrices do
+    the work. In doubles, which are exact for integers whose absolute values add up to less than 2^53.
+    """
+    size = values.shape[axis]
+    bits = (size - 1).bit_length()
+    if size < 2**bits:
+        values = np.pad(values, [(0, 2**bits - size) if each == axis else (0, 0) for each in range(2)])
+    high, low = _signs(bits // 2), _signs(bits - bits // 2)
+    if axis == 1:
+        cells = values.reshape(-1, high.shape[0], low.shape[0]).swapaxes(1, 2)
+        return np.asarray((low @ cells @ high).reshape(values.shape))
+    halves = low @ values.reshape(high.shape[0], low.shape[0], -1)
+    return np.asarray((high @ halves.swapaxes(0, 1)).reshape(values.shape))
+
+
+def _signs(bits: int) -> Floats:
+    """Walsh functions of 2^bits cells: an order's lowest digit goes with a cell's highest."""
+    signs = np.ones((1, 1))
+    for _ in range(bits):
+        signs = np.repeat(signs, 2, axis=0)
+        signs = np.concatenate([signs, signs * np.tile([[1.0], [-1.0]], (signs.shape[0] // 2, 1))], axis=1)
+    return signs
+
+
+@dataclass(frozen=True)
+class SpectralAxis(AxisWeights):
+    """The first functions of a basis, in bands.
+
+    Attributes
+    ----------
+    size : int
+        Cells.
+    basis : Basis
+    edges : tuple of int
+        Bands are between successive edges; the first is 0.
+    """
+
+    size: int
+    basis: Basis
+    edges: tuple[int, ...]
+
+    @property
+    def groups(self) -> tuple[slice, ...]:
+        """The bands."""
+        return tuple(slice(low, high) for low, high in pairwise(self.edges))
+
+    def powers(self, coverage: Coverage) -> tuple[Floats, Floats]:
+        """Weights of all functions, from prefix sums along the cells; in blocks of boxes, to save memory."""
+        squares = np.empty((self.n_groups, coverage.start.size))
+        fourths = np.empty_like(squares)
+        block = max(1, _WEIGHTS_AT_ONCE // self.n_coefficients)
+        for start in range(0, coverage.start.size, block):
+            part = slice(start, start + block)
+            weights = self._weights(coverage.knots[:, part], coverage.weights(1)[:, part]) ** 2
+            squares[:, part] = np.add.reduceat(weights, self.edges[:-1], axis=1).T
+            fourths[:, part] = np.add.reduceat(weights**2, self.edges[:-1], axis=1).T
+        return squares, fourths
+
+    def cell_weights(self, cells: slice) -> Floats:
+        """The functions' values."""
+        return functions(self.basis, self.size, self.n_coefficients)[:, cells].T
+
+    def to_json(self) -> dict[str, Any]:
+        """Basis and bands."""
+        return {"kind": "spectral", "basis": str(self.basis), "edges": list(self.edges)}
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any], size: int) -> SpectralAxis:
+        """Read what `to_json` wrote; raises ValueError, KeyError or TypeError for anything else."""
+        basis = Basis(data["basis"])
+        edges = tuple(whole_number(edge, "edge", 0, padded(basis, size)) for edge in data["edges"])
+        if len(edges) < 2 or edges[0] != 0 or any(low >= high for low, high in pairwise(edges)):
+            raise ValueError("the bands are not in order")
+        return cls(size, basis, edges)
+
+    def _weights(self, knots: npt.NDArray[np.int64], weights: Floats) -> Floats:
+        """(boxes, functions): the sum of each function over each box."""
+        return np.asarray(
+            sum(weight[:, None] * self.prefixes[knot] for knot, weight in zip(knots, weights, strict=True))
+        )
+
+    @cached_property
+    def prefixes(self) -> Floats:
+        """(cells + 1, functions): sums of the functions over the first cells."""
+        sums = np.zeros((self.size + 1, self.n_coefficients))
+        np.cumsum(functions(self.basis, self.size, self.n_coefficients).T, axis=0, out=sums[1:])
+        return sums

@@ -1,0 +1,1 @@
+"""Boxes in level order, and the algebra on them."""

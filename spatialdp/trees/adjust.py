@@ -1,0 +1,261 @@
+"""Numbers for maps and tables: estimates on a tree made non-negative or whole, still adding up.
+
+Both steps bias the numbers, so they are for showing and not for statistics: do them last, after the fit,
+and do not combine them with intervals. Both work on all families of a level at the same time.
+Nothing here sees a record.
+
+References
+----------
+.. [1] R. Chandrasekaran, "A special case of the complementary pivot problem", Opsearch 7, 1970.
+.. [2] S. Martínez, G. Michon, J. San Martín, "Inverse of strictly ultrametric matrices are of Stieltjes type",
+   SIAM J. Matrix Anal. Appl. 15, 1994.
+.. [3] C. Michelot, "A finite algorithm for finding the projection of a point onto the canonical simplex of
+   R^n", J. Optim. Theory Appl. 50, 1986.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from spatialdp.errors import ParameterError
+from spatialdp.trees.least_squares import checked_variances, two_pass
+from spatialdp.trees.tree import Tree, sums
+
+__all__ = ["non_negative", "project_families", "round_consistent"]
+
+Booleans = npt.NDArray[np.bool_]
+Floats = npt.NDArray[np.float64]
+Integers = npt.NDArray[np.int64]
+
+# Weight of an exactly known child in a projection: it moves only if all its siblings are exactly known or zero.
+_LEAST_WEIGHT = 1e-100
+
+# By how much given estimates may contradict each other or what is known exactly, relative to the largest of them
+# plus the largest standard deviation. Only for telling wrong input from rounding errors; the fit has no tolerance.
+_ROUNDING = 1e-6
+
+
+def non_negative(tree: Tree, estimates: npt.ArrayLike, variances: npt.ArrayLike) -> Floats:
+    """The non-negative least-squares fit.
+
+    Parameters
+    ----------
+    tree : Tree
+    estimates : float array
+        x̂_v of each node: `Fit.estimates`, the least-squares fit without the condition.
+    variances : float array
+        s_v of the measurements, `Fit.variances`: of each node, or one for each level. Infinite: not measured.
+        Zero: known exactly.
+
+    Returns
+    -------
+    float array
+        Each parent is the sum of its children, as `sums` adds them, and nothing is negative. Biased: not all
+        that negative leaves gain is taken from others, so totals rise, those of large regions by many of their
+        standard deviations. To keep the root's estimate, if it is not negative, give it variance 0.
+
+    Raises
+    ------
+    ParameterError
+        If the estimates do not add up, or exactly known counts leave less than nothing to a leaf.
+
+    Notes
+    -----
+    Minimises Σ_v (x_v - x̂_v)² / s_v over all x ≥ 0 that add up. The residuals of the measurements, y - x̂, are
+    orthogonal to everything that adds up, so the same x minimises Σ_v (x_v - y_v)² / s_v. Unmeasured leaves
+    that this leaves undetermined have the least Σ (x - x̂)² / area. If no leaf is negative, all keep their values.
+
+    Fix the negative leaves at zero (known exactly) and fit the others again with `two_pass`; repeat until no leaf
+    is negative. No leaf has to be freed again, so there are at most as many rounds as leaves. Noisy clustered counts
+    on quadtrees of height 6 to 10 took 5 to 10.
+
+    Proof. In terms of the leaves the quadratic form has the matrix H, where H_ij is the sum of 1 / s over the common
+    ancestors of i and j. It is ultrametric, therefore M = H⁻¹ has no positive element off its diagonal [2]_, nor
+    has the inverse of a principal submatrix M_FF any negative element. With multipliers w, the x of the leaves is
+    x̂ + M w: raising one leaf lowers the others. Let w ≥ 0 and x belong to one round and w', x' to the next,
+    which fixes the leaves F. Then M_FF (w' - w)_F = x'_F - x_F = -x_F ≥ 0, hence w' ≥ w ≥ 0. In the last round x ≥ 0,
+    w ≥ 0 and x w = 0, the conditions of Karush, Kuhn and Tucker. Infinite and zero variances are limits. This is
+    Chandrasekaran's method [1]_, fixing all negative leaves at a time. A leaf fixed or not because of a rounding
+    error changes the result by no more than that error, and fixed leaves stay fixed: there is no tolerance to choose.
+
+    Examples
+    --------
+    >>> non_negative(Tree.quadtree(1), [8.0, -2, 1, 3, 6], [np.inf, 1.0]).tolist()
+    [10.0, 0.0, 1.0, 3.0, 6.0]
+    >>> non_negative(Tree.quadtree(1), [8.0, -2, 1, 3, 6], [0.0, 1.0]).round(3).tolist()
+    [8.0, 0.0, 0.333, 2.333, 5.333]
+    """
+    start = tree.one_each(estimates, "estimates").astype(np.float64)
+    variances = checked_variances(tree, variances)
+    tolerance = _ROUNDING * (np.abs(start).max() + np.sqrt(variances[np.isfinite(variances)].max(initial=0.0)))
+    _check_adds_up(tree, start, tolerance)
+    variances = variances if variances.size == tree.n_nodes else variances[tree.depth]
+    _check_known(tree, start, variances == 0, tolerance)
+    fitted, fixed = start, np.zeros(tree.n_nodes, dtype=bool)
+    while np.any(negative := tree.leaves & ~fixed & (fitted < 0)):
+        fixed |= negative
+        change = two_pass(tree, np.where(fixed, -start, 0.0), np.where(fixed, 0.0, variances))
+        fitted = start + change.estimates
+    return np.asarray(sums(tree, np.where(fixed, 0.0, fitted)[tree.leaves]))
+
+
+def project_families(tree: Tree, estimates: npt.ArrayLike, spread: npt.ArrayLike) -> Floats:
+    """Consistent estimates without negative ones, family by family from the root.
+
+    Parameters
+    ----------
+    tree : Tree
+    estimates : float array
+        Consistent estimates of each node.
+    spread : float array
+        How freely each node may move, relative to its siblings: `Fit.spread`.
+
+    Returns
+    -------
+    float array
+        Biased: what was negative has been taken from positive siblings. Consistent, and ≥ 0.
+
+    Notes
+    -----
+    Starts with n_root = max(x_root, 0) and goes down. Given n_v, the children's values minimise
+    Σ_c (n_c - x_c)² / V_c subject to n_c ≥ 0 and Σ n_c = n_v, exactly: n_c = max(x_c + V_c λ, 0), λ by Michelot's
+    method [3]_, all families of a level at once: solve, drop the negative, repeat. It is not the non-negative
+    least-squares fit, and for clustered data better: totals of large regions keep their accuracy, where in the fit
+    the many leaves that were raised to zero push them up.
+
+    Examples
+    --------
+    >>> project_families(Tree.quadtree(1), [8.0, -2, 1, 3, 6], np.ones(5)).round(9).tolist()
+    [8.0, 0.0, 0.333333333, 2.333333333, 5.333333333]
+    """
+    result = tree.one_each(estimates, "estimates").astype(np.float64)
+    if not np.all(np.isfinite(result)):
+        raise ParameterError("estimates are not all finite; give those of a fit.")
+    weights = _checked_weights(tree, spread)
+    result[0] = max(result[0], 0.0)
+    for d in range(tree.height):
+        children = tree.level(d + 1)
+        result[children] = _project(tree, d, result[children], weights[children], result[tree.level(d)])
+    return result
+
+
+def round_consistent(tree: Tree, estimates: npt.ArrayLike) -> Integers:
+    """Whole numbers close to consistent estimates that still add up.
+
+    Parameters
+    ----------
+    tree : Tree
+    estimates : float array
+        Consistent estimates of each node; may be negative.
+
+    Returns
+    -------
+    int64 array
+        Each parent is exactly the sum of its children. Each number is the estimate rounded up or down, hence within 1
+        of it, and a whole estimate stays.
+
+    Notes
+    -----
+    The root is rounded to the nearest whole number (half to even). Then, level by level, children are rounded down,
+    and what is missing to their parent's number goes, one each, to those with the largest remainders, the first
+    among equals. If the parent is within 1 of the sum, then at least 0 and at most as many are missing as there are
+    fractional children, so the property carries down. If estimates are not consistent, the result is, but
+    may be further off.
+
+    Examples
+    --------
+    >>> round_consistent(Tree.quadtree(1), [2.0, 0.5, 0.5, 1.3, -0.3]).tolist()
+    [2, 1, 0, 1, 0]
+    """
+    values = tree.one_each(estimates, "estimates").astype(np.float64, copy=False)
+    if not np.all(np.abs(values) < 2**53):
+        raise ParameterError("estimates are not all finite and below 2^53; whole numbers can not be told apart there.")
+    rounded = np.floor(values).astype(np.int64)
+    remainders = values - rounded
+    rounded[0] = np.rint(values[0])
+    for d in range(tree.height):
+        children = tree.level(d + 1)
+        _round_up(tree, d, rounded[tree.level(d)], rounded[children], remainders[children])
+    return rounded
+
+
+def _round_up(tree: Tree, d: int, totals: Integers, rounded: Integers, remainders: Floats) -> None:
+    """Add ones, in place, until each family adds up to its total."""
+    missing = totals - tree.family_sums(d, rounded)
+    n_children = np.maximum(tree.n_children[tree.level(d)], 1)
+    for_all, for_some = np.divmod(missing, n_children)
+    rounded += tree.to_children(d, for_all)
+    rounded += _ranks(tree, d, remainders) < tree.to_children(d, for_some)
+
+
+def _ranks(tree: Tree, d: int, values: Floats) -> Integers:
+    """Place of each child among its siblings, the largest value first, the first among equals."""
+    rank = np.empty(values.size, dtype=np.int64)
+    if fan_out := tree.fan_outs[d]:
+        order = np.argsort(-values.reshape(-1, fan_out), axis=1, kind="stable")
+        np.put_along_axis(rank.reshape(-1, fan_out), order, np.arange(fan_out)[None, :], axis=1)
+        return rank
+    n_children = tree.n_children[tree.level(d)]
+    family = np.repeat(np.arange(n_children.size), n_children)
+    starts = np.cumsum(n_children) - n_children
+    rank[np.lexsort((-values, family))] = np.arange(values.size) - np.repeat(starts, n_children)
+    return rank
+
+
+def _check_adds_up(tree: Tree, estimates: Floats, tolerance: float) -> None:
+    if not np.all(np.isfinite(estimates)):
+        raise ParameterError("estimates are not all finite; give those of a fit.")
+    gap = np.abs(sums(tree, estimates[tree.leaves]) - estimates)
+    if gap.max() > tolerance:
+        raise ParameterError(
+            f"estimates do not add up: node {gap.argmax()} and the leaves below it differ by {gap.max():.6g}. "
+            "Give those of a fit, not the measured values."
+        )
+
+
+def _check_known(tree: Tree, estimates: Floats, known: Booleans, tolerance: float) -> None:
+    """Check that exactly known nodes have room for the exactly known ones below them; other leaves need none."""
+    below, least = np.zeros(tree.n_nodes), np.where(known, estimates, 0.0)
+    for d in reversed(range(tree.height)):
+        level = tree.level(d)
+        below[level] = tree.family_sums(d, least[tree.level(d + 1)])
+        np.copyto(least[level], below[level], where=~known[level])
+    lacking = np.where(known, below - estimates, 0.0)
+    if lacking.max() > tolerance:
+        node = lacking.argmax()
+        raise ParameterError(
+            f"node {node} is known exactly to be {estimates[node]:.6g}, but what is known exactly below it, and leaves "
+            f"of at least 0, add up to {below[node]:.6g} or more. Correct the counts, or give them a variance."
+        )
+
+
+def _project(tree: Tree, d: int, values: Floats, weights: Floats, totals: Floats) -> Floats:
+    """The non-negative vector closest to each family's values that adds up to its parent's total."""
+    active = np.ones(values.size, dtype=bool)
+    while True:
+        free = np.where(active, weights, 0.0)
+        excess = totals - tree.family_sums(d, np.where(active, values, 0.0))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            shift = excess / tree.family_sums(d, free)
+        trial = values + free * tree.to_children(d, np.where(np.isfinite(shift), shift, 0.0))
+        negative = active & (trial < 0)
+        if not negative.any():
+            return _rescaled(tree, d, np.where(active, trial, 0.0), totals)
+        active &= ~negative
+
+
+def _rescaled(tree: Tree, d: int, values: Floats, totals: Floats) -> Floats:
+    """Remove rounding errors from families that should add up to given totals."""
+    found = tree.family_sums(d, values)
+    evenly = totals / np.maximum(tree.n_children[tree.level(d)], 1)
+    lost = found <= 0
+    factor = np.where(lost, 0.0, totals / np.where(lost, 1.0, found))
+    return values * tree.to_children(d, factor) + tree.to_children(d, np.where(lost, evenly, 0.0))
+
+
+def _checked_weights(tree: Tree, variances: npt.ArrayLike) -> Floats:
+    array = tree.one_each(variances, "variances").astype(np.float64, copy=False)
+    if not np.all(array >= 0) or np.any(np.isinf(array[1:])):
+        raise ParameterError("variances are not all finite and at least 0; give Fit.spread, which is.")
+    return np.maximum(array, _LEAST_WEIGHT)

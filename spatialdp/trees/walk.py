@@ -1,0 +1,101 @@
+"""Boxes against a tree: which nodes a box covers, cuts or misses, for many boxes at once.
+
+Going down level by level, all (box, node) pairs of a level are handled together. A pair ends where the node
+lies wholly inside or outside the box, or is a leaf; only nodes cut by a box's boundary are divided further, so the
+work is that of walking along the boundary. Nothing here sees a record.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from spatialdp.trees.tree import Tree
+
+__all__ = ["Pairs", "children", "chunks", "walk"]
+
+Booleans = npt.NDArray[np.bool_]
+Floats = npt.NDArray[np.float64]
+Integers = npt.NDArray[np.int64]
+
+# Boxes walked together: enough to be worth a numpy call, few enough for the pairs of a level to stay small.
+_CHUNK = 1024
+_POLYGONS = 64  # which are made of many pieces
+
+
+@dataclass(frozen=True, eq=False)
+class Pairs:
+    """The (box, node) pairs of one depth.
+
+    Attributes
+    ----------
+    box, node : int arrays
+        Which box, which node.
+    parent : int array
+        Place of the node's parent among the previous depth's divided pairs.
+    coverage : float array
+        Covered share of the node: 0, 1 or, where it is cut, the covered share of its area.
+    divided : bool array
+        Whether the pair goes on to the node's children; the others end here.
+    """
+
+    box: npt.NDArray[Any]
+    node: npt.NDArray[Any]
+    parent: npt.NDArray[Any]
+    coverage: Floats
+    divided: Booleans
+
+
+def chunks(queries: npt.NDArray[Any]) -> Iterator[slice]:
+    """Cut a long list of boxes (m, 4), or polygons (m,), into stretches that are walked together."""
+    size = _CHUNK if queries.ndim == 2 else _POLYGONS
+    for start in range(0, queries.shape[0], size):
+        yield slice(start, start + size)
+
+
+def walk(tree: Tree, boxes: Integers, descend: Booleans | None = None) -> Iterator[Pairs]:
+    """Go down the tree with lattice boxes (m, 4), one depth at a time.
+
+    Parameters
+    ----------
+    tree : Tree
+    boxes : (m, 4) int array
+    descend : bool array, optional
+        Nodes to divide even if they lie wholly inside a box, because they were not measured.
+    """
+    query = np.ascontiguousarray(boxes.T)
+    box = np.arange(boxes.shape[0])
+    node = np.zeros(box.size, dtype=np.int64)
+    parent = np.zeros(box.size, dtype=np.int64)
+    while box.size:
+        coverage, cut = _coverage(tree, node, query, box)
+        if descend is not None:
+            cut |= descend[node] & (coverage == 1)
+        divided = cut & (tree.n_children[node] > 0)
+        yield Pairs(box, node, parent, coverage, divided)
+        box, node, parent = children(tree, box[divided], node[divided])
+
+
+def _coverage(tree: Tree, node: Integers, query: Integers, box: Integers) -> tuple[Floats, Booleans]:
+    """Covered share of each pair's node, and whether the box's boundary cuts the node."""
+    shares = []
+    inside = np.ones(node.size, dtype=bool)
+    for low, high in ((0, 2), (1, 3)):
+        from_, to = tree.boxes[:, low].take(node), tree.boxes[:, high].take(node)
+        least, most = query[low].take(box), query[high].take(box)
+        shares.append(np.maximum(np.minimum(to, most) - np.maximum(from_, least), 0) / (to - from_))
+        inside &= (least <= from_) & (to <= most)
+    coverage = shares[0] * shares[1]
+    return coverage, ~inside & (coverage > 0)
+
+
+def children(tree: Tree, box: Integers, node: Integers) -> tuple[Integers, Integers, Integers]:
+    """One pair for each child of each pair's node."""
+    counts = tree.n_children[node]
+    parent = np.repeat(np.arange(node.size), counts)
+    place = np.arange(parent.size) - np.repeat(np.cumsum(counts) - counts, counts)
+    return box[parent], tree.first_child[node][parent] + place, parent
