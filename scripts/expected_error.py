@@ -14,9 +14,9 @@ import numpy as np
 from curves import Curve, draw_curves
 
 import spatialdp as sdp
+from spatialdp._support.arrays import even_points
 from spatialdp.evaluation.figures import finish, label_lines
 from spatialdp.mechanisms import Mechanism
-from spatialdp.mechanisms.base import spread
 from spatialdp.outputs.files.geoparquet import write_whole
 from spatialdp.outputs.maps.plot import save_figure
 
@@ -42,7 +42,7 @@ def mechanisms() -> dict[str, Mechanism]:
 def squares(share: float, count: int = 1000) -> np.ndarray[tuple[int, ...], np.dtype[np.float64]]:
     """Squares of whole cells with about a share of the area, spread over the domain."""
     side = max(1.0, round(SIDE * share**0.5))
-    corners = np.floor(spread(count, 2) * (SIDE - side + 1))
+    corners = np.floor(even_points(count, 2) * (SIDE - side + 1))
     return np.concatenate([corners, corners + side], axis=1)
 
 

@@ -15,6 +15,7 @@ from numbers import Real
 import numpy as np
 import numpy.typing as npt
 
+from spatialdp._support.arrays import Floats, even_points
 from spatialdp._support.checks import whole_pair
 from spatialdp.errors import BudgetError, ParameterError
 from spatialdp.mechanisms import (
@@ -25,7 +26,6 @@ from spatialdp.mechanisms import (
     Tailored,
     Wavelet,
 )
-from spatialdp.mechanisms.base import spread
 from spatialdp.mechanisms.fixed.tailored import LONGEST
 from spatialdp.mechanisms.fixed.wavelet import ScaleBudget
 from spatialdp.privacy.budget import (
@@ -40,8 +40,6 @@ from spatialdp.workload import Workload, placed
 
 __all__ = ["Recommendation", "all_boxes", "epsilon_for", "recommend"]
 
-Floats = npt.NDArray[np.float64]
-
 
 def all_boxes(domain: Domain, count: int = 2000) -> Floats:
     """An even spread of boxes with corners anywhere in the domain: what "any box" means when errors are averaged.
@@ -51,7 +49,7 @@ def all_boxes(domain: Domain, count: int = 2000) -> Floats:
     >>> all_boxes(Domain((0, 0, 1, 1)), 3).shape
     (3, 4)
     """
-    corners = np.sort(spread(count, 4).reshape(-1, 2, 2), axis=1).reshape(-1, 4)
+    corners = np.sort(even_points(count, 4).reshape(-1, 2, 2), axis=1).reshape(-1, 4)
     return placed(corners, domain)
 
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from spatialdp._support.arrays import Floats
 from spatialdp.errors import ReleaseError
 from spatialdp.estimates.decomposition import NonNegative
 from spatialdp.estimates.intervals import half_width
@@ -28,8 +29,6 @@ if TYPE_CHECKING:
     from spatialdp.privacy.noise.source import Noise
 
 __all__ = ["Release"]
-
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from spatialdp._support.arrays import Floats, Integers, Objects
 from spatialdp._support.checks import positive_pair, whole_number, whole_pair
 from spatialdp.errors import ParameterError
 from spatialdp.privacy.noise.source import SeededNoise
@@ -39,7 +40,6 @@ __all__ = [
     "squares",
 ]
 
-Floats = npt.NDArray[np.float64]
 
 MOST = 10**7  # queries
 
@@ -71,7 +71,7 @@ class Workload:
 
     name: str
     boxes: Floats | None = None
-    polygons: npt.NDArray[np.object_] | None = None
+    polygons: Objects | None = None
     size: float | None = None
 
     def __post_init__(self) -> None:
@@ -356,7 +356,7 @@ def _uniform(count: int, seed: int, stream: str) -> Floats:
     return np.asarray((words >> np.uint64(11)) * 2.0**-53)
 
 
-def _intervals(draws: Floats, count: int) -> npt.NDArray[np.int64]:
+def _intervals(draws: Floats, count: int) -> Integers:
     """Two different edges out of count + 1 from two uniform numbers, all pairs equally likely; the lower one first."""
     first = (draws[:, 0] * (count + 1)).astype(np.int64)
     second = (draws[:, 1] * count).astype(np.int64)

@@ -501,7 +501,7 @@ def family_by_family(tree: Tree, fit: Fit) -> np.ndarray:
         while True:
             members = family[free]
             excess = values[node] - fit.estimates[members].sum()
-            trial = fit.estimates[members] + excess * fit.spread[members] / fit.spread[members].sum()
+            trial = fit.estimates[members] + excess * fit.shares[members] / fit.shares[members].sum()
             if trial.min() >= -1e-12:
                 break
             free[free] = trial >= 0
@@ -559,7 +559,7 @@ def test_wrong_variants_are_not_the_non_negative_fit():
         "cut off": sums(tree, np.maximum(fit.estimates[tree.leaves], 0)),
         "one round": sums(tree, np.maximum(once[tree.leaves], 0)),
         "deviations": non_negative(tree, fit.estimates, np.sqrt(variances)),
-        "spread": non_negative(tree, fit.estimates, fit.spread),
+        "spread": non_negative(tree, fit.estimates, fit.shares),
         "leaves only": non_negative(tree, fit.estimates, np.where(tree.leaves, variances, np.inf)),
         "family by family": family_by_family(tree, fit),
     }

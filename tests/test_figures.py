@@ -12,7 +12,7 @@ import matplotlib.pyplot as plt
 
 import spatialdp as sdp
 from spatialdp.errors import ParameterError
-from spatialdp.evaluation.figures import spread, summary
+from spatialdp.evaluation.figures import push_apart, summary
 
 DOMAIN = sdp.Domain((0, 0, 1, 1))
 
@@ -103,7 +103,7 @@ def test_bands_are_students_intervals():
 
 def test_labels_keep_their_order_and_distance():
     places = np.array([0.5, 0.1, 0.51, 0.5])
-    moved = spread(places, 0.1)
+    moved = push_apart(places, 0.1)
     assert np.diff(np.sort(moved)).min() > 0.099
     assert moved[1] < moved[0] < moved[3] < moved[2]
 

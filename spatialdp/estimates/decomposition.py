@@ -13,8 +13,8 @@ from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
+from spatialdp._support.arrays import Array, Booleans, Floats, Integers, Integers32
 from spatialdp._support.options import Option
 from spatialdp.errors import ReleaseError
 from spatialdp.estimates.grid_noise import IndependentNoise
@@ -29,10 +29,6 @@ from spatialdp.trees.tree import Tree
 from spatialdp.trees.walk import Pairs, chunks, walk
 
 __all__ = ["Decomposition", "NonNegative"]
-
-Booleans = npt.NDArray[np.bool_]
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
 
 
 class NonNegative(Option):
@@ -106,7 +102,7 @@ class Decomposition:
             )
         return np.asarray(self.answers(boxes, [self.values])[0])
 
-    def answers(self, boxes: Integers, values: Sequence[npt.NDArray[Any]]) -> Floats:
+    def answers(self, boxes: Integers, values: Sequence[Array]) -> Floats:
         """What several sets of node values answer, one row each, for little more than the time of one."""
         totals = np.zeros((len(values), boxes.shape[0]))
         for chunk in chunks(boxes):
@@ -195,7 +191,7 @@ class Decomposition:
         if method is NonNegative.LEAST_SQUARES:
             values = non_negative(self.tree, self.values, self.variances)
         else:
-            values = project_families(self.tree, self.values, self.fit.spread)
+            values = project_families(self.tree, self.values, self.fit.shares)
         return replace(self, values=values, biased=True)
 
     def rounded(self) -> Decomposition:
@@ -209,13 +205,13 @@ class Decomposition:
 
     # --- sums over covered nodes ---------------------------------------------------------------
 
-    def _walk(self, queries: npt.NDArray[Any], descend: Booleans | None = None) -> Iterator[Pairs]:
+    def _walk(self, queries: Array, descend: Booleans | None = None) -> Iterator[Pairs]:
         """Go down the tree with boxes (m, 4) or polygons (m,)."""
         if queries.ndim == 2:
             return walk(self.tree, queries, descend)
         return walk_polygons(self.tree, self.domain, queries, descend)
 
-    def _summed(self, queries: npt.NDArray[Any], weigh: Any) -> Floats:
+    def _summed(self, queries: Array, weigh: Any) -> Floats:
         """Add up, for every box or polygon, what the pairs that end weigh."""
         total = np.zeros(queries.shape[0])
         for chunk in chunks(queries):
@@ -251,7 +247,7 @@ class Decomposition:
             return np.maximum(second, 0.0), np.maximum(fourth, 0.0)
         return self._node_cumulants(boxes)
 
-    def _node_cumulants(self, queries: npt.NDArray[Any]) -> tuple[Floats, Floats]:
+    def _node_cumulants(self, queries: Array) -> tuple[Floats, Floats]:
         second = self._summed(queries, lambda p: p.coverage**2 * or_zero(self._noise.of(self.variances, p.node)))
         fourth = self._summed(queries, lambda p: p.coverage**4 * self._noise.own_fourth.take(p.node))
         return second, fourth
@@ -306,7 +302,7 @@ class Decomposition:
         result = [pairs.coverage.copy() for pairs in levels]
         for depth in reversed(range(len(levels) - 1)):
             pairs, below = levels[depth], levels[depth + 1]
-            weighted = result[depth + 1] * self.fit.spread[below.node]
+            weighted = result[depth + 1] * self.fit.shares[below.node]
             sums = np.bincount(below.parent, weighted, minlength=int(pairs.divided.sum()))
             result[depth][pairs.divided] = sums / divisor(self.fit.children_variance[pairs.node[pairs.divided]])
         return result
@@ -320,7 +316,7 @@ class Decomposition:
     def _noise(self) -> NodeNoise:
         return NodeNoise(self.tree, self.values, self.variances, self.kurtosis)
 
-    def node_moments(self, nodes: npt.NDArray[Any]) -> tuple[Floats, Floats]:
+    def node_moments(self, nodes: Array) -> tuple[Floats, Floats]:
         """What `moments` says of the boxes of nodes, for all of them at once."""
         if self.consistent and self._is_complete:  # all nodes of a depth are alike
             variance, kurtosis = self.moments(self.tree.boxes[self.tree.offsets[:-1]].astype(np.int64))
@@ -428,7 +424,7 @@ class Decomposition:
         own = self._level_weights()
         squares = largest = above = np.zeros(area.size)
         second, fourth = np.zeros((2, area.size))
-        for depth, (spread, (width, height), here) in enumerate(
+        for depth, (variance, (width, height), here) in enumerate(
             zip(or_zero(self.variances), self._block_sides, level_squares, strict=True)
         ):
             passed, fan_out = (1 - own[depth - 1], self.tree.fan_outs[depth - 1]) if depth else (0.0, 0)
@@ -436,8 +432,8 @@ class Decomposition:
             deviation = np.minimum(area / (width * height), 1 - 1 / fan_out if depth else 1.0)
             largest = np.minimum(deviation + passed * largest, 1.0)
             above = here
-            second += own[depth] ** 2 * spread * squares
-            fourth += own[depth] ** 4 * spread**2 * self.kurtosis[depth] * squares * largest**2
+            second += own[depth] ** 2 * variance * squares
+            fourth += own[depth] ** 4 * variance**2 * self.kurtosis[depth] * squares * largest**2
         variance, kurtosis = _with_kurtosis(np.maximum(second, 0.0), np.maximum(fourth, 0.0))
         return variance, np.minimum(kurtosis, self.kurtosis.max())
 
@@ -453,7 +449,7 @@ _CLOSED_FORM = 4**7
 _NONE = (np.empty(0), np.empty(0))
 
 
-def _places(grid: Grid, boxes: npt.NDArray[np.int32], side: tuple[int, int]) -> Integers | None:
+def _places(grid: Grid, boxes: Integers32, side: tuple[int, int]) -> Integers | None:
     """Row-major places of the cells in the boxes' lower left corners, if the boxes are blocks of so many cells."""
     low = []
     for axis, (lines, cells) in enumerate(zip((grid.x_lines, grid.y_lines), side, strict=True)):
@@ -465,7 +461,7 @@ def _places(grid: Grid, boxes: npt.NDArray[np.int32], side: tuple[int, int]) -> 
     return np.asarray(low[1] * grid.shape[0] + low[0])
 
 
-def _block_side(grid: Grid, boxes: npt.NDArray[np.int32]) -> tuple[int, int] | None:
+def _block_side(grid: Grid, boxes: Integers32) -> tuple[int, int] | None:
     """Width and height in cells of equal boxes that fill the grid; None if they are not such boxes."""
     nx, ny = grid.shape
     width, height = (int(np.searchsorted(lines, boxes[0, i])) for i, lines in ((2, grid.x_lines), (3, grid.y_lines)))
@@ -473,7 +469,7 @@ def _block_side(grid: Grid, boxes: npt.NDArray[np.int32]) -> tuple[int, int] | N
     return (width, height) if fills and _places(grid, boxes, (width, height)) is not None else None
 
 
-def _shifted(powers: Floats, shift: Floats, count: npt.NDArray[Any]) -> tuple[Floats, Floats]:
+def _shifted(powers: Floats, shift: Floats, count: Array) -> tuple[Floats, Floats]:
     """Σ (A + shift)² and Σ (A + shift)⁴ over families, from the sums of the powers of A."""
     first, second, third, fourth = powers
     squares = second + shift * (2 * first + shift * count)

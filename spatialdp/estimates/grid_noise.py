@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from spatialdp._support.arrays import Floats
 from spatialdp.space.coverage import Coverage, prefix_sums, weighted_sums
 from spatialdp.space.domain import Grid
 from spatialdp.space.polygons import Runs
@@ -23,8 +24,6 @@ from spatialdp.transforms.axis import AxisWeights, axis_from_json
 from spatialdp.transforms.quad_haar import QuadHaar
 
 __all__ = ["IndependentNoise", "NoiseModel", "QuadHaarNoise", "SeparableNoise", "SharedNoise", "noise_from_json"]
-
-Floats = npt.NDArray[np.float64]
 
 
 class NoiseModel(ABC):

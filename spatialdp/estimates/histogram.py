@@ -8,8 +8,8 @@ from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
+from spatialdp._support.arrays import Booleans, Floats, Integers
 from spatialdp.estimates.grid_noise import NoiseModel
 from spatialdp.space.coverage import (
     Coverage,
@@ -22,9 +22,6 @@ from spatialdp.space.domain import Grid
 from spatialdp.space.polygons import Polygons, Runs, scan
 
 __all__ = ["Histogram"]
-
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,7 +94,7 @@ class Histogram:
         with np.errstate(invalid="ignore", divide="ignore"):
             return second, np.where(second > 0, fourth / second**2, 0.0)
 
-    def _scanned(self, polygons: Polygons) -> Iterator[tuple[slice, Runs, npt.NDArray[np.bool_] | bool]]:
+    def _scanned(self, polygons: Polygons) -> Iterator[tuple[slice, Runs, Booleans | bool]]:
         """Polygons cut to the rectangle around the region's cells, and which hold any; as boxes are."""
         mask = self.grid.mask
         everywhere = bool(mask.all() or not mask.any())

@@ -17,13 +17,12 @@ from __future__ import annotations
 from functools import lru_cache
 
 import numpy as np
-import numpy.typing as npt
 
+from spatialdp._support.arrays import Floats
 from spatialdp.errors import ParameterError
 
 __all__ = ["half_width", "quantile_table"]
 
-Floats = npt.NDArray[np.float64]
 
 HIGHEST_LEVEL = 0.999  # beyond, quantiles would be guesses
 

@@ -10,22 +10,19 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
+from spatialdp._support.arrays import Booleans, Floats, Integers, expand_ranges
 from spatialdp._support.checks import whole_number
 from spatialdp.errors import ReleaseError
 from spatialdp.estimates.decomposition import NonNegative
 from spatialdp.privacy.noise.source import Noise, SystemNoise
 from spatialdp.space.domain import RASTER_SHIFT
-from spatialdp.space.polygons import spread
 
 if TYPE_CHECKING:
     from spatialdp.release import Release
 
 __all__ = ["sample"]
 
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
 
 LARGEST_SAMPLE = 2**30
 _SHARES = 2**62  # a whole is divided into so many parts when cells are drawn
@@ -85,14 +82,14 @@ def _draw_parts(release: Release, leaves: Integers, source: Noise) -> Integers:
     return parts[_draw(areas, again, source, firsts)]
 
 
-def _parts(boxes: Integers, raster: npt.NDArray[np.bool_]) -> tuple[Integers, Integers]:
+def _parts(boxes: Integers, raster: Booleans) -> tuple[Integers, Integers]:
     """Boxes cut at the raster's cells, without those outside the region, and whose they are.
 
     A box that meets no raster cell of the region (a cell finer than the raster may) is left whole.
     """
     low, high = boxes[:, :2] >> RASTER_SHIFT, ((boxes[:, 2:] - 1) >> RASTER_SHIFT) + 1
-    by_row, row = spread(low[:, 1], high[:, 1])
-    by_cell, column = spread(low[by_row, 0], high[by_row, 0])
+    by_row, row = expand_ranges(low[:, 1], high[:, 1])
+    by_cell, column = expand_ranges(low[by_row, 0], high[by_row, 0])
     owner, row = by_row[by_cell], row[by_cell]
     held = raster[row, column]
     held |= np.bincount(owner, held, minlength=len(boxes))[owner] == 0

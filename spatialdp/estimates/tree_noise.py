@@ -8,11 +8,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from spatialdp._support.arrays import Array, Floats, Integers
 from spatialdp.trees.least_squares import (
     Fit,
     divisor,
@@ -22,8 +21,6 @@ from spatialdp.trees.least_squares import (
 from spatialdp.trees.tree import Tree
 
 __all__ = ["NodeNoise", "or_zero"]
-
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,7 +42,7 @@ class NodeNoise:
     variances: Floats
     kurtosis: Floats
 
-    def of(self, values: Floats, nodes: npt.NDArray[Any]) -> Floats:
+    def of(self, values: Floats, nodes: Array) -> Floats:
         """Values of nodes, from an array with one for each node or one for each level."""
         if values.size == self.tree.n_nodes:
             return values.take(nodes)
@@ -106,7 +103,7 @@ class NodeNoise:
         elsewhere = np.zeros(tree.n_nodes)
         for depth in range(tree.height):
             level, children = tree.level(depth), tree.level(depth + 1)
-            share = self.fit.spread[children] / tree.to_children(depth, divisor(self.fit.children_variance[level]))
+            share = self.fit.shares[children] / tree.to_children(depth, divisor(self.fit.children_variance[level]))
             taken = share * tree.to_children(depth, 1 - weight[level] * (1 - self.own_weight[level]))
             above = elsewhere[level] + (weight[level] * self.own_weight[level]) ** power * own[level]
             siblings = tree.to_children(depth, tree.family_sums(depth, subtree[children])) - subtree[children]
@@ -115,7 +112,7 @@ class NodeNoise:
         return weight**power * subtree + elsewhere
 
     @property
-    def _every(self) -> npt.NDArray[np.int64]:
+    def _every(self) -> Integers:
         return np.arange(self.tree.n_nodes)
 
 

@@ -12,8 +12,8 @@ from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
+from spatialdp._support.arrays import Floats, Objects
 from spatialdp._support.markdown import markdown
 from spatialdp.errors import ParameterError
 
@@ -22,9 +22,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["STYLES", "draw_line", "dress", "finish", "label_lines", "plot_errors", "ranking", "spread", "summary"]
+__all__ = ["STYLES", "draw_line", "dress", "finish", "label_lines", "plot_errors", "push_apart", "ranking", "summary"]
 
-Floats = npt.NDArray[np.float64]
 
 # Okabe and Ito's colours, each with a marker and a dash of its own.
 STYLES = (
@@ -167,7 +166,7 @@ def plot_errors(
     return figure
 
 
-def _limit(row: npt.NDArray[np.object_]) -> None:
+def _limit(row: Objects) -> None:
     """Let lines, and not wide bands, decide how far a logarithmic axis reaches."""
     shown = [ax for ax in row if ax.figure is not None and ax.get_yscale() == "log"]
     values = np.concatenate([np.empty(0), *(line.get_ydata() for ax in shown for line in ax.lines)])
@@ -261,7 +260,7 @@ def label_lines(ax: Axes, *, gap: float = 0.085) -> None:
         return
     ends = [_last(np.asarray(line.get_xydata())) for line in lines]
     places = ax.transAxes.inverted().transform(ax.transData.transform(ends))[:, 1]
-    heights = spread(places, gap)
+    heights = push_apart(places, gap)
     order = np.argsort(heights)
     heights[order] = np.maximum(heights[order], gap * np.arange(order.size))  # not down among the ticks' numbers
     for line, end, height in zip(lines, ends, heights, strict=True):
@@ -284,7 +283,7 @@ def _last(points: Floats) -> tuple[float, float]:
     return float(x), float(y)
 
 
-def spread(heights: Floats, gap: float) -> Floats:
+def push_apart(heights: Floats, gap: float) -> Floats:
     """The same order, at least a gap apart, and otherwise near where they were."""
     order = np.argsort(heights, kind="stable")
     places = heights[order]

@@ -13,11 +13,11 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from spatialdp._support.arrays import Floats
 from spatialdp.errors import ParameterError
 
 __all__ = ["DEFAULT_METRICS", "EARTH_MOVER", "METRICS", "Outcome", "check_metrics", "earth_movers_distance"]
 
-Floats = npt.NDArray[np.float64]
 
 EARTH_MOVER = "earth_mover"
 COARSE = (16, 16)  # the grid on which maps are compared by `earth_movers_distance`

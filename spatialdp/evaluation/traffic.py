@@ -22,9 +22,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
 from spatialdp import datasets
+from spatialdp._support.arrays import Floats
 from spatialdp._support.markdown import markdown
 from spatialdp.errors import ParameterError
 from spatialdp.mechanisms import Flat
@@ -162,7 +162,7 @@ def _release(points: Points, grid: Grid, law: Law, epsilon: Fraction, seed: tupl
     return Flat(grid.shape, law=law).release(points, grid.domain, epsilon=epsilon, noise=SeededNoise(stream))
 
 
-def _row(law: Law, epsilon: Fraction, averages: npt.NDArray[np.float64], maxima: npt.NDArray[np.float64]) -> Row:
+def _row(law: Law, epsilon: Fraction, averages: Floats, maxima: Floats) -> Row:
     scale = float(1 / epsilon)
     mean, deviation = _theory_of_average(law, scale)
     slides = SLIDES.get(epsilon) if law is Law.LAPLACE else None
@@ -281,7 +281,7 @@ def draw_maps(epsilons: Sequence[Fraction] = EPSILONS, *, seed: int = 1) -> Figu
     return figure
 
 
-def _maps(grid: Grid, epsilons: Sequence[Fraction], seed: int) -> list[tuple[str, npt.NDArray[np.float64]]]:
+def _maps(grid: Grid, epsilons: Sequence[Fraction], seed: int) -> list[tuple[str, Floats]]:
     points = datasets.us_highway_junctions()
     maps = [("true counts (public data)", count_cells(points, grid).astype(np.float64))]
     for epsilon in epsilons:

@@ -18,8 +18,8 @@ from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
+from spatialdp._support.arrays import Floats, Integers
 from spatialdp.estimates.decomposition import Decomposition
 from spatialdp.evaluation.cache import Measured
 from spatialdp.evaluation.metrics import (
@@ -45,7 +45,6 @@ from spatialdp.workload import Workload, all_cells
 
 __all__ = ["Experiment", "Trial", "run_trials"]
 
-Floats = npt.NDArray[np.float64]
 WHOLE_MAP = -1  # in the place of a workload's number
 
 
@@ -66,10 +65,10 @@ class Trial:
 class _Silent(SeededNoise):
     """Draws no noise; what a mechanism chooses by other draws is chosen as ever."""
 
-    def laplace(self, scale: Any, size: int | tuple[int, ...]) -> npt.NDArray[np.int64]:  # noqa: ARG002 - no noise
+    def laplace(self, scale: Any, size: int | tuple[int, ...]) -> Integers:  # noqa: ARG002 - no noise
         return np.zeros(size, dtype=np.int64)
 
-    def gaussian(self, variance: Any, size: int | tuple[int, ...]) -> npt.NDArray[np.int64]:  # noqa: ARG002 - no noise
+    def gaussian(self, variance: Any, size: int | tuple[int, ...]) -> Integers:  # noqa: ARG002 - no noise
         return np.zeros(size, dtype=np.int64)
 
     def wide_laplace(self, scale: Any, size: int | tuple[int, ...]) -> Wide:
@@ -205,7 +204,7 @@ class Experiment:
         return release.interval(workload.boxes, self.level)
 
     @cached_property
-    def _boxes(self) -> npt.NDArray[np.int64]:
+    def _boxes(self) -> Integers:
         """The boxes of all workloads, on the lattice."""
         held = [self.domain.boxes(workload.boxes) for workload in self.workloads if workload.boxes is not None]
         return np.concatenate([np.empty((0, 4), dtype=np.int64), *held])
@@ -215,7 +214,7 @@ class Experiment:
         return Counter.of(self.points, self.domain)
 
     @cached_property
-    def _coarse(self) -> npt.NDArray[np.int64]:
+    def _coarse(self) -> Integers:
         """Lattice boxes of the cells on which maps are compared."""
         whole = Domain(self.domain.bounds, self.domain.crs)
         return np.concatenate([whole.boxes(part) for part in (all_cells(whole, COARSE).boxes,) if part is not None])

@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from spatialdp._support.arrays import Integers, even_points
 from spatialdp._support.options import Option
 from spatialdp._version import __version__
 from spatialdp.errors import ParameterError
@@ -25,7 +26,11 @@ from spatialdp.release import Release
 from spatialdp.space.domain import Domain
 from spatialdp.strategies.products import Boxes
 
-__all__ = ["Mechanism", "Plan", "Terms", "spread"]
+__all__ = [
+    "Mechanism",
+    "Plan",
+    "Terms",
+]
 
 
 @dataclass(frozen=True)
@@ -263,31 +268,24 @@ class Mechanism(ABC):
         return {field.name: _plain(getattr(self, field.name)) for field in fields(self)}
 
 
-def spread(count: int, dimensions: int) -> npt.NDArray[np.float64]:
-    """Points that fill the unit cube evenly: multiples of the powers of an irrational number, modulo 1."""
-    root = 1.0
-    for _ in range(50):  # of x^(dimensions + 1) = x + 1
-        root = (1 + root) ** (1 / (dimensions + 1))
-    steps = root ** -np.arange(1.0, dimensions + 1)
-    return np.asarray((0.5 + np.arange(1, count + 1)[:, None] * steps) % 1.0)
-
-
-def _squares(domain: Domain, share: float, count: int = 400) -> npt.NDArray[np.int64]:
+def _squares(domain: Domain, share: float, count: int = 400) -> Integers:
     """Lattice boxes with the domain's proportions and a share of its area, spread over it."""
     side = math.sqrt(share)
-    corners = spread(count, 2) * (1 - side)
+    corners = even_points(count, 2) * (1 - side)
     xmin, ymin, _, _ = domain.bounds
     boxes = np.concatenate([corners, corners + side], axis=1) * np.tile(domain.size, 2)
     return domain.boxes(boxes + np.array([xmin, ymin, xmin, ymin]))
 
 
-def _some_cells(estimate: Estimate, most: int = 400) -> npt.NDArray[np.int64]:
+def _some_cells(estimate: Estimate, most: int = 400) -> Integers:
     """Lattice boxes of the region's cells, or of some spread evenly."""
     count = estimate.n_cells
-    return estimate.leaf_boxes(np.arange(count) if count <= most else (spread(most, 1)[:, 0] * count).astype(np.int64))
+    return estimate.leaf_boxes(
+        np.arange(count) if count <= most else (even_points(most, 1)[:, 0] * count).astype(np.int64)
+    )
 
 
-def _error(estimate: Estimate, boxes: npt.NDArray[np.int64]) -> float:
+def _error(estimate: Estimate, boxes: Integers) -> float:
     return math.sqrt(float(estimate.moments(boxes)[0].mean()))
 
 

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-import numpy.typing as npt
 
+from spatialdp._support.arrays import Floats, Integers
 from spatialdp._support.options import Option
 from spatialdp.errors import ParameterError
 from spatialdp.privacy.budget import Number, divide, exact
@@ -27,8 +27,6 @@ __all__ = [
     "measure_twice",
 ]
 
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
 
 BudgetRule = str | tuple[Number, ...]
 

@@ -13,8 +13,8 @@ from fractions import Fraction
 from typing import Any, Generic, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 
+from spatialdp._support.arrays import Floats, Integers
 from spatialdp._support.checks import positive_pair, whole_pair
 from spatialdp.errors import BudgetError, DomainError, ParameterError
 from spatialdp.mechanisms.base import Mechanism, Plan, Terms
@@ -42,7 +42,7 @@ def law_for(law: Law, cost: Fraction, sensitivity: Sensitivity) -> NoiseLaw | No
     return calibrate(law, cost, sensitivity) if cost else None
 
 
-def noisy(exact: npt.NDArray[np.int64] | Wide, law: NoiseLaw | None, noise: Noise) -> npt.NDArray[np.float64]:
+def noisy(exact: Integers | Wide, law: NoiseLaw | None, noise: Noise) -> Floats:
     """A group of measurements with its noise. One without a law is not read."""
     return np.zeros(exact.shape) if law is None else law.add_to(exact, noise)
 
@@ -68,7 +68,7 @@ class Design(Generic[S_co]):
     costs: tuple[Fraction, ...]
     laws: tuple[NoiseLaw | None, ...]
 
-    def carry_out(self, exact: Iterable[npt.NDArray[np.int64] | Wide], noise: Noise) -> Estimate:
+    def carry_out(self, exact: Iterable[Integers | Wide], noise: Noise) -> Estimate:
         """Add noise to exact measurements and fit, group by group so that few copies are alive at a time."""
         parts = (noisy(part, law, noise) for part, law in zip(exact, self.laws, strict=True))
         return self.structure.estimate(self.structure.fit(parts, self.laws), self.laws)

@@ -25,8 +25,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
+from spatialdp._support.arrays import Floats
 from spatialdp._support.gdal import ALGORITHM, is_what_it_is_called, offline
 from spatialdp._support.wkb import LONGEST_POINT
 from spatialdp.errors import CRSMismatchError, PointsError, SpatialDPError
@@ -39,7 +39,6 @@ if TYPE_CHECKING:
 
 __all__ = ["FORMATS", "read_points"]
 
-Floats = npt.NDArray[np.float64]
 Batch = tuple[Floats, Floats]
 
 _BATCH = 2**18  # records at a time

@@ -13,8 +13,8 @@ from numbers import Number
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from spatialdp._support.arrays import Array, Booleans, Floats, Integers, Integers32
 from spatialdp.errors import PointsError
 from spatialdp.space import crs as crs_
 from spatialdp.space.domain import (
@@ -29,9 +29,6 @@ from spatialdp.space.domain import (
 
 __all__ = ["LatticePoints", "Points", "as_points", "count_cells", "lattice_points", "snap"]
 
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
-Integers32 = npt.NDArray[np.int32]
 
 _CHUNK = 2**15  # records at a time through the arithmetic: the work arrays stay in cache
 _BLOCK = 2**18  # records at a time through bincount
@@ -107,7 +104,7 @@ class Points:
         """Lattice columns and rows of the records within the bounds, block by block."""
         return (snap(x, y, domain) for x, y in self._blocks())
 
-    def _blocks(self) -> Iterator[tuple[npt.NDArray[Any], npt.NDArray[Any]]]:
+    def _blocks(self) -> Iterator[tuple[Array, Array]]:
         for start in range(0, self._x.shape[0], _BLOCK):
             yield self._x[start : start + _BLOCK], self._y[start : start + _BLOCK]
 
@@ -183,16 +180,14 @@ def lattice_points(points: Points, domain: Domain) -> tuple[Integers32, Integers
     return columns, rows
 
 
-def _within(
-    raster: npt.NDArray[np.bool_] | None, columns: Integers32, rows: Integers32
-) -> tuple[Integers32, Integers32]:
+def _within(raster: Booleans | None, columns: Integers32, rows: Integers32) -> tuple[Integers32, Integers32]:
     if raster is None:
         return columns, rows
     allowed = raster[rows >> RASTER_SHIFT, columns >> RASTER_SHIFT]
     return columns[allowed], rows[allowed]
 
 
-def snap(x: npt.NDArray[Any], y: npt.NDArray[Any], domain: Domain) -> tuple[Integers32, Integers32]:
+def snap(x: Array, y: Array, domain: Domain) -> tuple[Integers32, Integers32]:
     """Lattice columns and rows of the coordinates that are within the bounds; the others leave no trace."""
     inside = np.ones(x.shape[0], dtype=bool)
     positions = []
@@ -216,7 +211,7 @@ class _CellCounter:
         self._column = np.empty(_CHUNK, dtype=np.int64)
         self._inside, self._flag = np.empty(_CHUNK, dtype=bool), np.empty(_CHUNK, dtype=bool)
 
-    def cells(self, x: npt.NDArray[Any], y: npt.NDArray[Any], out: Integers) -> None:
+    def cells(self, x: Array, y: Array, out: Integers) -> None:
         """Write row * nx + column of each record, or nx * ny if it is outside."""
         nx, ny = self._shape
         size = out.size
@@ -228,9 +223,7 @@ class _CellCounter:
         out += column
         np.putmask(out, np.logical_not(inside, out=inside), nx * ny)
 
-    def _axis_cells(
-        self, values: npt.NDArray[Any], axis: Axis, count: int, out: Integers, inside: npt.NDArray[np.bool_]
-    ) -> None:
+    def _axis_cells(self, values: Array, axis: Axis, count: int, out: Integers, inside: Booleans) -> None:
         work, flag = self._work[: out.size], self._flag[: out.size]
         # Not-a-number and overflow are values like any other here: a warning would tell on a record.
         with np.errstate(all="ignore"):
@@ -246,7 +239,7 @@ class _CellCounter:
             out >>= LATTICE_BITS
 
 
-def _columns(array: Any) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
+def _columns(array: Any) -> tuple[Array, Array]:
     """The two columns of an (n, 2) array-like."""
     held = _numbers(array, "points")
     if held.ndim == 1 and held.size == 0:
@@ -259,14 +252,14 @@ def _columns(array: Any) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
     return held[:, 0], held[:, 1]
 
 
-def _column(array: Any, name: str) -> npt.NDArray[Any]:
+def _column(array: Any, name: str) -> Array:
     held = _numbers(array, name)
     if held.ndim != 1:
         raise PointsError(f"{name} is not a one-dimensional array of numbers; give one coordinate per record.")
     return held
 
 
-def _numbers(array: Any, name: str) -> npt.NDArray[Any]:
+def _numbers(array: Any, name: str) -> Array:
     """A numeric array, without a copy where it is one already; missing values become NaN and count nowhere."""
     held = None
     with contextlib.suppress(Exception):  # whose message may quote a record

@@ -8,18 +8,14 @@ all questions at once. Building it takes n log n steps, each question log n.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-import numpy.typing as npt
 
+from spatialdp._support.arrays import Array, Integers, Integers32, Objects
 from spatialdp.records.points import Points, lattice_points
 from spatialdp.space.domain import Domain
 
 __all__ = ["Counter", "count_polygons"]
 
-Integers = npt.NDArray[np.int64]
-Integers32 = npt.NDArray[np.int32]
 
 _BLOCK = 2**14  # boxes at a time: the work arrays stay in cache
 
@@ -38,7 +34,7 @@ class Counter:
     array([2, 0])
     """
 
-    def __init__(self, columns: npt.NDArray[Any], rows: npt.NDArray[Any]) -> None:
+    def __init__(self, columns: Array, rows: Array) -> None:
         self.n_records = columns.size
         by_row = np.argsort(rows)
         ranks = np.empty(rows.size, dtype=np.int32)
@@ -83,7 +79,7 @@ class Counter:
         return found
 
 
-def count_polygons(points: Points, domain: Domain, polygons: npt.NDArray[np.object_]) -> Integers:
+def count_polygons(points: Points, domain: Domain, polygons: Objects) -> Integers:
     """Exact counts of the records in polygons.
 
     A record stands at the centre of its lattice square, where hardly any outline passes: polygons that tile the domain

@@ -14,12 +14,10 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from spatialdp._support.arrays import Booleans, Floats, Integers
 from spatialdp.space.domain import LATTICE, Grid, cells_of
 
 __all__ = ["Coverage", "Extent", "block_powers", "coverages", "prefix_sums", "weighted_sums"]
-
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,7 +107,7 @@ class Extent:
 
     grid: Grid
 
-    def within(self, boxes: Integers) -> tuple[Integers, npt.NDArray[np.bool_]]:
+    def within(self, boxes: Integers) -> tuple[Integers, Booleans]:
         """Boxes cut to the rectangle around the region's cells, and which hold any: the rest is known to be empty.
 
         A box around all of them is the whole grid instead, whose sum transforms know best.

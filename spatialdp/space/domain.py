@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from spatialdp._support.arrays import Array, Booleans, Floats, Integers
 from spatialdp._support.checks import positive_pair, whole_pair
 from spatialdp.errors import DomainError, ParameterError
 from spatialdp.space import crs as crs_
@@ -34,9 +35,6 @@ LARGEST_GRID = 2**28
 # Trees whose splits follow no grid take the region at this resolution: 1024 x 1024 cells of the domain.
 RASTER_BITS = 10
 RASTER_SHIFT = LATTICE_BITS - RASTER_BITS
-
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -57,7 +55,7 @@ class Axis:
         lines: Integers = ((inside - self.low) / self.spacing).astype(np.int64)
         return lines
 
-    def coordinates(self, lines: npt.NDArray[Any]) -> Floats:
+    def coordinates(self, lines: Array) -> Floats:
         """Coordinates of lattice lines."""
         return self._nudged(lines / LATTICE, np.asarray(lines, dtype=np.int64))
 
@@ -69,7 +67,7 @@ class Axis:
         """Coordinates of the edges of `count` equal cells."""
         return self._nudged(np.arange(count + 1) / count, edge_lines(count))
 
-    def _nudged(self, share: npt.NDArray[Any], lines: Integers) -> Floats:
+    def _nudged(self, share: Array, lines: Integers) -> Floats:
         """Coordinates of shares of the axis, nudged where rounding puts them on another line than the given one.
 
         Where doubles are finer than the lattice, as in any sensible domain, they then snap to that line.
@@ -197,7 +195,7 @@ class Domain:
         return Grid(self, whole_pair(shape, "shape"))
 
     @property
-    def region_raster(self) -> npt.NDArray[np.bool_] | None:
+    def region_raster(self) -> Booleans | None:
         """The region on a grid of 1024 x 1024 cells, for structures without a grid of their own."""
         return None if self.region is None else self.grid((2**RASTER_BITS, 2**RASTER_BITS)).mask
 
@@ -235,7 +233,7 @@ class Domain:
         return shape
 
 
-def box_array(boxes: npt.ArrayLike) -> npt.NDArray[np.float64]:
+def box_array(boxes: npt.ArrayLike) -> Floats:
     """One box or many as an (m, 4) array of xmin, ymin, xmax, ymax; refuses what is none."""
     try:
         box = np.atleast_2d(np.asarray(boxes, dtype=np.float64))
@@ -300,7 +298,7 @@ class Grid:
         return self.domain.axes[1].edges(self.shape[1])
 
     @cached_property
-    def mask(self) -> npt.NDArray[np.bool_]:
+    def mask(self) -> Booleans:
         """(ny, nx) array: which cells have their centre in the region. All, if there is none."""
         return _region_mask(self)
 
@@ -311,7 +309,7 @@ class Grid:
 
 
 @lru_cache(maxsize=16)
-def _region_mask(grid: Grid) -> npt.NDArray[np.bool_]:
+def _region_mask(grid: Grid) -> Booleans:
     """Kept between releases: a detailed region takes longer to rasterise than a map to release."""
     nx, ny = grid.shape
     mask = np.ones((ny, nx), dtype=bool)

@@ -20,19 +20,17 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from spatialdp._support.arrays import Array, Booleans, Floats, Integers, Objects, expand_ranges
 from spatialdp.errors import ParameterError
 from spatialdp.space import crs as crs_
 from spatialdp.space.domain import Domain, Grid
 from spatialdp.trees.tree import Tree
 from spatialdp.trees.walk import Pairs, children
 
-__all__ = ["Block", "Polygons", "Runs", "read_polygons", "scan", "spread", "walk_polygons"]
+__all__ = ["Block", "Polygons", "Runs", "read_polygons", "scan", "walk_polygons"]
 
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
-Polygons = npt.NDArray[np.object_]
+Polygons = Objects
 
 _CRUMB = 1e-8
 _PIECES = 2**20  # pieces of edges scanned together
@@ -66,7 +64,7 @@ def read_polygons(geometries: Any, domain: Domain) -> Polygons:
     return polygons
 
 
-def _check(polygons: Polygons, kinds: npt.NDArray[Any]) -> None:
+def _check(polygons: Polygons, kinds: Array) -> None:
     import shapely
 
     wrong = np.nonzero(~np.isin(kinds, (_POLYGON, _MULTIPOLYGON)))[0]
@@ -148,7 +146,7 @@ class Runs:
         keep = (start < stop) & (self.row >= low[1]) & (self.row < high[1])
         return replace(self, start=start, stop=stop)._only(keep)
 
-    def whole(self, chosen: npt.NDArray[np.bool_], shape: tuple[int, int]) -> Runs:
+    def whole(self, chosen: Booleans, shape: tuple[int, int]) -> Runs:
         """The chosen polygons replaced by all cells of a grid."""
         nx, ny = shape
         numbers = np.repeat(np.flatnonzero(chosen), ny)
@@ -172,7 +170,7 @@ class Runs:
             shares = np.cumsum(changes, axis=1)[:, :-1]
             yield Block(int(self.polygon[first]), int(row), int(column), shares)
 
-    def _only(self, keep: npt.NDArray[np.bool_]) -> Runs:
+    def _only(self, keep: Booleans) -> Runs:
         polygon, row, start, stop = (part[keep] for part in (self.polygon, self.row, self.start, self.stop))
         return Runs(self.count, polygon, row, start, stop, self.share[keep])
 
@@ -238,7 +236,7 @@ def _row_pieces(edges: Floats, ny: int) -> tuple[Integers, Integers, Floats, Flo
     """Cut edges at the rows: which edge, which row, least and greatest x, and signed height (down is positive)."""
     down = edges[1, 1] < edges[0, 1]
     (low_x, low), (high_x, high) = np.where(down, edges[::-1], edges)
-    owner, row = spread(np.clip(np.floor(low), 0, ny), np.clip(np.ceil(high), 0, ny))
+    owner, row = expand_ranges(np.clip(np.floor(low), 0, ny), np.clip(np.ceil(high), 0, ny))
     low, high, low_x, high_x = (values[owner] for values in (low, high, low_x, high_x))
     ends = np.maximum(low, row), np.minimum(high, row + 1)
     x = [low_x + (high_x - low_x) * np.clip((end - low) / (high - low), 0.0, 1.0) for end in ends]
@@ -256,7 +254,7 @@ def _changes(
     """
     first = np.clip(np.floor(west), -1, nx)
     last = np.maximum(np.clip(np.ceil(east), 0, nx + 1), first + 1)
-    piece, column = spread(first, last)
+    piece, column = expand_ranges(first, last)
     left, right = np.maximum(west[piece], column), np.minimum(east[piece], column + 1)
     left, right = np.where(column < 0, west[piece], left), np.where(column == nx, east[piece], right)
     width = (east - west)[piece]
@@ -275,20 +273,10 @@ def _totals(polygon: Integers, weights: Floats, count: int) -> Floats:
     return np.asarray(np.bincount(polygon, weights, minlength=count), dtype=np.float64)
 
 
-def spread(first: npt.NDArray[Any], last: npt.NDArray[Any]) -> tuple[Integers, Integers]:
-    """All whole numbers from `first` up to `last`, one after the other, and whose they are."""
-    counts = np.maximum(last - first, 0).astype(np.int64)
-    owner = np.repeat(np.arange(counts.size), counts)
-    place = np.arange(owner.size) - np.repeat(np.cumsum(counts) - counts, counts)
-    return owner, first.astype(np.int64)[owner] + place
-
-
 # --- trees -----------------------------------------------------------------------------------------
 
 
-def walk_polygons(
-    tree: Tree, domain: Domain, polygons: Polygons, descend: npt.NDArray[np.bool_] | None = None
-) -> Iterator[Pairs]:
+def walk_polygons(tree: Tree, domain: Domain, polygons: Polygons, descend: Booleans | None = None) -> Iterator[Pairs]:
     """Go down a tree with polygons as `traversal.walk` does with boxes."""
     piece, box = polygons, np.arange(polygons.size)
     node = parent = np.zeros(box.size, dtype=np.int64)

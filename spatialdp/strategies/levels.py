@@ -18,16 +18,14 @@ from functools import lru_cache
 from itertools import takewhile
 
 import numpy as np
-import numpy.typing as npt
 
+from spatialdp._support.arrays import Floats, Integers
 from spatialdp.privacy.noise.laws import Law
 from spatialdp.space.coverage import block_powers
 from spatialdp.strategies.products import Covered, Questions
 
 __all__ = ["GivenBoxes", "Levels", "Workload", "best_budget", "best_levels", "mean_variance"]
 
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
 
 _FACTORS = (1, 3, 5, 9)
 _MOST_LEVELS = 4

@@ -15,8 +15,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from spatialdp._support.arrays import Floats
 from spatialdp.privacy.noise.laws import Law
-from spatialdp.strategies.products import AxisQuestions, Floats, Questions
+from spatialdp.strategies.products import AxisQuestions, Questions
 from spatialdp.strategies.store import (
     cache_folder,
     keep,

@@ -20,6 +20,7 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from spatialdp._support.arrays import Floats
 from spatialdp.errors import ParameterError
 from spatialdp.space.coverage import Coverage, Extent, coverages
 from spatialdp.space.domain import Grid, box_array
@@ -28,8 +29,6 @@ from spatialdp.transforms.axis import WindowAxis
 
 __all__ = ["AxisQuestions", "Boxes", "Covered", "Questions", "box_questions", "parsed", "union_questions"]
 
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
 Ranges = str | tuple[tuple[int, int], ...]
 Product = tuple[Ranges, Ranges, float]
 

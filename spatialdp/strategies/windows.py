@@ -18,8 +18,8 @@ from itertools import combinations
 from typing import Any, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 
+from spatialdp._support.arrays import Floats, Integers
 from spatialdp._support.checks import whole_number
 from spatialdp._support.options import Option
 from spatialdp.errors import ParameterError
@@ -43,8 +43,6 @@ __all__ = [
 ]
 
 T = TypeVar("T")
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
 
 # Weights are multiples of 1/SCALE: fine enough that rounding costs well below 0.5 % of the variance.
 SCALE = 1024

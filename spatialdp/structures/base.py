@@ -14,8 +14,8 @@ from functools import cached_property, lru_cache
 from itertools import product
 
 import numpy as np
-import numpy.typing as npt
 
+from spatialdp._support.arrays import Booleans, Floats, Integers
 from spatialdp.estimates.decomposition import Decomposition
 from spatialdp.estimates.grid_noise import (
     IndependentNoise,
@@ -56,8 +56,6 @@ __all__ = [
     "step_of",
 ]
 
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
 
 # The noise of each group; None where nothing is spent and so nothing measured.
 Laws = Sequence[NoiseLaw | None]
@@ -255,7 +253,7 @@ class AxisPairs(GridStructure):
         return [(rows, columns) for columns, rows in product(self.x.groups, self.y.groups)]
 
 
-def _largest_product(rows: Integers, columns: Integers, mask: npt.NDArray[np.bool_]) -> int:
+def _largest_product(rows: Integers, columns: Integers, mask: Booleans) -> int:
     """Over the cells of a mask, (rows, columns)."""
     if mask.all() or (rows.min() == rows.max() and columns.min() == columns.max()):
         return int(rows.max()) * int(columns.max())

@@ -17,8 +17,8 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from spatialdp._support.arrays import Floats, Integers, even_points
 from spatialdp.privacy.noise.laws import Sensitivity
 from spatialdp.space.coverage import Coverage
 from spatialdp.space.domain import edge_lines
@@ -33,9 +33,6 @@ __all__ = [
     "axis_from_json",
     "sample_intervals",
 ]
-
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
 
 
 class AxisWeights(ABC):
@@ -109,15 +106,14 @@ class AxisTransform(AxisWeights):
 
 def sample_intervals(size: int, most: int = 40_000) -> Coverage:
     """All intervals of an axis' cells, or an evenly spread sample of them."""
-    low, high = np.triu_indices(size + 1, 1) if size <= 512 else _spread_pairs(size, most)
+    low, high = np.triu_indices(size + 1, 1) if size <= 512 else _even_pairs(size, most)
     lines = edge_lines(size)
     return Coverage.of(lines[low], lines[high], lines)
 
 
-def _spread_pairs(size: int, most: int) -> tuple[Integers, Integers]:
-    # Two irrational steps fill the unit square evenly; sorting the pair makes it an interval.
-    steps = np.arange(1, most + 1)[:, None] * np.array([0.7548776662466927, 0.5698402909980532]) % 1.0
-    pairs = np.sort((steps * (size + 1)).astype(np.int64), axis=1)
+def _even_pairs(size: int, most: int) -> tuple[Integers, Integers]:
+    # Sorting the two coordinates of a point makes them the ends of an interval.
+    pairs = np.sort((even_points(most, 2, start=0.0) * (size + 1)).astype(np.int64), axis=1)
     pairs = pairs[pairs[:, 0] < pairs[:, 1]]
     return pairs[:, 0], pairs[:, 1]
 

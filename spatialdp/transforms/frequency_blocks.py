@@ -14,8 +14,8 @@ from functools import lru_cache
 from typing import Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 
+from spatialdp._support.arrays import Booleans, Floats, Integers, Objects
 from spatialdp._support.checks import whole_number, whole_pair
 from spatialdp.errors import ParameterError
 from spatialdp.privacy.noise.laws import Neighbours, Sensitivity
@@ -36,9 +36,6 @@ __all__ = [
     "step_width",
 ]
 
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
-Objects = npt.NDArray[np.object_]
 Sizes = tuple[int, int]
 Description = tuple[int, int] | tuple[Literal["hyperbolic"], int] | Literal["marginals"]
 
@@ -62,7 +59,7 @@ class Block:
     kept: tuple[tuple[bool, ...], ...]
 
     @property
-    def table(self) -> npt.NDArray[np.bool_]:
+    def table(self) -> Booleans:
         """(x bands, y bands) array of the kept pairs."""
         return np.array(self.kept)
 
@@ -72,11 +69,11 @@ class Block:
         return int(np.diff(self.x) @ self.table.astype(np.int64) @ np.diff(self.y))
 
     @property
-    def mask(self) -> npt.NDArray[np.bool_]:
+    def mask(self) -> Booleans:
         """(y frequencies, x frequencies): which coefficients are measured."""
         return np.repeat(np.repeat(self.table.T, np.diff(self.y), axis=0), np.diff(self.x), axis=1)
 
-    def holds(self, x: Sequence[int], y: Sequence[int]) -> npt.NDArray[np.bool_]:
+    def holds(self, x: Sequence[int], y: Sequence[int]) -> Booleans:
         """(x, y) table: whether pairs of frequencies are measured."""
         columns, rows = (np.searchsorted(edges, at, side="right") - 1 for edges, at in ((self.x, x), (self.y, y)))
         grown = np.pad(self.table, ((0, 1), (0, 1)))  # beyond the last edge nothing is kept
@@ -241,14 +238,14 @@ def _band_sums(basis: Basis, size: int, edges: tuple[int, ...], cells: Integers,
     return sums
 
 
-def _merged(inside: npt.NDArray[np.bool_], kinds: Integers, axis: int) -> npt.NDArray[np.bool_]:
+def _merged(inside: Booleans, kinds: Integers, axis: int) -> Booleans:
     """Whether any cell of each kind is inside."""
     order = np.argsort(kinds, kind="stable")
     starts = np.flatnonzero(np.diff(kinds[order], prepend=-1))
     return np.logical_or.reduceat(np.take(inside, order, axis=axis), starts, axis=axis)
 
 
-def _nearly_largest(x: Floats, right: Floats, inside: npt.NDArray[np.bool_], near: float) -> tuple[Integers, Integers]:
+def _nearly_largest(x: Floats, right: Floats, inside: Booleans, near: float) -> tuple[Integers, Integers]:
     """Where xᵀ right, (columns, rows), is within a share of its largest value; in blocks of columns."""
     step, found, best = max(1, 2**22 // right.shape[1]), [], 0.0
     for start in range(0, x.shape[1], step):

@@ -17,8 +17,8 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from spatialdp._support.arrays import Booleans, Floats, Integers
 from spatialdp.privacy.noise.wide import Wide
 from spatialdp.transforms.spectral import Basis, angles, walsh_sums
 
@@ -31,8 +31,6 @@ __all__ = [
     "whole_waves",
 ]
 
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
 
 _DIGIT = 19  # bits of a digit
 _LARGEST_SUM = 2**52  # of products; with a carry it is still below 2^53
@@ -230,7 +228,7 @@ class _Folded:
 
     matrix: Floats | None
     alone: int = 0
-    rows: tuple[slice | npt.NDArray[np.int64], ...] = ()
+    rows: tuple[slice | Integers, ...] = ()
     halves: tuple[_Folded, ...] = ()
 
     def times(self, values: Floats, out: Floats) -> None:
@@ -265,7 +263,7 @@ def _fold(matrix: Floats, alone: int = 0) -> _Folded:
     return _Folded(None, alone, (_span(even), _span(~even)), halves)
 
 
-def _span(chosen: npt.NDArray[np.bool_]) -> slice | npt.NDArray[np.int64]:
+def _span(chosen: Booleans) -> slice | Integers:
     """Where an array is true; as a slice, which is faster, if it can be one."""
     places = np.flatnonzero(chosen)
     steps = np.unique(np.diff(places))

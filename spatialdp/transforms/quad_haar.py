@@ -11,20 +11,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from spatialdp._support.arrays import Array, Floats, Integers
 from spatialdp.privacy.noise.laws import Neighbours, Sensitivity
 from spatialdp.space.coverage import Coverage, block_powers
 from spatialdp.transforms.axis import HaarAxis, sample_intervals
 
 __all__ = ["QuadHaar"]
-
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
-Numbers = npt.NDArray[Any]
 
 
 @dataclass(frozen=True)
@@ -154,7 +149,7 @@ def _along(coverage: Coverage, size: int, power: int) -> tuple[Floats, Floats]:
     return tilts, means
 
 
-def _analyse(sums: Numbers, *, along_x: bool, along_y: bool) -> tuple[Numbers, list[Numbers]]:
+def _analyse(sums: Array, *, along_x: bool, along_y: bool) -> tuple[Array, list[Array]]:
     """Sums and differences of the nodes one scale up."""
     parts = [sums]
     for divided, axis in ((along_x, 1), (along_y, 0)):
@@ -174,7 +169,7 @@ def _synthesise(sums: Floats, differences: Sequence[Floats], *, along_x: bool, a
     return parts[0]
 
 
-def _halves(values: Numbers, axis: int) -> tuple[Numbers, Numbers]:
+def _halves(values: Array, axis: int) -> tuple[Array, Array]:
     """Every other entry, beginning with the first and with the second; a missing last one is 0."""
     if values.shape[axis] % 2:
         values = np.pad(values, [(0, int(axis == i)) for i in range(2)])

@@ -13,8 +13,8 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from spatialdp._support.arrays import Booleans, Floats, Integers
 from spatialdp._support.checks import whole_number
 from spatialdp._support.options import Option
 from spatialdp.space.coverage import Coverage
@@ -22,7 +22,6 @@ from spatialdp.transforms.axis import AxisWeights
 
 __all__ = ["Basis", "SpectralAxis", "angles", "functions", "padded", "synthesise", "walsh_sums"]
 
-Floats = npt.NDArray[np.float64]
 
 _WEIGHTS_AT_ONCE = 2**21
 
@@ -55,9 +54,7 @@ def functions(basis: Basis, size: int, count: int) -> Floats:
     return np.asarray(wave[at] * np.sqrt(np.where(level, 1, 2) / size)[:, None])
 
 
-def angles(
-    basis: Basis, size: int, orders: slice, cells: slice | npt.NDArray[np.int64] = slice(None)
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.bool_]]:
+def angles(basis: Basis, size: int, orders: slice, cells: slice | Integers = slice(None)) -> tuple[Integers, Booleans]:
     """Angles of cosines, (orders, cells), in steps of which 4 size make a turn; and which functions are ±√(1/size).
 
     The others are √(2/size) times the cosine.
@@ -168,7 +165,7 @@ class SpectralAxis(AxisWeights):
             raise ValueError("the bands are not in order")
         return cls(size, basis, edges)
 
-    def _weights(self, knots: npt.NDArray[np.int64], weights: Floats) -> Floats:
+    def _weights(self, knots: Integers, weights: Floats) -> Floats:
         """(boxes, functions): the sum of each function over each box."""
         return np.asarray(
             sum(weight[:, None] * self.prefixes[knot] for knot, weight in zip(knots, weights, strict=True))

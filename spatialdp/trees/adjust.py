@@ -18,15 +18,13 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from spatialdp._support.arrays import Booleans, Floats, Integers
 from spatialdp.errors import ParameterError
 from spatialdp.trees.least_squares import checked_variances, two_pass
 from spatialdp.trees.tree import Tree, sums
 
 __all__ = ["non_negative", "project_families", "round_consistent"]
 
-Booleans = npt.NDArray[np.bool_]
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
 
 # Weight of an exactly known child in a projection: it moves only if all its siblings are exactly known or zero.
 _LEAST_WEIGHT = 1e-100
@@ -100,7 +98,7 @@ def non_negative(tree: Tree, estimates: npt.ArrayLike, variances: npt.ArrayLike)
     return np.asarray(sums(tree, np.where(fixed, 0.0, fitted)[tree.leaves]))
 
 
-def project_families(tree: Tree, estimates: npt.ArrayLike, spread: npt.ArrayLike) -> Floats:
+def project_families(tree: Tree, estimates: npt.ArrayLike, shares: npt.ArrayLike) -> Floats:
     """Consistent estimates without negative ones, family by family from the root.
 
     Parameters
@@ -108,8 +106,8 @@ def project_families(tree: Tree, estimates: npt.ArrayLike, spread: npt.ArrayLike
     tree : Tree
     estimates : float array
         Consistent estimates of each node.
-    spread : float array
-        How freely each node may move, relative to its siblings: `Fit.spread`.
+    shares : float array
+        How freely each node may move, relative to its siblings: `Fit.shares`.
 
     Returns
     -------
@@ -132,7 +130,7 @@ def project_families(tree: Tree, estimates: npt.ArrayLike, spread: npt.ArrayLike
     result = tree.one_each(estimates, "estimates").astype(np.float64)
     if not np.all(np.isfinite(result)):
         raise ParameterError("estimates are not all finite; give those of a fit.")
-    weights = _checked_weights(tree, spread)
+    weights = _checked_weights(tree, shares)
     result[0] = max(result[0], 0.0)
     for d in range(tree.height):
         children = tree.level(d + 1)
@@ -257,5 +255,5 @@ def _rescaled(tree: Tree, d: int, values: Floats, totals: Floats) -> Floats:
 def _checked_weights(tree: Tree, variances: npt.ArrayLike) -> Floats:
     array = tree.one_each(variances, "variances").astype(np.float64, copy=False)
     if not np.all(array >= 0) or np.any(np.isinf(array[1:])):
-        raise ParameterError("variances are not all finite and at least 0; give Fit.spread, which is.")
+        raise ParameterError("variances are not all finite and at least 0; give Fit.shares, which is.")
     return np.maximum(array, _LEAST_WEIGHT)

@@ -10,18 +10,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from spatialdp._support.arrays import Array, Booleans, Integers, Integers32
 from spatialdp.space.domain import Grid
 from spatialdp.trees.tree import Tree
 
 __all__ = ["BlockTree", "block_tree", "levels_of"]
 
-Booleans = npt.NDArray[np.bool_]
-Integers = npt.NDArray[np.int64]
 
 # A node of more children than this gets unmeasured nodes between, so that boxes find their way quickly.
 _MOST_CHILDREN = 32
@@ -152,14 +149,14 @@ def _present(grid: Grid, sides: Sequence[int]) -> list[Booleans]:
     return levels[::-1]
 
 
-def _block_sums(values: npt.NDArray[Any], ratio: int) -> npt.NDArray[Any]:
+def _block_sums(values: Array, ratio: int) -> Array:
     """Sums over blocks of ratio x ratio entries; the last ones may be smaller."""
     for axis in (0, 1):
         values = np.add.reduceat(values, np.arange(0, values.shape[axis], ratio), axis=axis)
     return values
 
 
-def _boxes(grid: Grid, side: int, blocks: Integers) -> npt.NDArray[np.int32]:
+def _boxes(grid: Grid, side: int, blocks: Integers) -> Integers32:
     """Lattice boxes of blocks."""
     row, column = np.divmod(blocks, _counts(grid, side)[1])
     sides = []

@@ -10,21 +10,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import product
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from spatialdp._support.arrays import Array, Booleans, Floats, Integers
 from spatialdp.space.coverage import Coverage, prefix_sums
 from spatialdp.space.domain import Grid
 from spatialdp.trees.tree import Tree
 from spatialdp.trees.walk import Pairs, walk
 
 __all__ = ["Families", "Opened"]
-
-Booleans = npt.NDArray[np.bool_]
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,7 +58,7 @@ class Families:
     cells: Floats
 
     @classmethod
-    def of(cls, tree: Tree, grid: Grid, leaves: npt.NDArray[Any]) -> Families:
+    def of(cls, tree: Tree, grid: Grid, leaves: Array) -> Families:
         """From a tree, its grid, and which cells are leaves, (ny, nx)."""
         n_children = np.array(tree.n_children[: tree.offsets[-2]])
         n_children[tree.level(tree.height - 1)] = 0

@@ -25,6 +25,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from spatialdp._support.arrays import Floats
 from spatialdp.errors import ParameterError
 from spatialdp.trees.tree import Tree, level_sums
 
@@ -39,7 +40,6 @@ __all__ = [
     "two_pass",
 ]
 
-Floats = npt.NDArray[np.float64]
 
 _ONE, _UNKNOWN = np.asarray(1.0), np.asarray(np.inf)
 
@@ -59,7 +59,7 @@ class Fit:
         infinite if these do not determine it.
     children_variance : float array
         VS_v, the sum of V over v's children, of the nodes above the lowest level; infinite for leaves.
-    spread : float array
+    shares : float array
         In which proportion siblings take up what their parent's estimate has in excess of their own sum. It is V,
         the same array, unless some leaves are unmeasured or some families known exactly; see `two_pass`.
     """
@@ -68,16 +68,16 @@ class Fit:
     variances: Floats
     up_variance: Floats
     children_variance: Floats
-    spread: Floats
+    shares: Floats
 
     def __post_init__(self) -> None:
-        for name in ("estimates", "variances", "up_variance", "children_variance", "spread"):
+        for name in ("estimates", "variances", "up_variance", "children_variance", "shares"):
             getattr(self, name).setflags(write=False)
 
     @property
     def is_determined(self) -> bool:
         """Whether every node was determined by the measurements at and below it."""
-        return self.spread is self.up_variance or not bool(np.any(np.isinf(self.up_variance)))
+        return self.shares is self.up_variance or not bool(np.any(np.isinf(self.up_variance)))
 
 
 def three_pass(levels: Sequence[npt.ArrayLike], weights: Sequence[float], fan_out: int) -> list[Floats]:
@@ -167,10 +167,10 @@ def two_pass(tree: Tree, measured: npt.ArrayLike, variances: npt.ArrayLike) -> F
     with np.errstate(invalid="ignore"):
         child_sums = [_merge_up(tree, d, estimates, variances, up, below) for d in reversed(range(tree.height))]
     _check_determined(estimates[0], up[0])
-    spread = _spread(tree, up, below)
+    shares = _spread(tree, up, below)
     for d, child_sum in enumerate(reversed(child_sums)):
-        _settle_down(tree, d, estimates, child_sum, spread, below)
-    return Fit(estimates, variances, up, below, spread)
+        _settle_down(tree, d, estimates, child_sum, shares, below)
+    return Fit(estimates, variances, up, below, shares)
 
 
 def query_variance(tree: Tree, fit: Fit, leaf_coverage: npt.ArrayLike) -> Floats:
@@ -382,12 +382,12 @@ def _merge_up(tree: Tree, d: int, values: Floats, variances: Floats, up: Floats,
     return child_sum
 
 
-def _settle_down(tree: Tree, d: int, values: Floats, child_sum: Floats, spread: Floats, below: Floats) -> None:
+def _settle_down(tree: Tree, d: int, values: Floats, child_sum: Floats, shares: Floats, below: Floats) -> None:
     """Divide among the children what the nodes of one depth have in excess of them, in place."""
     excess = values[tree.level(d)] - child_sum
     excess /= divisor(below[tree.level(d)])
     change = tree.to_children(d, excess)
-    change *= spread[tree.level(d + 1)]
+    change *= shares[tree.level(d + 1)]
     values[tree.level(d + 1)] += change
 
 
@@ -406,7 +406,7 @@ def own_weight(own: Floats, below: Floats) -> Floats:
 
 
 def divisor(below: Floats) -> Floats:
-    """VS, or 1 for the families whose `spread` already adds up to 1."""
+    """VS, or 1 for the families whose `shares` already adds up to 1."""
     return np.where((below > 0) & (below < np.inf), below, 1.0)
 
 
@@ -416,15 +416,15 @@ def _spread(tree: Tree, up: Floats, below: Floats) -> Floats:
     undetermined, exact = np.isinf(below) & inner, (below == 0) & inner
     if not (undetermined.any() or exact.any()):
         return up
-    spread, area = up.copy(), _undetermined_area(tree, up)
+    shares, area = up.copy(), _undetermined_area(tree, up)
     for d in range(tree.height):
         level, children = tree.level(d), tree.level(d + 1)
         with np.errstate(invalid="ignore"):
             share = area[children] / tree.to_children(d, tree.family_sums(d, area[children]))
-        np.copyto(spread[children], share, where=tree.to_children(d, undetermined[level]))
+        np.copyto(shares[children], share, where=tree.to_children(d, undetermined[level]))
         evenly = 1.0 / np.maximum(tree.n_children[level], 1)
-        np.copyto(spread[children], tree.to_children(d, evenly), where=tree.to_children(d, exact[level]))
-    return spread
+        np.copyto(shares[children], tree.to_children(d, evenly), where=tree.to_children(d, exact[level]))
+    return shares
 
 
 def _undetermined_area(tree: Tree, up: Floats) -> Floats:
@@ -451,7 +451,7 @@ def _averages(tree: Tree, fit: Fit, leaf_coverage: npt.ArrayLike) -> Floats:
     average[..., tree.leaves] = coverage
     for d in reversed(range(tree.height)):
         level, children = tree.level(d), tree.level(d + 1)
-        weighted = tree.family_sums(d, average[..., children] * fit.spread[children])
+        weighted = tree.family_sums(d, average[..., children] * fit.shares[children])
         average[..., level] += weighted / divisor(fit.children_variance[level])
     return average
 

@@ -14,20 +14,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from spatialdp._support.arrays import Array, Booleans, Integers, Integers32
 from spatialdp.errors import DomainError, ParameterError
 from spatialdp.space.domain import LARGEST_GRID, LATTICE
 
 __all__ = ["Tree", "level_sums", "morton_order", "sums"]
 
-Array = npt.NDArray[Any]
-Booleans = npt.NDArray[np.bool_]
-Boxes = npt.NDArray[np.int32]
-Integers = npt.NDArray[np.int64]
+Boxes = Integers32
 
 # Up to this fan-out, adding strided slices is faster than numpy's sum over a short axis.
 _LARGEST_STRIDED = 16
@@ -69,7 +66,7 @@ class Tree:
     """
 
     offsets: Integers
-    n_children: npt.NDArray[np.int32]
+    n_children: Integers32
     boxes: Boxes
 
     def __post_init__(self) -> None:
@@ -132,7 +129,7 @@ class Tree:
         return _read_only(np.repeat(np.arange(self.height + 1, dtype=np.int8), np.diff(self.offsets)), np.int8)
 
     @cached_property
-    def parent(self) -> npt.NDArray[np.int32]:
+    def parent(self) -> Integers32:
         """Parent of each node; -1 for the root."""
         parent = np.empty(self.n_nodes, dtype=np.int32)
         parent[0] = -1
@@ -140,7 +137,7 @@ class Tree:
         return _read_only(parent, np.int32)
 
     @cached_property
-    def first_child(self) -> npt.NDArray[np.int32]:
+    def first_child(self) -> Integers32:
         """First child of each inner node; for a leaf, where its children would be."""
         first = np.empty(self.n_nodes, dtype=np.int32)
         first[0] = 1
@@ -369,7 +366,7 @@ def _present_nodes(height: int, mask: Booleans) -> list[Booleans]:
     return levels[::-1]
 
 
-def _quad_children(offsets: Integers, present: list[Booleans] | None) -> npt.NDArray[np.int32]:
+def _quad_children(offsets: Integers, present: list[Booleans] | None) -> Integers32:
     n_children = np.zeros(int(offsets[-1]), dtype=np.int32)
     if present is None:
         n_children[: offsets[-2]] = 4

@@ -9,18 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from spatialdp._support.arrays import Array, Booleans, Floats, Integers
 from spatialdp.trees.tree import Tree
 
 __all__ = ["Pairs", "children", "chunks", "walk"]
 
-Booleans = npt.NDArray[np.bool_]
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
 
 # Boxes walked together: enough to be worth a numpy call, few enough for the pairs of a level to stay small.
 _CHUNK = 1024
@@ -43,14 +39,14 @@ class Pairs:
         Whether the pair goes on to the node's children; the others end here.
     """
 
-    box: npt.NDArray[Any]
-    node: npt.NDArray[Any]
-    parent: npt.NDArray[Any]
+    box: Array
+    node: Array
+    parent: Array
     coverage: Floats
     divided: Booleans
 
 
-def chunks(queries: npt.NDArray[Any]) -> Iterator[slice]:
+def chunks(queries: Array) -> Iterator[slice]:
     """Cut a long list of boxes (m, 4), or polygons (m,), into stretches that are walked together."""
     size = _CHUNK if queries.ndim == 2 else _POLYGONS
     for start in range(0, queries.shape[0], size):

@@ -13,8 +13,8 @@ from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from spatialdp._support.arrays import Booleans, Floats, Integers, Integers32
 from spatialdp.estimates.grid_noise import IndependentNoise
 from spatialdp.estimates.histogram import Histogram
 from spatialdp.mechanisms.level_budgets import Measured, measure_twice
@@ -56,11 +56,6 @@ __all__ = [
     "grow",
     "plan_growth",
 ]
-
-Booleans = npt.NDArray[np.bool_]
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
-Coordinates = npt.NDArray[np.int32]
 
 
 @dataclass(frozen=True)
@@ -192,10 +187,10 @@ class Nodes:
 
     boxes: Integers
     starts: Integers
-    orders: list[tuple[Coordinates, Coordinates]]
+    orders: list[tuple[Integers32, Integers32]]
 
     @classmethod
-    def root(cls, x: Coordinates, y: Coordinates) -> Nodes:
+    def root(cls, x: Integers32, y: Integers32) -> Nodes:
         """All records in one node, the whole domain."""
         boxes = np.array([[0, 0, LATTICE, LATTICE]], dtype=np.int64)
         by_x, by_y = np.argsort(x, kind="stable"), np.argsort(y, kind="stable")
@@ -210,8 +205,8 @@ class Nodes:
         """Lower and upper lattice lines of the nodes along an axis."""
         return self.boxes[:, axis], self.boxes[:, axis + 2]
 
-    def sorted(self, axis: int) -> Coordinates:
-        """Coordinates of the records along an axis, node after node and sorted within each."""
+    def sorted(self, axis: int) -> Integers32:
+        """Integers32 of the records along an axis, node after node and sorted within each."""
         return self.orders[axis][axis]
 
     def split(self, lines: Integers, axis: int) -> tuple[Nodes, Integers]:
@@ -238,8 +233,8 @@ class Nodes:
 
 
 def _part(
-    order: tuple[Coordinates, Coordinates], right: Booleans, of: Integers, starts: Integers, n_right: Integers
-) -> tuple[Coordinates, Coordinates]:
+    order: tuple[Integers32, Integers32], right: Booleans, of: Integers, starts: Integers, n_right: Integers
+) -> tuple[Integers32, Integers32]:
     """Within each node the records of the left half before those of the right, both in their old order."""
     before: Integers = np.cumsum(right) - right  # right ones before each record
     before -= before[np.minimum(starts[:-1], max(right.size - 1, 0))][of] if right.size else before
@@ -283,7 +278,7 @@ def plan_growth(
     )
 
 
-def grow(growth: Growth, records: tuple[Coordinates, Coordinates], lines: Lines, noise: Noise) -> tuple[Tree, Measured]:
+def grow(growth: Growth, records: tuple[Integers32, Integers32], lines: Lines, noise: Noise) -> tuple[Tree, Measured]:
     """Grow a tree from the root: count privately, stop or split, go on.
 
     Nodes outside the region are left out. A node that stops is counted once more with all that its path has left.

@@ -13,8 +13,8 @@ from fractions import Fraction
 from typing import Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
+from spatialdp._support.arrays import Floats, Integers
 from spatialdp._support.options import Choice
 from spatialdp.errors import BudgetError, ParameterError
 from spatialdp.estimates.grid_noise import SeparableNoise
@@ -60,8 +60,6 @@ from spatialdp.transforms.spectral import (
 
 __all__ = ["Fourier"]
 
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
 
 # Scores are rounded to 1/256, and computed to 4/256 as long as cells count no more than `_largest_score_count`.
 _SCORE_STEPS = 256

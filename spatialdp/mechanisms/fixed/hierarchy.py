@@ -95,8 +95,8 @@ class Hierarchy(GridMechanism):
     Notes
     -----
     Levels are optimised by the closed form in `spatialdp.strategies.levels`, for Laplace noise of variance 2/ε² or
-    Gaussian noise of variance 1/2ρ. Hay et al.'s hierarchy is ``branching=b, levels="uniform", root=True``, the published
-    HB ``branching="hb", levels="uniform"``.
+    Gaussian noise of variance 1/2ρ. Hay et al.'s hierarchy is ``branching=b, levels="uniform", root=True``, the
+    published HB ``branching="hb", levels="uniform"``.
 
     Examples
     --------

@@ -11,8 +11,8 @@ from fractions import Fraction
 from typing import ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
+from spatialdp._support.arrays import Integers
 from spatialdp._support.options import Choice
 from spatialdp.mechanisms.base import Terms
 from spatialdp.mechanisms.level_budgets import (
@@ -33,8 +33,6 @@ from spatialdp.structures.base import QuadtreeLevels, step_of
 from spatialdp.trees.tree import Tree
 
 __all__ = ["Quadtree"]
-
-Integers = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)

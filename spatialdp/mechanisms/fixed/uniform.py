@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
+from spatialdp._support.arrays import Floats, Integers
 from spatialdp._support.checks import whole_pair
 from spatialdp._support.options import Choice
 from spatialdp.errors import DomainError
@@ -33,9 +33,6 @@ from spatialdp.structures.base import (
 )
 
 __all__ = ["Uniform"]
-
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)

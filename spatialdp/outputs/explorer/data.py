@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from spatialdp._support.arrays import Integers32
 from spatialdp.errors import ReleaseError
 from spatialdp.estimates.decomposition import Decomposition
 from spatialdp.estimates.grid_noise import NoiseModel, SeparableNoise
@@ -115,7 +116,7 @@ def _tree(estimate: Decomposition) -> Json:
     }
 
 
-def _differences(estimate: Decomposition) -> npt.NDArray[np.int32]:
+def _differences(estimate: Decomposition) -> Integers32:
     """(4, nodes): boxes less their parents', side by side, which packs well: regular trees repeat themselves."""
     boxes = estimate.tree.boxes
     parents = np.array(boxes[estimate.tree.parent])

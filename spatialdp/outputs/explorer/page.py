@@ -18,7 +18,6 @@ from string import Template
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
 from spatialdp.errors import ParameterError
 from spatialdp.estimates.histogram import Histogram
@@ -35,7 +34,6 @@ if TYPE_CHECKING:
 
 __all__ = ["write_page"]
 
-Floats = npt.NDArray[np.float64]
 
 # In the order in which they need each other.
 _MODULES = ("lattice", "unpack", "noise", "grid", "tree", "answers", "colours", "text", "map", "drag", "page")

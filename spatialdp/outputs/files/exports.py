@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
+from spatialdp._support.arrays import Floats
 from spatialdp._support.gdal import configured, is_what_it_is_called, offline
 from spatialdp.errors import FileFormatError, ParameterError
 from spatialdp.estimates.histogram import Histogram
@@ -174,7 +174,7 @@ def geotiff(release: Release, shape: tuple[int, int] | None = None) -> bytes:
         return bytes(memory.getbuffer())
 
 
-def _raster(release: Release, shape: tuple[int, int] | None) -> tuple[Grid, npt.NDArray[np.float64]]:
+def _raster(release: Release, shape: tuple[int, int] | None) -> tuple[Grid, Floats]:
     """Pixels, and the estimated count of each."""
     estimate = release.estimate
     if shape is None:

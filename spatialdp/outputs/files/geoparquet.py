@@ -23,8 +23,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
+from spatialdp._support.arrays import Array, Floats, Objects
 from spatialdp._support.wkb import is_polygonal
 from spatialdp.errors import FileFormatError, ParameterError, SpatialDPError
 from spatialdp.outputs.files.formats import FORMATS
@@ -319,10 +319,10 @@ def _geo_metadata(release: Release) -> bytes:
     return json.dumps({"version": "1.1.0", "primary_column": "geometry", "columns": {"geometry": column}}).encode()
 
 
-def _polygons(boxes: npt.NDArray[np.float64]) -> npt.NDArray[np.object_]:
+def _polygons(boxes: Floats) -> Objects:
     import shapely
 
-    polygons: npt.NDArray[np.object_] = shapely.box(*boxes.T)
+    polygons: Objects = shapely.box(*boxes.T)
     return polygons
 
 
@@ -407,7 +407,7 @@ def _header(metadata: dict[bytes, bytes], source: Path) -> dict[str, Any]:
     return dict(header)
 
 
-def _columns(table: pa.Table) -> dict[str, npt.NDArray[Any]]:
+def _columns(table: pa.Table) -> dict[str, Array]:
     return {name: table[name].to_numpy() for name in table.column_names if name != "geometry"}
 
 

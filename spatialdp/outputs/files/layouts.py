@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from spatialdp._support.arrays import Array, Booleans, Floats
 from spatialdp.estimates.decomposition import Decomposition
 from spatialdp.estimates.grid_noise import IndependentNoise, noise_from_json
 from spatialdp.estimates.histogram import Histogram
@@ -22,7 +22,6 @@ from spatialdp.trees.tree import Tree
 __all__ = ["Estimate", "Layout", "lay_out", "rebuild"]
 
 Estimate = Histogram | Decomposition
-Array = npt.NDArray[Any]
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,7 +40,7 @@ class Layout:
 
     header: dict[str, Any]
     columns: dict[str, Array]
-    boxes: npt.NDArray[np.float64]
+    boxes: Floats
 
 
 def lay_out(estimate: Estimate, domain: Domain) -> Layout:
@@ -97,7 +96,7 @@ def _grid(header: dict[str, Any], columns: dict[str, Array], domain: Domain) -> 
     return replace(estimate, values=values)
 
 
-def _kept(estimate: Histogram) -> npt.NDArray[np.bool_]:
+def _kept(estimate: Histogram) -> Booleans:
     """Cells with a row: the region's, or all where the noise of the others makes boxes more accurate."""
     mask = estimate.grid.mask
     return mask if isinstance(estimate.noise, IndependentNoise) else np.ones_like(mask)
@@ -126,7 +125,7 @@ def _lay_out_tree(estimate: Decomposition, domain: Domain) -> Layout:
     return Layout(header, columns if by_level else columns | noise, np.stack(boxes, axis=1))
 
 
-def _finite(values: npt.NDArray[np.float64]) -> list[float | None]:
+def _finite(values: Floats) -> list[float | None]:
     """For JSON, which knows no infinity."""
     return [value if np.isfinite(value) else None for value in values.tolist()]
 

@@ -12,6 +12,7 @@ import numpy.typing as npt
 from matplotlib.artist import Artist
 from numpy.lib.stride_tricks import sliding_window_view
 
+from spatialdp._support.arrays import Array, Booleans, Floats, Integers
 from spatialdp.errors import ParameterError
 from spatialdp.space import crs as crs_
 from spatialdp.space.domain import Domain
@@ -38,8 +39,6 @@ __all__ = [
     "write_caption",
 ]
 
-Booleans = npt.NDArray[np.bool_]
-Floats = npt.NDArray[np.float64]
 
 PAPER = (1.0, 1.0, 1.0)
 INK = (0.45, 0.45, 0.45)
@@ -89,7 +88,7 @@ class NoiseMarks(Artist):
         renderer.draw_image(context, left, bottom, picture)
         context.restore()
 
-    def _sampled(self, pixels: Floats, axis: int) -> npt.NDArray[np.int64]:
+    def _sampled(self, pixels: Floats, axis: int) -> Integers:
         """Rows or columns of the marks that pixels lie in; -1 beyond them."""
         assert self.axes is not None
         low, high = (self.axes.transData.transform(corner)[axis] for corner in (self._bounds[:2], self._bounds[2:]))
@@ -118,7 +117,7 @@ def draw_levels(ax: Axes, tree: Tree, domain: Domain, depth: int) -> None:
         ax.add_collection(outlines)
 
 
-def corners(boxes: npt.NDArray[Any], domain: Domain) -> Floats:
+def corners(boxes: Array, domain: Domain) -> Floats:
     """(n, 4, 2): the corners of lattice boxes in domain coordinates."""
     x0, y0, x1, y1 = (axis.coordinates(boxes[:, i]) for i, axis in enumerate((*domain.axes, *domain.axes)))
     return np.stack([np.stack(corner, axis=1) for corner in ((x0, y0), (x1, y0), (x1, y1), (x0, y1))], axis=1)
@@ -165,7 +164,7 @@ def draw_boundaries(ax: Axes, domain: Domain, boundaries: Any) -> None:
     _draw_lines(ax, domain, shapes[known], width=0.5, colour="0.15")
 
 
-def _draw_lines(ax: Axes, domain: Domain, shapes: npt.NDArray[Any], *, width: float, colour: str) -> None:
+def _draw_lines(ax: Axes, domain: Domain, shapes: Array, *, width: float, colour: str) -> None:
     """Lines with a thin white edge, so that they show on dark cells too; no finer than the map shows them."""
     import shapely
     from matplotlib.collections import LineCollection

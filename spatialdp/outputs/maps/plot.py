@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
+from spatialdp._support.arrays import Floats
 from spatialdp._support.checks import whole_number
 from spatialdp._support.options import Option
 from spatialdp.errors import ParameterError
@@ -39,7 +39,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Classes", "View", "colour_scale", "draw_boxes", "draw_cells", "plot", "save_figure"]
 
-Floats = npt.NDArray[np.float64]
 
 COLOURS = "cividis"  # even in grey and for colour-blind readers
 ON_PAPER = "YlGnBu"  # from light to dark, for colour-blind readers and grey prints too

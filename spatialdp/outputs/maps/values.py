@@ -11,8 +11,8 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from spatialdp._support.arrays import Array, Booleans, Floats, Integers, Integers32
 from spatialdp._support.checks import whole_number
 from spatialdp.errors import ParameterError, ReleaseError
 from spatialdp.estimates.histogram import Histogram
@@ -28,9 +28,6 @@ from spatialdp.space.domain import (
 
 __all__ = ["LEVEL", "MapCells", "aspect", "box_raster", "densities", "highest", "map_cells"]
 
-Booleans = npt.NDArray[np.bool_]
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
 
 LEVEL = 0.95  # of the intervals that a map shows
 
@@ -102,7 +99,7 @@ class MapCells:
         shape = self.estimate.shape or (side, side)
         return shape if max(shape) <= 2 * _PIXELS and _on_grid(self.boxes, shape) else None
 
-    def raster(self, values: npt.NDArray[Any], domain: Domain) -> Any:
+    def raster(self, values: Array, domain: Domain) -> Any:
         """Values as a masked array of (rows, columns), row 0 in the south, masked where nothing is shown."""
         if isinstance(self.estimate, Histogram):
             mask = self.estimate.grid.mask
@@ -116,8 +113,8 @@ class MapCells:
     def _densities(self) -> tuple[Floats, Floats]:
         return densities(self.estimate, self.nodes)
 
-    def _numbers(self, shape: tuple[int, int]) -> npt.NDArray[np.int32]:
-        known: dict[tuple[int, int], npt.NDArray[np.int32]] = self.__dict__.setdefault("_rasters", {})
+    def _numbers(self, shape: tuple[int, int]) -> Integers32:
+        known: dict[tuple[int, int], Integers32] = self.__dict__.setdefault("_rasters", {})
         if shape not in known:
             known[shape] = box_raster(self.boxes, shape)
         return known[shape]
@@ -148,7 +145,7 @@ def densities(estimate: Estimate, nodes: Integers | None = None) -> tuple[Floats
     return estimate.values[shown] / areas, areas
 
 
-def _thousandths(boxes: npt.NDArray[Any]) -> Floats:
+def _thousandths(boxes: Array) -> Floats:
     """Areas of lattice boxes in thousandths of the domain."""
     width, height = ((boxes[:, i + 2] - boxes[:, i]) / LATTICE for i in range(2))
     return np.asarray(1000 * width * height)
@@ -168,7 +165,7 @@ def highest(values: Floats, areas: Floats) -> float:
     return high if high > 0 else 1.0
 
 
-def box_raster(boxes: Integers, shape: tuple[int, int]) -> npt.NDArray[np.int32]:
+def box_raster(boxes: Integers, shape: tuple[int, int]) -> Integers32:
     """Which of some disjoint lattice boxes holds the centre of each pixel, (rows, columns); -1 for none.
 
     Every box puts its number on its four corners, with alternating signs; running sums along both axes then fill it.

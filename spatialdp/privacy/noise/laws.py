@@ -14,8 +14,8 @@ from fractions import Fraction
 from functools import cached_property, lru_cache
 
 import numpy as np
-import numpy.typing as npt
 
+from spatialdp._support.arrays import Floats, Integers
 from spatialdp._support.options import Option
 from spatialdp.errors import BudgetError
 from spatialdp.privacy.accounting import rho_for
@@ -30,7 +30,6 @@ from spatialdp.privacy.noise.wide import Wide
 
 __all__ = ["Law", "Neighbours", "NoiseLaw", "Sensitivity", "calibrate", "count_sensitivity", "spendable"]
 
-Floats = npt.NDArray[np.float64]
 
 # Steps per count of the finely divided Laplace law: fine enough that its moments agree with the
 # continuous law's to seven digits at ε = 1, coarse enough for exact doubles.
@@ -98,7 +97,7 @@ class NoiseLaw:
                 f"1e-6 and {widest:.3g}. Choose another epsilon, or another law."
             )
 
-    def add_to(self, counts: npt.NDArray[np.int64] | Wide, noise: Noise) -> npt.NDArray[np.float64]:
+    def add_to(self, counts: Integers | Wide, noise: Noise) -> Floats:
         """Noisy counts. Exact in integers; the division by a power of two is exact as well.
 
         Wide sums are exact too, and rounded to doubles when the noise is in them.

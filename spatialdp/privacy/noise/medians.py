@@ -26,6 +26,7 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
+from spatialdp._support.arrays import Booleans, Floats, Integers
 from spatialdp._support.options import Option
 from spatialdp.errors import BudgetError, ParameterError, PointsError
 from spatialdp.privacy.noise import thresholds as tables
@@ -36,8 +37,6 @@ from spatialdp.privacy.noise.source import WIDEST, Noise
 
 __all__ = ["Median", "cell_medians", "check_epsilon", "medians"]
 
-Integers = npt.NDArray[np.int64]
-Reals = npt.NDArray[np.float64]
 
 _WIDEST = 2**40  # of a node, in lattice lines
 
@@ -199,7 +198,7 @@ def cell_medians(counts: npt.ArrayLike, edges: npt.ArrayLike) -> Integers:
 
 def _checked(
     values: npt.ArrayLike, starts: npt.ArrayLike, low: npt.ArrayLike, high: npt.ArrayLike
-) -> tuple[_Nodes, npt.NDArray[np.bool_]]:
+) -> tuple[_Nodes, Booleans]:
     """The nodes, and which of them can be split; those that can not are widened to one line, for form's sake."""
     lower, upper = np.asarray(low, dtype=np.int64), np.asarray(high, dtype=np.int64)
     begin, records = np.asarray(starts, dtype=np.int64), _lattice(values)
@@ -337,7 +336,7 @@ def _integer_weights(runs: _Intervals, rate: Fraction) -> tuple[Integers, Intege
 
 
 @lru_cache(maxsize=64)
-def _decay(rate: Fraction) -> tuple[int, tuple[tuple[int, Reals], ...]]:
+def _decay(rate: Fraction) -> tuple[int, tuple[tuple[int, Floats], ...]]:
     """Tables of exp(-rate g) for the binary digits of a gap g, up to a last one from which on all is 0."""
     last = math.ceil(_VANISHING / rate)
     shifts = range(0, last.bit_length(), _DIGIT_BITS)
@@ -345,7 +344,7 @@ def _decay(rate: Fraction) -> tuple[int, tuple[tuple[int, Reals], ...]]:
     return last, tuple((shift, _powers(rate * 2**shift, min(2**_DIGIT_BITS, (last >> shift) + 1))) for shift in shifts)
 
 
-def _powers(rate: Fraction, count: int) -> Reals:
+def _powers(rate: Fraction, count: int) -> Floats:
     """exp(-rate k) for k below count, each correctly rounded but for 2^-100 (down to exp(-90); zero from exp(-177))."""
     ratio, power = tables.exp_floor(rate, _TABLE_PRECISION), 1 << _TABLE_PRECISION
     powers = np.zeros(count)

@@ -14,15 +14,13 @@ from fractions import Fraction
 from functools import lru_cache
 
 import numpy as np
-import numpy.typing as npt
 
+from spatialdp._support.arrays import Booleans, Floats, Integers
 from spatialdp.privacy.noise import thresholds as tables
 from spatialdp.privacy.noise.source import Noise
 
 __all__ = ["smooth_constants", "smooth_lines"]
 
-Integers = npt.NDArray[np.int64]
-Reals = npt.NDArray[np.float64]
 
 # β = 7ε/10 makes S* times the noise scale about as small as it can be.
 _SMOOTHING = Fraction(7, 10)
@@ -42,8 +40,8 @@ class _Cauchy:
 
     start: Integers
     half: Integers
-    log: Reals
-    scores: Reals
+    log: Floats
+    scores: Floats
     gaps: Integers
     rows: Integers
     least: Integers
@@ -165,7 +163,7 @@ def _widest_gaps(padded: Integers, origin: Integers, counts: Integers, steps: In
     return np.asarray(np.maximum(padded[lower + steps] - padded[lower], padded[upper + steps] - padded[upper]))
 
 
-def _slack(log: Reals) -> Reals:
+def _slack(log: Floats) -> Floats:
     """Bound on the error of `log`, absolute.
 
     log gap < 28 and β k <= 28 + |log| for every row that can be the largest, and each of log, product and
@@ -186,12 +184,12 @@ def _disc(count: int, noise: Noise) -> tuple[Integers, Integers, Integers]:
     return signs, across, along
 
 
-def _squared_radius(across: Integers, along: Integers) -> Reals:
+def _squared_radius(across: Integers, along: Integers) -> Floats:
     x, y = across * 2.0**-_POINT_BITS, along * 2.0**-_POINT_BITS
     return np.asarray(x * x + y * y)
 
 
-def _inside(across: Integers, along: Integers) -> npt.NDArray[np.bool_]:
+def _inside(across: Integers, along: Integers) -> Booleans:
     return np.asarray(_squared_radius(across, along) < 1 - _ROUNDING)
 
 
@@ -208,7 +206,7 @@ def _filter(
     return _line(law, np.copysign(np.maximum(least, _TINY), signs)), _line(law, np.copysign(most, signs))
 
 
-def _line(law: _Cauchy, shift: Reals) -> Integers:
+def _line(law: _Cauchy, shift: Floats) -> Integers:
     """floor(start + half / 2 + shift), clipped. Comparing the fraction with 1/2 is exact, adding 1/2 would not be."""
     shift = np.clip(shift, -(2.0**50), 2.0**50)
     whole = np.floor(shift)

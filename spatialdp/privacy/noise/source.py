@@ -34,6 +34,7 @@ from numbers import Rational
 import numpy as np
 import numpy.typing as npt
 
+from spatialdp._support.arrays import Booleans, Integers
 from spatialdp.errors import ParameterError
 from spatialdp.privacy.noise import thresholds as tables
 from spatialdp.privacy.noise.thresholds import AMBIGUOUS, Table
@@ -41,7 +42,6 @@ from spatialdp.privacy.noise.wide import Wide
 
 __all__ = ["Noise", "SeededNoise", "SystemNoise"]
 
-Integers = npt.NDArray[np.int64]
 Digits = list[tuple[int, Integers]]  # highest first, each with its number of bits; the first may be negative
 
 _BLOCK = 2**16  # draws at a time: the work arrays stay in cache
@@ -169,7 +169,7 @@ class Noise(ABC):
             open_ = open_[~kept]
         return values
 
-    def bernoulli(self, probability: Rational, count: int) -> npt.NDArray[np.bool_]:
+    def bernoulli(self, probability: Rational, count: int) -> Booleans:
         """Draw `count` coins that are true with a rational probability from 1e-6 to 1, exactly.
 
         Examples

@@ -29,6 +29,8 @@ from itertools import accumulate
 import numpy as np
 import numpy.typing as npt
 
+from spatialdp._support.arrays import Booleans, Integers
+
 __all__ = [
     "AMBIGUOUS",
     "WORD_BITS",
@@ -81,7 +83,7 @@ class Table:
         object.__setattr__(self, "words", words)
         object.__setattr__(self, "guide", _guide(first, words))
 
-    def find(self, words: npt.NDArray[np.uint64]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.bool_]]:
+    def find(self, words: npt.NDArray[np.uint64]) -> tuple[Integers, Booleans]:
         """Outcomes of 64-bit words, and which of them tie with a threshold."""
         index = np.searchsorted(self.words, words, side="left")
         tied = self.words.take(index, mode="clip") == words

@@ -12,12 +12,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
+
+from spatialdp._support.arrays import Floats, Integers, Objects
 
 __all__ = ["LOW_BITS", "Wide"]
 
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
 
 LOW_BITS = 62
 _LOW = 2**LOW_BITS - 1
@@ -89,7 +88,7 @@ class Wide:
             found[rows] = (high * 2.0**LOW_BITS + low) * (1 + 2 * sign)
         return found
 
-    def exact(self) -> npt.NDArray[np.object_]:
+    def exact(self) -> Objects:
         """Python's integers, for whom they are few."""
         return np.asarray(self.high.astype(object) * 2**LOW_BITS + self.low.astype(object))
 

@@ -1,0 +1,75 @@
+"""Types of arrays, named once, and the few array tools that several packages share."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+__all__ = [
+    "Array",
+    "Booleans",
+    "Floats",
+    "Integers",
+    "Integers32",
+    "Objects",
+    "even_points",
+    "expand_ranges",
+    "read_only",
+]
+
+Array = npt.NDArray[Any]
+Booleans = npt.NDArray[np.bool_]
+Floats = npt.NDArray[np.float64]
+Integers = npt.NDArray[np.int64]
+Integers32 = npt.NDArray[np.int32]
+Objects = npt.NDArray[np.object_]
+
+
+def read_only(values: npt.ArrayLike, dtype: npt.DTypeLike) -> Array:
+    """A view of the values that cannot be written to; copied only if the type has to change.
+
+    Examples
+    --------
+    >>> read_only([1, 2], np.int64).flags.writeable
+    False
+    """
+    view = np.asarray(values, dtype=dtype).view()
+    view.setflags(write=False)
+    return view
+
+
+def even_points(count: int, dimensions: int, *, start: float = 0.5) -> Floats:
+    """Points that fill the unit cube evenly: `start` plus multiples of the powers of an irrational number, modulo 1.
+
+    Examples
+    --------
+    >>> even_points(3, 1)[:, 0].round(3).tolist()
+    [0.118, 0.736, 0.354]
+    """
+    root = 1.0
+    for _ in range(50):  # converges to the root of x^(dimensions + 1) = x + 1
+        root = (1 + root) ** (1 / (dimensions + 1))
+    steps = root ** -np.arange(1.0, dimensions + 1)
+    return np.asarray((start + np.arange(1, count + 1)[:, None] * steps) % 1.0)
+
+
+def expand_ranges(first: Array, last: Array) -> tuple[Integers, Integers]:
+    """List the whole numbers from `first` up to (not including) `last` of many ranges, one range after the other.
+
+    Returns
+    -------
+    owner : int array
+        The range that each number belongs to.
+    numbers : int array
+
+    Examples
+    --------
+    >>> expand_ranges(np.array([5, 0]), np.array([7, 1]))
+    (array([0, 0, 1]), array([5, 6, 0]))
+    """
+    counts = np.maximum(last - first, 0).astype(np.int64)
+    owner = np.repeat(np.arange(counts.size), counts)
+    place = np.arange(owner.size) - np.repeat(np.cumsum(counts) - counts, counts)
+    return owner, first.astype(np.int64)[owner] + place
