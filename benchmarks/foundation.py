@@ -13,7 +13,7 @@ import numpy as np
 import spatialdp as sdp
 from benchmarks.measure import Result, seconds
 from spatialdp.evaluation import traffic
-from spatialdp.records.points import count_cells
+from spatialdp.records.counting import count_cells
 
 DRAWS = 1_000_000
 RECORDS = 20_000_000

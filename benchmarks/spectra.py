@@ -12,7 +12,7 @@ import scipy.fft
 import spatialdp as sdp
 from benchmarks.measure import Result, seconds
 from spatialdp.mechanisms.base import Terms
-from spatialdp.privacy.noise.laws import Neighbours
+from spatialdp.privacy.neighbours import Neighbours
 from spatialdp.transforms.spectral import Basis
 
 SHAPE = (1024, 1024)

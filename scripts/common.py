@@ -22,15 +22,7 @@ import numpy as np
 import numpy.typing as npt
 from tqdm import tqdm
 
-from spatialdp import (
-    Domain,
-    KdTree,
-    Points,
-    Quadtree,
-    Release,
-    SeededNoise,
-    datasets,
-)
+from spatialdp import Domain, KdTree, Points, Quadtree, Release, SeededNoise, datasets
 from spatialdp.outputs.files.geoparquet import write_whole
 from spatialdp.records.points import lattice_points
 from spatialdp.records.truth import Counter

@@ -10,13 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from common import Row
 
-from spatialdp.evaluation.figures import (
-    STYLES,
-    draw_line,
-    dress,
-    finish,
-    label_lines,
-)
+from spatialdp.evaluation.figures import STYLES, draw_line, dress, finish, label_lines
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

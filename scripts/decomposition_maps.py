@@ -9,17 +9,11 @@ from typing import TYPE_CHECKING, Any
 import common
 import numpy as np
 
-from spatialdp import (
-    Domain,
-    KdTree,
-    Quadtree,
-    Release,
-    datasets,
-)
+from spatialdp import Domain, KdTree, Quadtree, Release, datasets
 from spatialdp.estimates.decomposition import Decomposition
 from spatialdp.mechanisms.adaptive.kdtree import SplitRule
 from spatialdp.outputs.maps.plot import draw_boxes, save_figure
-from spatialdp.space.domain import LATTICE
+from spatialdp.space.lattice import LATTICE
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -24,13 +24,8 @@ from spatialdp.estimates.histogram import Histogram
 from spatialdp.evaluation.figures import STYLES, summary
 from spatialdp.mechanisms import Mechanism
 from spatialdp.outputs.files.geoparquet import write_whole
-from spatialdp.outputs.maps.plot import (
-    colour_scale,
-    draw_boxes,
-    draw_cells,
-    save_figure,
-)
-from spatialdp.records.points import count_cells
+from spatialdp.outputs.maps.plot import colour_scale, draw_boxes, draw_cells, save_figure
+from spatialdp.records.counting import count_cells
 from spatialdp.transforms.axis import WindowAxis
 
 DATA = sdp.datasets.DATASETS["highways-us"]

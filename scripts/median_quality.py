@@ -21,9 +21,9 @@ import numpy as np
 from spatialdp import Flat, SeededNoise
 from spatialdp.evaluation.figures import STYLES, finish, label_lines
 from spatialdp.outputs.maps.plot import save_figure
-from spatialdp.privacy.noise.laws import Neighbours
+from spatialdp.privacy.neighbours import Neighbours
 from spatialdp.privacy.noise.medians import Median, cell_medians, medians
-from spatialdp.space.domain import LATTICE, edge_lines
+from spatialdp.space.lattice import LATTICE, edge_lines
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

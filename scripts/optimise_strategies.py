@@ -13,12 +13,7 @@ from pathlib import Path
 import click
 
 from spatialdp.privacy.noise.laws import Law
-from spatialdp.strategies.store import (
-    SHIPPED,
-    SHIPPED_SIZES,
-    file_name,
-    save_axis,
-)
+from spatialdp.strategies.store import SHIPPED, SHIPPED_SIZES, file_name, save_axis
 from spatialdp.strategies.windows import ALL_RANGES, mean_variance, optimised_windows
 from spatialdp.transforms.axis import WindowAxis
 

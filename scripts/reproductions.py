@@ -23,13 +23,7 @@ from scipy.stats import t
 
 import spatialdp as sdp
 from spatialdp.datasets import DATASETS
-from spatialdp.evaluation.figures import (
-    STYLES,
-    dress,
-    finish,
-    label_lines,
-    summary,
-)
+from spatialdp.evaluation.figures import STYLES, dress, finish, label_lines, summary
 from spatialdp.mechanisms import KdTree, Mechanism
 from spatialdp.outputs.maps.plot import save_figure
 from spatialdp.records.points import LatticePoints

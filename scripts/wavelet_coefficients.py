@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 import spatialdp as sdp
 from spatialdp.outputs.maps.plot import draw_cells, save_figure
-from spatialdp.records.points import count_cells
+from spatialdp.records.counting import count_cells
 from spatialdp.structures.base import forward
 from spatialdp.transforms.axis import HaarAxis
 

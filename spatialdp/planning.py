@@ -18,23 +18,12 @@ import numpy.typing as npt
 from spatialdp._support.arrays import Floats, even_points
 from spatialdp._support.checks import whole_pair
 from spatialdp.errors import BudgetError, ParameterError
-from spatialdp.mechanisms import (
-    Flat,
-    Hierarchy,
-    Mechanism,
-    Quadtree,
-    Tailored,
-    Wavelet,
-)
+from spatialdp.mechanisms import Flat, Hierarchy, Mechanism, Quadtree, Tailored, Wavelet
 from spatialdp.mechanisms.fixed.tailored import LONGEST
 from spatialdp.mechanisms.fixed.wavelet import ScaleBudget
-from spatialdp.privacy.budget import (
-    LARGEST_EPSILON,
-    SMALLEST_EPSILON,
-    Budget,
-    Number,
-)
-from spatialdp.privacy.noise.laws import Law, Neighbours
+from spatialdp.privacy.budget import LARGEST_EPSILON, SMALLEST_EPSILON, Budget, Number
+from spatialdp.privacy.neighbours import Neighbours
+from spatialdp.privacy.noise.laws import Law
 from spatialdp.space.domain import Domain
 from spatialdp.workload import Workload, placed
 

@@ -20,7 +20,7 @@ from spatialdp.cli import main
 from spatialdp.cli.parameters import parameters_of, read_value
 from spatialdp.mechanisms import MECHANISMS
 from spatialdp.outputs.files.formats import FORMATS
-from spatialdp.records.points import count_cells
+from spatialdp.records.counting import count_cells
 from tests.point_files import FILES, columns_of, write
 
 BOUNDS = "--bounds=0,0,1,1"

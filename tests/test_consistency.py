@@ -25,12 +25,7 @@ from spatialdp.trees.least_squares import (
     three_pass,
     two_pass,
 )
-from spatialdp.trees.tree import (
-    Tree,
-    level_sums,
-    morton_order,
-    sums,
-)
+from spatialdp.trees.tree import Tree, level_sums, morton_order, sums
 from tests.trees import complete_tree, dense_membership, random_tree
 
 FAN_OUTS = [(2, 5), (3, 4), (4, 3), (9, 2)]

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 import spatialdp as sdp
-from spatialdp.records.points import as_points, count_cells
+from spatialdp.records.counting import count_cells
+from spatialdp.records.points import as_points
 from spatialdp.records.truth import Counter, count_polygons
 
 DOMAIN = sdp.Domain((0, 0, 8, 8))

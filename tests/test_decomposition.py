@@ -17,14 +17,9 @@ from spatialdp.estimates.decomposition import Decomposition
 from spatialdp.privacy.noise.laws import Law, NoiseLaw
 from spatialdp.privacy.noise.source import SeededNoise
 from spatialdp.space.coverage import block_powers
-from spatialdp.space.domain import LATTICE
+from spatialdp.space.lattice import LATTICE
 from spatialdp.trees.adjust import project_families
-from spatialdp.trees.least_squares import (
-    box_moments,
-    closed_form_variance,
-    complete_up_variances,
-    two_pass,
-)
+from spatialdp.trees.least_squares import box_moments, closed_form_variance, complete_up_variances, two_pass
 from spatialdp.trees.tree import Tree, sums
 from tests.sources import ZeroNoise
 

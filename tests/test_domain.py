@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from spatialdp import Domain, Points
 from spatialdp.errors import CRSMismatchError, DomainError, ParameterError
-from spatialdp.records.points import count_cells
-from spatialdp.space.domain import LATTICE, cells_of
+from spatialdp.records.counting import count_cells
+from spatialdp.space.lattice import LATTICE, cells_of
 
 finite = st.floats(-1e6, 1e6, allow_subnormal=True)
 sides = st.floats(1e-3, 1e6)

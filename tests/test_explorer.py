@@ -17,7 +17,7 @@ import spatialdp as sdp
 from spatialdp.errors import ParameterError, ReleaseError
 from spatialdp.outputs.explorer import data as explorer_data
 from spatialdp.outputs.explorer import page as explorer
-from spatialdp.records.points import count_cells
+from spatialdp.records.counting import count_cells
 from tests.sources import RecordingNoise
 
 SOURCES = Path(explorer.__file__).parent / "assets"

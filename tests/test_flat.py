@@ -15,8 +15,9 @@ import shapely
 
 import spatialdp as sdp
 from spatialdp.errors import BudgetError, DomainError, ParameterError
-from spatialdp.privacy.noise.laws import Law, Neighbours, count_sensitivity
-from spatialdp.records.points import count_cells
+from spatialdp.privacy.neighbours import Neighbours, count_sensitivity
+from spatialdp.privacy.noise.laws import Law
+from spatialdp.records.counting import count_cells
 from tests.sources import RecordingNoise, ZeroNoise
 
 DOMAIN = sdp.Domain((0, 0, 3, 2))

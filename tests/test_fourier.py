@@ -15,7 +15,8 @@ from spatialdp.errors import BudgetError, ParameterError, ReleaseError
 from spatialdp.mechanisms import recipe
 from spatialdp.mechanisms.base import Terms
 from spatialdp.mechanisms.fixed import fourier
-from spatialdp.privacy.noise.laws import Law, Neighbours
+from spatialdp.privacy.neighbours import Neighbours
+from spatialdp.privacy.noise.laws import Law
 from spatialdp.transforms.frequency_blocks import (
     block_norms,
     default_blocks,
@@ -25,13 +26,7 @@ from spatialdp.transforms.frequency_blocks import (
     step_width,
 )
 from spatialdp.transforms.integer_waves import spectrum, wave_bits, whole_waves
-from spatialdp.transforms.spectral import (
-    Basis,
-    SpectralAxis,
-    functions,
-    padded,
-    synthesise,
-)
+from spatialdp.transforms.spectral import Basis, SpectralAxis, functions, padded, synthesise
 from tests.sources import ZeroNoise
 
 SIZES = (1, 2, 3, 5, 17, 64, 100, 257)

@@ -15,13 +15,8 @@ from spatialdp.mechanisms.fixed.hierarchy import published_branching
 from spatialdp.privacy.noise.laws import Law
 from spatialdp.privacy.noise.source import SeededNoise
 from spatialdp.space.coverage import block_powers
-from spatialdp.space.domain import edge_lines
-from spatialdp.strategies.levels import (
-    Workload,
-    best_budget,
-    best_levels,
-    mean_variance,
-)
+from spatialdp.space.lattice import edge_lines
+from spatialdp.strategies.levels import Workload, best_budget, best_levels, mean_variance
 from spatialdp.trees.blocks import block_tree, levels_of
 from spatialdp.trees.least_squares import box_moments
 from spatialdp.trees.tree import sums

@@ -15,8 +15,9 @@ from spatialdp.errors import BudgetError, DomainError, ParameterError
 from spatialdp.mechanisms.adaptive.growth import CellLines, Nodes, TrueLines
 from spatialdp.privacy.noise import medians as medians_module
 from spatialdp.privacy.noise.source import SeededNoise
-from spatialdp.records.points import count_cells, lattice_points
-from spatialdp.space.domain import LATTICE
+from spatialdp.records.counting import count_cells
+from spatialdp.records.points import lattice_points
+from spatialdp.space.lattice import LATTICE
 from tests.sources import RecordingNoise
 
 UNIT = sdp.Domain((0, 0, 1, 1))

@@ -10,15 +10,8 @@ import pytest
 
 from spatialdp.errors import BudgetError, ParameterError
 from spatialdp.privacy.budget import Budget
-from spatialdp.privacy.noise.laws import (
-    FINE_STEPS,
-    Law,
-    Neighbours,
-    NoiseLaw,
-    Sensitivity,
-    calibrate,
-    spendable,
-)
+from spatialdp.privacy.neighbours import Neighbours, Sensitivity
+from spatialdp.privacy.noise.laws import FINE_STEPS, Law, NoiseLaw, calibrate, spendable
 from spatialdp.privacy.noise.source import SeededNoise
 
 ONE = Sensitivity(1, 1)

@@ -13,12 +13,7 @@ import pytest
 import shapely
 
 import spatialdp as sdp
-from spatialdp.errors import (
-    CRSMismatchError,
-    FileFormatError,
-    ParameterError,
-    ReleaseError,
-)
+from spatialdp.errors import CRSMismatchError, FileFormatError, ParameterError, ReleaseError
 from spatialdp.mechanisms import MECHANISMS as REGISTRY
 from spatialdp.outputs.maps.decorations import NoiseMarks, metres_per_unit
 from spatialdp.outputs.maps.plot import Classes, draw_cells, save_figure

@@ -11,13 +11,7 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog
 
 from spatialdp.errors import ParameterError
-from spatialdp.evaluation.metrics import (
-    DEFAULT_METRICS,
-    METRICS,
-    Outcome,
-    check_metrics,
-    earth_movers_distance,
-)
+from spatialdp.evaluation.metrics import DEFAULT_METRICS, METRICS, Outcome, check_metrics, earth_movers_distance
 
 
 def outcome(**changes):

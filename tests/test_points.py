@@ -13,7 +13,8 @@ import shapely
 
 import spatialdp as sdp
 from spatialdp.errors import CRSMismatchError, PointsError
-from spatialdp.records.points import as_points, count_cells
+from spatialdp.records.counting import count_cells
+from spatialdp.records.points import as_points
 
 DOMAIN = sdp.Domain((0, 0, 4, 4), crs="EPSG:4326")
 GRID = DOMAIN.grid((4, 4))

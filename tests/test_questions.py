@@ -13,21 +13,12 @@ import shapely
 import spatialdp as sdp
 from spatialdp.errors import ParameterError
 from spatialdp.planning import all_boxes
-from spatialdp.privacy.noise.laws import Law, Neighbours
+from spatialdp.privacy.neighbours import Neighbours
+from spatialdp.privacy.noise.laws import Law
 from spatialdp.strategies import pairs as joint_strategies
 from spatialdp.strategies import store as strategy_store
-from spatialdp.strategies.pairs import (
-    Pair,
-    joint_windows,
-    mean_pair_variance,
-    stored_pair,
-)
-from spatialdp.strategies.products import (
-    Boxes,
-    box_questions,
-    parsed,
-    union_questions,
-)
+from spatialdp.strategies.pairs import Pair, joint_windows, mean_pair_variance, stored_pair
+from spatialdp.strategies.products import Boxes, box_questions, parsed, union_questions
 from spatialdp.strategies.windows import AxisWorkload, cells_alone, optimised_windows
 from spatialdp.structures.base import AxisPairs, forward
 from spatialdp.transforms.axis import WindowAxis

@@ -9,7 +9,8 @@ from scipy.stats import chi2
 
 import spatialdp as sdp
 from spatialdp.errors import ParameterError, ReleaseError
-from spatialdp.records.points import as_points, count_cells
+from spatialdp.records.counting import count_cells
+from spatialdp.records.points import as_points
 from tests.test_polygons import BOUNDS, MECHANISMS, REGION
 
 N = 20_000

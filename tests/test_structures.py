@@ -14,7 +14,8 @@ from spatialdp.errors import BudgetError, ParameterError
 from spatialdp.mechanisms.base import Terms
 from spatialdp.mechanisms.fixed.fourier import Blocks
 from spatialdp.mechanisms.recipe import StructuredMechanism, design_of
-from spatialdp.privacy.noise.laws import Law, Neighbours
+from spatialdp.privacy.neighbours import Neighbours
+from spatialdp.privacy.noise.laws import Law
 from spatialdp.structures.base import AxisPairs, TreeLevels
 from spatialdp.transforms.axis import DenseAxis, IdentityAxis
 from spatialdp.transforms.spectral import Basis, padded

@@ -19,7 +19,8 @@ import shapely
 
 import spatialdp as sdp
 from spatialdp.errors import CRSMismatchError, DomainError, PointsError
-from spatialdp.records.points import count_cells, lattice_points
+from spatialdp.records.counting import count_cells
+from spatialdp.records.points import lattice_points
 from tests.point_files import FILES, columns_of, write
 
 DOMAIN = sdp.Domain((0, 0, 1, 1), crs="EPSG:4326")

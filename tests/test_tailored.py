@@ -25,13 +25,7 @@ from spatialdp.strategies.windows import (
     rounded,
     tree_strategy,
 )
-from spatialdp.transforms.axis import (
-    DenseAxis,
-    IdentityAxis,
-    WindowAxis,
-    axis_from_json,
-    sample_intervals,
-)
+from spatialdp.transforms.axis import DenseAxis, IdentityAxis, WindowAxis, axis_from_json, sample_intervals
 from tests.sources import ZeroNoise
 
 LAWS = (Law.LAPLACE, Law.GAUSSIAN)

@@ -19,7 +19,7 @@ from spatialdp.cli import main
 from spatialdp.errors import ParameterError
 from spatialdp.evaluation import traffic
 from spatialdp.privacy.noise.laws import Law
-from spatialdp.records.points import count_cells
+from spatialdp.records.counting import count_cells
 
 mpl.use("Agg")
 

@@ -15,7 +15,7 @@ from spatialdp.errors import ParameterError
 from spatialdp.privacy.noise.laws import Law, NoiseLaw
 from spatialdp.privacy.noise.source import SeededNoise
 from spatialdp.space.coverage import Coverage
-from spatialdp.space.domain import edge_lines
+from spatialdp.space.lattice import edge_lines
 from spatialdp.structures.base import forward
 from spatialdp.transforms.axis import HaarAxis
 from spatialdp.transforms.quad_haar import QuadHaar

@@ -8,13 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spatialdp.errors import DomainError, ParameterError
-from spatialdp.space.domain import LATTICE
-from spatialdp.trees.tree import (
-    Tree,
-    level_sums,
-    morton_order,
-    sums,
-)
+from spatialdp.space.lattice import LATTICE
+from spatialdp.trees.tree import Tree, level_sums, morton_order, sums
 from tests.trees import dense_membership, random_tree
 
 seeds = st.integers(0, 2**32 - 1)

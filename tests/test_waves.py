@@ -10,20 +10,8 @@ import numpy as np
 import pytest
 
 from spatialdp.transforms import integer_waves as waves
-from spatialdp.transforms.integer_waves import (
-    Spectrum,
-    constant_gain,
-    spectrum,
-    wave_bits,
-    wave_error,
-    whole_waves,
-)
-from spatialdp.transforms.spectral import (
-    Basis,
-    functions,
-    padded,
-    walsh_sums,
-)
+from spatialdp.transforms.integer_waves import Spectrum, constant_gain, spectrum, wave_bits, wave_error, whole_waves
+from spatialdp.transforms.spectral import Basis, functions, padded, walsh_sums
 
 WAVES = [Basis.DCT, Basis.DFT]
 SIZES = (1, 2, 3, 5, 17, 64, 100, 130, 257)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from spatialdp.space.domain import LATTICE
+from spatialdp.space.lattice import LATTICE
 from spatialdp.trees.tree import Tree
 
 

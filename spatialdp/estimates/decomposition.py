@@ -20,13 +20,14 @@ from spatialdp.errors import ReleaseError
 from spatialdp.estimates.grid_noise import IndependentNoise
 from spatialdp.estimates.histogram import Histogram
 from spatialdp.estimates.tree_noise import NodeNoise, or_zero
-from spatialdp.space.domain import Domain, Grid, cells_of
-from spatialdp.space.polygons import Polygons, scan, walk_polygons
+from spatialdp.space.domain import Domain, Grid
+from spatialdp.space.lattice import cells_of
+from spatialdp.space.polygons import Polygons, scan
 from spatialdp.trees.adjust import non_negative, project_families, round_consistent
 from spatialdp.trees.leaf_families import Families, Opened
 from spatialdp.trees.least_squares import Fit, divisor, own_weight
 from spatialdp.trees.tree import Tree
-from spatialdp.trees.walk import Pairs, chunks, walk
+from spatialdp.trees.walk import Pairs, chunks, walk, walk_polygons
 
 __all__ = ["Decomposition", "NonNegative"]
 

@@ -11,13 +11,7 @@ import numpy as np
 
 from spatialdp._support.arrays import Booleans, Floats, Integers
 from spatialdp.estimates.grid_noise import NoiseModel
-from spatialdp.space.coverage import (
-    Coverage,
-    Extent,
-    coverages,
-    prefix_sums,
-    weighted_sums,
-)
+from spatialdp.space.coverage import Coverage, Extent, coverages, prefix_sums, weighted_sums
 from spatialdp.space.domain import Grid
 from spatialdp.space.polygons import Polygons, Runs, scan
 

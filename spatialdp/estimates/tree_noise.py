@@ -12,12 +12,7 @@ from functools import cached_property
 import numpy as np
 
 from spatialdp._support.arrays import Array, Floats, Integers
-from spatialdp.trees.least_squares import (
-    Fit,
-    divisor,
-    own_weight,
-    two_pass,
-)
+from spatialdp.trees.least_squares import Fit, divisor, own_weight, two_pass
 from spatialdp.trees.tree import Tree
 
 __all__ = ["NodeNoise", "or_zero"]

@@ -22,16 +22,10 @@ from spatialdp._version import __version__
 from spatialdp.errors import ParameterError
 from spatialdp.evaluation.cache import Measured, TrialCache
 from spatialdp.evaluation.metrics import check_metrics
-from spatialdp.evaluation.trials import (
-    WHOLE_MAP,
-    Experiment,
-    Trial,
-    identity,
-    run_trials,
-)
+from spatialdp.evaluation.trials import WHOLE_MAP, Experiment, Trial, identity, run_trials
 from spatialdp.mechanisms import Flat, Mechanism, Uniform
 from spatialdp.privacy.budget import Budget, Number, exact
-from spatialdp.privacy.noise.laws import Neighbours
+from spatialdp.privacy.neighbours import Neighbours
 from spatialdp.privacy.noise.source import SeededNoise
 from spatialdp.records.points import LatticePoints, as_points, lattice_points
 from spatialdp.space.domain import Domain

@@ -31,7 +31,8 @@ from spatialdp.mechanisms import Flat
 from spatialdp.outputs.files.geoparquet import write_whole
 from spatialdp.privacy.noise.laws import Law
 from spatialdp.privacy.noise.source import SeededNoise
-from spatialdp.records.points import Points, count_cells
+from spatialdp.records.counting import count_cells
+from spatialdp.records.points import Points
 from spatialdp.release import Release
 from spatialdp.space.domain import Domain, Grid
 

@@ -22,18 +22,12 @@ import numpy as np
 from spatialdp._support.arrays import Floats, Integers
 from spatialdp.estimates.decomposition import Decomposition
 from spatialdp.evaluation.cache import Measured
-from spatialdp.evaluation.metrics import (
-    COARSE,
-    EARTH_MOVER,
-    INTERVALS,
-    METRICS,
-    Outcome,
-    earth_movers_distance,
-)
+from spatialdp.evaluation.metrics import COARSE, EARTH_MOVER, INTERVALS, METRICS, Outcome, earth_movers_distance
 from spatialdp.mechanisms import Mechanism
 from spatialdp.mechanisms.base import Terms
 from spatialdp.privacy.budget import Budget
-from spatialdp.privacy.noise.laws import Law, Neighbours
+from spatialdp.privacy.neighbours import Neighbours
+from spatialdp.privacy.noise.laws import Law
 from spatialdp.privacy.noise.source import SeededNoise
 from spatialdp.privacy.noise.wide import Wide
 from spatialdp.records.points import Points

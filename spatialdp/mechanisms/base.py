@@ -18,7 +18,8 @@ from spatialdp._version import __version__
 from spatialdp.errors import ParameterError
 from spatialdp.outputs.files.layouts import Estimate
 from spatialdp.privacy.budget import Budget, Number
-from spatialdp.privacy.noise.laws import Law, Neighbours
+from spatialdp.privacy.neighbours import Neighbours
+from spatialdp.privacy.noise.laws import Law
 from spatialdp.privacy.noise.source import Noise, SystemNoise
 from spatialdp.privacy.statement import UNIT, Privacy
 from spatialdp.records.points import Points, as_points

@@ -20,17 +20,12 @@ from spatialdp.errors import BudgetError, DomainError, ParameterError
 from spatialdp.mechanisms.base import Mechanism, Plan, Terms
 from spatialdp.outputs.files.layouts import Estimate
 from spatialdp.privacy.budget import divide
-from spatialdp.privacy.noise.laws import (
-    Law,
-    Neighbours,
-    NoiseLaw,
-    Sensitivity,
-    calibrate,
-    spendable,
-)
+from spatialdp.privacy.neighbours import Neighbours, Sensitivity
+from spatialdp.privacy.noise.laws import Law, NoiseLaw, calibrate, spendable
 from spatialdp.privacy.noise.source import Noise
 from spatialdp.privacy.noise.wide import Wide
-from spatialdp.records.points import Points, count_cells
+from spatialdp.records.counting import count_cells
+from spatialdp.records.points import Points
 from spatialdp.space.domain import Domain, Grid
 from spatialdp.structures.base import Structure
 

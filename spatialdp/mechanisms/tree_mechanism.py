@@ -9,12 +9,7 @@ from spatialdp._support.checks import true_or_false, whole_number
 from spatialdp.errors import ParameterError
 from spatialdp.estimates.decomposition import Decomposition
 from spatialdp.mechanisms.base import Mechanism
-from spatialdp.mechanisms.level_budgets import (
-    BudgetRule,
-    LevelBudget,
-    Measured,
-    check_budget,
-)
+from spatialdp.mechanisms.level_budgets import BudgetRule, LevelBudget, Measured, check_budget
 from spatialdp.space.domain import Domain
 from spatialdp.structures.base import fitted
 from spatialdp.trees.tree import Tree

@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 from spatialdp.errors import FileFormatError
 from spatialdp.privacy.accounting import rho_for
 from spatialdp.privacy.budget import Budget
-from spatialdp.privacy.noise.laws import Neighbours
+from spatialdp.privacy.neighbours import Neighbours
 
 __all__ = ["Privacy"]
 

@@ -15,7 +15,8 @@ import numpy as np
 import numpy.typing as npt
 
 from spatialdp._support.arrays import Booleans, Floats, Integers
-from spatialdp.space.domain import LATTICE, Grid, cells_of
+from spatialdp.space.domain import Grid
+from spatialdp.space.lattice import LATTICE, cells_of
 
 __all__ = ["Coverage", "Extent", "block_powers", "coverages", "prefix_sums", "weighted_sums"]
 

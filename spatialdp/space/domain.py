@@ -1,12 +1,6 @@
-"""The public frame of a release: a rectangle, its lattice, its region and its grids.
+"""The public frame of a release: a rectangle, its region and its grids.
 
-A domain's rectangle is divided once into 2^30 x 2^30 half-open lattice squares. Records, box
-edges and cell edges are snapped to it by one and the same monotone rule, and from then on
-everything is integer arithmetic: a record is in exactly one cell of every grid, and no two code paths can
-disagree about an edge. Cell i of nx begins at the lattice line floor(i 2^30 / nx), which is the line that the
-coordinate of its edge snaps to; so lattice column k lies in cell (k nx + nx - 1) >> 30.
-
-Everything here is public. Nothing is ever inferred from records.
+Bounds, CRS, region and grids are public parameters. Nothing here is ever inferred from records.
 """
 
 from __future__ import annotations
@@ -20,74 +14,22 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from spatialdp._support.arrays import Array, Booleans, Floats, Integers
+from spatialdp._support.arrays import Booleans, Floats, Integers
 from spatialdp._support.checks import positive_pair, whole_pair
 from spatialdp.errors import DomainError, ParameterError
 from spatialdp.space import crs as crs_
+from spatialdp.space.lattice import LATTICE, LATTICE_BITS, Axis, box_array, edge_lines
 
-__all__ = ["LATTICE", "LATTICE_BITS", "Axis", "Domain", "Grid", "box_array", "cells_of", "edge_lines"]
-
-LATTICE_BITS = 30
-LATTICE = 2**LATTICE_BITS
+__all__ = ["Domain", "Grid"]
 
 LARGEST_GRID = 2**28
 
+
 # Trees whose splits follow no grid take the region at this resolution: 1024 x 1024 cells of the domain.
 RASTER_BITS = 10
+
+
 RASTER_SHIFT = LATTICE_BITS - RASTER_BITS
-
-
-@dataclass(frozen=True)
-class Axis:
-    """One side of a domain and its 2^30 lattice intervals."""
-
-    low: float
-    high: float
-
-    @property
-    def spacing(self) -> float:
-        """Width of a lattice interval. Dividing by it rounds once, so that exact shares stay exact."""
-        return float((self.high - self.low) / LATTICE)
-
-    def positions(self, values: npt.ArrayLike) -> Integers:
-        """Lattice lines of coordinates, clipped to the domain: the lower end is 0, the upper 2^30."""
-        inside = np.clip(np.asarray(values, dtype=np.float64), self.low, self.high)
-        lines: Integers = ((inside - self.low) / self.spacing).astype(np.int64)
-        return lines
-
-    def coordinates(self, lines: Array) -> Floats:
-        """Coordinates of lattice lines."""
-        return self._nudged(lines / LATTICE, np.asarray(lines, dtype=np.int64))
-
-    def centres(self, lines: Integers) -> Floats:
-        """Coordinates of the middle of the lattice intervals that begin at these lines."""
-        return self._nudged((lines + 0.5) / LATTICE, lines)
-
-    def edges(self, count: int) -> Floats:
-        """Coordinates of the edges of `count` equal cells."""
-        return self._nudged(np.arange(count + 1) / count, edge_lines(count))
-
-    def _nudged(self, share: Array, lines: Integers) -> Floats:
-        """Coordinates of shares of the axis, nudged where rounding puts them on another line than the given one.
-
-        Where doubles are finer than the lattice, as in any sensible domain, they then snap to that line.
-        """
-        values = np.asarray(self.low * (1 - share) + self.high * share)
-        ulp = np.spacing(max(abs(self.low), abs(self.high)))
-        for _ in range(4):
-            values += ulp * np.sign(lines - self.positions(values))
-        return np.clip(values, self.low, self.high)
-
-
-def edge_lines(count: int) -> Integers:
-    """Lattice lines at which the `count` cells of an axis begin, and the line at its end."""
-    lines: Integers = np.arange(count + 1, dtype=np.int64) * LATTICE // count
-    return lines
-
-
-def cells_of(positions: Integers, count: int) -> Integers:
-    """Cells that lattice columns lie in."""
-    return (positions * count + (count - 1)) >> LATTICE_BITS
 
 
 @dataclass(frozen=True)
@@ -231,28 +173,6 @@ class Domain:
                 "give both in the same CRS and axis order (x = longitude)."
             )
         return shape
-
-
-def box_array(boxes: npt.ArrayLike) -> Floats:
-    """One box or many as an (m, 4) array of xmin, ymin, xmax, ymax; refuses what is none."""
-    try:
-        box = np.atleast_2d(np.asarray(boxes, dtype=np.float64))
-    except (TypeError, ValueError):
-        raise ParameterError(
-            f"boxes are a {type(boxes).__name__}; give one box (xmin, ymin, xmax, ymax) or an (m, 4) array, such "
-            "as geometry.bounds."
-        ) from None
-    if box.ndim != 2 or box.shape[1] != 4:
-        raise ParameterError(
-            f"boxes have shape {np.shape(boxes)}; give one box (xmin, ymin, xmax, ymax) or an (m, 4) array."
-        )
-    bad = np.nonzero(~((box[:, 0] <= box[:, 2]) & (box[:, 1] <= box[:, 3])))[0]
-    if bad.size:
-        raise ParameterError(
-            f"box {bad[0]} is {tuple(box[bad[0]].tolist())}; xmin must not exceed xmax nor ymin ymax, "
-            "and no edge may be NaN. Split a box that crosses the antimeridian in two."
-        )
-    return box
 
 
 @dataclass(frozen=True)

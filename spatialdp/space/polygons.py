@@ -1,12 +1,9 @@
-"""How much of each cell or node polygons cover: what areas other than boxes are answered from.
+"""How much of each cell of a grid polygons cover: what areas other than boxes are answered from.
 
-On a grid every polygon is scanned once along its edges. An edge that runs through a cell adds what lies east of it,
+Every polygon is scanned once along its edges. An edge that runs through a cell adds what lies east of it,
 signed by its direction, so that sums along the rows are the covered shares of all cells, whatever the polygon's holes
 and parts; between two edges the share is constant. A polygon is therefore a list of stretches of cells of one row with
 one share, and what is summed over cells is a few prefix sums for each. The work is that of walking along the boundary.
-
-On a tree, polygons are clipped by the nodes they cut, going down level by level, so that pieces become simple as nodes
-become many.
 
 Coordinates are taken as they are, not snapped to the lattice. Shares within 1e-8 of nothing or of a whole cell are
 taken as such, so that edges along cells do not leave crumbs. Nothing here sees a record.
@@ -25,16 +22,19 @@ from spatialdp._support.arrays import Array, Booleans, Floats, Integers, Objects
 from spatialdp.errors import ParameterError
 from spatialdp.space import crs as crs_
 from spatialdp.space.domain import Domain, Grid
-from spatialdp.trees.tree import Tree
-from spatialdp.trees.walk import Pairs, children
 
-__all__ = ["Block", "Polygons", "Runs", "read_polygons", "scan", "walk_polygons"]
+__all__ = ["COLLECTION", "CRUMB", "POLYGON", "Block", "Polygons", "Runs", "read_polygons", "scan"]
 
 Polygons = Objects
 
-_CRUMB = 1e-8
+
+CRUMB = 1e-8
+
+
 _PIECES = 2**20  # pieces of edges scanned together
-_POLYGON, _MULTIPOLYGON, _COLLECTION = 3, 6, 7  # shapely's numbers of geometry types
+
+
+POLYGON, MULTIPOLYGON, COLLECTION = 3, 6, 7  # shapely's numbers of geometry types
 
 
 def read_polygons(geometries: Any, domain: Domain) -> Polygons:
@@ -67,7 +67,7 @@ def read_polygons(geometries: Any, domain: Domain) -> Polygons:
 def _check(polygons: Polygons, kinds: Array) -> None:
     import shapely
 
-    wrong = np.nonzero(~np.isin(kinds, (_POLYGON, _MULTIPOLYGON)))[0]
+    wrong = np.nonzero(~np.isin(kinds, (POLYGON, MULTIPOLYGON)))[0]
     if wrong.size:
         given = polygons[wrong[0]]
         what = "missing" if given is None else f"a {given.geom_type}"
@@ -81,9 +81,6 @@ def _check(polygons: Polygons, kinds: Array) -> None:
             f"geometry {invalid[0]} is not a valid polygon ({reason}); repair it with shapely.make_valid or "
             "GeoSeries.make_valid and keep the polygons."
         )
-
-
-# --- grids -----------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
@@ -226,8 +223,8 @@ def _runs(edges: Floats, polygon: Integers, count: int, shape: tuple[int, int]) 
     share = np.cumsum(np.add.reduceat(change, first)) if first.size else change
     line, start = np.divmod(key, nx + 1)
     stop = np.append(start[1:], 0)
-    share[np.abs(share) < _CRUMB] = 0.0
-    share[np.abs(share - 1) < _CRUMB] = 1.0
+    share[np.abs(share) < CRUMB] = 0.0
+    share[np.abs(share - 1) < CRUMB] = 1.0
     keep = (share != 0) & (np.append(line[1:], -1) == line)
     return Runs(count, line // ny, line % ny, start, stop, np.clip(share, 0.0, 1.0))._only(keep)
 
@@ -271,54 +268,3 @@ def _changes(
 
 def _totals(polygon: Integers, weights: Floats, count: int) -> Floats:
     return np.asarray(np.bincount(polygon, weights, minlength=count), dtype=np.float64)
-
-
-# --- trees -----------------------------------------------------------------------------------------
-
-
-def walk_polygons(tree: Tree, domain: Domain, polygons: Polygons, descend: Booleans | None = None) -> Iterator[Pairs]:
-    """Go down a tree with polygons as `traversal.walk` does with boxes."""
-    piece, box = polygons, np.arange(polygons.size)
-    node = parent = np.zeros(box.size, dtype=np.int64)
-    while box.size:
-        piece, coverage = _clipped(piece, _sides(tree, domain, node))
-        cut = (coverage > 0) & (coverage < 1)
-        if descend is not None:
-            cut |= descend[node] & (coverage == 1)
-        divided = cut & (tree.n_children[node] > 0)
-        yield Pairs(box, node, parent, coverage, divided)
-        piece = piece[divided]
-        box, node, parent = children(tree, box[divided], node[divided])
-        piece = piece[parent]
-
-
-def _sides(tree: Tree, domain: Domain, node: Integers) -> Floats:
-    return np.stack([axis.coordinates(tree.boxes[node, i]) for i, axis in enumerate(domain.axes * 2)])
-
-
-def _clipped(pieces: Polygons, sides: Floats) -> tuple[Polygons, Floats]:
-    """Pieces of polygons within rectangles, and which share of each rectangle they are."""
-    import shapely
-
-    xmin, ymin, xmax, ymax = shapely.bounds(pieces).T
-    meets = (xmin < sides[2]) & (sides[0] < xmax) & (ymin < sides[3]) & (sides[1] < ymax)
-    inside = (sides[0] <= xmin) & (xmax <= sides[2]) & (sides[1] <= ymin) & (ymax <= sides[3])
-    cut = meets & ~inside
-    clipped = pieces.copy()
-    clipped[cut] = _areas_only(shapely.intersection(pieces[cut], shapely.box(*sides[:, cut])))
-    area = np.where(meets, shapely.area(clipped), 0.0)
-    share = area / ((sides[2] - sides[0]) * (sides[3] - sides[1]))
-    share[share < _CRUMB] = 0.0
-    share[share > 1 - _CRUMB] = 1.0
-    return clipped, share
-
-
-def _areas_only(geometries: Polygons) -> Polygons:
-    """Leave out the points and lines where a polygon only touches a rectangle."""
-    import shapely
-
-    mixed = np.nonzero(shapely.get_type_id(geometries) == _COLLECTION)[0]
-    parts, of = shapely.get_parts(geometries[mixed], return_index=True)
-    areas = shapely.get_type_id(parts) == _POLYGON
-    geometries[mixed] = shapely.multipolygons(parts[areas], indices=of[areas], out=np.full(mixed.size, None))
-    return geometries

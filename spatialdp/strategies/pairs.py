@@ -18,22 +18,8 @@ import numpy as np
 from spatialdp._support.arrays import Floats
 from spatialdp.privacy.noise.laws import Law
 from spatialdp.strategies.products import AxisQuestions, Questions
-from spatialdp.strategies.store import (
-    cache_folder,
-    keep,
-    kind_of,
-    load_weights,
-    save_weights,
-    stored_windows,
-)
-from spatialdp.strategies.windows import (
-    ALL_RANGES,
-    cells_alone,
-    shown,
-    tree_for,
-    unit_variance,
-    windows_for,
-)
+from spatialdp.strategies.store import cache_folder, keep, kind_of, load_weights, save_weights, stored_windows
+from spatialdp.strategies.windows import ALL_RANGES, cells_alone, shown, tree_for, unit_variance, windows_for
 from spatialdp.transforms.axis import WindowAxis
 
 __all__ = ["Pair", "joint_trees", "joint_windows", "mean_pair_variance", "stored_pair"]

@@ -23,7 +23,8 @@ import numpy.typing as npt
 from spatialdp._support.arrays import Floats
 from spatialdp.errors import ParameterError
 from spatialdp.space.coverage import Coverage, Extent, coverages
-from spatialdp.space.domain import Grid, box_array
+from spatialdp.space.domain import Grid
+from spatialdp.space.lattice import box_array
 from spatialdp.strategies.windows import AxisWorkload
 from spatialdp.transforms.axis import WindowAxis
 

@@ -21,12 +21,7 @@ import numpy.typing as npt
 
 from spatialdp.outputs.files.geoparquet import write_whole
 from spatialdp.privacy.noise.laws import Law
-from spatialdp.strategies.windows import (
-    ALL_RANGES,
-    AxisWorkload,
-    mean_variance,
-    optimised_windows,
-)
+from spatialdp.strategies.windows import ALL_RANGES, AxisWorkload, mean_variance, optimised_windows
 from spatialdp.transforms.axis import WindowAxis
 
 __all__ = [

@@ -17,20 +17,11 @@ import numpy as np
 
 from spatialdp._support.arrays import Booleans, Floats, Integers
 from spatialdp.estimates.decomposition import Decomposition
-from spatialdp.estimates.grid_noise import (
-    IndependentNoise,
-    NoiseModel,
-    QuadHaarNoise,
-    SeparableNoise,
-)
+from spatialdp.estimates.grid_noise import IndependentNoise, NoiseModel, QuadHaarNoise, SeparableNoise
 from spatialdp.estimates.histogram import Histogram
 from spatialdp.outputs.files.layouts import Estimate
-from spatialdp.privacy.noise.laws import (
-    Neighbours,
-    NoiseLaw,
-    Sensitivity,
-    count_sensitivity,
-)
+from spatialdp.privacy.neighbours import Neighbours, Sensitivity, count_sensitivity
+from spatialdp.privacy.noise.laws import NoiseLaw
 from spatialdp.privacy.noise.wide import Wide
 from spatialdp.space.domain import Grid
 from spatialdp.transforms.axis import AxisTransform

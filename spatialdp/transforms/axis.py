@@ -19,9 +19,9 @@ from typing import Any
 import numpy as np
 
 from spatialdp._support.arrays import Floats, Integers, even_points
-from spatialdp.privacy.noise.laws import Sensitivity
+from spatialdp.privacy.neighbours import Sensitivity
 from spatialdp.space.coverage import Coverage
-from spatialdp.space.domain import edge_lines
+from spatialdp.space.lattice import edge_lines
 
 __all__ = [
     "AxisTransform",

@@ -18,7 +18,7 @@ import numpy as np
 from spatialdp._support.arrays import Booleans, Floats, Integers, Objects
 from spatialdp._support.checks import whole_number, whole_pair
 from spatialdp.errors import ParameterError
-from spatialdp.privacy.noise.laws import Neighbours, Sensitivity
+from spatialdp.privacy.neighbours import Neighbours, Sensitivity
 from spatialdp.space.domain import Grid
 from spatialdp.transforms.integer_waves import wave_bits, wave_error, whole_waves
 from spatialdp.transforms.spectral import Basis, padded, walsh_sums

@@ -15,7 +15,7 @@ from functools import cached_property
 import numpy as np
 
 from spatialdp._support.arrays import Array, Floats, Integers
-from spatialdp.privacy.noise.laws import Neighbours, Sensitivity
+from spatialdp.privacy.neighbours import Neighbours, Sensitivity
 from spatialdp.space.coverage import Coverage, block_powers
 from spatialdp.transforms.axis import HaarAxis, sample_intervals
 

@@ -20,7 +20,8 @@ import numpy.typing as npt
 
 from spatialdp._support.arrays import Array, Booleans, Integers, Integers32
 from spatialdp.errors import DomainError, ParameterError
-from spatialdp.space.domain import LARGEST_GRID, LATTICE
+from spatialdp.space.domain import LARGEST_GRID
+from spatialdp.space.lattice import LATTICE
 
 __all__ = ["Tree", "level_sums", "morton_order", "sums"]
 

@@ -13,9 +13,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from spatialdp._support.arrays import Array, Booleans, Floats, Integers
+from spatialdp.space.domain import Domain
+from spatialdp.space.polygons import COLLECTION, CRUMB, POLYGON, Polygons
 from spatialdp.trees.tree import Tree
 
-__all__ = ["Pairs", "children", "chunks", "walk"]
+__all__ = ["Pairs", "children", "chunks", "walk", "walk_polygons"]
 
 
 # Boxes walked together: enough to be worth a numpy call, few enough for the pairs of a level to stay small.
@@ -95,3 +97,51 @@ def children(tree: Tree, box: Integers, node: Integers) -> tuple[Integers, Integ
     parent = np.repeat(np.arange(node.size), counts)
     place = np.arange(parent.size) - np.repeat(np.cumsum(counts) - counts, counts)
     return box[parent], tree.first_child[node][parent] + place, parent
+
+
+def walk_polygons(tree: Tree, domain: Domain, polygons: Polygons, descend: Booleans | None = None) -> Iterator[Pairs]:
+    """Go down a tree with polygons as `traversal.walk` does with boxes."""
+    piece, box = polygons, np.arange(polygons.size)
+    node = parent = np.zeros(box.size, dtype=np.int64)
+    while box.size:
+        piece, coverage = _clipped(piece, _sides(tree, domain, node))
+        cut = (coverage > 0) & (coverage < 1)
+        if descend is not None:
+            cut |= descend[node] & (coverage == 1)
+        divided = cut & (tree.n_children[node] > 0)
+        yield Pairs(box, node, parent, coverage, divided)
+        piece = piece[divided]
+        box, node, parent = children(tree, box[divided], node[divided])
+        piece = piece[parent]
+
+
+def _sides(tree: Tree, domain: Domain, node: Integers) -> Floats:
+    return np.stack([axis.coordinates(tree.boxes[node, i]) for i, axis in enumerate(domain.axes * 2)])
+
+
+def _clipped(pieces: Polygons, sides: Floats) -> tuple[Polygons, Floats]:
+    """Pieces of polygons within rectangles, and which share of each rectangle they are."""
+    import shapely
+
+    xmin, ymin, xmax, ymax = shapely.bounds(pieces).T
+    meets = (xmin < sides[2]) & (sides[0] < xmax) & (ymin < sides[3]) & (sides[1] < ymax)
+    inside = (sides[0] <= xmin) & (xmax <= sides[2]) & (sides[1] <= ymin) & (ymax <= sides[3])
+    cut = meets & ~inside
+    clipped = pieces.copy()
+    clipped[cut] = _areas_only(shapely.intersection(pieces[cut], shapely.box(*sides[:, cut])))
+    area = np.where(meets, shapely.area(clipped), 0.0)
+    share = area / ((sides[2] - sides[0]) * (sides[3] - sides[1]))
+    share[share < CRUMB] = 0.0
+    share[share > 1 - CRUMB] = 1.0
+    return clipped, share
+
+
+def _areas_only(geometries: Polygons) -> Polygons:
+    """Leave out the points and lines where a polygon only touches a rectangle."""
+    import shapely
+
+    mixed = np.nonzero(shapely.get_type_id(geometries) == COLLECTION)[0]
+    parts, of = shapely.get_parts(geometries[mixed], return_index=True)
+    areas = shapely.get_type_id(parts) == POLYGON
+    geometries[mixed] = shapely.multipolygons(parts[areas], indices=of[areas], out=np.full(mixed.size, None))
+    return geometries

@@ -18,10 +18,11 @@ import numpy as np
 
 import spatialdp as sdp
 from spatialdp.mechanisms import Mechanism
-from spatialdp.privacy.noise.laws import Neighbours
+from spatialdp.privacy.neighbours import Neighbours
 from spatialdp.privacy.noise.medians import Median, medians
 from spatialdp.privacy.noise.source import SeededNoise
-from spatialdp.space.domain import LATTICE_BITS, Domain
+from spatialdp.space.domain import Domain
+from spatialdp.space.lattice import LATTICE_BITS
 from tests.audit.cases import terms
 from tests.audit.events import certified
 from tests.audit.one_by_one import SINGLE, Data

@@ -27,10 +27,10 @@ from spatialdp.privacy.accounting import rho_for
 from spatialdp.privacy.budget import Budget
 from spatialdp.privacy.noise.source import SeededNoise, SystemNoise
 from spatialdp.privacy.noise.wide import LOW_BITS, Wide
-from spatialdp.records import points as arrays
+from spatialdp.records import counting, points
 from spatialdp.records.points import Points, lattice_points
 from spatialdp.release import Release
-from spatialdp.space.domain import cells_of
+from spatialdp.space.lattice import cells_of
 from tests.audit.cases import Setting
 from tests.audit.pairs import places
 from tests.audit.replay import granted, published
@@ -224,7 +224,7 @@ def blocks_do_not_matter(setting: Setting) -> None:
     """Records are read in blocks; one at the edge of two counts once, like any other."""
     records = some_records(setting)
     whole = published(released(setting, records, SeededNoise(6)))
-    with mock.patch.multiple(arrays, _BLOCK=8, _CHUNK=3):
+    with mock.patch.object(points, "_BLOCK", 8), mock.patch.object(counting, "_CHUNK", 3):
         assert published(released(setting, records, SeededNoise(6))) == whole
 
 

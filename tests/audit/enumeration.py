@@ -17,8 +17,8 @@ from unittest import mock
 
 import numpy as np
 
+from spatialdp.privacy.neighbours import Neighbours
 from spatialdp.privacy.noise import thresholds as tables
-from spatialdp.privacy.noise.laws import Neighbours
 from spatialdp.privacy.noise.medians import Median, medians
 from spatialdp.privacy.noise.selection import exponential, permute_and_flip
 from spatialdp.privacy.noise.source import Noise

@@ -26,13 +26,15 @@ from spatialdp.mechanisms.adaptive import growth
 from spatialdp.mechanisms.fixed import fourier
 from spatialdp.outputs.maps import values as map_values
 from spatialdp.privacy import accounting
+from spatialdp.privacy.neighbours import Sensitivity
 from spatialdp.privacy.noise import laws, selection, smooth
 from spatialdp.privacy.noise import medians as medians_module
-from spatialdp.privacy.noise.laws import NoiseLaw, Sensitivity
+from spatialdp.privacy.noise.laws import NoiseLaw
 from spatialdp.privacy.noise.medians import Median
 from spatialdp.privacy.noise.source import Noise, SeededNoise, SystemNoise
 from spatialdp.records import points as arrays
-from spatialdp.records.points import Points, count_cells
+from spatialdp.records.counting import count_cells
+from spatialdp.records.points import Points
 from spatialdp.space.domain import Domain
 from spatialdp.structures import base as structures
 from tests.audit import checks

@@ -13,9 +13,9 @@ import pytest
 
 import spatialdp as sdp
 from spatialdp.mechanisms import Mechanism
-from spatialdp.privacy.noise.laws import Neighbours
+from spatialdp.privacy.neighbours import Neighbours
 from spatialdp.privacy.noise.medians import Median
-from spatialdp.space.domain import LATTICE
+from spatialdp.space.lattice import LATTICE
 from tests.audit.enumeration import (
     exponential_law,
     line_law,

@@ -23,7 +23,8 @@ from spatialdp.privacy.noise.laws import Law, NoiseLaw
 from spatialdp.privacy.noise.medians import amplified_epsilon, medians
 from spatialdp.privacy.noise.selection import exponential
 from spatialdp.records.points import Points
-from spatialdp.space.domain import LATTICE, Domain
+from spatialdp.space.domain import Domain
+from spatialdp.space.lattice import LATTICE
 from tests.audit.cases import terms
 from tests.audit.enumeration import Words, boundaries, exponential_law, line_law, multisets, neighbours
 from tests.audit.seams import everywhere

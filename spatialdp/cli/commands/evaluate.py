@@ -128,12 +128,7 @@ def command(
     import matplotlib
 
     matplotlib.use("Agg")
-    from spatialdp.evaluation.evaluate import (
-        NOTE,
-        evaluate,
-        evaluate_subsamples,
-        write_frame,
-    )
+    from spatialdp.evaluation.evaluate import NOTE, evaluate, evaluate_subsamples, write_frame
     from spatialdp.evaluation.metrics import DEFAULT_METRICS
 
     mechanisms = dict(_mechanism(text) for text in methods)

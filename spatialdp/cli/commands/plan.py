@@ -8,12 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from spatialdp.cli.options import (
-    MethodCommand,
-    Terms,
-    domain_options,
-    terms_options,
-)
+from spatialdp.cli.options import MethodCommand, Terms, domain_options, terms_options
 
 if TYPE_CHECKING:
     from spatialdp.mechanisms import Mechanism, Plan

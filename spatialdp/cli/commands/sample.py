@@ -29,12 +29,7 @@ def command(release: Path, count: int | None, seed: int | None, target: Target) 
     Example:
       spatialdp sample homes.parquet -o synthetic.gpkg
     """
-    from spatialdp.outputs.files.geoparquet import (
-        load,
-        stated_of,
-        statement_beside,
-        write_all,
-    )
+    from spatialdp.outputs.files.geoparquet import load, stated_of, statement_beside, write_all
     from spatialdp.privacy.noise.source import SeededNoise
 
     target.spare(release)

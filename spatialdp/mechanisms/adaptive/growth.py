@@ -18,29 +18,14 @@ from spatialdp._support.arrays import Booleans, Floats, Integers, Integers32
 from spatialdp.estimates.grid_noise import IndependentNoise
 from spatialdp.estimates.histogram import Histogram
 from spatialdp.mechanisms.level_budgets import Measured, measure_twice
-from spatialdp.mechanisms.recipe import (
-    Design,
-    design_of,
-    law_for,
-    noisy,
-)
-from spatialdp.privacy.noise.laws import (
-    Law,
-    Neighbours,
-    NoiseLaw,
-    Sensitivity,
-    calibrate,
-    count_sensitivity,
-)
+from spatialdp.mechanisms.recipe import Design, design_of, law_for, noisy
+from spatialdp.privacy.neighbours import Neighbours, Sensitivity, count_sensitivity
+from spatialdp.privacy.noise.laws import Law, NoiseLaw, calibrate
 from spatialdp.privacy.noise.medians import Median, medians
 from spatialdp.privacy.noise.source import Noise
 from spatialdp.space.coverage import prefix_sums
-from spatialdp.space.domain import (
-    LATTICE,
-    RASTER_SHIFT,
-    Domain,
-    Grid,
-)
+from spatialdp.space.domain import RASTER_SHIFT, Domain, Grid
+from spatialdp.space.lattice import LATTICE
 from spatialdp.structures.base import CellCounts, noise_of
 from spatialdp.trees.tree import Tree
 

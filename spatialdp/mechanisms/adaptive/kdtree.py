@@ -30,10 +30,12 @@ from spatialdp.mechanisms.base import Plan, Terms
 from spatialdp.mechanisms.level_budgets import BudgetRule, LevelBudget, level_costs
 from spatialdp.mechanisms.tree_mechanism import TreeMechanism
 from spatialdp.privacy.budget import Number, exact
-from spatialdp.privacy.noise.laws import Law, Neighbours, spendable
+from spatialdp.privacy.neighbours import Neighbours
+from spatialdp.privacy.noise.laws import Law, spendable
 from spatialdp.privacy.noise.medians import Median, check_epsilon
 from spatialdp.privacy.noise.source import Noise
-from spatialdp.records.points import Points, count_cells, lattice_points
+from spatialdp.records.counting import count_cells
+from spatialdp.records.points import Points, lattice_points
 from spatialdp.space.domain import Domain
 from spatialdp.structures.base import step_of
 

@@ -23,16 +23,13 @@ from spatialdp.mechanisms.base import Plan, Terms
 from spatialdp.mechanisms.recipe import Design, GridMechanism, design_of
 from spatialdp.outputs.files.layouts import Estimate
 from spatialdp.privacy.budget import Number, exact
-from spatialdp.privacy.noise.laws import (
-    Law,
-    Neighbours,
-    Sensitivity,
-    spendable,
-)
+from spatialdp.privacy.neighbours import Neighbours, Sensitivity
+from spatialdp.privacy.noise.laws import Law, spendable
 from spatialdp.privacy.noise.selection import exponential
 from spatialdp.privacy.noise.source import Noise
 from spatialdp.privacy.noise.wide import Wide
-from spatialdp.records.points import Points, count_cells
+from spatialdp.records.counting import count_cells
+from spatialdp.records.points import Points
 from spatialdp.space.domain import Domain, Grid
 from spatialdp.structures.base import GridStructure, Laws, noise_of
 from spatialdp.transforms.frequency_blocks import (
@@ -45,18 +42,8 @@ from spatialdp.transforms.frequency_blocks import (
     sensitivity_of,
     step_width,
 )
-from spatialdp.transforms.integer_waves import (
-    Spectrum,
-    constant_gain,
-    spectrum,
-    wave_error,
-)
-from spatialdp.transforms.spectral import (
-    Basis,
-    SpectralAxis,
-    padded,
-    synthesise,
-)
+from spatialdp.transforms.integer_waves import Spectrum, constant_gain, spectrum, wave_error
+from spatialdp.transforms.spectral import Basis, SpectralAxis, padded, synthesise
 
 __all__ = ["Fourier"]
 

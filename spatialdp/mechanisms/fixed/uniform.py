@@ -18,19 +18,10 @@ from spatialdp.errors import DomainError
 from spatialdp.estimates.grid_noise import SharedNoise
 from spatialdp.mechanisms.base import Terms
 from spatialdp.mechanisms.recipe import Design, StructuredMechanism
-from spatialdp.privacy.noise.laws import (
-    Law,
-    Neighbours,
-    Sensitivity,
-    count_sensitivity,
-)
+from spatialdp.privacy.neighbours import Neighbours, Sensitivity, count_sensitivity
+from spatialdp.privacy.noise.laws import Law
 from spatialdp.space.domain import Domain, Grid
-from spatialdp.structures.base import (
-    GridStructure,
-    Laws,
-    noise_of,
-    step_of,
-)
+from spatialdp.structures.base import GridStructure, Laws, noise_of, step_of
 
 __all__ = ["Uniform"]
 

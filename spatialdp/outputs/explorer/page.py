@@ -27,7 +27,8 @@ from spatialdp.outputs.files.layouts import Estimate
 from spatialdp.outputs.maps.plot import COLOURS
 from spatialdp.outputs.maps.values import aspect, densities, highest
 from spatialdp.privacy.statement import Privacy, shown
-from spatialdp.space.domain import LATTICE, Domain
+from spatialdp.space.domain import Domain
+from spatialdp.space.lattice import LATTICE
 
 if TYPE_CHECKING:
     from spatialdp.release import Release

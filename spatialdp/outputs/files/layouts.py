@@ -16,7 +16,8 @@ from spatialdp._support.arrays import Array, Booleans, Floats
 from spatialdp.estimates.decomposition import Decomposition
 from spatialdp.estimates.grid_noise import IndependentNoise, noise_from_json
 from spatialdp.estimates.histogram import Histogram
-from spatialdp.space.domain import LATTICE, Domain
+from spatialdp.space.domain import Domain
+from spatialdp.space.lattice import LATTICE
 from spatialdp.trees.tree import Tree
 
 __all__ = ["Estimate", "Layout", "lay_out", "rebuild"]

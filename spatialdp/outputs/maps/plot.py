@@ -19,12 +19,7 @@ from spatialdp._support.checks import whole_number
 from spatialdp._support.options import Option
 from spatialdp.errors import ParameterError
 from spatialdp.estimates.decomposition import Decomposition
-from spatialdp.outputs.maps.values import (
-    LEVEL,
-    MapCells,
-    aspect,
-    map_cells,
-)
+from spatialdp.outputs.maps.values import LEVEL, MapCells, aspect, map_cells
 from spatialdp.space.domain import Domain, Grid
 
 if TYPE_CHECKING:
@@ -230,13 +225,7 @@ def _draw(ax: Axes, domain: Domain, cells: MapCells, colouring: _Colouring) -> S
 def _mark(ax: Axes, domain: Domain, cells: MapCells, view: View) -> None:
     from matplotlib.patches import Patch
 
-    from spatialdp.outputs.maps.decorations import (
-        INK,
-        PAPER,
-        VEIL,
-        NoiseMarks,
-        below,
-    )
+    from spatialdp.outputs.maps.decorations import INK, PAPER, VEIL, NoiseMarks, below
 
     relative = view is View.UNCERTAINTY
     ax.add_artist(NoiseMarks(cells.raster(cells.drowned, domain).filled(False), domain, veil=1.0 if relative else VEIL))

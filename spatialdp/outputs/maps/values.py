@@ -19,12 +19,8 @@ from spatialdp.estimates.histogram import Histogram
 from spatialdp.estimates.intervals import half_width
 from spatialdp.outputs.files.layouts import Estimate
 from spatialdp.space import crs as crs_
-from spatialdp.space.domain import (
-    LATTICE,
-    Domain,
-    cells_of,
-    edge_lines,
-)
+from spatialdp.space.domain import Domain
+from spatialdp.space.lattice import LATTICE, cells_of, edge_lines
 
 __all__ = ["LEVEL", "MapCells", "aspect", "box_raster", "densities", "highest", "map_cells"]
 

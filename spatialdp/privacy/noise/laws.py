@@ -20,30 +20,19 @@ from spatialdp._support.options import Option
 from spatialdp.errors import BudgetError
 from spatialdp.privacy.accounting import rho_for
 from spatialdp.privacy.budget import Budget
-from spatialdp.privacy.noise.source import (
-    NARROWEST,
-    WIDEST,
-    WIDEST_OF_WIDE,
-    Noise,
-)
+from spatialdp.privacy.neighbours import Sensitivity
+from spatialdp.privacy.noise.source import NARROWEST, WIDEST, WIDEST_OF_WIDE, Noise
 from spatialdp.privacy.noise.wide import Wide
 
-__all__ = ["Law", "Neighbours", "NoiseLaw", "Sensitivity", "calibrate", "count_sensitivity", "spendable"]
-
+__all__ = ["Law", "NoiseLaw", "calibrate", "spendable"]
 
 # Steps per count of the finely divided Laplace law: fine enough that its moments agree with the
 # continuous law's to seven digits at ε = 1, coarse enough for exact doubles.
 FINE_STEPS = 1024
 
+
 # Beyond this exponent noise is zero for every purpose a double can express.
 _NEGLIGIBLE = 300.0
-
-
-class Neighbours(Option):
-    """Which data sets must be hard to tell apart."""
-
-    ADD_REMOVE = "add-remove"
-    REPLACE = "replace"
 
 
 class Law(Option):
@@ -52,24 +41,6 @@ class Law(Option):
     DISCRETE_LAPLACE = "discrete-laplace"
     LAPLACE = "laplace"
     GAUSSIAN = "gaussian"
-
-
-@dataclass(frozen=True)
-class Sensitivity:
-    """How far one unit can move a vector of counts: L1 norm, and square of the L2 norm."""
-
-    l1: int
-    l2_squared: int
-
-
-def count_sensitivity(neighbours: Neighbours, cells: int) -> Sensitivity:
-    """Sensitivity of the counts of disjoint cells.
-
-    Adding or removing a record moves one cell by 1. Replacing a record moves it from one cell to another, or, where
-    there is only one, out of the domain, where it counts nowhere.
-    """
-    moved = 1 if neighbours is Neighbours.ADD_REMOVE or cells == 1 else 2
-    return Sensitivity(l1=moved, l2_squared=moved)
 
 
 @dataclass(frozen=True)

@@ -29,8 +29,8 @@ import numpy.typing as npt
 from spatialdp._support.arrays import Booleans, Floats, Integers
 from spatialdp._support.options import Option
 from spatialdp.errors import BudgetError, ParameterError, PointsError
+from spatialdp.privacy.neighbours import Neighbours
 from spatialdp.privacy.noise import thresholds as tables
-from spatialdp.privacy.noise.laws import Neighbours
 from spatialdp.privacy.noise.selection import amplified_epsilon, decide
 from spatialdp.privacy.noise.smooth import smooth_lines
 from spatialdp.privacy.noise.source import WIDEST, Noise
