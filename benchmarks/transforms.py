@@ -11,8 +11,8 @@ import numpy as np
 
 import spatialdp as sdp
 from benchmarks.measure import Result, seconds
-from spatialdp.structures.base import forward, inverse
-from spatialdp.transforms.axis import HaarAxis
+from spatialdp.structures.axis_pairs import forward, inverse
+from spatialdp.transforms.haar import HaarAxis
 
 SIDE = 4096
 

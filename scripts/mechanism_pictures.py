@@ -26,7 +26,7 @@ from spatialdp.mechanisms import Mechanism
 from spatialdp.outputs.files.geoparquet import write_whole
 from spatialdp.outputs.maps.plot import colour_scale, draw_boxes, draw_cells, save_figure
 from spatialdp.records.counting import count_cells
-from spatialdp.transforms.axis import WindowAxis
+from spatialdp.transforms.matrices import WindowAxis
 
 DATA = sdp.datasets.DATASETS["highways-us"]
 DOMAIN = DATA.domain

@@ -13,9 +13,11 @@ from pathlib import Path
 import click
 
 from spatialdp.privacy.noise.laws import Law
+from spatialdp.strategies.axis_workload import ALL_RANGES
+from spatialdp.strategies.objective import mean_variance
 from spatialdp.strategies.store import SHIPPED, SHIPPED_SIZES, file_name, save_axis
-from spatialdp.strategies.windows import ALL_RANGES, mean_variance, optimised_windows
-from spatialdp.transforms.axis import WindowAxis
+from spatialdp.strategies.windows import optimised_windows
+from spatialdp.transforms.matrices import WindowAxis
 
 
 @click.command()

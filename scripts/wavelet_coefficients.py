@@ -15,8 +15,8 @@ import numpy.typing as npt
 import spatialdp as sdp
 from spatialdp.outputs.maps.plot import draw_cells, save_figure
 from spatialdp.records.counting import count_cells
-from spatialdp.structures.base import forward
-from spatialdp.transforms.axis import HaarAxis
+from spatialdp.structures.axis_pairs import forward
+from spatialdp.transforms.haar import HaarAxis
 
 DOMAIN = sdp.Domain((-125, 24, -66, 50), crs="EPSG:4326")
 SHAPE = (128, 64)

@@ -17,11 +17,13 @@ from spatialdp.privacy.neighbours import Neighbours
 from spatialdp.privacy.noise.laws import Law
 from spatialdp.strategies import pairs as joint_strategies
 from spatialdp.strategies import store as strategy_store
+from spatialdp.strategies.axis_workload import AxisWorkload
+from spatialdp.strategies.objective import cells_alone
 from spatialdp.strategies.pairs import Pair, joint_windows, mean_pair_variance, stored_pair
 from spatialdp.strategies.products import Boxes, box_questions, parsed, union_questions
-from spatialdp.strategies.windows import AxisWorkload, cells_alone, optimised_windows
-from spatialdp.structures.base import AxisPairs, forward
-from spatialdp.transforms.axis import WindowAxis
+from spatialdp.strategies.windows import optimised_windows
+from spatialdp.structures.axis_pairs import AxisPairs, forward
+from spatialdp.transforms.matrices import WindowAxis
 from tests.sources import ZeroNoise
 
 DOMAIN = sdp.Domain((-10, 40, 10, 60))

@@ -16,8 +16,10 @@ from spatialdp.mechanisms.fixed.fourier import Blocks
 from spatialdp.mechanisms.recipe import StructuredMechanism, design_of
 from spatialdp.privacy.neighbours import Neighbours
 from spatialdp.privacy.noise.laws import Law
-from spatialdp.structures.base import AxisPairs, TreeLevels
-from spatialdp.transforms.axis import DenseAxis, IdentityAxis
+from spatialdp.structures.axis_pairs import AxisPairs
+from spatialdp.structures.tree_levels import TreeLevels
+from spatialdp.transforms.axis import IdentityAxis
+from spatialdp.transforms.matrices import DenseAxis
 from spatialdp.transforms.spectral import Basis, padded
 from tests.audit.tape import integers
 from tests.sources import RecordingNoise, ZeroNoise

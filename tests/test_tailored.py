@@ -12,20 +12,16 @@ from scipy.optimize import check_grad
 
 import spatialdp as sdp
 from spatialdp.errors import ParameterError
+from spatialdp.outputs.files.noise_models import axis_from_json
 from spatialdp.privacy.noise.laws import Law
 from spatialdp.strategies import store as strategy_store
 from spatialdp.strategies import windows as strategies
-from spatialdp.strategies.windows import (
-    ALL_RANGES,
-    AxisWorkload,
-    Problem,
-    mean_variance,
-    optimised_tree,
-    optimised_windows,
-    rounded,
-    tree_strategy,
-)
-from spatialdp.transforms.axis import DenseAxis, IdentityAxis, WindowAxis, axis_from_json, sample_intervals
+from spatialdp.strategies.axis_workload import ALL_RANGES, AxisWorkload
+from spatialdp.strategies.objective import mean_variance, rounded
+from spatialdp.strategies.trees import optimised_tree, tree_strategy
+from spatialdp.strategies.windows import Problem, optimised_windows
+from spatialdp.transforms.axis import IdentityAxis, sample_intervals
+from spatialdp.transforms.matrices import DenseAxis, WindowAxis
 from tests.sources import ZeroNoise
 
 LAWS = (Law.LAPLACE, Law.GAUSSIAN)

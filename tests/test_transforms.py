@@ -16,8 +16,8 @@ from spatialdp.privacy.noise.laws import Law, NoiseLaw
 from spatialdp.privacy.noise.source import SeededNoise
 from spatialdp.space.coverage import Coverage
 from spatialdp.space.lattice import edge_lines
-from spatialdp.structures.base import forward
-from spatialdp.transforms.axis import HaarAxis
+from spatialdp.structures.axis_pairs import forward
+from spatialdp.transforms.haar import HaarAxis
 from spatialdp.transforms.quad_haar import QuadHaar
 from spatialdp.trees.least_squares import complete_up_variances
 from tests.sources import RecordingNoise, ZeroNoise

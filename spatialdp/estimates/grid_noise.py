@@ -20,10 +20,10 @@ from spatialdp._support.arrays import Floats
 from spatialdp.space.coverage import Coverage, prefix_sums, weighted_sums
 from spatialdp.space.domain import Grid
 from spatialdp.space.polygons import Runs
-from spatialdp.transforms.axis import AxisWeights, axis_from_json
+from spatialdp.transforms.axis import AxisWeights
 from spatialdp.transforms.quad_haar import QuadHaar
 
-__all__ = ["IndependentNoise", "NoiseModel", "QuadHaarNoise", "SeparableNoise", "SharedNoise", "noise_from_json"]
+__all__ = ["IndependentNoise", "NoiseModel", "QuadHaarNoise", "SeparableNoise", "SharedNoise"]
 
 
 class NoiseModel(ABC):
@@ -238,31 +238,3 @@ class QuadHaarNoise(NoiseModel):
     def to_json(self) -> dict[str, Any]:
         """The noise of each group; the transform follows from the grid."""
         return {"kind": "quadtree-haar", "variances": self.variances.tolist(), "kurtosis": self.kurtosis.tolist()}
-
-
-def noise_from_json(data: dict[str, Any], grid: Grid) -> NoiseModel:
-    """Read what `to_json` wrote; raises ValueError, KeyError or TypeError for anything else."""
-    if data["kind"] in ("independent", "shared"):
-        model = IndependentNoise if data["kind"] == "independent" else SharedNoise
-        return model(grid, *(_amount(data[name]) for name in ("variance", "kurtosis", "width")))
-    if data["kind"] == "quadtree-haar":
-        transform = QuadHaar(*grid.shape)
-        return QuadHaarNoise(transform, *_moments(data, (len(transform.groups),)))
-    if data["kind"] != "separable":
-        raise ValueError("an unknown kind of noise")
-    x, y = (axis_from_json(data[name], size) for name, size in zip(("x", "y"), grid.shape, strict=True))
-    return SeparableNoise(x, y, *_moments(data, (x.n_groups, y.n_groups)))
-
-
-def _moments(data: dict[str, Any], shape: tuple[int, ...]) -> tuple[Floats, Floats]:
-    variances, kurtosis = (np.array(data[name], dtype=np.float64) for name in ("variances", "kurtosis"))
-    moments = np.array([variances, kurtosis]) if variances.shape == kurtosis.shape == shape else np.array([-1.0])
-    if not np.all((moments >= 0) & (moments < np.inf)):
-        raise ValueError("the noise does not fit its transform")
-    return variances, kurtosis
-
-
-def _amount(value: Any) -> float:
-    if not isinstance(value, float | int) or not 0 <= value < np.inf:
-        raise ValueError("a moment of the noise is not a finite number of at least 0")
-    return float(value)

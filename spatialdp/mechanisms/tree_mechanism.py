@@ -11,7 +11,7 @@ from spatialdp.estimates.decomposition import Decomposition
 from spatialdp.mechanisms.base import Mechanism
 from spatialdp.mechanisms.level_budgets import BudgetRule, LevelBudget, Measured, check_budget
 from spatialdp.space.domain import Domain
-from spatialdp.structures.base import fitted
+from spatialdp.structures.tree_levels import fitted
 from spatialdp.trees.tree import Tree
 
 __all__ = ["TreeMechanism"]

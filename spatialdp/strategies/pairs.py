@@ -16,11 +16,15 @@ from typing import NamedTuple
 import numpy as np
 
 from spatialdp._support.arrays import Floats
+from spatialdp._support.progress import progress
 from spatialdp.privacy.noise.laws import Law
+from spatialdp.strategies.axis_workload import ALL_RANGES
+from spatialdp.strategies.objective import cells_alone, unit_variance
 from spatialdp.strategies.products import AxisQuestions, Questions
 from spatialdp.strategies.store import cache_folder, keep, kind_of, load_weights, save_weights, stored_windows
-from spatialdp.strategies.windows import ALL_RANGES, cells_alone, shown, tree_for, unit_variance, windows_for
-from spatialdp.transforms.axis import WindowAxis
+from spatialdp.strategies.trees import tree_for
+from spatialdp.strategies.windows import windows_for
+from spatialdp.transforms.matrices import WindowAxis
 
 __all__ = ["Pair", "joint_trees", "joint_windows", "mean_pair_variance", "stored_pair"]
 
@@ -116,7 +120,7 @@ def _best(asked: Asked, law: Law, ranges: Pair, optimised: Optimiser) -> tuple[P
     starts = (ranges.y,) if law is Law.GAUSSIAN else (ranges.y, flat.y, alone)
     found = [
         _alternated(asked, law, Pair(ranges.x, y), optimised, _ROUNDS)
-        for y in shown(starts, "fitting a strategy to a workload")
+        for y in progress(starts, "fitting a strategy to a workload")
     ]
     return min(found, key=lambda pair: mean_pair_variance(asked, pair, law)), [flat, ranges]
 

@@ -25,8 +25,8 @@ from spatialdp.errors import ParameterError
 from spatialdp.space.coverage import Coverage, Extent, coverages
 from spatialdp.space.domain import Grid
 from spatialdp.space.lattice import box_array
-from spatialdp.strategies.windows import AxisWorkload
-from spatialdp.transforms.axis import WindowAxis
+from spatialdp.strategies.axis_workload import AxisWorkload
+from spatialdp.transforms.matrices import WindowAxis
 
 __all__ = ["AxisQuestions", "Boxes", "Covered", "Questions", "box_questions", "parsed", "union_questions"]
 

@@ -21,8 +21,10 @@ import numpy.typing as npt
 
 from spatialdp.outputs.files.geoparquet import write_whole
 from spatialdp.privacy.noise.laws import Law
-from spatialdp.strategies.windows import ALL_RANGES, AxisWorkload, mean_variance, optimised_windows
-from spatialdp.transforms.axis import WindowAxis
+from spatialdp.strategies.axis_workload import ALL_RANGES, AxisWorkload
+from spatialdp.strategies.objective import mean_variance
+from spatialdp.strategies.windows import optimised_windows
+from spatialdp.transforms.matrices import WindowAxis
 
 __all__ = [
     "SHIPPED_SIZES",

@@ -17,7 +17,8 @@ import numpy as np
 from spatialdp._support.arrays import Array, Floats, Integers
 from spatialdp.privacy.neighbours import Neighbours, Sensitivity
 from spatialdp.space.coverage import Coverage, block_powers
-from spatialdp.transforms.axis import HaarAxis, sample_intervals
+from spatialdp.transforms.axis import sample_intervals
+from spatialdp.transforms.haar import HaarAxis
 
 __all__ = ["QuadHaar"]
 

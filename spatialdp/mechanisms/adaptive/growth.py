@@ -26,7 +26,8 @@ from spatialdp.privacy.noise.source import Noise
 from spatialdp.space.coverage import prefix_sums
 from spatialdp.space.domain import RASTER_SHIFT, Domain, Grid
 from spatialdp.space.lattice import LATTICE
-from spatialdp.structures.base import CellCounts, noise_of
+from spatialdp.structures.base import noise_of
+from spatialdp.structures.cells import CellCounts
 from spatialdp.trees.tree import Tree
 
 __all__ = [

@@ -19,7 +19,7 @@ from spatialdp.mechanisms.base import Terms
 from spatialdp.mechanisms.recipe import Design, GridMechanism
 from spatialdp.privacy.noise.laws import Law
 from spatialdp.space.domain import Domain
-from spatialdp.structures.base import CellCounts
+from spatialdp.structures.cells import CellCounts
 
 __all__ = ["Flat"]
 

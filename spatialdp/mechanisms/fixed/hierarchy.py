@@ -25,7 +25,7 @@ from spatialdp.privacy.noise.laws import Law
 from spatialdp.space.domain import Domain, Grid
 from spatialdp.strategies.levels import GivenBoxes, Levels, Workload, best_budget, best_levels
 from spatialdp.strategies.products import Boxes, box_questions
-from spatialdp.structures.base import BlockLevels
+from spatialdp.structures.tree_levels import BlockLevels
 from spatialdp.trees.blocks import levels_of
 
 __all__ = ["Hierarchy"]

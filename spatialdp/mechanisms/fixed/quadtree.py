@@ -25,7 +25,8 @@ from spatialdp.privacy.noise.source import Noise
 from spatialdp.records.counting import count_cells
 from spatialdp.records.points import Points
 from spatialdp.space.domain import Domain, Grid
-from spatialdp.structures.base import QuadtreeLevels, step_of
+from spatialdp.structures.base import step_of
+from spatialdp.structures.tree_levels import QuadtreeLevels
 from spatialdp.trees.tree import Tree
 
 __all__ = ["Quadtree"]

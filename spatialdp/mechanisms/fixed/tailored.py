@@ -13,6 +13,7 @@ from spatialdp.mechanisms.base import Terms
 from spatialdp.mechanisms.recipe import Design, GridMechanism
 from spatialdp.privacy.noise.laws import Law
 from spatialdp.space.domain import Domain, Grid
+from spatialdp.strategies.axis_workload import AxisWorkload
 from spatialdp.strategies.pairs import joint_trees, stored_pair
 from spatialdp.strategies.products import (
     NAMED,
@@ -25,9 +26,10 @@ from spatialdp.strategies.products import (
     union_questions,
 )
 from spatialdp.strategies.store import stored_windows
-from spatialdp.strategies.windows import AxisWorkload, optimised_tree
-from spatialdp.structures.base import AxisPairs
-from spatialdp.transforms.axis import AxisTransform, IdentityAxis, WindowAxis
+from spatialdp.strategies.trees import optimised_tree
+from spatialdp.structures.axis_pairs import AxisPairs
+from spatialdp.transforms.axis import AxisTransform, IdentityAxis
+from spatialdp.transforms.matrices import WindowAxis
 
 __all__ = ["Tailored"]
 

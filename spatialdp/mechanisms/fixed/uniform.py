@@ -5,23 +5,18 @@ Hay et al. found that many published methods lose to it where records are few or
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-import numpy as np
-
-from spatialdp._support.arrays import Floats, Integers
 from spatialdp._support.checks import whole_pair
 from spatialdp._support.options import Choice
 from spatialdp.errors import DomainError
-from spatialdp.estimates.grid_noise import SharedNoise
 from spatialdp.mechanisms.base import Terms
 from spatialdp.mechanisms.recipe import Design, StructuredMechanism
-from spatialdp.privacy.neighbours import Neighbours, Sensitivity, count_sensitivity
 from spatialdp.privacy.noise.laws import Law
-from spatialdp.space.domain import Domain, Grid
-from spatialdp.structures.base import GridStructure, Laws, noise_of, step_of
+from spatialdp.space.domain import Domain
+from spatialdp.structures.cells import EvenTotal
 
 __all__ = ["Uniform"]
 
@@ -71,38 +66,3 @@ class Uniform(StructuredMechanism):
         if not grid.n_cells:
             raise DomainError("no cell has its centre in the region; use smaller cells or a larger region.")
         return self._priced(EvenTotal(grid), terms)
-
-
-@dataclass(frozen=True, eq=False)
-class EvenTotal(GridStructure):
-    """The number of all records, which is spread evenly over the region's cells."""
-
-    grid: Grid
-
-    @property
-    def groups(self) -> tuple[str, ...]:
-        """One."""
-        return ("total",)
-
-    def sensitivity(self, group: int, neighbours: Neighbours) -> Sensitivity:  # noqa: ARG002 - there is one group
-        """A record can only enter or leave."""
-        return count_sensitivity(neighbours, 1)
-
-    def measure(self, counts: Integers) -> Iterator[Integers]:
-        """One number."""
-        return iter([counts.sum(keepdims=True).reshape(1)])
-
-    def fit(self, noisy: Iterable[Floats], laws: Laws) -> Floats:  # noqa: ARG002 - there is no choice
-        """The same in every cell of the region."""
-        (total,) = noisy
-        return np.where(self.grid.mask, total / self.grid.n_cells, 0.0)
-
-    def noise_model(self, laws: Laws) -> SharedNoise:
-        """All cells share it."""
-        (variance,), (kurtosis,) = (moments.tolist() for moments in noise_of(laws))
-        return SharedNoise(self.grid, variance, kurtosis, step_of(laws))
-
-    @property
-    def memory(self) -> int:
-        """Of arrays of cells."""
-        return 4 * 8 * self.grid.mask.size

@@ -18,8 +18,10 @@ from spatialdp.mechanisms.recipe import Design, GridMechanism
 from spatialdp.privacy.budget import divide
 from spatialdp.privacy.noise.laws import Law
 from spatialdp.space.domain import Domain, Grid
-from spatialdp.structures.base import AxisPairs, QuadtreeWavelet
-from spatialdp.transforms.axis import AxisTransform, HaarAxis, IdentityAxis
+from spatialdp.structures.axis_pairs import AxisPairs
+from spatialdp.structures.quad_haar import QuadtreeWavelet
+from spatialdp.transforms.axis import AxisTransform, IdentityAxis
+from spatialdp.transforms.haar import HaarAxis
 
 __all__ = ["Wavelet"]
 

@@ -20,7 +20,8 @@ from spatialdp.estimates.decomposition import Decomposition
 from spatialdp.estimates.grid_noise import NoiseModel, SeparableNoise
 from spatialdp.estimates.histogram import Histogram
 from spatialdp.outputs.files.layouts import Estimate
-from spatialdp.transforms.axis import AxisWeights, DenseAxis, WindowAxis
+from spatialdp.transforms.axis import AxisWeights
+from spatialdp.transforms.matrices import DenseAxis, WindowAxis
 from spatialdp.transforms.spectral import SpectralAxis
 
 __all__ = ["estimate_data", "packed"]

@@ -14,8 +14,9 @@ import numpy as np
 
 from spatialdp._support.arrays import Array, Booleans, Floats
 from spatialdp.estimates.decomposition import Decomposition
-from spatialdp.estimates.grid_noise import IndependentNoise, noise_from_json
+from spatialdp.estimates.grid_noise import IndependentNoise
 from spatialdp.estimates.histogram import Histogram
+from spatialdp.outputs.files.noise_models import noise_from_json
 from spatialdp.space.domain import Domain
 from spatialdp.space.lattice import LATTICE
 from spatialdp.trees.tree import Tree

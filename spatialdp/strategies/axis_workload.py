@@ -1,0 +1,99 @@
+"""The queries that an axis must answer, and their Gram matrix."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from spatialdp._support.arrays import Floats, Integers
+from spatialdp._support.checks import whole_number
+from spatialdp._support.options import Option
+from spatialdp.errors import ParameterError
+
+__all__ = ["ALL_RANGES", "AxisWorkload"]
+
+
+class Queries(Option):
+    """Which queries an axis is asked."""
+
+    RANGES = "ranges"
+    PREFIXES = "prefixes"
+    CELLS = "cells"
+    TOTAL = "total"
+    MARGINAL = "marginal"
+
+
+@dataclass(frozen=True)
+class AxisWorkload:
+    """The queries of one axis, all equally important.
+
+    Parameters
+    ----------
+    queries : {"ranges", "prefixes", "cells", "total", "marginal"} or sequence of (start, stop)
+        All ranges of cells; those that begin at the first cell; single cells; the whole axis; half of them single cells
+        and half the whole axis; or the given ranges of cells, of which a repeated one counts as often as it is given.
+
+    Examples
+    --------
+    >>> AxisWorkload("prefixes").gram(2) * 2
+    array([[2., 1.],
+           [1., 1.]])
+    >>> AxisWorkload([(0, 2), (1, 2)]).gram(2) * 2
+    array([[1., 1.],
+           [1., 2.]])
+    """
+
+    queries: str | tuple[tuple[int, int], ...] = Queries.RANGES
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "queries", _parsed(self.queries))
+
+    @property
+    def plain(self) -> str | tuple[tuple[int, int], ...]:
+        """The queries as plain values."""
+        return str(self.queries) if isinstance(self.queries, str) else self.queries
+
+    def gram(self, size: int) -> Floats:
+        """Mean of w w' over the queries, w being a query's 0-1 vector of cells."""
+        if not isinstance(self.queries, str):
+            return _gram_of_ranges(np.array(self.queries, dtype=np.int64), size)
+        place = np.arange(size, dtype=np.float64)
+        after = size - np.maximum(place[:, None], place)
+        if self.queries == Queries.RANGES:
+            return np.asarray((np.minimum(place[:, None], place) + 1) * after / (size * (size + 1) / 2))
+        if self.queries == Queries.PREFIXES:
+            return np.asarray(after / size)
+        whole = {Queries.CELLS: 0.0, Queries.MARGINAL: 0.5, Queries.TOTAL: 1.0}[Queries.parse(self.queries)]
+        return np.asarray(whole + (1 - whole) * np.eye(size) / size)
+
+
+def _parsed(queries: Any) -> str | tuple[tuple[int, int], ...]:
+    if isinstance(queries, str):
+        return Queries.parse(queries)
+    try:
+        pairs = [(start, stop) for start, stop in queries]
+    except (TypeError, ValueError):
+        pairs = []
+    if not pairs:
+        raise ParameterError(f"the queries of an axis are {queries!r}; give a name or pairs of cells (start, stop).")
+    ranges = tuple(
+        (whole_number(a, "start of a range", 0, 2**30), whole_number(b, "stop of a range", 1, 2**30)) for a, b in pairs
+    )
+    if any(start >= stop for start, stop in ranges):
+        raise ParameterError("a range of cells is empty; give (start, stop) with start < stop.")
+    return ranges
+
+
+def _gram_of_ranges(ranges: Integers, size: int) -> Floats:
+    if ranges.max() > size:
+        raise ParameterError(f"a range of cells ends at {ranges.max()}; the axis has {size} cells.")
+    corners = np.zeros((size + 1, size + 1))
+    starts, stops = ranges.T
+    for rows, columns, sign in ((starts, starts, 1), (starts, stops, -1), (stops, starts, -1), (stops, stops, 1)):
+        np.add.at(corners, (rows, columns), sign / len(ranges))
+    return np.asarray(corners.cumsum(axis=0).cumsum(axis=1)[:size, :size])
+
+
+ALL_RANGES = AxisWorkload()

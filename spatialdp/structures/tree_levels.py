@@ -1,0 +1,188 @@
+"""Counts of the nodes of a public tree, level by level."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+
+from spatialdp._support.arrays import Floats, Integers
+from spatialdp.estimates.decomposition import Decomposition
+from spatialdp.privacy.neighbours import Neighbours, Sensitivity, count_sensitivity
+from spatialdp.space.domain import Grid
+from spatialdp.structures.base import Laws, Structure, noise_of, step_of
+from spatialdp.trees.blocks import BlockTree, block_tree
+from spatialdp.trees.least_squares import three_pass, two_pass
+from spatialdp.trees.tree import Tree, morton_order, sums
+
+__all__ = ["BlockLevels", "QuadtreeLevels", "TreeLevels", "fitted"]
+
+
+class TreeLevels(Structure):
+    """Counts of the nodes of each depth, root first, of a public tree whose leaves are the region's cells.
+
+    Attributes
+    ----------
+    consistent : bool
+        Whether the fit makes every parent the sum of its children.
+    """
+
+    consistent: bool
+
+    @property
+    @abstractmethod
+    def tree(self) -> Tree:
+        """The tree."""
+
+    @abstractmethod
+    def leaf_counts(self, counts: Integers) -> Integers:
+        """Counts of the leaves in the tree's order."""
+
+    @property
+    def leaf_shape(self) -> tuple[int, int] | None:
+        """Shape of the grid of leaves, if the tree does not tell by itself."""
+        return None
+
+    def sensitivity(self, group: int, neighbours: Neighbours) -> Sensitivity:
+        """A record is in one node of each depth."""
+        level = self.tree.level(group)
+        return count_sensitivity(neighbours, level.stop - level.start)
+
+    def node_counts(self, counts: Integers) -> Integers:
+        """Exact counts of all nodes."""
+        found: Integers = sums(self.tree, self.leaf_counts(counts))
+        return found
+
+    def measure(self, counts: Integers) -> Iterator[Integers]:
+        """Views of the counts of all nodes."""
+        nodes = self.node_counts(counts)
+        return (nodes[self.tree.level(depth)] for depth in range(self.tree.height + 1))
+
+    def fit(self, noisy: Iterable[Floats], laws: Laws) -> Floats:
+        """Least squares, if asked for."""
+        values = np.concatenate(list(noisy))
+        return fitted(self.tree, values, noise_of(laws)[0]) if self.consistent else values
+
+    def estimate(self, values: Floats, laws: Laws) -> Decomposition:
+        """Estimates of all nodes."""
+        return Decomposition(
+            self.grid.domain,
+            self.tree,
+            values,
+            *noise_of(laws),
+            step=0.0 if self.consistent else step_of(laws),
+            consistent=self.consistent,
+            shape=self.leaf_shape,
+        )
+
+    def blank(self, laws: Laws) -> Decomposition:
+        """Zero in each node."""
+        return self.estimate(np.zeros(self.tree.n_nodes), laws)
+
+    def needs(self, group: int) -> bool:
+        """Only the leaves must be measured."""
+        return group == self.tree.height
+
+    @property
+    def memory(self) -> int:
+        """Of arrays of nodes."""
+        return 60 * self.tree.n_nodes
+
+
+def fitted(tree: Tree, values: Floats, variances: Floats) -> Floats:
+    """Consistent estimates of all nodes, from noisy counts and one variance for each node or each level."""
+    by_level = variances.size == tree.height + 1
+    fan_outs = set(tree.fan_outs[:-1])
+    if by_level and len(fan_outs) == 1 and 0 not in fan_outs and np.all(variances > 0):
+        levels = [values[tree.level(depth)] for depth in range(tree.height + 1)]
+        return np.concatenate(three_pass(levels, (1 / variances).tolist(), fan_outs.pop()))
+    return two_pass(tree, values, variances).estimates
+
+
+@dataclass(frozen=True, eq=False)
+class QuadtreeLevels(TreeLevels):
+    """The levels of the quadtree over a grid of 2^h x 2^h cells."""
+
+    grid: Grid
+    consistent: bool = True
+
+    @property
+    def tree(self) -> Tree:
+        """The quadtree of the region, or the complete one."""
+        return _quadtree(self.grid if self.grid.domain.region is not None else None, self._height)
+
+    @property
+    def groups(self) -> tuple[str, ...]:
+        """Depths."""
+        return tuple(f"counts at depth {depth}" for depth in range(self._height + 1))
+
+    def leaf_counts(self, counts: Integers) -> Integers:
+        """Morton's order, without the cells outside the region."""
+        order = morton_order(self._height)
+        leaves: Integers = counts.ravel()[order]
+        return leaves if self.tree.n_leaves == leaves.size else leaves[self.grid.mask.ravel()[order]]
+
+    @property
+    def _height(self) -> int:
+        return self.grid.shape[0].bit_length() - 1
+
+
+@lru_cache(maxsize=2)
+def _quadtree(grid: Grid | None, height: int) -> Tree:
+    """Kept between releases."""
+    return Tree.quadtree(height, mask=None if grid is None else grid.mask)
+
+
+@dataclass(frozen=True, eq=False)
+class BlockLevels(TreeLevels):
+    """The levels of a hierarchy of square blocks.
+
+    Attributes
+    ----------
+    grid : Grid
+    sides : tuple of int
+        Side of each depth's blocks in cells, root first, as `blocks.levels_of` gives them.
+    """
+
+    grid: Grid
+    sides: tuple[int, ...]
+    consistent: bool = True
+
+    @property
+    def tree(self) -> Tree:
+        """The blocks with cells in the region."""
+        return self._blocks.tree
+
+    @property
+    def groups(self) -> tuple[str, ...]:
+        """Sizes of blocks; the cells come last."""
+        blocks = [f"counts of {side} x {side} cells" for side in self.sides[1:-1]]
+        return (*["count of all records", *blocks][: len(self.sides) - 1], "counts of cells")
+
+    @property
+    def leaf_shape(self) -> tuple[int, int]:
+        """That of the grid."""
+        return self.grid.shape
+
+    def leaf_counts(self, counts: Integers) -> Integers:
+        """Family by family."""
+        leaves: Integers = counts.ravel()[self._blocks.cells]
+        return leaves
+
+    @property
+    def memory(self) -> int:
+        """Of arrays of nodes and of cells."""
+        return super().memory + 24 * self.grid.mask.size
+
+    @property
+    def _blocks(self) -> BlockTree:
+        return _block_tree(self.grid, self.sides)
+
+
+@lru_cache(maxsize=2)
+def _block_tree(grid: Grid, sides: tuple[int, ...]) -> BlockTree:
+    """Kept between releases."""
+    return block_tree(grid, sides)
