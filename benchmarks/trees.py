@@ -12,7 +12,7 @@ import numpy as np
 import spatialdp as sdp
 from benchmarks.measure import Result, seconds
 from spatialdp.trees.least_squares import three_pass, two_pass
-from spatialdp.trees.tree import Tree
+from spatialdp.trees.quadtree import quadtree as complete_quadtree
 
 DOMAIN = sdp.Domain((0, 0, 1, 1))
 
@@ -47,7 +47,7 @@ print(peak_gigabytes())
 
 def consistency() -> Iterator[Result]:
     """Fitting a tree of height 10 against drawing its noise."""
-    tree = Tree.quadtree(10)
+    tree = complete_quadtree(10)
     sizes = np.diff(tree.offsets).tolist()
     source = sdp.SystemNoise()
     drawing = seconds(lambda: [source.laplace(Fraction(20 - d), size) for d, size in enumerate(sizes)])

@@ -25,7 +25,8 @@ from spatialdp.trees.least_squares import (
     three_pass,
     two_pass,
 )
-from spatialdp.trees.tree import Tree, level_sums, morton_order, sums
+from spatialdp.trees.quadtree import morton_order, quadtree
+from spatialdp.trees.tree import Tree, level_sums, sums
 from tests.trees import complete_tree, dense_membership, random_tree
 
 FAN_OUTS = [(2, 5), (3, 4), (4, 3), (9, 2)]
@@ -144,14 +145,14 @@ def test_unmeasured_leaves_of_unequal_area():
 
 
 def test_leaf_without_measured_ancestor_is_an_error():
-    tree = Tree.quadtree(1)
+    tree = quadtree(1)
     with pytest.raises(ParameterError, match="neither is any node above"):
         two_pass(tree, np.zeros(5), [np.inf, 1, 1, 1, np.inf])
     two_pass(tree, np.zeros(5), [np.inf, 1, 1, 1, 1])
 
 
 def test_wrong_numbers_are_errors():
-    tree = Tree.quadtree(1)
+    tree = quadtree(1)
     for bad in (np.nan, np.inf):
         with pytest.raises(ParameterError, match="not finite"):
             two_pass(tree, [1, 1, bad, 1, 1], [1.0, 1.0])
@@ -185,7 +186,7 @@ def test_exactly_known_nodes_are_the_limit_of_small_variances(seed):
 
 
 def test_free_total_is_kept():
-    tree = Tree.quadtree(3)
+    tree = quadtree(3)
     rng = np.random.default_rng(1)
     measured = rng.normal(0, 10, tree.n_nodes)
     fit = two_pass(tree, measured, [0.0, 1.0, 2.0, 3.0])
@@ -195,7 +196,7 @@ def test_free_total_is_kept():
 
 
 def test_upper_one_of_contradictory_exact_values_wins():
-    fit = two_pass(Tree.quadtree(1), [8.0, 1, 1, 1, 1], [0.0, 0.0])
+    fit = two_pass(quadtree(1), [8.0, 1, 1, 1, 1], [0.0, 0.0])
     assert fit.estimates.tolist() == [8.0, 2.0, 2.0, 2.0, 2.0]
 
 
@@ -207,7 +208,7 @@ def test_single_child_and_parent_merge_by_inverse_variance():
 
 
 def test_a_lone_root_is_its_measurement():
-    tree = Tree.quadtree(0)
+    tree = quadtree(0)
     fit = two_pass(tree, [3.0], [2.0])
     assert fit.estimates.tolist() == [3.0]
     assert query_variance(tree, fit, [[0.5]]).tolist() == [0.5]
@@ -230,7 +231,7 @@ def test_fit_is_idempotent_linear_and_unbiased(seed):
 
 def test_masked_quadtree_equals_dense_least_squares():
     rng = np.random.default_rng(5)
-    tree = Tree.quadtree(3, mask=rng.random((8, 8)) < 0.4)
+    tree = quadtree(3, mask=rng.random((8, 8)) < 0.4)
     measured = rng.normal(0, 10, tree.n_nodes)
     fit = two_pass(tree, measured, [4.0, 3.0, 2.0, 1.0])
     dense = dense_map(tree, per_node(tree, [4.0, 3.0, 2.0, 1.0])) @ measured
@@ -238,7 +239,7 @@ def test_masked_quadtree_equals_dense_least_squares():
 
 
 def test_variances_by_level_and_by_node_agree():
-    tree = Tree.quadtree(3)
+    tree = quadtree(3)
     measured = np.random.default_rng(2).normal(0, 10, tree.n_nodes)
     level = np.array([1.0, np.inf, 2.0, 3.0])
     by_level, by_node = two_pass(tree, measured, level), two_pass(tree, measured, per_node(tree, level))
@@ -247,7 +248,7 @@ def test_variances_by_level_and_by_node_agree():
 
 
 def test_inputs_are_neither_changed_nor_frozen():
-    tree = Tree.quadtree(2)
+    tree = quadtree(2)
     measured, variances = np.ones(21), np.ones(21)
     fit = two_pass(tree, measured, variances)
     three_pass([measured[:1], measured[1:5]], [1.0, 1.0], 4)
@@ -346,7 +347,7 @@ def test_coefficients_are_the_estimator(seed, unmeasured_leaves):
 
 
 def test_kurtosis_of_one_and_of_many_measurements():
-    tree = Tree.quadtree(1)
+    tree = quadtree(1)
     fit = two_pass(tree, np.zeros(5), [np.inf, 2.0])
     variance, kurtosis = box_moments(tree, fit, [[1, 0, 0, 0], [1, 1, 1, 1], [0, 0, 0, 0]], 3.0)
     np.testing.assert_allclose(variance, [2, 8, 0])
@@ -355,7 +356,7 @@ def test_kurtosis_of_one_and_of_many_measurements():
 
 
 def test_kurtosis_by_level_and_by_node_agree():
-    tree = Tree.quadtree(2)
+    tree = quadtree(2)
     fit = two_pass(tree, np.zeros(21), [1.0, 2.0, 3.0])
     coverage = np.random.default_rng(0).random((5, 16))
     by_level = np.array([3.0, 0.0, 5.0])
@@ -368,7 +369,7 @@ def test_kurtosis_by_level_and_by_node_agree():
 def test_simulated_variance_and_kurtosis_match():
     """400 000 Laplace draws; 3 % of the variance is 6 standard errors, so a false alarm has odds below 1e-8."""
     rng = np.random.default_rng(11)
-    tree = Tree.quadtree(1)
+    tree = quadtree(1)
     scale = np.array([0.5, 1.0])
     fit = two_pass(tree, np.zeros(5), 2 * scale**2)
     coverage = np.array([1.0, 0.5, 0.0, 0.0])
@@ -385,7 +386,7 @@ def two_pass_matrix(tree: Tree, variances: np.ndarray) -> np.ndarray:
 
 
 def test_leaf_coverage_of_the_wrong_length_is_an_error():
-    tree = Tree.quadtree(1)
+    tree = quadtree(1)
     fit = two_pass(tree, np.zeros(5), [1.0, 1.0])
     with pytest.raises(ParameterError, match="leaf_coverage"):
         query_variance(tree, fit, np.ones(5))
@@ -406,7 +407,7 @@ def quadtree_coverage(x: tuple[float, float], y: tuple[float, float], height: in
 
 def test_closed_form_equals_general_box_variance():
     height, rng = 4, np.random.default_rng(9)
-    tree = Tree.quadtree(height)
+    tree = quadtree(height)
     variances = np.array([np.inf, 3.0, 1.0, 2.0, 0.5])
     fit = two_pass(tree, np.zeros(tree.n_nodes), variances)
     sides = np.sort(rng.uniform(0, 2**height, (20, 2, 2)), axis=-1)
@@ -542,7 +543,7 @@ def test_non_negative_equals_dense_solver_on_complete_trees(fan_out, height, unm
 def test_wrong_variants_are_not_the_non_negative_fit():
     """The oracle can tell: leaves cut off at zero, one round only, other variances, spread for variances."""
     rng = np.random.default_rng(8)
-    tree = Tree.quadtree(3)
+    tree = quadtree(3)
     variances = per_node(tree, np.geomspace(1, 50, 4))
     truth = sums(tree, rng.integers(0, 20, 64) * (rng.random(64) < 0.4))
     measured = rng.normal(truth, np.sqrt(variances))
@@ -583,7 +584,7 @@ def test_no_other_consistent_values_are_closer(seed):
 @pytest.mark.parametrize("unmeasured", [[], [0, 3, 6]])
 def test_non_negative_is_optimal_on_larger_trees(masked, unmeasured, monkeypatch):
     rng = np.random.default_rng(6)
-    tree = Tree.quadtree(7, mask=rng.random((128, 128)) < 0.7 if masked else None)
+    tree = quadtree(7, mask=rng.random((128, 128)) < 0.7 if masked else None)
     measured, variances = clustered(tree, rng, 2 ** (np.arange(8) / 3))
     variances[np.isin(tree.depth, unmeasured)] = np.inf
     estimates = two_pass(tree, measured, variances).estimates
@@ -681,7 +682,7 @@ def test_non_negative_with_unmeasured_leaves(seed):
 
 
 def test_a_known_total_is_shared_by_what_remains_positive():
-    tree = Tree.quadtree(1)
+    tree = quadtree(1)
     found = non_negative(tree, [8.0, -2, 1, 3, 6], [0, 1, 1, 1, 10])
     np.testing.assert_allclose(found, [8, 0, 1 - 1 / 6, 3 - 1 / 6, 6 - 10 / 6])
     np.testing.assert_allclose(non_negative(tree, [5.0, 4, -2, 2, 1], [0, 0, 1, 1, 1]), [5, 4, 0, 1, 0], atol=1e-12)
@@ -690,7 +691,7 @@ def test_a_known_total_is_shared_by_what_remains_positive():
 
 
 def test_contradictory_known_counts_are_an_error():
-    tree = Tree.quadtree(1)
+    tree = quadtree(1)
     for estimates, variances in (
         ([3.0, 4, -1, 0, 0], [0, 0, 1, 1, 1]),
         ([3.0, -1, 4, 0, 0], [1, 0, 1, 1, 1]),
@@ -702,14 +703,14 @@ def test_contradictory_known_counts_are_an_error():
 
 
 def test_negative_everywhere_gives_zeros():
-    tree = Tree.quadtree(2)
+    tree = quadtree(2)
     estimates = sums(tree, -np.random.default_rng(0).random(16))
     assert not non_negative(tree, estimates, [1.0, 2.0, 3.0]).any()
 
 
 def test_rounding_errors_do_not_matter():
     """Leaves of -1e-17, and a negative parent of zeros, become zero."""
-    tree = Tree.quadtree(2)
+    tree = quadtree(2)
     estimates = sums(tree, np.arange(16.0))
     estimates[5] = -1e-17
     found = non_negative(tree, estimates, [1.0, 1.0, 1.0])
@@ -729,7 +730,7 @@ def test_estimates_that_cancelled_add_up():
 
 
 def test_non_negative_refuses_wrong_numbers():
-    tree = Tree.quadtree(1)
+    tree = quadtree(1)
     with pytest.raises(ParameterError, match="finite"):
         non_negative(tree, [np.nan] * 5, [1.0, 1.0])
     with pytest.raises(ParameterError, match="add up: node 0"):
@@ -772,14 +773,14 @@ def test_rounding_a_non_negative_fit_is_non_negative(seed):
 
 def test_rounding_on_quadtree_and_on_irregular_tree_agree():
     """Both ways of ranking siblings: a full quadtree, and the same with one family cut off."""
-    tree = Tree.quadtree(3)
+    tree = quadtree(3)
     estimates = sums(tree, np.random.default_rng(4).normal(2, 2, 64))
     pruned, index = tree.prune(np.arange(tree.n_nodes) != 20)
     np.testing.assert_array_equal(round_consistent(pruned, estimates[index]), round_consistent(tree, estimates)[index])
 
 
 def test_rounding_gives_to_the_largest_remainders_first_among_equals():
-    tree = Tree.quadtree(1)
+    tree = quadtree(1)
     assert round_consistent(tree, [3.0, 0.9, 0.8, 0.7, 0.6]).tolist() == [3, 1, 1, 1, 0]
     assert round_consistent(tree, [2.0, 0.5, 0.5, 0.5, 0.5]).tolist() == [2, 1, 1, 0, 0]
     assert round_consistent(tree, [-2.0, -0.5, -0.5, -0.5, -0.5]).tolist() == [-2, 0, 0, -1, -1]
@@ -796,10 +797,10 @@ def test_rounding_errors_of_a_fit_do_not_move_whole_estimates(seed):
 
 
 def test_rounding_of_inconsistent_estimates_adds_up():
-    found = round_consistent(Tree.quadtree(1), [10.0, 0.2, 0.2, 0.2, 0.2])
+    found = round_consistent(quadtree(1), [10.0, 0.2, 0.2, 0.2, 0.2])
     assert found.tolist() == [10, 3, 3, 2, 2]
     with pytest.raises(ParameterError, match="2\\^53"):
-        round_consistent(Tree.quadtree(1), [np.nan] * 5)
+        round_consistent(quadtree(1), [np.nan] * 5)
 
 
 # --- Walls ---

@@ -20,6 +20,7 @@ from spatialdp.space.coverage import block_powers
 from spatialdp.space.lattice import LATTICE
 from spatialdp.trees.adjust import project_families
 from spatialdp.trees.least_squares import box_moments, closed_form_variance, complete_up_variances, two_pass
+from spatialdp.trees.quadtree import quadtree
 from spatialdp.trees.tree import Tree, sums
 from tests.sources import ZeroNoise
 
@@ -205,7 +206,7 @@ class TestRaw:
 @pytest.mark.statistical
 @pytest.mark.parametrize("law", [Law.DISCRETE_LAPLACE, Law.GAUSSIAN])
 def test_variance_and_coverage_of_20000_simulated_releases(law):
-    tree, boxes = Tree.quadtree(3), random_boxes(50, seed=8)
+    tree, boxes = quadtree(3), random_boxes(50, seed=8)
     laws = [NoiseLaw(law, Fraction(scale)) for scale in (9, 7, 5, 4)]
     variances = np.array([one.variance for one in laws])
     fits = np.array([two_pass(tree, unit, variances).estimates for unit in np.eye(tree.n_nodes)])
@@ -280,7 +281,7 @@ def test_projection_keeps_the_total_and_beats_the_fit_there():
 @given(st.integers(0, 2**32 - 1))
 def test_projection_is_closest_in_every_family(seed):
     rng = np.random.default_rng(seed)
-    tree = Tree.quadtree(1)
+    tree = quadtree(1)
     values = np.concatenate([[0], rng.normal(0, 3, 4)])
     values[0] = values[1:].sum()
     spread = rng.uniform(0.1, 2, 5)

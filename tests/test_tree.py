@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from spatialdp.errors import DomainError, ParameterError
 from spatialdp.space.lattice import LATTICE
-from spatialdp.trees.tree import Tree, level_sums, morton_order, sums
+from spatialdp.trees.quadtree import morton_order, quadtree
+from spatialdp.trees.tree import Tree, level_sums, sums
 from tests.trees import dense_membership, random_tree
 
 seeds = st.integers(0, 2**32 - 1)
@@ -22,7 +23,7 @@ def cells_of(tree: Tree, height: int) -> np.ndarray:
 
 @pytest.mark.parametrize("height", range(6))
 def test_quadtree_leaves_follow_morton_order(height):
-    tree = Tree.quadtree(height)
+    tree = quadtree(height)
     x, y, _, _ = cells_of(tree, height)[tree.leaves].T
     np.testing.assert_array_equal(y * 2**height + x, morton_order(height))
 
@@ -37,7 +38,7 @@ def test_morton_order_interleaves_bits(height):
 
 
 def test_children_are_numbered_twice_north_plus_east():
-    tree = Tree.quadtree(1)
+    tree = quadtree(1)
     half = LATTICE // 2
     assert tree.boxes[1:, :2].tolist() == [[0, 0], [half, 0], [0, half], [half, half]]
     assert tree.boxes[0].tolist() == [0, 0, LATTICE, LATTICE]
@@ -46,11 +47,11 @@ def test_children_are_numbered_twice_north_plus_east():
 def test_quadtree_height_and_mask_are_checked():
     for height in (-1, 15, 2.0, True):
         with pytest.raises(ParameterError, match="height"):
-            Tree.quadtree(height)
+            quadtree(height)
     with pytest.raises(ParameterError, match="mask has shape"):
-        Tree.quadtree(2, mask=np.ones((2, 2)))
+        quadtree(2, mask=np.ones((2, 2)))
     with pytest.raises(DomainError, match="no cell"):
-        Tree.quadtree(2, mask=np.zeros((4, 4)))
+        quadtree(2, mask=np.zeros((4, 4)))
 
 
 @given(seeds, st.integers(0, 4), st.floats(0.02, 1))
@@ -58,7 +59,7 @@ def test_quadtree_height_and_mask_are_checked():
 def test_mask_drops_exactly_the_nodes_wholly_outside(seed, height, density):
     mask = np.random.default_rng(seed).random((2**height,) * 2) < density
     mask[0, -1] = True
-    tree, full = Tree.quadtree(height, mask=mask), Tree.quadtree(height)
+    tree, full = quadtree(height, mask=mask), quadtree(height)
     inside = [mask[y0:y1, x0:x1].any() for x0, y0, x1, y1 in cells_of(full, height).tolist()]
     np.testing.assert_array_equal(tree.boxes, full.boxes[inside])
     np.testing.assert_array_equal(tree.depth, full.depth[inside])
@@ -84,7 +85,7 @@ def test_parent_and_first_child_are_inverse(seed):
 @given(seeds)
 @settings(max_examples=60, deadline=None)
 def test_children_partition_their_parents_box(seed):
-    for tree in (random_tree(np.random.default_rng(seed)), Tree.quadtree(3)):
+    for tree in (random_tree(np.random.default_rng(seed)), quadtree(3)):
         xlo, ylo, xhi, yhi = tree.boxes.T.astype(np.int64)
         area = (xhi - xlo) * (yhi - ylo)
         inner = ~tree.leaves
@@ -107,13 +108,13 @@ def test_sums_equal_membership_times_leaves(seed, several):
 
 def test_large_integers_are_added_exactly():
     values = np.array([2**53, 1, 1, 1])
-    assert sums(Tree.quadtree(1), values)[0] == 2**53 + 3
+    assert sums(quadtree(1), values)[0] == 2**53 + 3
     assert level_sums(values, [4])[0][0] == 2**53 + 3
 
 
 def test_leaf_next_to_inner_nodes_gets_no_neighbours_sum():
     """np.add.reduceat returns a neighbour's value for an empty segment; a leaf's sum must be empty."""
-    tree, _ = Tree.quadtree(2).prune(np.isin(np.arange(21), [0, 1, 3]))
+    tree, _ = quadtree(2).prune(np.isin(np.arange(21), [0, 1, 3]))
     assert tree.n_children.tolist() == [4, 4, 0, 4, 0] + [0] * 8
     assert tree.family_sums(1, np.arange(1.0, 9.0)).tolist() == [10.0, 0.0, 26.0, 0.0]
     assert tree.family_sums(1, np.arange(1.0, 9.0), empty=np.inf).tolist() == [10.0, np.inf, 26.0, np.inf]
@@ -145,7 +146,7 @@ def test_prune_drops_exactly_the_descendants(seed, share):
 
 
 def test_pruning_nothing_changes_nothing():
-    tree = Tree.quadtree(3)
+    tree = quadtree(3)
     pruned, index = tree.prune(np.ones(tree.n_nodes, dtype=bool))
     np.testing.assert_array_equal(index, np.arange(tree.n_nodes))
     np.testing.assert_array_equal(pruned.offsets, tree.offsets)
@@ -171,7 +172,7 @@ def test_arrays_that_are_no_tree_are_refused(offsets, n_children, match):
 
 
 def test_arrays_are_read_only():
-    tree = Tree.quadtree(2)
+    tree = quadtree(2)
     for name in ("offsets", "n_children", "boxes", "parent", "depth", "first_child", "leaves"):
         with pytest.raises(ValueError, match="read-only"):
             getattr(tree, name)[0] = 0
@@ -184,6 +185,6 @@ def test_given_arrays_stay_writable():
 
 
 def test_nodes_take_few_bytes():
-    tree = Tree.quadtree(7)
+    tree = quadtree(7)
     stored = sum(array.nbytes for array in vars(tree).values() if isinstance(array, np.ndarray))
     assert stored <= 21 * tree.n_nodes

@@ -2,9 +2,9 @@
 
 A strategy measures every cell and some weighted sums of cells ("windows"): A = [I; B] D, with a diagonal D that gives
 every column of A the norm 1 (L1 for Laplace noise, L2 for Gaussian noise). `optimised_windows` minimises the mean
-variance of the workload (see `objective`) over B >= 0. Results are whole numbers, so that measurements and sensitivities
-are exact. (McKenna, Miklau, Hay, Machanavajjhala, "Optimizing error of high-dimensional statistical queries under
-differential privacy", VLDB 2018, call A a p-identity strategy.) Nothing here sees a record.
+variance of the workload (see `objective`) over B >= 0. Results are whole numbers, so that measurements and
+sensitivities are exact. (McKenna, Miklau, Hay, Machanavajjhala, "Optimizing error of high-dimensional statistical
+queries under differential privacy", VLDB 2018, call A a p-identity strategy.) Nothing here sees a record.
 """
 
 from __future__ import annotations

@@ -16,7 +16,8 @@ from spatialdp.space.domain import Grid
 from spatialdp.structures.base import Laws, Structure, noise_of, step_of
 from spatialdp.trees.blocks import BlockTree, block_tree
 from spatialdp.trees.least_squares import three_pass, two_pass
-from spatialdp.trees.tree import Tree, morton_order, sums
+from spatialdp.trees.quadtree import morton_order, quadtree
+from spatialdp.trees.tree import Tree, sums
 
 __all__ = ["BlockLevels", "QuadtreeLevels", "TreeLevels", "fitted"]
 
@@ -133,7 +134,7 @@ class QuadtreeLevels(TreeLevels):
 @lru_cache(maxsize=2)
 def _quadtree(grid: Grid | None, height: int) -> Tree:
     """Kept between releases."""
-    return Tree.quadtree(height, mask=None if grid is None else grid.mask)
+    return quadtree(height, mask=None if grid is None else grid.mask)
 
 
 @dataclass(frozen=True, eq=False)

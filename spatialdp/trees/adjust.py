@@ -79,9 +79,10 @@ def non_negative(tree: Tree, estimates: npt.ArrayLike, variances: npt.ArrayLike)
 
     Examples
     --------
-    >>> non_negative(Tree.quadtree(1), [8.0, -2, 1, 3, 6], [np.inf, 1.0]).tolist()
+    >>> from spatialdp.trees.quadtree import quadtree
+    >>> non_negative(quadtree(1), [8.0, -2, 1, 3, 6], [np.inf, 1.0]).tolist()
     [10.0, 0.0, 1.0, 3.0, 6.0]
-    >>> non_negative(Tree.quadtree(1), [8.0, -2, 1, 3, 6], [0.0, 1.0]).round(3).tolist()
+    >>> non_negative(quadtree(1), [8.0, -2, 1, 3, 6], [0.0, 1.0]).round(3).tolist()
     [8.0, 0.0, 0.333, 2.333, 5.333]
     """
     start = tree.one_each(estimates, "estimates").astype(np.float64)
@@ -124,7 +125,8 @@ def project_families(tree: Tree, estimates: npt.ArrayLike, shares: npt.ArrayLike
 
     Examples
     --------
-    >>> project_families(Tree.quadtree(1), [8.0, -2, 1, 3, 6], np.ones(5)).round(9).tolist()
+    >>> from spatialdp.trees.quadtree import quadtree
+    >>> project_families(quadtree(1), [8.0, -2, 1, 3, 6], np.ones(5)).round(9).tolist()
     [8.0, 0.0, 0.333333333, 2.333333333, 5.333333333]
     """
     result = tree.one_each(estimates, "estimates").astype(np.float64)
@@ -163,7 +165,8 @@ def round_consistent(tree: Tree, estimates: npt.ArrayLike) -> Integers:
 
     Examples
     --------
-    >>> round_consistent(Tree.quadtree(1), [2.0, 0.5, 0.5, 1.3, -0.3]).tolist()
+    >>> from spatialdp.trees.quadtree import quadtree
+    >>> round_consistent(quadtree(1), [2.0, 0.5, 0.5, 1.3, -0.3]).tolist()
     [2, 1, 0, 1, 0]
     """
     values = tree.one_each(estimates, "estimates").astype(np.float64, copy=False)

@@ -153,10 +153,11 @@ def two_pass(tree: Tree, measured: npt.ArrayLike, variances: npt.ArrayLike) -> F
 
     Examples
     --------
-    >>> fit = two_pass(Tree.quadtree(1), [10.0, 1, 2, 3, 2], [1.0, 1.0])
+    >>> from spatialdp.trees.quadtree import quadtree
+    >>> fit = two_pass(quadtree(1), [10.0, 1, 2, 3, 2], [1.0, 1.0])
     >>> fit.estimates.round(3).tolist()
     [9.6, 1.4, 2.4, 3.4, 2.4]
-    >>> two_pass(Tree.quadtree(1), [10.0, 1, 2, 0, 0], [1, 1, 1, np.inf, np.inf]).estimates.tolist()
+    >>> two_pass(quadtree(1), [10.0, 1, 2, 0, 0], [1, 1, 1, np.inf, np.inf]).estimates.tolist()
     [10.0, 1.0, 2.0, 3.5, 3.5]
     """
     variances = checked_variances(tree, variances)

@@ -13,25 +13,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
 
-from spatialdp._support.arrays import Array, Booleans, Integers, Integers32
-from spatialdp.errors import DomainError, ParameterError
-from spatialdp.space.domain import LARGEST_GRID
-from spatialdp.space.lattice import LATTICE
+from spatialdp._support.arrays import Array, Booleans, Integers, Integers32, read_only
+from spatialdp.errors import ParameterError
 
-__all__ = ["Tree", "level_sums", "morton_order", "sums"]
+__all__ = ["LatticeBoxes", "Tree", "level_sums", "sums"]
 
-Boxes = Integers32
+LatticeBoxes = Integers32
 
 # Up to this fan-out, adding strided slices is faster than numpy's sum over a short axis.
 _LARGEST_STRIDED = 16
-
-# So many boxes are divided at a time that they stay in the processor's cache.
-_BLOCK = 2**13
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,7 +53,8 @@ class Tree:
 
     Examples
     --------
-    >>> tree = Tree.quadtree(2)
+    >>> from spatialdp.trees.quadtree import quadtree
+    >>> tree = quadtree(2)
     >>> tree.n_nodes, tree.n_leaves, tree.height
     (21, 16, 2)
     >>> tree.parent[:6].tolist()
@@ -68,41 +63,13 @@ class Tree:
 
     offsets: Integers
     n_children: Integers32
-    boxes: Boxes
+    boxes: LatticeBoxes
 
     def __post_init__(self) -> None:
         for name, dtype in (("offsets", np.int64), ("n_children", np.int32), ("boxes", np.int32)):
-            object.__setattr__(self, name, _read_only(getattr(self, name), dtype))
+            object.__setattr__(self, name, read_only(getattr(self, name), dtype))
         self._check_offsets()
         self._check_families()
-
-    @classmethod
-    def quadtree(cls, height: int, *, mask: npt.ArrayLike | None = None) -> Tree:
-        """The quadtree with 2^height x 2^height leaf cells, every level in Morton order.
-
-        Parameters
-        ----------
-        height : int
-            Number of levels below the root, at most 14.
-        mask : (2^height, 2^height) bool array, optional
-            Allowed leaf cells [row, column], row 0 in the south. Nodes without an allowed cell are left out.
-
-        Notes
-        -----
-        Child 2 * (north) + (east) of a node comes at that place among its siblings.
-
-        Examples
-        --------
-        >>> Tree.quadtree(1).boxes[1:3].tolist()
-        [[0, 0, 536870912, 536870912], [536870912, 0, 1073741824, 536870912]]
-        >>> Tree.quadtree(1, mask=[[True, False], [False, False]]).n_nodes
-        2
-        """
-        _check_height(height)
-        present = None if mask is None else _present_nodes(height, np.asarray(mask, dtype=bool))
-        sizes = [4**d if present is None else int(present[d].sum()) for d in range(height + 1)]
-        offsets = np.concatenate([[0], np.cumsum(sizes)])
-        return cls(offsets, _quad_children(offsets, present), _quad_boxes(offsets, present))
 
     @property
     def n_nodes(self) -> int:
@@ -122,12 +89,12 @@ class Tree:
     @cached_property
     def leaves(self) -> Booleans:
         """Which nodes have no children."""
-        return _read_only(self.n_children == 0, np.bool_)
+        return read_only(self.n_children == 0, np.bool_)
 
     @cached_property
     def depth(self) -> npt.NDArray[np.int8]:
         """Depth of each node; 0 for the root."""
-        return _read_only(np.repeat(np.arange(self.height + 1, dtype=np.int8), np.diff(self.offsets)), np.int8)
+        return read_only(np.repeat(np.arange(self.height + 1, dtype=np.int8), np.diff(self.offsets)), np.int8)
 
     @cached_property
     def parent(self) -> Integers32:
@@ -135,7 +102,7 @@ class Tree:
         parent = np.empty(self.n_nodes, dtype=np.int32)
         parent[0] = -1
         parent[1:] = np.repeat(np.arange(self.n_nodes, dtype=np.int32), self.n_children)
-        return _read_only(parent, np.int32)
+        return read_only(parent, np.int32)
 
     @cached_property
     def first_child(self) -> Integers32:
@@ -144,7 +111,7 @@ class Tree:
         first[0] = 1
         np.cumsum(self.n_children[:-1], out=first[1:])
         first[1:] += 1
-        return _read_only(first, np.int32)
+        return read_only(first, np.int32)
 
     @cached_property
     def fan_outs(self) -> tuple[int, ...]:
@@ -198,7 +165,8 @@ class Tree:
 
         Examples
         --------
-        >>> tree, index = Tree.quadtree(2).prune(np.arange(21) < 2)
+        >>> from spatialdp.trees.quadtree import quadtree
+        >>> tree, index = quadtree(2).prune(np.arange(21) < 2)
         >>> tree.n_nodes, index[-1].item()
         (9, 8)
         """
@@ -262,7 +230,8 @@ def sums(tree: Tree, leaf_values: npt.ArrayLike) -> Array:
 
     Examples
     --------
-    >>> sums(Tree.quadtree(1), [1, 2, 3, 4]).tolist()
+    >>> from spatialdp.trees.quadtree import quadtree
+    >>> sums(quadtree(1), [1, 2, 3, 4]).tolist()
     [10, 1, 2, 3, 4]
     """
     values = _summable(leaf_values)
@@ -306,33 +275,6 @@ def level_sums(leaf_values: npt.ArrayLike, fan_outs: Sequence[int]) -> list[Arra
     return levels[::-1]
 
 
-def morton_order(height: int) -> Array:
-    """Cells of a (2^height, 2^height) row-major array in the order of the quadtree's leaves.
-
-    Returns
-    -------
-    int32 array (int64 above height 15)
-        ``array.ravel()[morton_order(height)]`` lists the leaves' values.
-
-    Examples
-    --------
-    >>> morton_order(2).tolist()
-    [0, 1, 4, 5, 2, 3, 6, 7, 8, 9, 12, 13, 10, 11, 14, 15]
-    """
-    width = 2**height
-    order = np.zeros(1, dtype=np.int32 if height <= 15 else np.int64)
-    for side in (2**d for d in range(height)):
-        corners = np.array([0, side, side * width, side * (width + 1)], dtype=order.dtype)
-        order = np.add.outer(corners, order).ravel()
-    return order
-
-
-def _read_only(values: npt.ArrayLike, dtype: npt.DTypeLike) -> Array:
-    view = np.asarray(values, dtype=dtype).view()
-    view.setflags(write=False)
-    return view
-
-
 def _summable(values: npt.ArrayLike) -> Array:
     array = np.asarray(values)
     return array.astype(np.float64 if array.dtype.kind == "f" else np.int64, copy=False)
@@ -346,56 +288,3 @@ def _stride_sums(values: Array, fan_out: int) -> Array:
     for j in range(1, fan_out):
         total += values[..., j::fan_out]
     return total
-
-
-def _check_height(height: int) -> None:
-    highest = (LARGEST_GRID.bit_length() - 1) // 2
-    if isinstance(height, bool) or not isinstance(height, int | np.integer) or not 0 <= height <= highest:
-        raise ParameterError(f"height is {height!r}; it must be a whole number from 0 to {highest}.")
-
-
-def _present_nodes(height: int, mask: Booleans) -> list[Booleans]:
-    """For each level of the complete quadtree: which nodes have an allowed cell."""
-    side = 2**height
-    if mask.shape != (side, side):
-        raise ParameterError(f"mask has shape {mask.shape}; a quadtree of height {height} needs ({side}, {side}).")
-    if not mask.any():
-        raise DomainError("the mask allows no cell; give a region that contains the centre of at least one leaf cell.")
-    levels = [mask.ravel()[morton_order(height)]]
-    for _ in range(height):
-        levels.append(np.asarray(levels[-1].reshape(-1, 4).any(axis=1)))
-    return levels[::-1]
-
-
-def _quad_children(offsets: Integers, present: list[Booleans] | None) -> Integers32:
-    n_children = np.zeros(int(offsets[-1]), dtype=np.int32)
-    if present is None:
-        n_children[: offsets[-2]] = 4
-        return n_children
-    for d, (nodes, below) in enumerate(pairwise(present)):
-        n_children[offsets[d] : offsets[d + 1]] = below.reshape(-1, 4)[nodes].sum(axis=1)
-    return n_children
-
-
-def _quad_boxes(offsets: Integers, present: list[Booleans] | None) -> Boxes:
-    boxes = np.empty((int(offsets[-1]), 4), dtype=np.int32)
-    boxes[0] = (0, 0, LATTICE, LATTICE)
-    for d in range(offsets.size - 2):
-        parents, children = (boxes[offsets[i] : offsets[i + 1]] for i in (d, d + 1))
-        if present is None:
-            _quarter(parents, children)
-        else:
-            quarters = np.empty((4 * len(parents), 4), dtype=np.int32)
-            _quarter(parents, quarters)
-            children[:] = quarters[present[d + 1].reshape(-1, 4)[present[d]].ravel()]
-    return boxes
-
-
-def _quarter(parents: Boxes, out: Boxes) -> None:
-    """Write the four quarters of every box, south-west, south-east, north-west, north-east."""
-    half = (parents[0, 2] - parents[0, 0]) // 2
-    steps = half * np.array([0, 0, 1, 1, 1, 0, 2, 1, 0, 1, 1, 2, 1, 1, 2, 2], dtype=np.int32)
-    families = out.reshape(-1, 16)
-    for start in range(0, len(parents), _BLOCK):
-        block = slice(start, start + _BLOCK)
-        np.add(np.tile(parents[block, :2], 8), steps, out=families[block])
