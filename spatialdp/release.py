@@ -15,12 +15,12 @@ import numpy.typing as npt
 
 from spatialdp._support.arrays import Floats
 from spatialdp.errors import ReleaseError
-from spatialdp.estimates.decomposition import NonNegative
+from spatialdp.estimates.base import Estimate
 from spatialdp.estimates.intervals import half_width
-from spatialdp.outputs.files.layouts import Estimate
 from spatialdp.privacy.statement import Privacy
 from spatialdp.space.domain import Domain
 from spatialdp.space.polygons import read_polygons
+from spatialdp.trees.adjust import NonNegative
 
 if TYPE_CHECKING:
     import geopandas

@@ -15,18 +15,16 @@ from scipy.optimize import nnls
 from spatialdp.errors import ParameterError
 from spatialdp.trees import adjust
 from spatialdp.trees.adjust import non_negative, round_consistent
-from spatialdp.trees.least_squares import (
-    Fit,
+from spatialdp.trees.least_squares import Fit, three_pass, two_pass
+from spatialdp.trees.quadtree import morton_order, quadtree
+from spatialdp.trees.tree import Tree, level_sums, sums
+from tests.reference.dense_trees import (
     box_moments,
     closed_form_variance,
     complete_up_variances,
     query_coefficients,
     query_variance,
-    three_pass,
-    two_pass,
 )
-from spatialdp.trees.quadtree import morton_order, quadtree
-from spatialdp.trees.tree import Tree, level_sums, sums
 from tests.trees import complete_tree, dense_membership, random_tree
 
 FAN_OUTS = [(2, 5), (3, 4), (4, 3), (9, 2)]

@@ -19,9 +19,10 @@ from spatialdp.privacy.noise.source import SeededNoise
 from spatialdp.space.coverage import block_powers
 from spatialdp.space.lattice import LATTICE
 from spatialdp.trees.adjust import project_families
-from spatialdp.trees.least_squares import box_moments, closed_form_variance, complete_up_variances, two_pass
+from spatialdp.trees.least_squares import two_pass
 from spatialdp.trees.quadtree import quadtree
 from spatialdp.trees.tree import Tree, sums
+from tests.reference.dense_trees import box_moments, closed_form_variance, complete_up_variances
 from tests.sources import ZeroNoise
 
 UNIT = sdp.Domain((0, 0, 1, 1))
@@ -87,7 +88,7 @@ def test_moments_equal_dense_algebra(name, region):
     estimate = release.estimate
     lattice = release.domain.boxes(random_boxes(40))
     shares = coverage(estimate.leaf_boxes(), lattice)
-    variance, kurtosis = box_moments(estimate.tree, estimate.fit, shares, estimate.kurtosis)
+    variance, kurtosis = box_moments(estimate.tree, estimate.noise.subtree, shares, estimate.kurtosis)
     ours, ours_kurtosis = estimate.moments(lattice)
     assert ours == pytest.approx(variance, rel=1e-9)
     assert ours_kurtosis == pytest.approx(kurtosis, rel=1e-6, abs=1e-12)
@@ -100,7 +101,7 @@ def test_closed_form_equals_the_walk(mechanism):
     estimate = mechanism.release([], UNIT, epsilon=1).estimate
     lattice = UNIT.boxes(random_boxes(50))
     assert estimate._is_complete
-    second, fourth = estimate._fitted_cumulants(*estimate._visited(lattice), len(lattice))
+    second, fourth = estimate._fitted_cumulants(lattice)
     variance, kurtosis = estimate.moments(lattice)
     assert variance == pytest.approx(second, rel=1e-9)
     assert (kurtosis >= fourth / second**2 - 1e-9).all()  # an upper bound ...

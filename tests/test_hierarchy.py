@@ -18,8 +18,8 @@ from spatialdp.space.coverage import block_powers
 from spatialdp.space.lattice import edge_lines
 from spatialdp.strategies.levels import Workload, best_budget, best_levels, mean_variance
 from spatialdp.trees.blocks import block_tree, levels_of
-from spatialdp.trees.least_squares import box_moments
 from spatialdp.trees.tree import sums
+from tests.reference.dense_trees import box_moments
 from tests.sources import RecordingNoise, ZeroNoise
 from tests.trees import dense_membership
 
@@ -168,7 +168,9 @@ def test_estimates_and_variances_equal_dense_least_squares(name, region):
     shares = coverage(estimate.leaf_boxes(), lattice)
     variance, kurtosis = estimate.moments(lattice)
     assert variance == pytest.approx(np.einsum("ij,jk,ik->i", shares, covariance, shares), rel=1e-8, abs=1e-10)
-    assert kurtosis == pytest.approx(box_moments(tree, estimate.fit, shares, estimate.kurtosis)[1], rel=1e-6, abs=1e-9)
+    assert kurtosis == pytest.approx(
+        box_moments(tree, estimate.noise.subtree, shares, estimate.kurtosis)[1], rel=1e-6, abs=1e-9
+    )
     assert release.answer(BOXES) == pytest.approx(shares[: len(BOXES)] @ estimate.values[tree.leaves], abs=1e-7)
     cut = np.where((shares > 0) & (shares < 1), np.maximum(shares, 1 - shares), 0)
     bound = cut @ np.maximum(estimate.values[tree.leaves], 0)
@@ -205,7 +207,7 @@ def test_closed_form_equals_the_walk():
     mechanism = sdp.Hierarchy((160, 120), levels=(1, 4, 20), root=True)
     estimate, lattice = mechanism.release([], UNIT, epsilon=1).estimate, UNIT.boxes(BOXES)
     assert estimate._is_complete
-    second, fourth = estimate._fitted_cumulants(*estimate._visited(lattice), len(lattice))
+    second, fourth = estimate._fitted_cumulants(lattice)
     variance, kurtosis = estimate.moments(lattice)
     assert variance == pytest.approx(second, rel=1e-8)
     assert (kurtosis >= fourth / second**2 - 1e-9).all()
@@ -250,7 +252,7 @@ def test_cut_off_blocks_are_close_to_their_estimate():
     release = sdp.Hierarchy(shape, levels=sides, law="laplace").release([], UNIT, epsilon=1)
     exact = release.estimate.moments(cell_boxes(shape, 4000))[0].mean()
     flat = mean_variance(shape, [1], [2.0], Workload())
-    sample = release.estimate._leaf_grid.coverages(cell_boxes(shape, 4000))
+    sample = release.estimate._leaf_values.coverages(cell_boxes(shape, 4000))
     drawn = 2 * (sample[0].squares(1) * sample[1].squares(1)).mean()
     variances = release.estimate.variances[1:][::-1]
     assert mean_variance(shape, sides, variances, Workload()) / flat == pytest.approx(exact / drawn, rel=0.03)
@@ -261,7 +263,7 @@ def exact_mean(mechanism, epsilon=1, delta=0):
     estimate = release.estimate
     measured = [
         (side[0], variance)
-        for side, variance in zip(estimate._block_sides, estimate.variances, strict=True)
+        for side, variance in zip(estimate._leaf_grid.block_sides, estimate.variances, strict=True)
         if np.isfinite(variance)
     ]
     sides, variances = zip(*measured[::-1], strict=True)

@@ -12,7 +12,7 @@ from spatialdp.errors import CRSMismatchError, ParameterError, ReleaseError
 from spatialdp.estimates.decomposition import Decomposition
 from spatialdp.estimates.grid_noise import QuadHaarNoise, SeparableNoise
 from spatialdp.space.polygons import read_polygons, scan
-from spatialdp.trees.least_squares import box_moments
+from tests.reference.dense_trees import box_moments
 
 BOUNDS = (10.0, 20.0, 17.0, 29.0)
 REGION = shapely.Polygon([(10.5, 20.5), (16.8, 21), (15, 28.5), (11, 27)])
@@ -101,7 +101,7 @@ def dense_moments(release, polygons) -> tuple[np.ndarray, np.ndarray]:
     """Variance and fourth cumulant from the matrix that makes estimates of measurements."""
     estimate = release.estimate
     if isinstance(estimate, Decomposition):
-        return box_moments(estimate.tree, estimate.fit, leaf_shares(release, polygons), estimate.kurtosis)
+        return box_moments(estimate.tree, estimate.noise.subtree, leaf_shares(release, polygons), estimate.kurtosis)
     noise, (nx, ny) = estimate.noise, estimate.grid.shape
     whole = sdp.Domain(BOUNDS)
     everywhere = sdp.Flat((nx, ny)).release(np.empty((0, 2)), whole, epsilon=1)
@@ -163,8 +163,7 @@ def test_large_complete_trees_have_the_same_variance_as_the_walk():
     release = sdp.Quadtree(height=7).release(np.empty((0, 2)), domain, epsilon=1)
     polygons = read_polygons(shapes(12, seed=6), domain)
     variance, kurtosis = release.estimate.polygon_moments(polygons)
-    levels = list(release.estimate._walk(polygons))
-    second, fourth = release.estimate._fitted_cumulants(levels, None, polygons.size)
+    second, fourth = release.estimate._fitted_cumulants(polygons)
     assert release.estimate._is_complete
     np.testing.assert_allclose(variance, second, rtol=1e-6)
     assert np.all(kurtosis * variance**2 >= fourth * (1 - 1e-6))

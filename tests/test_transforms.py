@@ -19,7 +19,7 @@ from spatialdp.space.lattice import edge_lines
 from spatialdp.structures.axis_pairs import forward
 from spatialdp.transforms.haar import HaarAxis
 from spatialdp.transforms.quad_haar import QuadHaar
-from spatialdp.trees.least_squares import complete_up_variances
+from tests.reference.dense_trees import complete_up_variances
 from tests.sources import RecordingNoise, ZeroNoise
 
 UNIT = sdp.Domain((0, 0, 1, 1))

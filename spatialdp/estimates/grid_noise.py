@@ -11,7 +11,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -27,7 +27,15 @@ __all__ = ["IndependentNoise", "NoiseModel", "QuadHaarNoise", "SeparableNoise", 
 
 
 class NoiseModel(ABC):
-    """Noise of a grid's estimates."""
+    """Noise of a grid's estimates.
+
+    Attributes
+    ----------
+    uses_outside : bool
+        Whether estimates of cells outside the region make the answers to boxes more accurate, so that they are kept.
+    """
+
+    uses_outside: ClassVar[bool] = True
 
     @abstractmethod
     def cumulants(self, x: Coverage, y: Coverage) -> tuple[Floats, Floats]:
@@ -63,6 +71,8 @@ class IndependentNoise(NoiseModel):
     width : float
         Of the lattice the noise lives on.
     """
+
+    uses_outside: ClassVar[bool] = False
 
     grid: Grid
     variance: float

@@ -10,10 +10,12 @@ from typing import ClassVar
 import numpy as np
 
 from spatialdp._support.arrays import Booleans, Floats, Integers
+from spatialdp.estimates.base import moments_of
 from spatialdp.estimates.grid_noise import NoiseModel
 from spatialdp.space.coverage import Coverage, Extent, coverages, prefix_sums, weighted_sums
 from spatialdp.space.domain import Grid
 from spatialdp.space.polygons import Polygons, Runs, scan
+from spatialdp.trees.adjust import NonNegative
 
 __all__ = ["Histogram"]
 
@@ -34,6 +36,7 @@ class Histogram:
     """
 
     kind: ClassVar[str] = "grid"
+    consistent: ClassVar[bool] = True  # a box is the sum of its cells
 
     grid: Grid
     values: Floats
@@ -64,14 +67,12 @@ class Histogram:
         """Variance and excess kurtosis of the noise in each answer."""
         inside, held = self._extent.within(boxes)
         second, fourth = (np.where(held, part, 0.0) for part in self.noise.cumulants(*self.coverages(inside)))
-        with np.errstate(invalid="ignore", divide="ignore"):
-            return second, np.where(second > 0, fourth / second**2, 0.0)
+        return moments_of(second, fourth)
 
     def leaf_moments(self) -> tuple[Floats, Floats]:
         """What `moments` says of the region's cells, row by row, for all of them at once."""
         second, fourth = (part[self.grid.mask] for part in self.noise.cell_cumulants(*self._every_cell))
-        with np.errstate(invalid="ignore", divide="ignore"):
-            return second, np.where(second > 0, fourth / second**2, 0.0)
+        return moments_of(second, fourth)
 
     def answer_polygons(self, polygons: Polygons) -> Floats:
         """Estimated counts of polygons, records taken as evenly spread within a cell."""
@@ -85,8 +86,7 @@ class Histogram:
         second, fourth = np.zeros((2, polygons.size))
         for part, runs, held in self._scanned(polygons):
             second[part], fourth[part] = (np.where(held, found, 0.0) for found in self.noise.polygon_cumulants(runs))
-        with np.errstate(invalid="ignore", divide="ignore"):
-            return second, np.where(second > 0, fourth / second**2, 0.0)
+        return moments_of(second, fourth)
 
     def _scanned(self, polygons: Polygons) -> Iterator[tuple[slice, Runs, Booleans | bool]]:
         """Polygons cut to the rectangle around the region's cells, and which hold any; as boxes are."""
@@ -121,7 +121,7 @@ class Histogram:
                 result += np.where(cut, np.maximum(share, 1 - share) * held, 0.0)
         return result
 
-    def non_negative(self, _method: object = None) -> Histogram:
+    def non_negative(self, method: NonNegative = NonNegative.FAMILIES) -> Histogram:  # noqa: ARG002 - one for both
         """Estimates cut off at zero, which is their non-negative least-squares fit; biased."""
         return replace(self, values=np.maximum(self.values, 0.0), biased=True)
 

@@ -14,9 +14,9 @@ import numpy as np
 from spatialdp._support.arrays import Booleans, Floats, Integers, expand_ranges
 from spatialdp._support.checks import whole_number
 from spatialdp.errors import ReleaseError
-from spatialdp.estimates.decomposition import NonNegative
 from spatialdp.privacy.noise.source import Noise, SystemNoise
 from spatialdp.space.domain import RASTER_SHIFT
+from spatialdp.trees.adjust import NonNegative
 
 if TYPE_CHECKING:
     from spatialdp.release import Release

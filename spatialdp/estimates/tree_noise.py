@@ -1,68 +1,85 @@
-"""What is known of the noise in a tree's nodes: in measurements, in best estimates of subtrees, in the fit.
+"""The noise of answers from a tree: one algebra for nodes, for walked boxes and polygons, and in closed form.
 
-With powers p = 2 (variances) and p = 4 (fourth cumulants), every quantity is a sum of (weight)^p over independent
-measurements, so one pass up and one down give it for all nodes at once. Nothing here sees a record.
+An answer is a weighted sum of independent measurements, so its second and fourth cumulants are Σ k^p times those of the
+measurements, with p = 2 and p = 4. The weights k come from the least-squares fit, in the notation of
+`trees.least_squares` (s, V, VS, w, A, g): k = w g. Everything here depends on the variances and never on a value, so
+it is known before anything is measured. The derivation is in ``docs/design/tree-noise.md``; the explorer's
+``tree.mjs`` does the same in the browser. Nothing here sees a record.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
-from spatialdp._support.arrays import Array, Floats, Integers
-from spatialdp.trees.least_squares import Fit, divisor, own_weight, two_pass
+from spatialdp._support.arrays import Array, Booleans, Floats, Integers
+from spatialdp.trees.leaf_families import Opened
+from spatialdp.trees.least_squares import SubtreeVariances, divisor, own_weight, subtree_variances
 from spatialdp.trees.tree import Tree
+from spatialdp.trees.walk import Pairs
 
-__all__ = ["NodeNoise", "or_zero"]
+__all__ = ["TreeNoise", "or_zero"]
 
 
 @dataclass(frozen=True, eq=False)
-class NodeNoise:
-    """Noise of the nodes of a tree.
+class TreeNoise:
+    """The noise of the measurements on a tree, and of what a fit makes of them.
 
     Attributes
     ----------
     tree : Tree
-    values : float array
-        Estimate of each node; only the fit reads them.
     variances, kurtosis : float arrays
-        Of the noise in each node's measurement: one for each node or one for each level. Infinite variance: the node
+        s and excess kurtosis of each measurement: one for each node or one for each level. Infinite variance: the node
         was not measured.
     """
 
     tree: Tree
-    values: Floats
     variances: Floats
     kurtosis: Floats
 
-    def of(self, values: Floats, nodes: Array) -> Floats:
-        """Values of nodes, from an array with one for each node or one for each level."""
+    def at(self, values: Floats, nodes: Array) -> Floats:
+        """Values of some nodes, from an array with one for each node or one for each level."""
         if values.size == self.tree.n_nodes:
             return values.take(nodes)
         return values.take(self.tree.depth.take(nodes))
 
+    @property
+    def by_level(self) -> bool:
+        """Whether all nodes of a level are measured alike."""
+        return self.variances.size == self.tree.height + 1
+
     @cached_property
-    def fit(self) -> Fit:
-        """The fit's variances; fitting consistent values again does not change them."""
-        return two_pass(self.tree, self.values, self.variances)
+    def unmeasured(self) -> Booleans:
+        """Which nodes were not measured."""
+        return np.isinf(self.at(self.variances, self._every))
+
+    @cached_property
+    def subtree(self) -> SubtreeVariances:
+        """V and VS of all nodes."""
+        return subtree_variances(self.tree, self.variances)
 
     @cached_property
     def own_weight(self) -> Floats:
-        """w: weight of a node's own measurement in its subtree's best estimate."""
+        """The weight w of every node's own measurement."""
         below = np.full(self.tree.n_nodes, np.inf)
-        below[: self.fit.children_variance.size] = self.fit.children_variance
-        return own_weight(self.of(self.variances, self._every), below)
+        below[: self.subtree.children_variance.size] = self.subtree.children_variance
+        return own_weight(self.at(self.variances, self._every), below)
+
+    def own_second(self, nodes: Array) -> Floats:
+        """Second cumulant s of some nodes' own noise, and 0 where nothing was measured."""
+        return or_zero(self.at(self.variances, nodes))
 
     @cached_property
     def own_fourth(self) -> Floats:
         """Fourth cumulant of each node's own noise."""
-        return or_zero(self.of(self.variances, self._every)) ** 2 * self.of(self.kurtosis, self._every)
+        return self.own_second(self._every) ** 2 * self.at(self.kurtosis, self._every)
 
     @cached_property
     def subtree_fourth(self) -> Floats:
-        """Fourth cumulant of each subtree's best estimate of its root."""
+        """Fourth cumulant of each node's best estimate from its own subtree."""
         result = self.own_weight**4 * self.own_fourth
         for depth in reversed(range(self.tree.height)):
             level = self.tree.level(depth)
@@ -70,21 +87,23 @@ class NodeNoise:
             result[level] += (1 - self.own_weight[level]) ** 4 * below
         return result
 
-    def fitted_cumulants(self) -> tuple[Floats, Floats]:
-        """Second and fourth cumulants of the noise in every node's estimate, after the fit."""
-        second = self._settled(2, or_zero(self.of(self.variances, self._every)), self.fit.up_variance)
+    @property
+    def _every(self) -> Integers:
+        return np.arange(self.tree.n_nodes)
+
+    def fitted_nodes(self) -> tuple[Floats, Floats]:
+        """Second and fourth cumulants of the noise in every node's fitted estimate."""
+        second = self._settled(2, self.own_second(self._every), self.subtree.up_variance)
         return second, self._settled(4, self.own_fourth, self.subtree_fourth)
 
-    def raw_cumulants(self) -> tuple[Floats, Floats]:
+    def raw_nodes(self) -> tuple[Floats, Floats]:
         """The same without a fit: of the node's own measurement, or of its children's sum if it was not measured."""
-        unmeasured = np.isinf(self.of(self.variances, self._every))
-        second = or_zero(self.of(self.variances, self._every))
-        fourth = self.own_fourth.copy()
+        second, fourth = self.own_second(self._every), self.own_fourth.copy()
         for depth in reversed(range(self.tree.height)):
             level, children = self.tree.level(depth), self.tree.level(depth + 1)
             for cumulant in (second, fourth):
                 below = self.tree.family_sums(depth, cumulant[children])
-                np.copyto(cumulant[level], below, where=unmeasured[level])
+                np.copyto(cumulant[level], below, where=self.unmeasured[level])
         return second, fourth
 
     def _settled(self, power: int, own: Floats, subtree: Floats) -> Floats:
@@ -98,7 +117,8 @@ class NodeNoise:
         elsewhere = np.zeros(tree.n_nodes)
         for depth in range(tree.height):
             level, children = tree.level(depth), tree.level(depth + 1)
-            share = self.fit.shares[children] / tree.to_children(depth, divisor(self.fit.children_variance[level]))
+            below = divisor(self.subtree.children_variance[level])
+            share = self.subtree.shares[children] / tree.to_children(depth, below)
             taken = share * tree.to_children(depth, 1 - weight[level] * (1 - self.own_weight[level]))
             above = elsewhere[level] + (weight[level] * self.own_weight[level]) ** power * own[level]
             siblings = tree.to_children(depth, tree.family_sums(depth, subtree[children])) - subtree[children]
@@ -106,11 +126,102 @@ class NodeNoise:
             elsewhere[children] = share**power * tree.to_children(depth, above) + taken**power * siblings
         return weight**power * subtree + elsewhere
 
-    @property
-    def _every(self) -> Integers:
-        return np.arange(self.tree.n_nodes)
+    def fitted_walk(self, levels: Sequence[Pairs], opened: Opened | None, count: int) -> tuple[Floats, Floats]:
+        """Second and fourth cumulants of the fitted answers to `count` walked boxes or polygons, exactly.
+
+        Going up, A of each pair; going down, g. A subtree that the box does not cut contributes g² V and g⁴ times its
+        fourth cumulant, both known beforehand; a cut node contributes its own measurement.
+
+        Parameters
+        ----------
+        levels : sequence of Pairs
+            The pairs of each depth, root first.
+        opened : Opened, optional
+            Families of leaves below the last depth's pairs that were not visited one by one.
+        count : int
+        """
+        averages = self._averages(levels)  # A of each depth's pairs
+        second, fourth = np.zeros((2, count))
+        weight = averages[0].copy()  # g
+        for depth, pairs in enumerate(levels):
+            own = np.where(pairs.divided, self.own_weight.take(pairs.node), 1.0)
+            variance = np.where(pairs.divided, self.own_second(pairs.node), self.subtree.up_variance[pairs.node])
+            fourths = np.where(pairs.divided, self.own_fourth.take(pairs.node), self.subtree_fourth.take(pairs.node))
+            second += np.bincount(pairs.box, (own * weight) ** 2 * variance, minlength=count)
+            fourth += np.bincount(pairs.box, (own * weight) ** 4 * fourths, minlength=count)
+            passed = (1 - own) * weight - averages[depth]
+            if depth + 1 < len(levels):
+                weight = averages[depth + 1] + passed[pairs.divided][levels[depth + 1].parent]
+            elif opened is not None:
+                box, nodes = pairs.box[opened.pairs], pairs.node[opened.pairs]
+                squares, fourths = _shifted(opened.powers, passed[opened.pairs], self.tree.n_children[nodes])
+                second += np.bincount(box, self.variances[-1] * squares, minlength=count)
+                fourth += np.bincount(box, self.own_fourth[-1] * fourths, minlength=count)
+        return second, fourth
+
+    def _averages(self, levels: Sequence[Pairs]) -> list[Floats]:
+        """A of every pair: its coverage where it ends, the weighted mean of its children where it is divided."""
+        result = [pairs.coverage.copy() for pairs in levels]
+        for depth in reversed(range(len(levels) - 1)):
+            pairs, below = levels[depth], levels[depth + 1]
+            weighted = result[depth + 1] * self.subtree.shares[below.node]
+            sums = np.bincount(below.parent, weighted, minlength=int(pairs.divided.sum()))
+            result[depth][pairs.divided] = sums / divisor(self.subtree.children_variance[pairs.node[pairs.divided]])
+        return result
+
+    def level_weights(self) -> Floats:
+        """The weight w of each level, root first, of a tree with one variance and one fan-out for each level."""
+        own, up = np.ones(self.variances.size), self.variances[-1]
+        for depth in reversed(range(self.tree.height)):
+            below = self.tree.fan_outs[depth] * up
+            own[depth] = own_weight(self.variances[depth], below)
+            up = own[depth] * self.variances[depth] if own[depth] else below
+        return own
+
+    def complete(
+        self, area: Floats, level_squares: Sequence[Floats], block_sides: Sequence[tuple[int, int]]
+    ) -> tuple[Floats, Floats]:
+        """Closed form of the second cumulant of fitted answers, and a close upper bound of the fourth.
+
+        Let S be the sum over a level's nodes of their squared covered shares (a product over the axes), f the fan-out
+        above it, and P the sum of the nodes' squared weights g. Deviations from the mean of a family add up to zero, so
+        P_root = S_root and P = S - f S_above + f (1 - w_above)² P_above; the variance is the sum over levels of w² s P.
+        For the fourth cumulant the largest weight of a level is bounded: a child's share is at most 1 - 1/f away from
+        its parent's, and no larger than the box.
+
+        Parameters
+        ----------
+        area : (queries,) array
+            In cells.
+        level_squares : sequence of (queries,) arrays
+            S of each level, root first.
+        block_sides : sequence of (width, height)
+            Of the nodes of each level, in cells.
+        """
+        own = self.level_weights()
+        squares = largest = above = np.zeros(area.size)
+        second, fourth = np.zeros((2, area.size))
+        for depth, (variance, (width, height), here) in enumerate(
+            zip(or_zero(self.variances), block_sides, level_squares, strict=True)
+        ):
+            passed, fan_out = (1 - own[depth - 1], self.tree.fan_outs[depth - 1]) if depth else (0.0, 0)
+            squares = here - fan_out * above + fan_out * passed**2 * squares
+            deviation = np.minimum(area / (width * height), 1 - 1 / fan_out if depth else 1.0)
+            largest = np.minimum(deviation + passed * largest, 1.0)
+            above = here
+            second += own[depth] ** 2 * variance * squares
+            fourth += own[depth] ** 4 * variance**2 * self.kurtosis[depth] * squares * largest**2
+        return np.maximum(second, 0.0), np.maximum(fourth, 0.0)
 
 
 def or_zero(values: Floats) -> Floats:
     """Variances, with 0 for what was not measured."""
     return np.where(np.isfinite(values), values, 0.0)
+
+
+def _shifted(powers: Floats, shift: Floats, count: Array) -> tuple[Floats, Floats]:
+    """Σ (A + shift)² and Σ (A + shift)⁴ over families, from the sums of the powers of A."""
+    first, second, third, fourth = powers
+    squares = second + shift * (2 * first + shift * count)
+    fourths = fourth + shift * (4 * third + shift * (6 * second + shift * (4 * first + shift * count)))
+    return np.maximum(squares, 0.0), np.maximum(fourths, 0.0)

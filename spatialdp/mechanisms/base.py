@@ -16,7 +16,7 @@ from spatialdp._support.arrays import Integers, even_points
 from spatialdp._support.options import Option
 from spatialdp._version import __version__
 from spatialdp.errors import ParameterError
-from spatialdp.outputs.files.layouts import Estimate
+from spatialdp.estimates.base import Estimate
 from spatialdp.privacy.budget import Budget, Number
 from spatialdp.privacy.neighbours import Neighbours
 from spatialdp.privacy.noise.laws import Law

@@ -17,8 +17,8 @@ import numpy as np
 from spatialdp._support.arrays import Floats, Integers
 from spatialdp._support.checks import positive_pair, whole_pair
 from spatialdp.errors import BudgetError, DomainError, ParameterError
+from spatialdp.estimates.base import Estimate
 from spatialdp.mechanisms.base import Mechanism, Plan, Terms
-from spatialdp.outputs.files.layouts import Estimate
 from spatialdp.privacy.budget import divide
 from spatialdp.privacy.neighbours import Neighbours, Sensitivity
 from spatialdp.privacy.noise.laws import Law, NoiseLaw, calibrate, spendable

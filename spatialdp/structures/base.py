@@ -13,9 +13,9 @@ from collections.abc import Iterable, Iterator, Sequence
 import numpy as np
 
 from spatialdp._support.arrays import Floats, Integers
+from spatialdp.estimates.base import Estimate
 from spatialdp.estimates.grid_noise import NoiseModel
 from spatialdp.estimates.histogram import Histogram
-from spatialdp.outputs.files.layouts import Estimate
 from spatialdp.privacy.neighbours import Neighbours, Sensitivity
 from spatialdp.privacy.noise.laws import NoiseLaw
 from spatialdp.privacy.noise.wide import Wide

@@ -19,11 +19,19 @@ import numpy as np
 import numpy.typing as npt
 
 from spatialdp._support.arrays import Booleans, Floats, Integers
+from spatialdp._support.options import Option
 from spatialdp.errors import ParameterError
 from spatialdp.trees.least_squares import checked_variances, two_pass
 from spatialdp.trees.tree import Tree, sums
 
-__all__ = ["non_negative", "project_families", "round_consistent"]
+__all__ = ["NonNegative", "non_negative", "project_families", "round_consistent"]
+
+
+class NonNegative(Option):
+    """How negative estimates of a tree are removed."""
+
+    FAMILIES = "families"
+    LEAST_SQUARES = "least-squares"
 
 
 # Weight of an exactly known child in a projection: it moves only if all its siblings are exactly known or zero.

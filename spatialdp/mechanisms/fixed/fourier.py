@@ -17,9 +17,9 @@ import numpy as np
 from spatialdp._support.arrays import Floats
 from spatialdp._support.options import Choice
 from spatialdp.errors import BudgetError, ParameterError
+from spatialdp.estimates.base import Estimate
 from spatialdp.mechanisms.base import Plan, Terms
 from spatialdp.mechanisms.recipe import Design, GridMechanism, design_of
-from spatialdp.outputs.files.layouts import Estimate
 from spatialdp.privacy.budget import Number, exact
 from spatialdp.privacy.neighbours import Neighbours
 from spatialdp.privacy.noise.laws import Law, spendable

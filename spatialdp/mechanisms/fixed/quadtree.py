@@ -14,11 +14,11 @@ import numpy as np
 
 from spatialdp._support.arrays import Integers
 from spatialdp._support.options import Choice
+from spatialdp.estimates.base import Estimate
 from spatialdp.mechanisms.base import Terms
 from spatialdp.mechanisms.level_budgets import BudgetRule, LevelBudget, Measured, level_costs, measure_twice
 from spatialdp.mechanisms.recipe import Design, StructuredMechanism
 from spatialdp.mechanisms.tree_mechanism import TreeMechanism
-from spatialdp.outputs.files.layouts import Estimate
 from spatialdp.privacy.neighbours import count_sensitivity
 from spatialdp.privacy.noise.laws import Law, calibrate
 from spatialdp.privacy.noise.source import Noise

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import base64
 import zlib
+from functools import singledispatch
 from typing import Any
 
 import numpy as np
@@ -16,10 +17,10 @@ import numpy.typing as npt
 
 from spatialdp._support.arrays import Integers32
 from spatialdp.errors import ReleaseError
+from spatialdp.estimates.base import Estimate
 from spatialdp.estimates.decomposition import Decomposition
 from spatialdp.estimates.grid_noise import NoiseModel, SeparableNoise
 from spatialdp.estimates.histogram import Histogram
-from spatialdp.outputs.files.layouts import Estimate
 from spatialdp.transforms.axis import AxisWeights
 from spatialdp.transforms.matrices import DenseAxis, WindowAxis
 from spatialdp.transforms.spectral import SpectralAxis
@@ -40,13 +41,10 @@ def packed(values: npt.ArrayLike, kind: str) -> Json:
     return {"kind": kind, "data": base64.b64encode(zlib.compress(data, 6)).decode()}
 
 
+@singledispatch
 def estimate_data(estimate: Estimate) -> Json:
     """Everything the page needs to answer boxes from an estimate."""
-    if isinstance(estimate, Histogram):
-        _check_size(estimate.values.size, "cells")
-        return _grid(estimate)
-    _check_size(estimate.tree.n_nodes, "nodes")
-    return _tree(estimate)
+    raise ReleaseError(f"the explorer cannot show a release of kind {estimate.kind!r}; save it as a file instead.")
 
 
 def _check_size(count: int, what: str) -> None:
@@ -60,7 +58,9 @@ def _check_size(count: int, what: str) -> None:
 # --- grids -----------------------------------------------------------------------------------------
 
 
+@estimate_data.register
 def _grid(estimate: Histogram) -> Json:
+    _check_size(estimate.values.size, "cells")
     nx, ny = estimate.grid.shape
     mask = estimate.grid.mask
     return {
@@ -73,33 +73,48 @@ def _grid(estimate: Histogram) -> Json:
     }
 
 
+@singledispatch
 def _noise(noise: NoiseModel) -> Json:
     """As in a file, but with least-squares weights that are ready for use."""
-    if not isinstance(noise, SeparableNoise):
-        return noise.to_json()
+    return noise.to_json()
+
+
+@_noise.register
+def _(noise: SeparableNoise) -> Json:
     x, y = noise.x.to_json(), noise.y.to_json()
     alike = x == y and noise.x.size == noise.y.size
     return {**noise.to_json(), "x": _axis(noise.x), "y": None if alike else _axis(noise.y)}
 
 
+@singledispatch
 def _axis(axis: AxisWeights) -> Json:
-    if isinstance(axis, WindowAxis):
-        return {
-            "kind": "windows",
-            "diagonal": packed(axis.diagonal, "f8"),
-            "windows": packed(axis.windows, "i4"),
-            "gains": packed(axis.gains, "f8"),
-        }
-    if isinstance(axis, DenseAxis | SpectralAxis):
-        edges = [0, *(group.stop for group in axis.groups)]
-        return {"kind": "prefixes", "edges": edges, "prefixes": packed(axis.prefixes, "f8")}
+    """How boxes enter the measurements of an axis; by its name where the page knows the transform."""
     return axis.to_json()
+
+
+@_axis.register
+def _(axis: WindowAxis) -> Json:
+    return {
+        "kind": "windows",
+        "diagonal": packed(axis.diagonal, "f8"),
+        "windows": packed(axis.windows, "i4"),
+        "gains": packed(axis.gains, "f8"),
+    }
+
+
+@_axis.register(DenseAxis)
+@_axis.register(SpectralAxis)
+def _(axis: DenseAxis | SpectralAxis) -> Json:
+    edges = [0, *(group.stop for group in axis.groups)]
+    return {"kind": "prefixes", "edges": edges, "prefixes": packed(axis.prefixes, "f8")}
 
 
 # --- trees -----------------------------------------------------------------------------------------
 
 
+@estimate_data.register
 def _tree(estimate: Decomposition) -> Json:
+    _check_size(estimate.tree.n_nodes, "nodes")
     tree = estimate.tree
     # Sums of leaves need not travel. The walk of estimates that do not add up asks what was measured.
     values = estimate.leaf_values() if estimate.consistent else estimate.values

@@ -12,6 +12,7 @@ import json
 import math
 import os
 import re
+from functools import singledispatch
 from importlib import resources
 from pathlib import Path
 from string import Template
@@ -19,16 +20,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from spatialdp.errors import ParameterError
+from spatialdp.errors import ParameterError, ReleaseError
+from spatialdp.estimates.base import Estimate
+from spatialdp.estimates.decomposition import Decomposition
 from spatialdp.estimates.histogram import Histogram
 from spatialdp.estimates.intervals import quantile_table
 from spatialdp.outputs.explorer.data import estimate_data
-from spatialdp.outputs.files.layouts import Estimate
+from spatialdp.outputs.maps.cells import map_cells
 from spatialdp.outputs.maps.plot import COLOURS
-from spatialdp.outputs.maps.values import aspect, densities, highest
+from spatialdp.outputs.maps.values import aspect
 from spatialdp.privacy.statement import Privacy, shown
 from spatialdp.space.domain import Domain
-from spatialdp.space.lattice import LATTICE
 
 if TYPE_CHECKING:
     from spatialdp.release import Release
@@ -103,7 +105,7 @@ def _page(release: Release, title: str | None, level: float) -> str:
     heading = title or ("Map of a private release" if privacy.private else "Map of a release that is not private")
     texts = {
         "title": heading,
-        "summary": f"{_summary(release)}. {privacy}",
+        "summary": f"{size_in_words(release.estimate)}. {privacy}",
         "words": privacy.in_words(),
         "ratio": f"{_ratio(release.domain):.4f}",
         **_first_box(release.domain),
@@ -147,31 +149,24 @@ def _json(data: dict[str, Any]) -> str:
 
 def _data(release: Release, level: float) -> dict[str, Any]:
     estimate, domain = release.estimate, release.domain
-    high = highest(*densities(estimate))
+    cells = map_cells(estimate)
+    high = cells.high(cells.values)
     return {
         "kind": estimate.kind,
         "bounds": domain.bounds,
         "aspect": aspect(domain),
         "outline": _outline(domain),
         "decimals": _decimals(domain),
-        "finest": _finest(estimate),
+        "finest": cells.finest,
         "quantiles": quantile_table(level).tolist(),
         "percent": f"{100 * level:.12g}",
         "biased": estimate.biased,
         "biasedReason": _BIASED,
-        "unit": "Estimated records per " + ("cell" if isinstance(estimate, Histogram) else "1/1000 of the map"),
+        "unit": f"Estimated {cells.unit}",
         "scale": {"soft": high * _SOFT, "high": high},
         "colours": _colours(),
         "estimate": estimate_data(estimate),
     }
-
-
-def _finest(estimate: Estimate) -> float:
-    """Least side of a cell, as a share of the domain's: how far it makes sense to zoom in."""
-    if isinstance(estimate, Histogram):
-        return 1 / max(estimate.grid.shape)
-    boxes = estimate.leaf_boxes()
-    return float((boxes[:, 2:] - boxes[:, :2]).min() / LATTICE)
 
 
 def _decimals(domain: Domain) -> int:
@@ -217,11 +212,20 @@ def _colours() -> list[str]:
 # --- words -----------------------------------------------------------------------------------------
 
 
-def _summary(release: Release) -> str:
-    estimate = release.estimate
-    if isinstance(estimate, Histogram):
-        nx, ny = estimate.grid.shape
-        return f"{estimate.n_cells:,} cells of a grid of {nx:,} × {ny:,}"
+@singledispatch
+def size_in_words(estimate: Estimate) -> str:
+    """How many cells or leaves an estimate has, in words."""
+    raise ReleaseError(f"the explorer cannot show a release of kind {estimate.kind!r}; save it as a file instead.")
+
+
+@size_in_words.register
+def _(estimate: Histogram) -> str:
+    nx, ny = estimate.grid.shape
+    return f"{estimate.n_cells:,} cells of a grid of {nx:,} × {ny:,}"
+
+
+@size_in_words.register
+def _(estimate: Decomposition) -> str:
     return f"{estimate.n_cells:,} leaves of a tree of {estimate.tree.height} levels"
 
 

@@ -13,6 +13,7 @@ import hashlib
 import io
 import json
 import warnings
+from functools import singledispatch
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,17 +22,19 @@ import numpy as np
 from spatialdp._support.arrays import Floats
 from spatialdp._support.gdal import configured, is_what_it_is_called, offline
 from spatialdp.errors import FileFormatError, ParameterError
+from spatialdp.estimates.base import Estimate
+from spatialdp.estimates.decomposition import Decomposition
 from spatialdp.estimates.histogram import Histogram
 from spatialdp.outputs.files.formats import FORMATS
 from spatialdp.outputs.files.geoparquet import statement_beside, to_geodataframe
 from spatialdp.privacy.statement import Privacy
 from spatialdp.space import crs as crs_
+from spatialdp.space.domain import Grid
 
 if TYPE_CHECKING:
     import geopandas
 
     from spatialdp.release import Release
-    from spatialdp.space.domain import Grid
 
 __all__ = ["STATEMENT", "geojson", "geopackage", "geotiff", "read_statement", "statement", "table", "written"]
 
@@ -178,12 +181,7 @@ def _raster(release: Release, shape: tuple[int, int] | None) -> tuple[Grid, Floa
     """Pixels, and the estimated count of each."""
     estimate = release.estimate
     if shape is None:
-        if not isinstance(estimate, Histogram):
-            raise ParameterError(
-                "this release is a tree, and a GeoTIFF has equal pixels; say how many: save(path, shape=(nx, ny)), or "
-                "save as .gpkg, which keeps the leaves as they are."
-            )
-        return estimate.grid, estimate.values
+        return own_pixels(estimate)
     grid = release.domain.grid(shape)
     nx, ny = grid.shape
     values = np.empty((ny, nx))
@@ -194,6 +192,25 @@ def _raster(release: Release, shape: tuple[int, int] | None) -> tuple[Grid, Floa
         pixels = np.stack([x[column], y[row], x[column + 1], y[row + 1]], axis=-1)
         values[start : start + rows] = estimate.answer(pixels.reshape(-1, 4)).reshape(row.shape)
     return grid, values
+
+
+@singledispatch
+def own_pixels(estimate: Estimate) -> tuple[Grid, Floats]:
+    """The grid that an estimate is made on, and the estimates of its cells."""
+    raise ParameterError(f"a release of kind {estimate.kind!r} has no pixels of its own; give shape=(nx, ny).")
+
+
+@own_pixels.register
+def _(estimate: Histogram) -> tuple[Grid, Floats]:
+    return estimate.grid, estimate.values
+
+
+@own_pixels.register
+def _(estimate: Decomposition) -> tuple[Grid, Floats]:
+    raise ParameterError(
+        f"this release is a {estimate.kind}, and a GeoTIFF has equal pixels; say how many: save(path, shape=(nx, ny)), "
+        "or save as .gpkg, which keeps the leaves as they are."
+    )
 
 
 def written(frame: geopandas.GeoDataFrame, *, layer: str = "release", **options: Any) -> bytes:

@@ -8,22 +8,22 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import singledispatch
 from typing import Any
 
 import numpy as np
 
 from spatialdp._support.arrays import Array, Booleans, Floats
+from spatialdp.errors import ReleaseError
+from spatialdp.estimates.base import Estimate
 from spatialdp.estimates.decomposition import Decomposition
-from spatialdp.estimates.grid_noise import IndependentNoise
 from spatialdp.estimates.histogram import Histogram
 from spatialdp.outputs.files.noise_models import noise_from_json
 from spatialdp.space.domain import Domain
 from spatialdp.space.lattice import LATTICE
 from spatialdp.trees.tree import Tree
 
-__all__ = ["Estimate", "Layout", "lay_out", "rebuild"]
-
-Estimate = Histogram | Decomposition
+__all__ = ["Layout", "lay_out", "rebuild"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,11 +45,10 @@ class Layout:
     boxes: Floats
 
 
+@singledispatch
 def lay_out(estimate: Estimate, domain: Domain) -> Layout:
     """An estimate's rows and header."""
-    if isinstance(estimate, Histogram):
-        return _lay_out_grid(estimate)
-    return _lay_out_tree(estimate, domain)
+    raise ReleaseError(f"a release of kind {estimate.kind!r} on {domain} cannot be laid out as rows of a file.")
 
 
 def rebuild(header: dict[str, Any], columns: dict[str, Array], domain: Domain) -> Estimate:
@@ -60,7 +59,8 @@ def rebuild(header: dict[str, Any], columns: dict[str, Array], domain: Domain) -
     return kinds[header["kind"]](header, columns, domain)
 
 
-def _lay_out_grid(estimate: Histogram) -> Layout:
+@lay_out.register
+def _lay_out_grid(estimate: Histogram, domain: Domain) -> Layout:  # noqa: ARG001 - a grid knows its domain
     grid = estimate.grid
     rows, columns = np.nonzero(_kept(estimate))
     x, y = grid.x_edges, grid.y_edges
@@ -101,9 +101,10 @@ def _grid(header: dict[str, Any], columns: dict[str, Array], domain: Domain) -> 
 def _kept(estimate: Histogram) -> Booleans:
     """Cells with a row: the region's, or all where the noise of the others makes boxes more accurate."""
     mask = estimate.grid.mask
-    return mask if isinstance(estimate.noise, IndependentNoise) else np.ones_like(mask)
+    return np.ones_like(mask) if estimate.noise.uses_outside else mask
 
 
+@lay_out.register
 def _lay_out_tree(estimate: Decomposition, domain: Domain) -> Layout:
     tree = estimate.tree
     by_level = estimate.variances.size == tree.height + 1

@@ -18,8 +18,8 @@ from spatialdp._support.arrays import Floats
 from spatialdp._support.checks import whole_number
 from spatialdp._support.options import Option
 from spatialdp.errors import ParameterError
-from spatialdp.estimates.decomposition import Decomposition
-from spatialdp.outputs.maps.values import LEVEL, MapCells, aspect, map_cells
+from spatialdp.outputs.maps.cells import LEVEL, MapCells, map_cells
+from spatialdp.outputs.maps.values import aspect
 from spatialdp.space.domain import Domain, Grid
 
 if TYPE_CHECKING:
@@ -155,8 +155,8 @@ def plot(
         map_parts.draw_boundaries(ax, domain, boundaries)
     drawn = _draw(ax, domain, cells, colouring)
     ax.set_facecolor("white")
-    if outlined and isinstance(cells.estimate, Decomposition):
-        map_parts.draw_levels(ax, cells.estimate.tree, domain, outlined)
+    if outlined and cells.tree is not None:
+        map_parts.draw_levels(ax, cells.tree, domain, outlined)
     if wanted is View.UNCERTAINTY or (mark_noise and wanted is View.ESTIMATE and not release.estimate.biased):
         _mark(ax, domain, cells, wanted)
     if scale_bar:
@@ -204,11 +204,11 @@ def _shades(low: float, high: float, count: int) -> ListedColormap:
 
 def _outlined(cells: MapCells, level: int | None, lines: int | None) -> int:
     """Depth down to which nodes are outlined."""
-    if not isinstance(cells.estimate, Decomposition):
+    tree = cells.tree
+    if tree is None:
         if lines is not None:
             raise ParameterError(f"lines is {lines}, but this release is a grid and has no levels; leave lines out.")
         return 0
-    tree = cells.estimate.tree
     if lines is not None:
         return whole_number(lines, "lines", 0, tree.height)
     depth = tree.height if level is None else level

@@ -1,4 +1,4 @@
-"""The numbers that a map shows: estimates of cells or nodes, how far noise may move them, and where they lie.
+"""Scales and rasters of a map: upper ends of colour scales, boxes as pixels, the shape of a degree.
 
 Everything comes from a release, which is public.
 """
@@ -6,145 +6,18 @@ Everything comes from a release, which is public.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from functools import cached_property
-from typing import Any
 
 import numpy as np
 
-from spatialdp._support.arrays import Array, Booleans, Floats, Integers, Integers32
-from spatialdp._support.checks import whole_number
-from spatialdp.errors import ParameterError, ReleaseError
-from spatialdp.estimates.histogram import Histogram
-from spatialdp.estimates.intervals import half_width
-from spatialdp.outputs.files.layouts import Estimate
+from spatialdp._support.arrays import Floats, Integers, Integers32
 from spatialdp.space import crs as crs_
 from spatialdp.space.domain import Domain
 from spatialdp.space.lattice import LATTICE, cells_of, edge_lines
 
-__all__ = ["LEVEL", "MapCells", "aspect", "box_raster", "densities", "highest", "map_cells"]
-
-
-LEVEL = 0.95  # of the intervals that a map shows
+__all__ = ["PIXELS", "aspect", "box_raster", "highest", "on_grid", "pixels"]
 
 # Boxes that follow no grid are painted on so many pixels along the longer side: finer than a page shows them.
-_PIXELS = 1536
-
-
-@dataclass(frozen=True, eq=False)
-class MapCells:
-    """The cells of a grid, or some nodes of a tree, as a map shows them.
-
-    Attributes
-    ----------
-    estimate : Histogram or Decomposition
-    nodes : int array, optional
-        Of a tree: which nodes are shown.
-    """
-
-    estimate: Estimate
-    nodes: Integers | None
-
-    @property
-    def unit(self) -> str:
-        """Of `values` and `half_widths`."""
-        return "records per " + ("cell" if self.nodes is None else "1/1000 of the map")
-
-    @property
-    def values(self) -> Floats:
-        """Estimates: of cells as they are, of nodes per 1/1000 of the domain's area."""
-        return self._densities[0]
-
-    def high(self, values: Floats) -> float:
-        """Upper end of a colour scale for values of the cells: what 99.5 % of the map's area stays below."""
-        return highest(values, self._densities[1])
-
-    @cached_property
-    def half_widths(self) -> Floats:
-        """Half-widths of intervals, in the unit of the estimates."""
-        if self.estimate.biased:
-            raise ReleaseError(
-                "this release was truncated, rounded, made non-negative, smoothed or stopped where counts were small, "
-                "so that its errors do not average out; it has no intervals to draw. Draw view='estimate', or make a "
-                "release without that step."
-            )
-        if isinstance(self.estimate, Histogram):
-            return half_width(*self.estimate.leaf_moments(), self.estimate.step, LEVEL)
-        assert self.nodes is not None
-        width = half_width(*self.estimate.node_moments(self.nodes), self.estimate.step, LEVEL)
-        return width / self._densities[1]
-
-    @property
-    def drowned(self) -> Booleans:
-        """Where noise drowns the signal: the interval reaches down to zero. Counts below it are noise for certain."""
-        return self.values < self.half_widths
-
-    @cached_property
-    def boxes(self) -> Integers:
-        """Lattice boxes of what is shown."""
-        if isinstance(self.estimate, Histogram):
-            return self.estimate.leaf_boxes()
-        return self.estimate.tree.boxes[self.nodes].astype(np.int64)
-
-    @cached_property
-    def shape(self) -> tuple[int, int] | None:
-        """Columns and rows of the grid that all edges lie on, if there is one; None for boxes that follow none."""
-        if isinstance(self.estimate, Histogram):
-            return self.estimate.grid.shape
-        side = 2 ** min(self.estimate.tree.height, 30)
-        shape = self.estimate.shape or (side, side)
-        return shape if max(shape) <= 2 * _PIXELS and _on_grid(self.boxes, shape) else None
-
-    def raster(self, values: Array, domain: Domain) -> Any:
-        """Values as a masked array of (rows, columns), row 0 in the south, masked where nothing is shown."""
-        if isinstance(self.estimate, Histogram):
-            mask = self.estimate.grid.mask
-            painted = np.zeros(mask.shape, dtype=values.dtype)
-            painted[mask] = values
-            return np.ma.masked_array(painted, ~mask)
-        numbers = self._numbers(self.shape or _pixels(domain))
-        return np.ma.masked_array(values.take(np.maximum(numbers, 0)), numbers < 0)
-
-    @cached_property
-    def _densities(self) -> tuple[Floats, Floats]:
-        return densities(self.estimate, self.nodes)
-
-    def _numbers(self, shape: tuple[int, int]) -> Integers32:
-        known: dict[tuple[int, int], Integers32] = self.__dict__.setdefault("_rasters", {})
-        if shape not in known:
-            known[shape] = box_raster(self.boxes, shape)
-        return known[shape]
-
-
-def map_cells(estimate: Estimate, level: int | None = None) -> MapCells:
-    """The cells of a grid, the leaves of a tree, or its nodes of one depth and the leaves above it."""
-    if isinstance(estimate, Histogram):
-        if level is not None:
-            raise ParameterError(f"level is {level}, but this release is a grid and has no levels; leave level out.")
-        return MapCells(estimate, None)
-    tree = estimate.tree
-    if level is None:
-        return MapCells(estimate, np.flatnonzero(tree.leaves))
-    depth = whole_number(level, "level", 0, tree.height)
-    return MapCells(estimate, np.flatnonzero((tree.depth == depth) | (tree.leaves & (tree.depth < depth))))
-
-
-def densities(estimate: Estimate, nodes: Integers | None = None) -> tuple[Floats, Floats]:
-    """What a map's colours show, estimates of cells or those of nodes per 1/1000 of the domain, and the areas.
-
-    Nodes are the leaves by default.
-    """
-    if isinstance(estimate, Histogram):
-        return estimate.leaf_values(), np.ones(estimate.n_cells)
-    shown = np.flatnonzero(estimate.tree.leaves) if nodes is None else nodes
-    areas = _thousandths(estimate.tree.boxes[shown])
-    return estimate.values[shown] / areas, areas
-
-
-def _thousandths(boxes: Array) -> Floats:
-    """Areas of lattice boxes in thousandths of the domain."""
-    width, height = ((boxes[:, i + 2] - boxes[:, i]) / LATTICE for i in range(2))
-    return np.asarray(1000 * width * height)
+PIXELS = 1536
 
 
 def highest(values: Floats, areas: Floats) -> float:
@@ -191,7 +64,7 @@ def _first_pixels(lines: Integers, count: int) -> Integers:
     return np.asarray(-((LATTICE - 2 * count * lines) // (2 * LATTICE)))
 
 
-def _on_grid(boxes: Integers, shape: tuple[int, int]) -> bool:
+def on_grid(boxes: Integers, shape: tuple[int, int]) -> bool:
     """Whether all edges of boxes are edges of the domain's grid of this shape."""
     for axis, count in enumerate(shape):
         edges = boxes[:, axis::2]
@@ -210,8 +83,9 @@ def aspect(domain: Domain) -> float:
     return 1 / max(0.1, math.cos(math.radians(middle)))
 
 
-def _pixels(domain: Domain) -> tuple[int, int]:
+def pixels(domain: Domain) -> tuple[int, int]:
+    """Columns and rows of square pixels for boxes that follow no grid."""
     width, height = domain.size
     longest = max(width, height)
-    nx, ny = (max(1, round(_PIXELS * side / longest)) for side in (width, height))
+    nx, ny = (max(1, round(PIXELS * side / longest)) for side in (width, height))
     return nx, ny

@@ -1,0 +1,100 @@
+"""What every kind of estimate can do: the protocol that releases, files, maps and pages rely on.
+
+A release holds an estimate and does not care of which kind. Publishers turn an estimate into rows, map cells and page
+data by `functools.singledispatch` on its class; ``tests/contract/test_publishers.py`` asks every publisher about every
+kind in `KINDS`.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar, Protocol, Self
+
+import numpy as np
+
+from spatialdp._support.arrays import Floats, Integers
+from spatialdp.space.polygons import Polygons
+from spatialdp.trees.adjust import NonNegative
+
+__all__ = ["KINDS", "Estimate", "moments_of"]
+
+# The value of `kind` for each class of estimates, as release files name it.
+KINDS = ("grid", "tree")
+
+
+class Estimate(Protocol):
+    """Released numbers that answer boxes and know their noise.
+
+    Boxes are lattice boxes (m, 4); `Release` snaps coordinates to the lattice first. "Leaves" are the smallest areas
+    that have an estimate of their own: the cells of a grid, the leaves of a tree.
+    """
+
+    kind: ClassVar[str]
+
+    @property
+    def biased(self) -> bool:
+        """Whether the estimates were altered so that errors no longer average out: then there are no intervals."""
+
+    @property
+    def values(self) -> Floats:
+        """All estimates: of the cells of a grid, (ny, nx), or of the nodes of a tree."""
+
+    @property
+    def step(self) -> float:
+        """Width of the lattice that the noise lives on; 0 for weighted sums of many measurements."""
+
+    @property
+    def n_cells(self) -> int:
+        """Number of leaves in the region."""
+
+    @property
+    def total(self) -> float:
+        """Estimated number of records."""
+
+    @property
+    def consistent(self) -> bool:
+        """Whether the estimates of parts add up to those of the whole; `non_negative` and `rounded` need it."""
+
+    def answer(self, boxes: Integers) -> Floats:
+        """Estimated counts of lattice boxes; records are taken as evenly spread within a leaf."""
+
+    def moments(self, boxes: Integers) -> tuple[Floats, Floats]:
+        """Variance and excess kurtosis of the noise in each answer."""
+
+    def uniformity(self, boxes: Integers) -> Floats:
+        """About how far an answer can be off because records are not evenly spread within the leaves it cuts.
+
+        The sum, over cut leaves, of the (noisy) estimate times the larger of the covered and the uncovered share.
+        """
+
+    def answer_polygons(self, polygons: Polygons) -> Floats:
+        """Estimated counts of polygons; records are taken as evenly spread within a leaf."""
+
+    def polygon_moments(self, polygons: Polygons) -> tuple[Floats, Floats]:
+        """Variance and excess kurtosis of the noise in each polygon's answer."""
+
+    def leaf_boxes(self, chosen: Integers | slice = slice(None)) -> Integers:
+        """Lattice boxes of the leaves; of all, or of some by their numbers."""
+
+    def leaf_values(self) -> Floats:
+        """Estimates of the leaves."""
+
+    def leaf_moments(self) -> tuple[Floats, Floats]:
+        """Variance and excess kurtosis of the noise in each leaf's estimate: `moments` for all leaves at once."""
+
+    def non_negative(self, method: NonNegative) -> Self:
+        """The same estimates without negative ones; biased."""
+
+    def rounded(self) -> Self:
+        """The same estimates as whole numbers; biased."""
+
+
+def moments_of(second: Floats, fourth: Floats) -> tuple[Floats, Floats]:
+    """Variance and excess kurtosis from the second and fourth cumulants; the kurtosis of no noise is 0.
+
+    Examples
+    --------
+    >>> moments_of(np.array([2.0, 0.0]), np.array([12.0, 0.0]))
+    (array([2., 0.]), array([3., 0.]))
+    """
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return second, np.where(second > 0, fourth / second**2, 0.0)

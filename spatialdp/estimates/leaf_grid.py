@@ -1,0 +1,112 @@
+"""The leaves of a tree as the cells of a grid, for trees that have them there.
+
+Where all leaves are cells of one grid, a box is a few prefix sums instead of a walk; where moreover the nodes of every
+level are equal blocks of cells, the noise of an answer has a closed form. Nothing here sees a record.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from spatialdp._support.arrays import Floats, Integers
+from spatialdp.estimates.grid_noise import IndependentNoise
+from spatialdp.estimates.histogram import Histogram
+from spatialdp.space.coverage import coverages
+from spatialdp.space.domain import Domain, Grid
+from spatialdp.space.lattice import cells_of
+from spatialdp.space.polygons import Polygons, scan
+from spatialdp.trees.leaf_families import Families
+from spatialdp.trees.tree import LatticeBoxes, Tree
+
+__all__ = ["LeafGrid"]
+
+_HIGHEST_QUADTREE = 14
+
+
+@dataclass(frozen=True, eq=False)
+class LeafGrid:
+    """A tree whose leaves, all of the greatest depth, are cells of one grid.
+
+    Attributes
+    ----------
+    tree : Tree
+    grid : Grid
+        Without a region: the tree knows which cells are leaves.
+    places : int array
+        Row-major number of each leaf's cell.
+    """
+
+    tree: Tree
+    grid: Grid
+    places: Integers
+
+    @classmethod
+    def of(cls, tree: Tree, domain: Domain, shape: tuple[int, int] | None) -> LeafGrid | None:
+        """Find the leaves on the grid of a shape, or without one on that of a quadtree; None if they are not there."""
+        height = tree.height
+        if tree.n_leaves != tree.offsets[-1] - tree.offsets[-2] or (shape is None and height > _HIGHEST_QUADTREE):
+            return None
+        grid = Domain(domain.bounds).grid(shape or (2**height, 2**height))
+        places = _places(grid, tree.boxes[tree.level(height)], (1, 1))
+        return None if places is None else cls(tree, grid, places)
+
+    def histogram(self, values: Floats) -> Histogram:
+        """Estimates of the tree's nodes as a histogram of the leaves, which answers boxes but knows no noise."""
+        cells = np.zeros(self.grid.mask.shape)
+        cells.ravel()[self.places] = values[self.tree.level(self.tree.height)]
+        return Histogram(self.grid, cells, IndependentNoise(self.grid, 0.0, 0.0, 0.0))
+
+    @cached_property
+    def families(self) -> Families:
+        """The tree above its leaves."""
+        leaves = np.zeros(self.grid.mask.shape)
+        leaves.ravel()[self.places] = 1.0
+        return Families.of(self.tree, self.grid, leaves)
+
+    @cached_property
+    def block_sides(self) -> tuple[tuple[int, int], ...] | None:
+        """Width and height in cells of each depth's nodes, if they are equal blocks that fill the grid."""
+        tree = self.tree
+        sides = [_block_side(self.grid, tree.boxes[tree.level(d)]) for d in range(tree.height + 1)]
+        return None if None in sides else tuple(side for side in sides if side)
+
+    def box_squares(self, boxes: Integers) -> tuple[Floats, list[Floats]]:
+        """Areas of boxes in cells, and for each level the sum of its nodes' squared covered shares."""
+        x, y = coverages(self.grid, boxes)
+        squares = [x.squares(width) * y.squares(height) for width, height in self.block_sides or ()]
+        return (x.stop - x.start) * (y.stop - y.start), squares
+
+    def polygon_squares(self, polygons: Polygons) -> tuple[Floats, list[Floats]]:
+        """What `box_squares` gives, for polygons: the nodes of a level are the cells of a coarser grid."""
+        area, squares = np.zeros(polygons.size), []
+        for width, height in self.block_sides or ():
+            nodes = self.grid.domain.grid((self.grid.shape[0] // width, self.grid.shape[1] // height))
+            level = np.zeros(polygons.size)
+            for part, runs in scan(polygons, nodes):
+                shares, level[part] = runs.areas
+                area[part] = shares * (width * height)
+            squares.append(level)
+        return area, squares
+
+
+def _places(grid: Grid, boxes: LatticeBoxes, side: tuple[int, int]) -> Integers | None:
+    """Row-major numbers of the cells in the boxes' lower left corners, if the boxes are blocks of so many cells."""
+    low = []
+    for axis, (lines, cells) in enumerate(zip((grid.x_lines, grid.y_lines), side, strict=True)):
+        first = cells_of(boxes[:, axis].astype(np.int64), lines.size - 1)
+        last = np.minimum(first + cells, lines.size - 1)
+        if not (np.array_equal(lines[first], boxes[:, axis]) and np.array_equal(lines[last], boxes[:, axis + 2])):
+            return None
+        low.append(first)
+    return np.asarray(low[1] * grid.shape[0] + low[0])
+
+
+def _block_side(grid: Grid, boxes: LatticeBoxes) -> tuple[int, int] | None:
+    """Width and height in cells of equal boxes that fill the grid; None if they are not such boxes."""
+    nx, ny = grid.shape
+    width, height = (int(np.searchsorted(lines, boxes[0, i])) for i, lines in ((2, grid.x_lines), (3, grid.y_lines)))
+    fills = width * height * len(boxes) == nx * ny and nx % width == 0 == ny % height
+    return (width, height) if fills and _places(grid, boxes, (width, height)) is not None else None

@@ -1,0 +1,227 @@
+"""What a map shows of an estimate: its cells or nodes, their values and noise, and where they lie.
+
+`map_cells` knows every kind of estimate; the maps and the explorer's page know `MapCells` only. Everything comes from a
+release, which is public.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from functools import cached_property, singledispatch
+from typing import Any
+
+import numpy as np
+
+from spatialdp._support.arrays import Array, Booleans, Floats, Integers, Integers32
+from spatialdp._support.checks import whole_number
+from spatialdp._support.override import override
+from spatialdp.errors import ParameterError, ReleaseError
+from spatialdp.estimates.base import Estimate
+from spatialdp.estimates.decomposition import Decomposition
+from spatialdp.estimates.histogram import Histogram
+from spatialdp.estimates.intervals import half_width
+from spatialdp.outputs.maps.values import PIXELS, box_raster, highest, on_grid, pixels
+from spatialdp.space.domain import Domain
+from spatialdp.space.lattice import LATTICE
+from spatialdp.trees.tree import Tree
+
+__all__ = ["LEVEL", "GridCells", "MapCells", "TreeCells", "map_cells"]
+
+LEVEL = 0.95  # of the intervals that a map shows
+
+
+class MapCells(ABC):
+    """The areas that a map shows, in one order, with one value each."""
+
+    estimate: Estimate
+    unit: str  # of `values` and `half_widths`
+
+    @property
+    @abstractmethod
+    def values(self) -> Floats:
+        """Estimates, in the map's unit."""
+
+    @property
+    @abstractmethod
+    def areas(self) -> Floats:
+        """Areas, in the area that the unit names: estimates divided by them are the values."""
+
+    @property
+    @abstractmethod
+    def boxes(self) -> Integers:
+        """Lattice boxes of what is shown."""
+
+    @property
+    @abstractmethod
+    def shape(self) -> tuple[int, int] | None:
+        """Columns and rows of the grid that all edges lie on, if there is one; None for boxes that follow none."""
+
+    @property
+    @abstractmethod
+    def finest(self) -> float:
+        """Least side of a cell, as a share of the domain's: how far it makes sense to zoom in."""
+
+    @property
+    def tree(self) -> Tree | None:
+        """The tree whose levels can be outlined; None for a grid."""
+        return None
+
+    @abstractmethod
+    def raster(self, values: Array, domain: Domain) -> Any:
+        """Values as a masked array of (rows, columns), row 0 in the south, masked where nothing is shown."""
+
+    @abstractmethod
+    def _moments(self) -> tuple[Floats, Floats]:
+        """Variance and excess kurtosis of the noise in each estimate."""
+
+    @cached_property
+    def half_widths(self) -> Floats:
+        """Half-widths of intervals, in the map's unit."""
+        if self.estimate.biased:
+            raise ReleaseError(
+                "this release was truncated, rounded, made non-negative, smoothed or stopped where counts were small, "
+                "so that its errors do not average out; it has no intervals to draw. Draw view='estimate', or make a "
+                "release without that step."
+            )
+        return half_width(*self._moments(), self.estimate.step, LEVEL) / self.areas
+
+    @property
+    def drowned(self) -> Booleans:
+        """Where noise drowns the signal: the interval reaches down to zero. Counts below it are noise for certain."""
+        return self.values < self.half_widths
+
+    def high(self, values: Floats) -> float:
+        """Upper end of a colour scale for values of the cells: what 99.5 % of the map's area stays below."""
+        return highest(values, self.areas)
+
+
+@dataclass(frozen=True, eq=False)
+class GridCells(MapCells):
+    """The cells of a grid's region, row by row."""
+
+    estimate: Histogram
+    unit = "records per cell"
+
+    @property
+    @override
+    def values(self) -> Floats:
+        return self.estimate.leaf_values()
+
+    @property
+    @override
+    def areas(self) -> Floats:
+        return np.ones(self.estimate.n_cells)
+
+    @cached_property
+    @override
+    def boxes(self) -> Integers:
+        return self.estimate.leaf_boxes()
+
+    @property
+    @override
+    def shape(self) -> tuple[int, int]:
+        return self.estimate.grid.shape
+
+    @property
+    @override
+    def finest(self) -> float:
+        return 1 / max(self.estimate.grid.shape)
+
+    @override
+    def raster(self, values: Array, domain: Domain) -> Any:  # noqa: ARG002 - a grid has its own pixels
+        mask = self.estimate.grid.mask
+        painted = np.zeros(mask.shape, dtype=values.dtype)
+        painted[mask] = values
+        return np.ma.masked_array(painted, ~mask)
+
+    @override
+    def _moments(self) -> tuple[Floats, Floats]:
+        return self.estimate.leaf_moments()
+
+
+@dataclass(frozen=True, eq=False)
+class TreeCells(MapCells):
+    """Some nodes of a tree that do not overlap.
+
+    Attributes
+    ----------
+    estimate : Decomposition
+    nodes : int array
+        Numbers of the nodes that are shown.
+    """
+
+    estimate: Decomposition
+    nodes: Integers
+    unit = "records per 1/1000 of the map"
+
+    @property
+    @override
+    def values(self) -> Floats:
+        return self.estimate.values[self.nodes] / self.areas
+
+    @cached_property
+    @override
+    def areas(self) -> Floats:
+        width, height = ((self.boxes[:, i + 2] - self.boxes[:, i]) / LATTICE for i in range(2))
+        return np.asarray(1000 * width * height)
+
+    @cached_property
+    @override
+    def boxes(self) -> Integers:
+        return self.estimate.tree.boxes[self.nodes].astype(np.int64)
+
+    @cached_property
+    @override
+    def shape(self) -> tuple[int, int] | None:
+        side = 2 ** min(self.estimate.tree.height, 30)
+        shape = self.estimate.shape or (side, side)
+        return shape if max(shape) <= 2 * PIXELS and on_grid(self.boxes, shape) else None
+
+    @property
+    @override
+    def finest(self) -> float:
+        return float((self.boxes[:, 2:] - self.boxes[:, :2]).min() / LATTICE)
+
+    @property
+    @override
+    def tree(self) -> Tree:
+        return self.estimate.tree
+
+    @override
+    def raster(self, values: Array, domain: Domain) -> Any:
+        numbers = self._numbers(self.shape or pixels(domain))
+        return np.ma.masked_array(values.take(np.maximum(numbers, 0)), numbers < 0)
+
+    @override
+    def _moments(self) -> tuple[Floats, Floats]:
+        return self.estimate.node_moments(self.nodes)
+
+    def _numbers(self, shape: tuple[int, int]) -> Integers32:
+        """Which node is at each pixel; kept, because a map asks twice."""
+        known: dict[tuple[int, int], Integers32] = self.__dict__.setdefault("_rasters", {})
+        if shape not in known:
+            known[shape] = box_raster(self.boxes, shape)
+        return known[shape]
+
+
+@singledispatch
+def map_cells(estimate: Estimate, level: int | None = None) -> MapCells:
+    """The cells of a grid, the leaves of a tree, or its nodes of one depth and the leaves above it."""
+    raise ReleaseError(f"a release of kind {estimate.kind!r} at level {level} has no map; save it as a file instead.")
+
+
+@map_cells.register
+def _(estimate: Histogram, level: int | None = None) -> GridCells:
+    if level is not None:
+        raise ParameterError(f"level is {level}, but this release is a grid and has no levels; leave level out.")
+    return GridCells(estimate)
+
+
+@map_cells.register
+def _(estimate: Decomposition, level: int | None = None) -> TreeCells:
+    tree = estimate.tree
+    if level is None:
+        return TreeCells(estimate, np.flatnonzero(tree.leaves))
+    depth = whole_number(level, "level", 0, tree.height)
+    return TreeCells(estimate, np.flatnonzero((tree.depth == depth) | (tree.leaves & (tree.depth < depth))))
