@@ -12,10 +12,11 @@ from hypothesis import strategies as st
 
 import spatialdp as sdp
 from spatialdp.errors import BudgetError, DomainError, ParameterError
-from spatialdp.mechanisms.adaptive.growth import CellLines, Nodes, TrueLines
+from spatialdp.mechanisms.adaptive.lines import CellLines, TrueLines
 from spatialdp.privacy.noise import medians as medians_module
 from spatialdp.privacy.noise.source import SeededNoise
 from spatialdp.records.counting import count_cells
+from spatialdp.records.nodes import Nodes
 from spatialdp.records.points import lattice_points
 from spatialdp.space.lattice import LATTICE
 from tests.sources import RecordingNoise

@@ -14,7 +14,8 @@ import shapely
 
 import spatialdp as sdp
 from spatialdp.errors import BudgetError, ParameterError
-from spatialdp.mechanisms.level_budgets import level_costs, measure_twice
+from spatialdp.mechanisms.level_budgets import level_costs
+from spatialdp.mechanisms.stopping import count_again
 from spatialdp.privacy.noise.laws import Law, NoiseLaw
 from spatialdp.privacy.noise.source import SeededNoise
 from tests.sources import RecordingNoise, ZeroNoise
@@ -126,7 +127,7 @@ class TestStopping:
 
     def test_two_counts_are_combined_by_inverse_variance(self):
         laws = NoiseLaw(Law.DISCRETE_LAPLACE, Fraction(10)), NoiseLaw(Law.DISCRETE_LAPLACE, Fraction(5))
-        values, variance, kurtosis = measure_twice(np.array([7]), np.array([9.0]), laws, ZeroNoise())
+        values, variance, kurtosis = count_again(np.array([7]), np.array([9.0]), *laws, ZeroNoise())
         share = laws[1].variance / (laws[0].variance + laws[1].variance)
         assert values[0] == pytest.approx(share * 9 + (1 - share) * 7)
         assert variance < laws[1].variance

@@ -14,6 +14,7 @@ import spatialdp as sdp
 from spatialdp.errors import ParameterError
 from spatialdp.outputs.files.noise_models import axis_from_json
 from spatialdp.privacy.noise.laws import Law
+from spatialdp.strategies import objective
 from spatialdp.strategies import store as strategy_store
 from spatialdp.strategies import windows as strategies
 from spatialdp.strategies.axis_workload import ALL_RANGES, AxisWorkload
@@ -136,9 +137,9 @@ def test_rounding_gives_whole_weights_and_costs_little(law):
         assert axis.diagonal.min() >= 1
         assert axis.windows.min() >= 0
         if law is Law.GAUSSIAN:
-            assert (axis.matrix**2).sum(axis=0).max() <= strategies.SCALE**2
+            assert (axis.matrix**2).sum(axis=0).max() <= objective.SCALE**2
         else:
-            assert set(axis.matrix.sum(axis=0)) == {strategies.SCALE}
+            assert set(axis.matrix.sum(axis=0)) == {objective.SCALE}
         assert mean_variance(axis, ALL_RANGES, law) == pytest.approx(exact, rel=0.0025)
 
 
@@ -147,7 +148,7 @@ def test_rounding_always_leaves_something_to_the_cells(law):
     axis = rounded(np.full((3, 5), 1e9), law)
     assert axis.diagonal.min() >= 1
     power = 2 if law is Law.GAUSSIAN else 1
-    assert (axis.matrix**power).sum(axis=0).max() <= strategies.SCALE**power
+    assert (axis.matrix**power).sum(axis=0).max() <= objective.SCALE**power
 
 
 # --- what the optimiser finds -----------------------------------------------------------------------

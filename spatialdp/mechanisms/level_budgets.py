@@ -1,4 +1,4 @@
-"""Budgets for the levels of a tree, and noisy counts spent with them.
+"""How a tree's budget is divided over its levels.
 
 Levels are given root first everywhere. The nodes of a level are disjoint, so a level costs its own budget once, and a
 path from the root to a leaf costs their sum.
@@ -7,25 +7,16 @@ path from the root to a leaf costs their sum.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
 
-from spatialdp._support.arrays import Floats, Integers
 from spatialdp._support.options import Option
 from spatialdp.errors import ParameterError
 from spatialdp.privacy.budget import Number, divide, exact
-from spatialdp.privacy.noise.laws import Law, NoiseLaw
-from spatialdp.privacy.noise.source import Noise
+from spatialdp.privacy.noise.laws import Law
 
-__all__ = [
-    "LevelBudget",
-    "Measured",
-    "check_budget",
-    "level_costs",
-    "measure_twice",
-]
+__all__ = ["BudgetRule", "LevelBudget", "check_budget", "level_costs"]
 
 
 BudgetRule = str | tuple[Number, ...]
@@ -85,33 +76,3 @@ def level_costs(budget: BudgetRule, height: int, whole: Fraction, law: Law) -> t
         return divide(whole, [1] * (height + 1))
     ratio = 2 ** (1 / 2) if law is Law.GAUSSIAN else 2 ** (1 / 3)
     return divide(whole, [ratio**depth for depth in range(height + 1)])
-
-
-@dataclass(frozen=True, eq=False)
-class Measured:
-    """Noisy counts and what is known of their noise, one entry for each node or level."""
-
-    values: Floats
-    variances: Floats
-    kurtosis: Floats
-
-
-def measure_twice(
-    counts: Integers, once: Floats, laws: tuple[NoiseLaw | None, NoiseLaw], noise: Noise
-) -> tuple[Floats, float, float]:
-    """Count once more, with what is left of a budget, and combine both by inverse variance.
-
-    Returns
-    -------
-    values, variance, kurtosis
-        Of the combined measurement.
-    """
-    before, again = laws
-    more = again.add_to(counts, noise)
-    if before is None:
-        return more, again.variance, again.kurtosis
-    total = before.variance + again.variance
-    weights = (again.variance / total, before.variance / total) if total else (0.5, 0.5)
-    variance = sum(w**2 * law.variance for w, law in zip(weights, (before, again), strict=True))
-    fourth = sum(w**4 * law.variance**2 * law.kurtosis for w, law in zip(weights, (before, again), strict=True))
-    return weights[0] * once + weights[1] * more, variance, fourth / variance**2 if variance else 0.0

@@ -12,16 +12,14 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Generic, TypeVar
 
-import numpy as np
-
-from spatialdp._support.arrays import Floats, Integers
+from spatialdp._support.arrays import Integers
 from spatialdp._support.checks import positive_pair, whole_pair
 from spatialdp.errors import BudgetError, DomainError, ParameterError
 from spatialdp.estimates.base import Estimate
 from spatialdp.mechanisms.base import Mechanism, Plan, Terms
 from spatialdp.privacy.budget import divide
-from spatialdp.privacy.neighbours import Neighbours, Sensitivity
-from spatialdp.privacy.noise.laws import Law, NoiseLaw, calibrate, spendable
+from spatialdp.privacy.neighbours import Neighbours
+from spatialdp.privacy.noise.laws import Law, NoiseLaw, law_for, noisy, spendable
 from spatialdp.privacy.noise.source import Noise
 from spatialdp.privacy.noise.wide import Wide
 from spatialdp.records.counting import count_cells
@@ -29,18 +27,7 @@ from spatialdp.records.points import Points
 from spatialdp.space.domain import Domain, Grid
 from spatialdp.structures.base import Structure
 
-__all__ = ["Design", "GridMechanism", "StructuredMechanism", "design_of", "law_for", "noisy"]
-
-
-def law_for(law: Law, cost: Fraction, sensitivity: Sensitivity) -> NoiseLaw | None:
-    """The noise of a group of measurements; None where nothing is spent and so nothing measured."""
-    return calibrate(law, cost, sensitivity) if cost else None
-
-
-def noisy(exact: Integers | Wide, law: NoiseLaw | None, noise: Noise) -> Floats:
-    """A group of measurements with its noise. One without a law is not read."""
-    return np.zeros(exact.shape) if law is None else law.add_to(exact, noise)
-
+__all__ = ["Design", "GridMechanism", "StructuredMechanism", "design_of"]
 
 S = TypeVar("S", bound=Structure)
 S_co = TypeVar("S_co", bound=Structure, covariant=True)

@@ -9,7 +9,8 @@ from spatialdp._support.checks import true_or_false, whole_number
 from spatialdp.errors import ParameterError
 from spatialdp.estimates.decomposition import Decomposition
 from spatialdp.mechanisms.base import Mechanism
-from spatialdp.mechanisms.level_budgets import BudgetRule, LevelBudget, Measured, check_budget
+from spatialdp.mechanisms.level_budgets import BudgetRule, LevelBudget, check_budget
+from spatialdp.mechanisms.stopping import NoisyCounts
 from spatialdp.space.domain import Domain
 from spatialdp.structures.tree_levels import fitted
 from spatialdp.trees.tree import Tree
@@ -40,7 +41,7 @@ class TreeMechanism(Mechanism):
         if self.stop is not None and self.budget == LevelBudget.LEAVES and self.height:
             raise ParameterError("stop needs counts above the leaves; choose another budget than 'leaves'.")
 
-    def _decompose(self, domain: Domain, tree: Tree, measured: Measured, step: float) -> Decomposition:
+    def _decompose(self, domain: Domain, tree: Tree, measured: NoisyCounts, step: float) -> Decomposition:
         """Fit the noisy counts of a tree that was chosen on the way, if asked to; reads no records.
 
         A tree that stopped where its noisy counts were small has kept those that came out too large: it is biased.

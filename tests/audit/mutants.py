@@ -20,23 +20,24 @@ from unittest import mock
 import numpy as np
 
 import spatialdp as sdp
-from spatialdp.mechanisms import base, recipe
+from spatialdp.mechanisms import base, recipe, stopping
 from spatialdp.mechanisms import level_budgets as levels
 from spatialdp.mechanisms.adaptive import growth
-from spatialdp.mechanisms.fixed import fourier
+from spatialdp.mechanisms.adaptive import lines as split_lines
 from spatialdp.outputs.maps import values as map_values
-from spatialdp.privacy import accounting
+from spatialdp.privacy import accounting, neighbours
 from spatialdp.privacy.neighbours import Sensitivity
 from spatialdp.privacy.noise import laws, selection, smooth
 from spatialdp.privacy.noise import medians as medians_module
 from spatialdp.privacy.noise.laws import NoiseLaw
 from spatialdp.privacy.noise.medians import Median
 from spatialdp.privacy.noise.source import Noise, SeededNoise, SystemNoise
-from spatialdp.records import points as arrays
+from spatialdp.records import counting
 from spatialdp.records.counting import count_cells
 from spatialdp.records.points import Points
 from spatialdp.space.domain import Domain
-from spatialdp.structures import base as structures
+from spatialdp.structures import cells, tree_levels
+from spatialdp.transforms import frequency_blocks
 from tests.audit import checks
 from tests.audit.checks import contract_of, files_and_maps, forks, no_violation, ratios, replayed, sensitivity_of
 from tests.audit.seams import everywhere
@@ -97,7 +98,7 @@ def small_scale() -> Patch:
 
 
 def replace_is_add_remove() -> Patch:
-    return everywhere(laws.count_sensitivity, lambda neighbours, cells: Sensitivity(1, 1))
+    return everywhere(neighbours.count_sensitivity, lambda neighbours, cells: Sensitivity(1, 1))
 
 
 def second_count_forgets_replace() -> Patch:
@@ -106,7 +107,7 @@ def second_count_forgets_replace() -> Patch:
 
 def padded_block() -> Patch:
     """The sensitivity of coefficients spread over a grid twice as large, for the grid there is."""
-    real = fourier.sensitivity_of
+    real = frequency_blocks.sensitivity_of
 
     def sensitivity(basis: Any, grid: Any, block: Any, neighbours: Any) -> Any:
         nx, ny = grid.shape
@@ -166,17 +167,17 @@ def geometric_total() -> Patch:
 
 
 def lines_twice_their_budget() -> Patch:
-    real = growth.MedianLines.__init__
+    real = split_lines.MedianLines.__init__
     return mock.patch.object(
-        growth.MedianLines, "__init__",
+        split_lines.MedianLines, "__init__",
         lambda self, method, epsilon, *rest: real(self, method, 2 * epsilon, *rest),
     )  # fmt: skip
 
 
 def lines_told_add_remove() -> Patch:
-    real = growth.MedianLines.__init__
+    real = split_lines.MedianLines.__init__
     return mock.patch.object(
-        growth.MedianLines, "__init__",
+        split_lines.MedianLines, "__init__",
         lambda self, method, epsilon, neighbours, *rest: real(self, method, epsilon, "add-remove", *rest),
     )  # fmt: skip
 
@@ -236,7 +237,7 @@ def region_from_data() -> Patch:
         values.ravel()[: found.size] = found
         return values
 
-    return mock.patch.multiple(structures.CellCounts, measure=measure, fit=fit)
+    return mock.patch.multiple(cells.CellCounts, measure=measure, fit=fit)
 
 
 def noise_skipped_on_empty_cells() -> Patch:
@@ -251,11 +252,15 @@ def noise_skipped_on_empty_cells() -> Patch:
 
 
 def stop_on_truth() -> Patch:
-    def stop(nodes: Any, level: Any, threshold: float, rest: Any, noise: Any) -> Any:
-        level.divided[:] = nodes.counts > 0
-        return nodes.keep(nodes.counts > 0)
+    """Nodes end where their true count is zero."""
+    real = stopping.count_level
 
-    return mock.patch.object(growth, "_stop", stop)
+    def count(counts: Any, depth: int, laws: Any, rule: Any, noise: Noise) -> Any:
+        level = real(counts, depth, laws, None, noise)
+        may_end = rule is not None and depth < len(laws) - 1
+        return dataclasses.replace(level, ended=(counts == 0) & may_end)
+
+    return everywhere(real, count)
 
 
 def threshold_on_truth() -> Patch:
@@ -373,7 +378,7 @@ def edge_counted_twice() -> Patch:
         x = np.asarray(points._x, dtype=float)
         for i, edge in enumerate(grid.x_edges[1:-1]):
             beside = points._x[x == edge], points._y[x == edge]
-            counts[:, i] += arrays.count_cells(Points(*beside), grid)[:, i + 1] if beside[0].size else 0
+            counts[:, i] += counting.count_cells(Points(*beside), grid)[:, i + 1] if beside[0].size else 0
         return counts
 
     real = count_cells
@@ -386,7 +391,7 @@ def edge_counted_twice() -> Patch:
 
 
 def truncated_before_the_fit() -> Patch:
-    real = structures.fitted
+    real = tree_levels.fitted
     return everywhere(real, lambda tree, values, variances: real(tree, np.maximum(values, 0), variances))
 
 

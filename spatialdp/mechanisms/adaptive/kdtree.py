@@ -15,17 +15,8 @@ from spatialdp._support.checks import whole_number
 from spatialdp._support.options import Choice, Option
 from spatialdp.errors import DomainError, ParameterError
 from spatialdp.estimates.decomposition import Decomposition
-from spatialdp.mechanisms.adaptive.growth import (
-    Budgets,
-    CellLines,
-    Growth,
-    Halves,
-    Lines,
-    MedianLines,
-    TrueLines,
-    grow,
-    plan_growth,
-)
+from spatialdp.mechanisms.adaptive.growth import Budgets, Growth, grow, plan_growth
+from spatialdp.mechanisms.adaptive.lines import CellLines, Halves, Lines, MedianLines, TrueLines
 from spatialdp.mechanisms.base import Plan, Terms
 from spatialdp.mechanisms.level_budgets import BudgetRule, LevelBudget, level_costs
 from spatialdp.mechanisms.tree_mechanism import TreeMechanism

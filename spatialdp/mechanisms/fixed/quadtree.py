@@ -10,24 +10,20 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
 
-import numpy as np
-
-from spatialdp._support.arrays import Integers
 from spatialdp._support.options import Choice
 from spatialdp.estimates.base import Estimate
 from spatialdp.mechanisms.base import Terms
-from spatialdp.mechanisms.level_budgets import BudgetRule, LevelBudget, Measured, level_costs, measure_twice
+from spatialdp.mechanisms.level_budgets import BudgetRule, LevelBudget, level_costs
 from spatialdp.mechanisms.recipe import Design, StructuredMechanism
+from spatialdp.mechanisms.stopping import Stopping, count_tree, stopping_rule
 from spatialdp.mechanisms.tree_mechanism import TreeMechanism
-from spatialdp.privacy.neighbours import count_sensitivity
-from spatialdp.privacy.noise.laws import Law, calibrate
+from spatialdp.privacy.noise.laws import Law
 from spatialdp.privacy.noise.source import Noise
 from spatialdp.records.counting import count_cells
 from spatialdp.records.points import Points
 from spatialdp.space.domain import Domain, Grid
 from spatialdp.structures.base import step_of
 from spatialdp.structures.tree_levels import QuadtreeLevels
-from spatialdp.trees.tree import Tree
 
 __all__ = ["Quadtree"]
 
@@ -92,7 +88,12 @@ class Quadtree(TreeMechanism, StructuredMechanism):
         self._check_tree()
 
     def _design(self, domain: Domain, terms: Terms) -> Design[QuadtreeLevels]:
-        return self._priced(QuadtreeLevels(self._grid(domain), self.consistent), terms)
+        structure = QuadtreeLevels(self._grid(domain), self.consistent)
+        design = self._priced(structure, terms)
+        left = [sum(design.costs[depth + 1 :], Fraction(0)) for depth in range(structure.tree.height)]
+        sensitivities = [structure.sensitivity(depth, terms.neighbours) for depth in range(structure.tree.height)]
+        stopping = stopping_rule(self.stop, left, self.law, sensitivities)
+        return design if stopping is None else StoppingDesign(**vars(design), stopping=stopping)
 
     def _grid(self, domain: Domain) -> Grid:
         """The leaves of the whole tree."""
@@ -105,40 +106,21 @@ class Quadtree(TreeMechanism, StructuredMechanism):
         return super()._blank(design) if self.stop is None and self.prune is None else None
 
     def _estimate(self, points: Points, design: Design[QuadtreeLevels], noise: Noise) -> Estimate:
-        if self.stop is None:
+        if not isinstance(design, StoppingDesign):
             return super()._estimate(points, design, noise)
-        grid = design.structure.grid
-        counts = design.structure.node_counts(count_cells(points, grid))
-        tree, measured = self._measure_until(self.stop, counts, design, noise)
-        return self._finished(self._decompose(grid.domain, tree, measured, step_of(design.laws)))
+        structure = design.structure
+        counts = structure.node_counts(count_cells(points, structure.grid))
+        tree, noisy = count_tree(structure.tree, counts, design.laws, design.stopping, noise)
+        return self._finished(self._decompose(structure.grid.domain, tree, noisy, step_of(design.laws)))
 
-    def _measure_until(
-        self, stop: float, counts: Integers, design: Design[QuadtreeLevels], noise: Noise
-    ) -> tuple[Tree, Measured]:
-        """Measure from the root down, leaving out what lies below nodes whose noisy count is under `stop`."""
-        tree = design.structure.tree
-        values, variances, kurtosis = np.zeros(tree.n_nodes), np.full(tree.n_nodes, np.inf), np.zeros(tree.n_nodes)
-        divided = np.zeros(tree.n_nodes, dtype=bool)
-        alive = np.ones(1, dtype=bool)
-        for depth, law in enumerate(design.laws):
-            nodes = np.arange(tree.offsets[depth], tree.offsets[depth + 1])[alive]
-            if not nodes.size:
-                break
-            if law is not None:
-                values[nodes] = law.add_to(counts[nodes], noise)
-                variances[nodes], kurtosis[nodes] = law.variance, law.kurtosis
-            if depth == self.height:
-                break
-            stopped = nodes[values[nodes] < stop] if law is not None else nodes[:0]
-            divided[nodes] = True
-            divided[stopped] = False
-            rest = calibrate(
-                self.law, sum(design.costs[depth + 1 :], Fraction(0)), count_sensitivity(design.neighbours, alive.size)
-            )
-            if stopped.size:
-                values[stopped], variances[stopped], kurtosis[stopped] = measure_twice(
-                    counts[stopped], values[stopped], (law, rest), noise
-                )
-            alive = tree.to_children(depth, divided[tree.level(depth)])
-        smaller, index = tree.prune(divided)
-        return smaller, Measured(values[index], variances[index], kurtosis[index])
+
+@dataclass(frozen=True)
+class StoppingDesign(Design[QuadtreeLevels]):
+    """A design whose nodes may end early.
+
+    Attributes
+    ----------
+    stopping : Stopping
+    """
+
+    stopping: Stopping

@@ -24,7 +24,7 @@ from spatialdp.privacy.neighbours import Sensitivity
 from spatialdp.privacy.noise.source import NARROWEST, WIDEST, WIDEST_OF_WIDE, Noise
 from spatialdp.privacy.noise.wide import Wide
 
-__all__ = ["Law", "NoiseLaw", "calibrate", "spendable"]
+__all__ = ["Law", "NoiseLaw", "calibrate", "law_for", "noisy", "spendable"]
 
 # Steps per count of the finely divided Laplace law: fine enough that its moments agree with the
 # continuous law's to seven digits at ε = 1, coarse enough for exact doubles.
@@ -152,3 +152,13 @@ def _gaussian_moments(variance: float) -> tuple[float, float]:
     if second < 1e-150:  # whose square a double can not hold
         return 0.0, 0.0
     return second, max(0.0, float(values**4 @ weights) / second**2 - 3)
+
+
+def law_for(law: Law, cost: Fraction, sensitivity: Sensitivity) -> NoiseLaw | None:
+    """The noise of a group of measurements; None where nothing is spent and so nothing measured."""
+    return calibrate(law, cost, sensitivity) if cost else None
+
+
+def noisy(exact: Integers | Wide, law: NoiseLaw | None, noise: Noise) -> Floats:
+    """A group of measurements with its noise. One without a law is not read."""
+    return np.zeros(exact.shape) if law is None else law.add_to(exact, noise)

@@ -1,0 +1,164 @@
+"""Noisy counts of a tree, level by level; nodes whose noisy count is small end and are counted once more.
+
+One rule for all trees. A level is counted with its own budget. A node whose noisy count is under a public threshold
+is not divided; what its path would have spent below goes into a second count of it, and both counts are combined by
+inverse variance. So every path from the root to a leaf costs the same, whether it ends early or not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from spatialdp._support.arrays import Booleans, Floats, Integers
+from spatialdp.privacy.neighbours import Sensitivity
+from spatialdp.privacy.noise.laws import Law, NoiseLaw, calibrate, noisy
+from spatialdp.privacy.noise.source import Noise
+from spatialdp.trees.tree import Tree
+
+__all__ = [
+    "NoisyCounts",
+    "NoisyLevel",
+    "Stopping",
+    "count_again",
+    "count_level",
+    "count_tree",
+    "joined",
+    "stopping_rule",
+]
+
+
+@dataclass(frozen=True, eq=False)
+class NoisyCounts:
+    """Noisy counts and the moments of their noise, one entry for each node (moments also: for each level)."""
+
+    values: Floats
+    variances: Floats
+    kurtosis: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class NoisyLevel(NoisyCounts):
+    """Noisy counts of some nodes of one depth, and which of them end there because their count is small."""
+
+    ended: Booleans
+
+
+@dataclass(frozen=True)
+class Stopping:
+    """When nodes end.
+
+    Attributes
+    ----------
+    threshold : float
+        Public. Nodes whose noisy count is under it are not divided.
+    second_laws : tuple of NoiseLaw
+        Noise of the second count of a node that ends, for each depth but the deepest.
+    """
+
+    threshold: float
+    second_laws: tuple[NoiseLaw, ...]
+
+
+def stopping_rule(
+    threshold: float | None, left: Sequence[Fraction], law: Law, sensitivities: Sequence[Sensitivity]
+) -> Stopping | None:
+    """The rule for a threshold, or None without one.
+
+    Parameters
+    ----------
+    threshold : float, optional
+    left : sequence of Fraction
+        For each depth but the deepest, what a path has left to spend below it.
+    law : Law
+    sensitivities : sequence of Sensitivity
+        Of the counts of each of these depths.
+    """
+    if threshold is None:
+        return None
+    pairs = zip(left, sensitivities, strict=True)
+    return Stopping(threshold, tuple(calibrate(law, cost, sensitivity) for cost, sensitivity in pairs))
+
+
+def count_level(
+    counts: Integers, depth: int, laws: Sequence[NoiseLaw | None], stopping: Stopping | None, noise: Noise
+) -> NoisyLevel:
+    """Count the nodes of one depth, and those that end once more.
+
+    Parameters
+    ----------
+    counts : int array
+        Exact counts of the nodes.
+    depth : int
+    laws : sequence of NoiseLaw or None
+        Of all depths, root first; a depth without one is not counted, and no node ends there.
+    stopping : Stopping, optional
+    noise : Noise
+    """
+    law = laws[depth]
+    values = noisy(counts, law, noise)
+    variance, kurtosis = (np.inf, 0.0) if law is None else (law.variance, law.kurtosis)
+    variances, kurtoses = np.full(values.size, variance), np.full(values.size, kurtosis)
+    ended = np.zeros(values.size, dtype=bool)
+    if stopping is not None and law is not None and depth < len(laws) - 1:
+        ended = values < stopping.threshold
+    if stopping is not None and law is not None and ended.any():
+        values[ended], variances[ended], kurtoses[ended] = count_again(
+            counts[ended], values[ended], law, stopping.second_laws[depth], noise
+        )
+    return NoisyLevel(values, variances, kurtoses, ended)
+
+
+def count_again(
+    counts: Integers, once: Floats, law: NoiseLaw, second: NoiseLaw, noise: Noise
+) -> tuple[Floats, float, float]:
+    """Values, variance and kurtosis of two counts of the same nodes, combined by inverse variance."""
+    again = second.add_to(counts, noise)
+    total = law.variance + second.variance
+    weights = (second.variance / total, law.variance / total) if total else (0.5, 0.5)
+    variance = sum(w**2 * each.variance for w, each in zip(weights, (law, second), strict=True))
+    fourth = sum(w**4 * each.variance**2 * each.kurtosis for w, each in zip(weights, (law, second), strict=True))
+    return weights[0] * once + weights[1] * again, variance, fourth / variance**2 if variance else 0.0
+
+
+def count_tree(
+    tree: Tree, counts: Integers, laws: Sequence[NoiseLaw | None], stopping: Stopping, noise: Noise
+) -> tuple[Tree, NoisyCounts]:
+    """Count a public tree from the root down, without what lies below nodes that end.
+
+    Parameters
+    ----------
+    tree : Tree
+    counts : int array
+        Exact count of each node.
+    laws, stopping, noise
+        As for `count_level`.
+
+    Returns
+    -------
+    tree : Tree
+        Pruned to the nodes that were counted.
+    noisy : NoisyCounts
+    """
+    levels: list[NoisyLevel] = []
+    divided, alive = np.zeros(tree.n_nodes, dtype=bool), np.ones(1, dtype=bool)
+    for depth in range(tree.height + 1):
+        nodes = np.arange(tree.offsets[depth], tree.offsets[depth + 1])[alive]
+        if not nodes.size:
+            break
+        levels.append(count_level(counts[nodes], depth, laws, stopping, noise))
+        if depth < tree.height:
+            divided[nodes] = ~levels[-1].ended
+            alive = tree.to_children(depth, divided[tree.level(depth)])
+    return tree.prune(divided)[0], joined(levels)
+
+
+def joined(levels: Sequence[NoisyLevel]) -> NoisyCounts:
+    """The counts of several levels, root first, as those of one tree."""
+    values, variances, kurtosis = (
+        np.concatenate([getattr(level, name) for level in levels]) for name in ("values", "variances", "kurtosis")
+    )
+    return NoisyCounts(values, variances, kurtosis)
