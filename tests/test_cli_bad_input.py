@@ -17,6 +17,7 @@ from click.testing import CliRunner
 
 import spatialdp as sdp
 from spatialdp.cli import main
+from spatialdp.mechanisms import PreparedRelease
 from tests.point_files import write
 
 RUN = "from spatialdp.cli import main; main(prog_name='spatialdp')"
@@ -160,7 +161,7 @@ def test_failures_on_the_way_are_told_without_their_own_words(place, monkeypatch
     def fail(*_, **__):
         raise error
 
-    monkeypatch.setattr(sdp.Quadtree, "release", fail)
+    monkeypatch.setattr(PreparedRelease, "release", fail)
     told = refused(command(), code=1)
     assert message in told
     assert "123456" not in told

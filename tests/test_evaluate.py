@@ -18,6 +18,7 @@ from spatialdp.cli import main
 from spatialdp.errors import BudgetError, FileFormatError, ParameterError
 from spatialdp.evaluation.evaluate import NOTE
 from spatialdp.evaluation.metrics import DEFAULT_METRICS, METRICS
+from spatialdp.mechanisms import PreparedRelease
 from spatialdp.mechanisms.base import Terms
 from spatialdp.privacy.budget import Budget
 from spatialdp.records.truth import Counter
@@ -152,11 +153,11 @@ def test_an_interruption_keeps_what_was_done(tmp_path, monkeypatch):
     def interrupted(self, *arguments, **options):
         if len(done) == 4:
             raise KeyboardInterrupt
-        done.append(self)
+        done.extend([self] * isinstance(self.mechanism, sdp.Quadtree))
         return release(self, *arguments, **options)
 
-    release = sdp.Quadtree.release
-    monkeypatch.setattr(sdp.Quadtree, "release", interrupted)
+    release = PreparedRelease.release
+    monkeypatch.setattr(PreparedRelease, "release", interrupted)
     with pytest.raises(KeyboardInterrupt):
         run(sdp.Quadtree(5), cache=cache)
     monkeypatch.undo()
@@ -461,3 +462,10 @@ def test_frozen_mechanisms_travel_to_processes():
     for mechanism in (*TREES, sdp.Tailored((16, 16)), sdp.Wavelet(SHAPE, law="laplace"), sdp.Uniform()):
         assert pickle.loads(pickle.dumps(mechanism)) == mechanism
         assert replace(mechanism) == mechanism
+
+
+def test_records_are_sorted_for_counting_once(monkeypatch):
+    built, real = [], Counter.__init__
+    monkeypatch.setattr(Counter, "__init__", lambda self, *arrays: built.append(self) or real(self, *arrays))
+    run(sdp.KdTree(3), metrics=["earth_mover"])
+    assert len(built) == 1

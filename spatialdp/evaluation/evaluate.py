@@ -248,7 +248,7 @@ def _described(mechanism: Mechanism) -> str:
     if not isinstance(mechanism, Mechanism):
         return repr(mechanism)
     default = {field.name: field.default for field in fields(cast(Any, mechanism)) if field.default is not MISSING}
-    given = mechanism._parameters()
+    given = mechanism.parameters()
     shown = [f"{name}={given[name]}" for name in given if str(given[name]) != str(default.get(name, MISSING))]
     return f"{mechanism.name}({', '.join(shown)})"
 
@@ -259,8 +259,9 @@ def _with_baselines(mechanisms: dict[str, Mechanism], domain: Domain) -> dict[st
     if Uniform not in found:
         added["uniform"] = Uniform()
     if Flat not in found:
-        grids = (mechanism._grid(domain).shape for mechanism in mechanisms.values() if hasattr(mechanism, "_grid"))
-        added["flat"] = Flat(next(grids, BASELINE_SHAPE))
+        # A uniform release has a grid only to take the region at.
+        grids = (each.leaf_grid(domain) for each in mechanisms.values() if not isinstance(each, Uniform))
+        added["flat"] = Flat(next((grid.shape for grid in grids if grid is not None), BASELINE_SHAPE))
     clash = set(added) & set(mechanisms)
     if clash:
         raise ParameterError(f"the label {clash.pop()!r} is that of a baseline; give your mechanism another one.")
@@ -364,7 +365,7 @@ def _frame(
                     "mechanism": trial.label,
                     "private_by_design": private,
                     "epsilon": float(trial.epsilon),
-                    "delta": float(experiment.terms(trial.label, trial.epsilon).budget.delta),
+                    "delta": float(experiment.delta_of(trial.label)),
                     "neighbours": str(experiment.neighbours),
                     "trial": trial.number,
                     "workload": "map" if workload is None else workload.name,

@@ -23,9 +23,7 @@ from spatialdp._support.arrays import Floats, Integers
 from spatialdp.estimates.decomposition import Decomposition
 from spatialdp.evaluation.cache import Measured
 from spatialdp.evaluation.metrics import COARSE, EARTH_MOVER, INTERVALS, METRICS, Outcome, earth_movers_distance
-from spatialdp.mechanisms import Mechanism
-from spatialdp.mechanisms.base import Terms
-from spatialdp.privacy.budget import Budget
+from spatialdp.mechanisms import Mechanism, PreparedRelease
 from spatialdp.privacy.neighbours import Neighbours
 from spatialdp.privacy.noise.laws import Law
 from spatialdp.privacy.noise.source import SeededNoise
@@ -96,17 +94,29 @@ class Experiment:
     def prepare(cls, *, floor_share: float, epsilons: Sequence[Fraction], **parts: Any) -> Experiment:
         """Check everything that is public; then count the records in every query, once."""
         blank = cls(truths=(), records=0, floor=1.0, **parts)
-        for label, mechanism in blank.mechanisms.items():
+        for label in blank.mechanisms:
             for epsilon in epsilons:
-                mechanism._design(blank.domain, blank.terms(label, epsilon))  # says what is wrong with it
+                blank._prepared(label, epsilon)  # says what is wrong with it
         counter = blank._counter
         truths = tuple(_truth(workload, blank.points, blank.domain, counter) for workload in blank.workloads)
         floor = max(floor_share * counter.n_records, 1.0)
-        return replace(blank, truths=truths, records=counter.n_records, floor=floor)
+        experiment = replace(blank, truths=truths, records=counter.n_records, floor=floor)
+        experiment.__dict__["_counter"] = counter  # building it takes longer than many a trial
+        return experiment
 
-    def terms(self, label: str, epsilon: Fraction) -> Terms:
-        """What a mechanism is granted; δ only if its noise needs one."""
-        return Terms(Budget(epsilon, self._delta(label)), self.neighbours)
+    def __getstate__(self) -> dict[str, Any]:
+        """What is sent to a process: not the counter, which most trials do without."""
+        return {name: value for name, value in self.__dict__.items() if name != "_counter"}
+
+    def _prepared(self, label: str, epsilon: Fraction) -> PreparedRelease:
+        """A mechanism with all that is public about its releases decided."""
+        return self.mechanisms[label].prepare(
+            self.domain, epsilon=epsilon, delta=self.delta_of(label), neighbours=self.neighbours
+        )
+
+    def delta_of(self, label: str) -> Fraction:
+        """The δ that a mechanism is granted: none if its noise needs none."""
+        return self.delta if self.mechanisms[label].law is Law.GAUSSIAN else Fraction(0)
 
     def stream(self, trial: Trial) -> tuple[int, ...]:
         """The seed of a trial's noise."""
@@ -138,17 +148,7 @@ class Experiment:
         return measured
 
     def _release(self, trial: Trial, noise: SeededNoise) -> Release:
-        return self.mechanisms[trial.label].release(
-            self.points,
-            self.domain,
-            epsilon=trial.epsilon,
-            delta=self._delta(trial.label),
-            neighbours=self.neighbours,
-            noise=noise,
-        )
-
-    def _delta(self, label: str) -> Fraction:
-        return self.delta if self.mechanisms[label].law is Law.GAUSSIAN else Fraction(0)
+        return self._prepared(trial.label, trial.epsilon).release(self.points, noise=noise)
 
     def _answers(self, release: Release) -> list[Floats]:
         """Answers to every workload; all boxes in one go."""
@@ -172,8 +172,7 @@ class Experiment:
         """
         where = trial.label, trial.epsilon
         if where not in self._noise_free:
-            mechanism = self.mechanisms[trial.label]
-            public = mechanism._blank(mechanism._design(self.domain, self.terms(*where))) is not None
+            public = self._prepared(*where).is_foreseeable
             self._noise_free[where] = self._answers(self._silent(trial)) if public else None
         known = self._noise_free[where]
         if known is None and isinstance(release.estimate, Decomposition):
@@ -220,7 +219,7 @@ class Experiment:
 
 def identity(mechanism: Mechanism) -> str:
     """A text that tells mechanisms with different parameters apart."""
-    return f"{type(mechanism).__qualname__} {json.dumps(mechanism._parameters(), default=repr, sort_keys=True)}"
+    return f"{type(mechanism).__qualname__} {json.dumps(mechanism.parameters(), default=repr, sort_keys=True)}"
 
 
 def _truth(workload: Workload, points: Points, domain: Domain, counter: Counter) -> Floats:

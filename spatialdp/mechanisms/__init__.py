@@ -1,7 +1,7 @@
 """Mechanisms, one file each, and the registry that the command line and the evaluator read."""
 
 from spatialdp.mechanisms.adaptive.kdtree import KdTree
-from spatialdp.mechanisms.base import Mechanism, Plan
+from spatialdp.mechanisms.base import Mechanism, Plan, PreparedRelease
 from spatialdp.mechanisms.fixed.flat import Flat
 from spatialdp.mechanisms.fixed.fourier import Fourier
 from spatialdp.mechanisms.fixed.hierarchy import Hierarchy
@@ -18,6 +18,7 @@ __all__ = [
     "KdTree",
     "Mechanism",
     "Plan",
+    "PreparedRelease",
     "Quadtree",
     "Tailored",
     "Uniform",

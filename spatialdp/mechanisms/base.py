@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from fractions import Fraction
@@ -12,11 +11,11 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from spatialdp._support.arrays import Integers, even_points
 from spatialdp._support.options import Option
 from spatialdp._version import __version__
 from spatialdp.errors import ParameterError
 from spatialdp.estimates.base import Estimate
+from spatialdp.estimates.expected_error import expected_error, sized_boxes, some_leaves
 from spatialdp.privacy.budget import Budget, Number
 from spatialdp.privacy.neighbours import Neighbours
 from spatialdp.privacy.noise.laws import Law
@@ -24,7 +23,7 @@ from spatialdp.privacy.noise.source import Noise, SystemNoise
 from spatialdp.privacy.statement import UNIT, Privacy
 from spatialdp.records.points import Points, as_points
 from spatialdp.release import Release
-from spatialdp.space.domain import Domain
+from spatialdp.space.domain import Domain, Grid
 from spatialdp.strategies.products import Boxes
 
 __all__ = [
@@ -108,16 +107,7 @@ class Mechanism(ABC):
         >>> plan.cells, round(plan.errors["10 %"], 1)
         (4096, 27.0)
         """
-        design = self._design(_checked_domain(domain), Terms(Budget(epsilon, delta), Neighbours.parse(neighbours)))
-        plan, blank = self._plan(design), self._blank(design)
-        if blank is None:
-            return plan
-        sizes = {"1 %": 0.01, "10 %": 0.1, "whole": 1.0}
-        return replace(
-            plan,
-            standard_deviation=_error(blank, _some_cells(blank)),
-            errors={name: _error(blank, _squares(domain, share)) for name, share in sizes.items()},
-        )
+        return self.prepare(domain, epsilon=epsilon, delta=delta, neighbours=neighbours).plan_with_errors()
 
     def check(
         self,
@@ -138,7 +128,7 @@ class Mechanism(ABC):
         Traceback (most recent call last):
         spatialdp.errors.DomainError: cell_size (0.3, 0.3) does not divide the domain's 1 x 1; ...
         """
-        self._design(_checked_domain(domain), Terms(Budget(epsilon, delta), Neighbours.parse(neighbours)))
+        self.prepare(domain, epsilon=epsilon, delta=delta, neighbours=neighbours)
 
     def expected_error(
         self,
@@ -170,13 +160,37 @@ class Mechanism(ABC):
         >>> [round(m.expected_error(domain, quarter, epsilon=1), 1) for m in (sdp.Flat((64, 64)), sdp.Quadtree(6))]
         [43.4, 12.5]
         """
-        terms = Terms(Budget(epsilon, delta), Neighbours.parse(neighbours))
         if not np.size(boxes):
             raise ParameterError("there are no boxes to average over; give at least one.")
-        blank = self._blank(self._design(_checked_domain(domain), terms))
-        if blank is None:
-            raise ParameterError(f"the error of a {self.name} depends on the records; it can not be told beforehand.")
-        return _error(blank, domain.boxes(boxes))
+        return self.prepare(domain, epsilon=epsilon, delta=delta, neighbours=neighbours).expected_error(boxes)
+
+    def prepare(
+        self,
+        domain: Domain,
+        *,
+        epsilon: Number,
+        delta: Number = 0,
+        neighbours: str = Neighbours.ADD_REMOVE,
+    ) -> PreparedRelease:
+        """Decide everything public about a release, for callers who have yet to read their records.
+
+        Parameters are those of `release`, without the points. Raises what `release` would raise before it looks at a
+        record; ``mechanism.prepare(domain, epsilon=1).release(points)`` is ``mechanism.release(points, domain,
+        epsilon=1)``.
+
+        Examples
+        --------
+        >>> import spatialdp as sdp
+        >>> prepared = sdp.Quadtree(height=3).prepare(sdp.Domain((0, 0, 1, 1)), epsilon=0.5)
+        >>> prepared.plan.cells
+        64
+        >>> prepared.release([[0.1, 0.2], [0.8, 0.9]])
+        <Release of 64 cells: ε = 0.5 (add-remove one record), quadtree, spatialdp ...>
+        """
+        terms = Terms(Budget(epsilon, delta), Neighbours.parse(neighbours))
+        design = self._design(_checked_domain(domain), terms)
+        plan = self._plan(design)
+        return PreparedRelease(self, domain, terms, design, plan, self._statement(plan, terms))
 
     def release(
         self,
@@ -222,12 +236,8 @@ class Mechanism(ABC):
         >>> sdp.Quadtree(height=3).release([[0.1, 0.2], [0.8, 0.9]], domain, epsilon=0.5)
         <Release of 64 cells: ε = 0.5 (add-remove one record), quadtree, spatialdp ...>
         """
-        terms = Terms(Budget(epsilon, delta), Neighbours.parse(neighbours))
         source = _checked_noise(noise)
-        design = self._design(_checked_domain(domain), terms)
-        private = type(source) is SystemNoise and self.private
-        statement = self._statement(self._plan(design), terms, private=private)
-        return Release(domain, statement, self._estimate(as_points(points, domain), design, source))
+        return self.prepare(domain, epsilon=epsilon, delta=delta, neighbours=neighbours).release(points, noise=source)
 
     @property
     def private(self) -> bool:
@@ -243,51 +253,106 @@ class Mechanism(ABC):
 
     @abstractmethod
     def _blank(self, design: Any) -> Estimate | None:
-        """The estimate of no records without noise, for what it tells of the noise; None if records shape it."""
+        """An estimate of no records without noise, for the variances it knows; None if records shape the structure."""
 
     @abstractmethod
     def _estimate(self, points: Points, design: Any, noise: Noise) -> Estimate: ...
 
-    def _statement(self, plan: Plan, terms: Terms, *, private: bool) -> Privacy:
+    def _statement(self, plan: Plan, terms: Terms) -> Privacy:
+        """What a release with the system's own noise promises."""
         statement = Privacy(
             epsilon=terms.budget.epsilon,
             delta=terms.budget.delta,
             neighbours=str(terms.neighbours),
             unit=UNIT,
             mechanism=self.name,
-            parameters=self._parameters(),
+            parameters=self.parameters(),
             currency=plan.currency,
             budget=plan.budget,
-            private=private,
+            private=self.private,
             version=__version__,
         )
         json.dumps(statement.to_json(), allow_nan=False)  # what could not be saved must fail before it is paid for
         return statement
 
-    def _parameters(self) -> dict[str, Any]:
+    def parameters(self) -> dict[str, Any]:
+        """Public parameters by name, as values that JSON can hold (with tuples for lists).
+
+        Examples
+        --------
+        >>> import spatialdp as sdp
+        >>> sdp.Flat(shape=(4, 2)).parameters()["shape"]
+        (4, 2)
+        """
         assert is_dataclass(self)
         return {field.name: _plain(getattr(self, field.name)) for field in fields(self)}
 
-
-def _squares(domain: Domain, share: float, count: int = 400) -> Integers:
-    """Lattice boxes with the domain's proportions and a share of its area, spread over it."""
-    side = math.sqrt(share)
-    corners = even_points(count, 2) * (1 - side)
-    xmin, ymin, _, _ = domain.bounds
-    boxes = np.concatenate([corners, corners + side], axis=1) * np.tile(domain.size, 2)
-    return domain.boxes(boxes + np.array([xmin, ymin, xmin, ymin]))
+    def leaf_grid(self, domain: Domain) -> Grid | None:  # noqa: ARG002 - for those that have one
+        """The grid whose cells are the smallest areas that a release has estimates of; None if it is not public."""
+        return None
 
 
-def _some_cells(estimate: Estimate, most: int = 400) -> Integers:
-    """Lattice boxes of the region's cells, or of some spread evenly."""
-    count = estimate.n_cells
-    return estimate.leaf_boxes(
-        np.arange(count) if count <= most else (even_points(most, 1)[:, 0] * count).astype(np.int64)
-    )
+@dataclass(frozen=True, eq=False)
+class PreparedRelease:
+    """A release of which everything public is decided: only the records are missing. `Mechanism.prepare` makes it.
 
+    Attributes
+    ----------
+    mechanism : Mechanism
+    domain : Domain
+    terms : Terms
+    design : object
+        In the mechanism's own form.
+    plan : Plan
+        Cost, size and noise, without the errors to expect.
+    statement : Privacy
+        What a release with the system's own noise promises.
 
-def _error(estimate: Estimate, boxes: Integers) -> float:
-    return math.sqrt(float(estimate.moments(boxes)[0].mean()))
+    Privacy
+    -------
+    Holds public values only. Each call of `release` spends the whole budget.
+    """
+
+    mechanism: Mechanism
+    domain: Domain
+    terms: Terms
+    design: Any
+    plan: Plan
+    statement: Privacy
+
+    @property
+    def is_foreseeable(self) -> bool:
+        """Whether the noise of every answer is known beforehand: records and noise do not shape the structure."""
+        return self.mechanism._blank(self.design) is not None
+
+    def plan_with_errors(self) -> Plan:
+        """The plan, with the errors to expect where they are foreseeable."""
+        blank = self.mechanism._blank(self.design)
+        if blank is None:
+            return self.plan
+        sizes = {"1 %": 0.01, "10 %": 0.1, "whole": 1.0}
+        return replace(
+            self.plan,
+            standard_deviation=expected_error(blank, some_leaves(blank)),
+            errors={name: expected_error(blank, sized_boxes(self.domain, share)) for name, share in sizes.items()},
+        )
+
+    def expected_error(self, boxes: npt.ArrayLike) -> float:
+        """Root-mean-square error of box answers that noise will cause; see `Mechanism.expected_error`."""
+        blank = self.mechanism._blank(self.design)
+        if blank is None:
+            name = self.mechanism.name
+            raise ParameterError(f"the error of a {name} depends on the records; it cannot be told beforehand.")
+        return expected_error(blank, self.domain.boxes(boxes))
+
+    def release(self, points: Any, *, noise: Noise | None = None) -> Release:
+        """Publish points; see `Mechanism.release`."""
+        source = _checked_noise(noise)
+        statement = self.statement
+        if type(source) is not SystemNoise:
+            statement = replace(statement, private=False)
+        estimate = self.mechanism._estimate(as_points(points, self.domain), self.design, source)
+        return Release(self.domain, statement, estimate)
 
 
 def _checked_domain(domain: Domain) -> Domain:

@@ -14,6 +14,7 @@ from typing import Any, Generic, TypeVar
 
 from spatialdp._support.arrays import Integers
 from spatialdp._support.checks import positive_pair, whole_pair
+from spatialdp._support.override import override
 from spatialdp.errors import BudgetError, DomainError, ParameterError
 from spatialdp.estimates.base import Estimate
 from spatialdp.mechanisms.base import Mechanism, Plan, Terms
@@ -27,7 +28,7 @@ from spatialdp.records.points import Points
 from spatialdp.space.domain import Domain, Grid
 from spatialdp.structures.base import Structure
 
-__all__ = ["Design", "GridMechanism", "StructuredMechanism", "design_of"]
+__all__ = ["Design", "GridMechanism", "StructuredMechanism", "design_of", "with_cells"]
 
 S = TypeVar("S", bound=Structure)
 S_co = TypeVar("S_co", bound=Structure, covariant=True)
@@ -137,8 +138,13 @@ class GridMechanism(StructuredMechanism):
         if self.cell_size is not None:
             object.__setattr__(self, "cell_size", positive_pair(self.cell_size, "cell_size"))
 
-    def _grid(self, domain: Domain) -> Grid:
-        grid = domain.grid(self.shape, cell_size=self.cell_size)
-        if not grid.n_cells:
-            raise DomainError("no cell has its centre in the region; use smaller cells or a larger region.")
-        return grid
+    @override
+    def leaf_grid(self, domain: Domain) -> Grid:
+        return with_cells(domain.grid(self.shape, cell_size=self.cell_size))
+
+
+def with_cells(grid: Grid) -> Grid:
+    """The grid, if its region has any cell."""
+    if not grid.n_cells:
+        raise DomainError("no cell has its centre in the region; use smaller cells or a larger region.")
+    return grid

@@ -76,15 +76,17 @@ def command(
 
     target.spare(points.path)
     _check_promise(mechanism, seed, allowed=not_private)
-    mechanism.check(domain, **terms.options)
+    prepared = mechanism.prepare(domain, **terms.options)
     shape = _check_formats(target, domain, mechanism, pixels)
     tell(f"1/3 reading the points{points.assumption(domain)}")
     records = points.read(domain)
     tell("2/3 counting and adding noise")
     noise = SystemNoise() if seed is None else SeededNoise(seed)
-    release = mechanism.release(records, domain, noise=noise, **terms.options)
+    release = prepared.release(records, noise=noise)
     tell(f"3/3 writing {', '.join(str(path) for path in target.files)}")
     files: dict[Path, bytes] = {}
+    if pixels is None and release.estimate.kind == "grid":
+        shape = None  # its cells are the pixels
     for path in target.files:
         files |= contents(release, path, shape=shape if FORMATS[path.suffix.lower()] == "GeoTIFF" else None)
     write_all(files, overwrite=target.force)
@@ -102,7 +104,7 @@ def _check_promise(mechanism: Mechanism, seed: int | None, *, allowed: bool) -> 
 def _check_formats(
     target: Target, domain: Domain, mechanism: Mechanism, pixels: tuple[float, float] | None
 ) -> tuple[int, int] | None:
-    """Refuse what a format can not hold before anything is read; the pixels of a GeoTIFF, if they are not the cells."""
+    """Refuse what a format cannot hold before anything is read; return the pixels of a GeoTIFF."""
     from importlib.util import find_spec
 
     from spatialdp.outputs.files.geoparquet import statement_beside
@@ -123,16 +125,13 @@ def _check_formats(
 
 
 def _pixels(domain: Domain, mechanism: Mechanism, given: tuple[float, float] | None) -> tuple[int, int] | None:
-    """The given ones, those of a tree whose leaves are the cells of a grid, or None for the cells themselves."""
-    from spatialdp.mechanisms import Hierarchy, KdTree, Quadtree
-
+    """The given ones, or those of the grid that the smallest areas of the release are the cells of."""
     if given is not None:
         sides: Any = [int(side) if side.is_integer() else side for side in given]  # `grid` refuses fractions
         return domain.grid(sides).shape
-    if isinstance(mechanism, KdTree):
-        raise click.UsageError("a kd-tree has leaves of all sizes, and a GeoTIFF equal pixels; give --pixels NX,NY.")
-    if isinstance(mechanism, Quadtree):
-        return 2**mechanism.height, 2**mechanism.height
-    if isinstance(mechanism, Hierarchy):
-        return domain.grid(mechanism.shape, cell_size=mechanism.cell_size).shape
-    return None
+    grid = mechanism.leaf_grid(domain)
+    if grid is None:
+        raise click.UsageError(
+            f"a {mechanism.name} has leaves of all sizes, and a GeoTIFF equal pixels; give --pixels NX,NY."
+        )
+    return grid.shape

@@ -74,7 +74,7 @@ class Flat(GridMechanism):
             object.__setattr__(self, "truncate", whole_number(self.truncate, "truncate", 0, 2**53))
 
     def _design(self, domain: Domain, terms: Terms) -> Design[CellCounts]:
-        return self._priced(CellCounts(self._grid(domain)), terms)
+        return self._priced(CellCounts(self.leaf_grid(domain)), terms)
 
     def _finished(self, estimate: Histogram) -> Histogram:
         if self.truncate is None:

@@ -142,7 +142,7 @@ class Fourier(GridMechanism):
 
     def _design(self, domain: Domain, terms: Terms) -> Blocks:
         """A design for each candidate."""
-        grid = self._grid(domain)
+        grid = self.leaf_grid(domain)
         sizes = (padded(self.basis, grid.shape[0]), padded(self.basis, grid.shape[1]))
         listed = default_blocks(sizes) if self.candidates is None else self.candidates
         chosen = dict.fromkeys(make_block(block, sizes) for block in (listed if self.block is None else (self.block,)))

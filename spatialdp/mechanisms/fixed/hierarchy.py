@@ -140,7 +140,7 @@ class Hierarchy(GridMechanism):
         yield "workload", _checked_workload(self.workload)
 
     def _design(self, domain: Domain, terms: Terms) -> Design[BlockLevels]:
-        grid = self._grid(domain)
+        grid = self.leaf_grid(domain)
         sides, _ = self._levels(grid)
         return self._priced(BlockLevels(grid, levels_of(sides, grid.shape), self.consistent), terms)
 

@@ -11,6 +11,7 @@ from fractions import Fraction
 from typing import ClassVar
 
 from spatialdp._support.options import Choice
+from spatialdp._support.override import override
 from spatialdp.estimates.base import Estimate
 from spatialdp.mechanisms.base import Terms
 from spatialdp.mechanisms.level_budgets import BudgetRule, LevelBudget, level_costs
@@ -88,15 +89,15 @@ class Quadtree(TreeMechanism, StructuredMechanism):
         self._check_tree()
 
     def _design(self, domain: Domain, terms: Terms) -> Design[QuadtreeLevels]:
-        structure = QuadtreeLevels(self._grid(domain), self.consistent)
+        structure = QuadtreeLevels(self.leaf_grid(domain), self.consistent)
         design = self._priced(structure, terms)
         left = [sum(design.costs[depth + 1 :], Fraction(0)) for depth in range(structure.tree.height)]
         sensitivities = [structure.sensitivity(depth, terms.neighbours) for depth in range(structure.tree.height)]
         stopping = stopping_rule(self.stop, left, self.law, sensitivities)
         return design if stopping is None else StoppingDesign(**vars(design), stopping=stopping)
 
-    def _grid(self, domain: Domain) -> Grid:
-        """The leaves of the whole tree."""
+    @override
+    def leaf_grid(self, domain: Domain) -> Grid:
         return domain.grid((2**self.height, 2**self.height))
 
     def _costs(self, structure: QuadtreeLevels, whole: Fraction) -> Sequence[Fraction]:

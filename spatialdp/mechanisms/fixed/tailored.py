@@ -124,7 +124,7 @@ class Tailored(GridMechanism):
         self._check_grid()
 
     def _design(self, domain: Domain, terms: Terms) -> Design[AxisPairs]:
-        grid = self._grid(domain)
+        grid = self.leaf_grid(domain)
         return self._priced(AxisPairs(grid, *self._axes(grid)), terms)
 
     def _axes(self, grid: Grid) -> tuple[AxisTransform, AxisTransform]:

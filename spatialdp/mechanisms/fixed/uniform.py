@@ -11,11 +11,11 @@ from typing import ClassVar
 
 from spatialdp._support.checks import whole_pair
 from spatialdp._support.options import Choice
-from spatialdp.errors import DomainError
+from spatialdp._support.override import override
 from spatialdp.mechanisms.base import Terms
-from spatialdp.mechanisms.recipe import Design, StructuredMechanism
+from spatialdp.mechanisms.recipe import Design, StructuredMechanism, with_cells
 from spatialdp.privacy.noise.laws import Law
-from spatialdp.space.domain import Domain
+from spatialdp.space.domain import Domain, Grid
 from spatialdp.structures.cells import EvenTotal
 
 __all__ = ["Uniform"]
@@ -62,7 +62,8 @@ class Uniform(StructuredMechanism):
         object.__setattr__(self, "shape", whole_pair(self.shape, "shape"))
 
     def _design(self, domain: Domain, terms: Terms) -> Design[EvenTotal]:
-        grid = domain.grid(self.shape)
-        if not grid.n_cells:
-            raise DomainError("no cell has its centre in the region; use smaller cells or a larger region.")
-        return self._priced(EvenTotal(grid), terms)
+        return self._priced(EvenTotal(self.leaf_grid(domain)), terms)
+
+    @override
+    def leaf_grid(self, domain: Domain) -> Grid:
+        return with_cells(domain.grid(self.shape))

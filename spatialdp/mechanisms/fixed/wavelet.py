@@ -101,7 +101,7 @@ class Wavelet(GridMechanism):
             raise ParameterError(f"form='quadtree' transforms both axes, but axis is {str(self.axis)!r}; leave it out.")
 
     def _design(self, domain: Domain, terms: Terms) -> Design[AxisPairs | QuadtreeWavelet]:
-        grid = self._grid(domain)
+        grid = self.leaf_grid(domain)
         if self.form is Form.QUADTREE:
             return self._priced(QuadtreeWavelet(grid), terms)
         return self._priced(AxisPairs(grid, *self._axes(grid)), terms)
