@@ -7,6 +7,7 @@ figures can be had again, and the releases behind them are not private.
 from __future__ import annotations
 
 import csv
+import io
 import sys
 import textwrap
 from collections.abc import Callable, Iterable, Sequence
@@ -23,7 +24,7 @@ import numpy.typing as npt
 from tqdm import tqdm
 
 from spatialdp import Domain, KdTree, Points, Quadtree, Release, SeededNoise, datasets
-from spatialdp.outputs.files.geoparquet import write_whole
+from spatialdp._support.atomic import write_all
 from spatialdp.records.points import lattice_points
 from spatialdp.records.truth import Counter
 from spatialdp.space.crs import geographic
@@ -302,14 +303,11 @@ def progress(steps: Sequence[T]) -> Iterable[T]:
 
 def write_csv(rows: Sequence[Any], path: Path) -> None:
     """Dataclass instances as a table."""
-
-    def write(partial: Path) -> None:
-        with partial.open("w", newline="") as file:
-            writer = csv.DictWriter(file, fieldnames=list(asdict(rows[0])), lineterminator="\n")
-            writer.writeheader()
-            writer.writerows(asdict(row) for row in rows)
-
-    write_whole(path, write, overwrite=True)
+    text = io.StringIO(newline="")
+    writer = csv.DictWriter(text, fieldnames=list(asdict(rows[0])), lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(asdict(row) for row in rows)
+    write_all({path: text.getvalue().encode()}, overwrite=True)
 
 
 def wrapped(text: str, width: int = 165) -> str:

@@ -20,11 +20,11 @@ import pandas as pd
 from common import read_points
 
 import spatialdp as sdp
+from spatialdp._support.atomic import write_all
 from spatialdp.datasets import DATASETS, Dataset
 from spatialdp.evaluation.evaluate import write_frame
 from spatialdp.evaluation.figures import summary
 from spatialdp.mechanisms import Mechanism
-from spatialdp.outputs.files.geoparquet import write_whole
 from spatialdp.outputs.maps.plot import save_figure
 
 SHAPE = (256, 256)
@@ -122,7 +122,7 @@ def _against_epsilon(
     title = "Error of random boxes against ε"
     save_figure(sdp.plot_errors(frame, panels="dataset", title=title), stem.with_suffix(".png"))
     tables = "\n\n".join(sdp.ranking(part, metric) for part in frames for metric in ("rmse", "median_relative_error"))
-    write_whole(stem.with_suffix(".md"), lambda path: _write(path, f"{tables}\n"), overwrite=True)
+    write_all({stem.with_suffix(".md"): f"{tables}\n".encode()}, overwrite=True)
     click.echo(tables)
 
 

@@ -6,6 +6,7 @@ Writes `expected_error.csv` and `expected_error.png`.
 from __future__ import annotations
 
 import csv
+import io
 from pathlib import Path
 
 import click
@@ -15,9 +16,9 @@ from curves import Curve, draw_curves
 
 import spatialdp as sdp
 from spatialdp._support.arrays import even_points
+from spatialdp._support.atomic import write_all
 from spatialdp.evaluation.figures import finish, label_lines
 from spatialdp.mechanisms import Mechanism
-from spatialdp.outputs.files.geoparquet import write_whole
 from spatialdp.outputs.maps.plot import save_figure
 
 SIDE = 256
@@ -74,13 +75,11 @@ def main(output: Path, epsilon: float) -> None:
 
 
 def _write(path: Path, sizes: list[float], errors: dict[str, list[float]]) -> None:
-    def write(partial: Path) -> None:
-        with partial.open("w", newline="") as file:
-            writer = csv.writer(file)
-            writer.writerow(["share of the area", *errors])
-            writer.writerows(zip(sizes, *errors.values(), strict=True))
-
-    write_whole(path, write, overwrite=True)
+    text = io.StringIO(newline="")
+    writer = csv.writer(text)
+    writer.writerow(["share of the area", *errors])
+    writer.writerows(zip(sizes, *errors.values(), strict=True))
+    write_all({path: text.getvalue().encode()}, overwrite=True)
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 import spatialdp as sdp
 from benchmarks import browser
 from spatialdp import datasets
-from spatialdp.outputs.files.geoparquet import write_whole
+from spatialdp._support.atomic import write_all
 
 SIZE = (1120, 700)
 GAP = 24
@@ -41,7 +41,9 @@ def main() -> int:
         sheet.paste(picture, (place * (SIZE[0] + GAP), 0))
     palette = sheet.quantize(256, dither=Image.Dither.NONE)
     target = folder / "explorer.png"
-    write_whole(target, lambda partial: palette.save(partial, format="png", optimize=True), overwrite=True)
+    png = io.BytesIO()
+    palette.save(png, format="png", optimize=True)
+    write_all({target: png.getvalue()}, overwrite=True)
     print(f"{target}: {target.stat().st_size / 1000:.0f} kB")
     return 0
 

@@ -7,6 +7,7 @@ with errors of many releases. Noise is seeded, so none of the releases is privat
 from __future__ import annotations
 
 import csv
+import io
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -18,12 +19,12 @@ import numpy.typing as npt
 from wavelet_coefficients import draw_coefficients
 
 import spatialdp as sdp
+from spatialdp._support.atomic import write_all
 from spatialdp.estimates.decomposition import Decomposition
 from spatialdp.estimates.grid_noise import SeparableNoise
 from spatialdp.estimates.histogram import Histogram
 from spatialdp.evaluation.figures import STYLES, summary
 from spatialdp.mechanisms import Mechanism
-from spatialdp.outputs.files.geoparquet import write_whole
 from spatialdp.outputs.maps.plot import colour_scale, draw_boxes, draw_cells, save_figure
 from spatialdp.records.counting import count_cells
 from spatialdp.transforms.matrices import WindowAxis
@@ -200,24 +201,14 @@ def measure(points: sdp.Points, trials: int, seed: int, output: Path) -> None:
     ]
     frame = sdp.evaluate(MECHANISMS, points, DOMAIN, loads, EPSILONS, trials, metrics=["rmse"], seed=seed)
     rows = summary(frame, ["mechanism", "epsilon", "workload"])
-
-    def write(partial: Path) -> None:
-        with partial.open("w", newline="") as file:
-            writer = csv.writer(file, lineterminator="\n")
-            writer.writerow(["mechanism", "epsilon", "workload", "trials", "rmse", "noise"])
-            writer.writerows(
-                [
-                    row.mechanism,
-                    f"{row.epsilon:g}",
-                    row.workload,
-                    trials,
-                    f"{row.mean:.2f}",
-                    "seeded noise, not private",
-                ]
-                for row in rows.itertuples()
-            )
-
-    write_whole(output / "mechanisms.csv", write, overwrite=True)
+    text = io.StringIO(newline="")
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(["mechanism", "epsilon", "workload", "trials", "rmse", "noise"])
+    writer.writerows(
+        [row.mechanism, f"{row.epsilon:g}", row.workload, trials, f"{row.mean:.2f}", "seeded noise, not private"]
+        for row in rows.itertuples()
+    )
+    write_all({output / "mechanisms.csv": text.getvalue().encode()}, overwrite=True)
 
 
 @click.command(help=__doc__)

@@ -387,7 +387,7 @@ class Release:
         >>> sdp.load(path).answer((0, 0, 1, 1)) == release.answer((0, 0, 1, 1))
         True
         """
-        from spatialdp.outputs.files.geoparquet import save
+        from spatialdp.outputs.files.save import save
 
         save(self, path, overwrite=overwrite, shape=shape)
 

@@ -26,8 +26,8 @@ import pyarrow.parquet as pq
 import shapely
 
 import spatialdp as sdp
-from spatialdp.outputs.files.exports import read_statement
 from spatialdp.outputs.files.geoparquet import _digest
+from spatialdp.outputs.files.statement import read_statement
 from tests.point_files import FILES, columns_of, write
 
 SECONDS = 20  # for one input, on a busy machine

@@ -20,28 +20,28 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from spatialdp.outputs.files import geoparquet as files
+from spatialdp._support import atomic
 
 NEW = b"new" * 100_000
 
 
 def _all(paths: list[Path], overwrite: bool) -> None:
-    files.write_all(dict.fromkeys(paths, NEW), overwrite=overwrite)
+    atomic.write_all(dict.fromkeys(paths, NEW), overwrite=overwrite)
 
 
 def _whole(paths: list[Path], overwrite: bool) -> None:
-    files.write_whole(paths[0], lambda partial: partial.write_bytes(NEW) and None, overwrite=overwrite)
+    atomic.write_all({paths[0]: NEW}, overwrite=overwrite)
 
 
 WRITERS: dict[str, Callable[[list[Path], bool], None]] = {"all": _all, "whole": _whole}
 
 
 def die_at(line: int) -> None:
-    """End this process when so many lines of `files` have been run."""
+    """End this process when so many lines of `atomic` have been run."""
     seen = count()
 
     def trace(frame: FrameType, event: str, _: Any) -> Any:
-        if frame.f_code.co_filename != files.__file__:
+        if frame.f_code.co_filename != atomic.__file__:
             return None
         if event != "call" and next(seen) == line:
             os.kill(os.getpid(), signal.SIGKILL)

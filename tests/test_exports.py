@@ -25,7 +25,7 @@ import spatialdp as sdp
 from spatialdp.errors import FileFormatError, ParameterError
 from spatialdp.outputs.files import exports
 from spatialdp.outputs.files import geoparquet as files
-from spatialdp.outputs.files.exports import read_statement
+from spatialdp.outputs.files.statement import read_statement
 from spatialdp.privacy.statement import Privacy
 from tests.sources import ZeroNoise
 

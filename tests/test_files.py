@@ -16,8 +16,9 @@ import pytest
 import shapely
 
 import spatialdp as sdp
+from spatialdp._support.atomic import write_all
 from spatialdp.errors import FileFormatError, ParameterError
-from spatialdp.outputs.files.geoparquet import _digest, write_whole
+from spatialdp.outputs.files.geoparquet import _digest
 from tests.sources import ZeroNoise
 
 REGION = shapely.Polygon([(0, 0), (8, 0), (8, 5), (3, 6), (0, 3)])
@@ -328,15 +329,15 @@ def test_only_known_formats_and_only_where_there_is_a_folder(tmp_path):
     assert os.listdir(tmp_path) == []
 
 
-def test_failed_writing_leaves_nothing_behind(saved, tmp_path):
+def test_failed_writing_leaves_nothing_behind(saved, tmp_path, monkeypatch):
     before = saved.read_bytes()
 
-    def fail(partial):
-        partial.write_bytes(b"half")
+    def fail(_):
         raise OSError("disk full")
 
+    monkeypatch.setattr(os, "fsync", fail)
     with pytest.raises(OSError, match="disk full"):
-        write_whole(saved, fail, overwrite=True)
+        write_all({saved: b"half"}, overwrite=True)
     assert saved.read_bytes() == before
     assert os.listdir(tmp_path) == [saved.name]
 

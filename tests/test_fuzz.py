@@ -16,7 +16,7 @@ import pytest
 
 import spatialdp as sdp
 from spatialdp.errors import FileFormatError
-from spatialdp.outputs.files.exports import read_statement
+from spatialdp.outputs.files.statement import read_statement
 from tests.fuzz import DOMAIN, KINDS, SECONDS
 
 ROOT = Path(__file__).parent.parent

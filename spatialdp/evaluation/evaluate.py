@@ -210,9 +210,9 @@ def evaluate_subsamples(
 
 def write_frame(frame: pandas.DataFrame, path: str | PathLike[str]) -> None:
     """Write the table as CSV, whole or not at all; each row says that it has seen the truth."""
-    from spatialdp.outputs.files.geoparquet import write_whole
+    from spatialdp._support.atomic import write_all
 
-    write_whole(Path(path), lambda partial: frame.to_csv(partial, index=False), overwrite=True)
+    write_all({Path(path): frame.to_csv(index=False).encode()}, overwrite=True)
 
 
 # --- what is evaluated -----------------------------------------------------------------------------

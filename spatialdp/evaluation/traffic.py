@@ -12,6 +12,7 @@ records. The junctions are public data, so here that is everybody.
 from __future__ import annotations
 
 import csv
+import io
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass
@@ -25,10 +26,10 @@ import numpy as np
 
 from spatialdp import datasets
 from spatialdp._support.arrays import Floats
+from spatialdp._support.atomic import write_all
 from spatialdp._support.markdown import markdown
 from spatialdp.errors import ParameterError
 from spatialdp.mechanisms import Flat
-from spatialdp.outputs.files.geoparquet import write_whole
 from spatialdp.privacy.noise.laws import Law
 from spatialdp.privacy.noise.source import SeededNoise
 from spatialdp.records.counting import count_cells
@@ -253,14 +254,11 @@ def table(rows: Sequence[Row]) -> str:
 
 def write_csv(rows: Sequence[Row], path: Path) -> None:
     """Every number of the table, one row for each law and ε."""
-
-    def write(partial: Path) -> None:
-        with partial.open("w", newline="") as file:
-            writer = csv.DictWriter(file, fieldnames=list(asdict(rows[0])))
-            writer.writeheader()
-            writer.writerows(asdict(row) for row in rows)
-
-    write_whole(path, write, overwrite=True)
+    text = io.StringIO(newline="")
+    writer = csv.DictWriter(text, fieldnames=list(asdict(rows[0])))
+    writer.writeheader()
+    writer.writerows(asdict(row) for row in rows)
+    write_all({path: text.getvalue().encode()}, overwrite=True)
 
 
 def draw_maps(epsilons: Sequence[Fraction] = EPSILONS, *, seed: int = 1) -> Figure:

@@ -10,6 +10,7 @@ from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
 from typing import Any, NoReturn
 
+from spatialdp._support.json_values import flag, fraction, text
 from spatialdp.errors import FileFormatError
 from spatialdp.privacy.accounting import rho_for
 from spatialdp.privacy.budget import Budget
@@ -19,8 +20,6 @@ __all__ = ["Privacy"]
 
 UNIT = "record"
 
-# No exponents: a short text must not be able to ask for a huge number.
-_RATIONAL = re.compile(r"\d{1,400}(/\d{1,400})?")
 _NAME = re.compile(r"[a-z][a-z-]{0,40}")
 _VERSION = re.compile(r"[0-9][0-9A-Za-z.+-]{0,40}")
 
@@ -144,16 +143,16 @@ class Privacy:
         """
         try:
             statement = cls(
-                epsilon=_fraction(data["epsilon"]),
-                delta=_fraction(data["delta"]),
-                neighbours=_text(data["neighbours"]),
-                unit=_text(data["unit"]),
-                mechanism=_text(data["mechanism"]),
-                parameters={_text(name): _frozen(value) for name, value in data["parameters"].items()},
-                currency=_text(data["currency"]),
-                budget={_text(step): _fraction(cost) for step, cost in data["budget"].items()},
-                private=data["private"],
-                version=_text(data["version"]),
+                epsilon=fraction(data["epsilon"]),
+                delta=fraction(data["delta"]),
+                neighbours=text(data["neighbours"]),
+                unit=text(data["unit"]),
+                mechanism=text(data["mechanism"]),
+                parameters={text(name): _frozen(value) for name, value in data["parameters"].items()},
+                currency=text(data["currency"]),
+                budget={text(step): fraction(cost) for step, cost in data["budget"].items()},
+                private=flag(data["private"]),
+                version=text(data["version"]),
             )
             statement._check()
         except (KeyError, TypeError, ValueError, AttributeError, ZeroDivisionError):
@@ -166,8 +165,7 @@ class Privacy:
     def _check(self) -> None:
         spent = sum(self.budget.values())
         sound = (
-            isinstance(self.private, bool)
-            and self.unit == UNIT
+            self.unit == UNIT
             and self.neighbours in set(Neighbours)
             and _NAME.fullmatch(self.mechanism)
             and _VERSION.fullmatch(self.version)
@@ -212,16 +210,3 @@ def _factor(epsilon: Fraction) -> str:
 
 def _frozen(value: Any) -> Any:
     return tuple(_frozen(item) for item in value) if isinstance(value, list) else value
-
-
-def _text(value: object) -> str:
-    if not isinstance(value, str):
-        raise TypeError
-    return value
-
-
-def _fraction(value: object) -> Fraction:
-    text = _text(value)
-    if not _RATIONAL.fullmatch(text):
-        raise ValueError
-    return Fraction(text)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import io
 import json
 import os
 from collections.abc import Callable
@@ -19,7 +20,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from spatialdp.outputs.files.geoparquet import write_whole
+from spatialdp._support.atomic import write_all
 from spatialdp.privacy.noise.laws import Law
 from spatialdp.strategies.axis_workload import ALL_RANGES, AxisWorkload
 from spatialdp.strategies.objective import mean_variance
@@ -114,12 +115,9 @@ def save_axis(path: Path, axis: WindowAxis, workload: AxisWorkload, law: Law) ->
 def save_weights(path: Path, axis: WindowAxis, purpose: Any) -> None:
     """Write a strategy with what it is for, which can be any plain value."""
     weights = np.vstack([axis.diagonal, axis.windows]).astype("<i2")
-
-    def write(partial: Path) -> None:
-        with partial.open("wb") as file:
-            np.savez_compressed(file, weights=weights, digest=_digest(weights, purpose))
-
-    write_whole(path, write, overwrite=True)
+    file = io.BytesIO()
+    np.savez_compressed(file, weights=weights, digest=_digest(weights, purpose))
+    write_all({path: file.getvalue()}, overwrite=True)
 
 
 def load_axis(path: Path, size: int, workload: AxisWorkload, law: Law) -> WindowAxis | None:

@@ -9,14 +9,10 @@ from typing import TYPE_CHECKING, Any, TypeVar, get_type_hints
 
 import click
 
-from spatialdp.cli.options import (
-    Exact,
-    PointsFile,
-    folder_options,
-    optional_domain_options,
-    points_options,
-    quiet_option,
-)
+from spatialdp.cli.options.domain import optional_domain_options
+from spatialdp.cli.options.output import folder_options, quiet_option
+from spatialdp.cli.options.points import PointsFile, points_options
+from spatialdp.cli.options.values import Exact
 
 if TYPE_CHECKING:
     from fractions import Fraction
@@ -165,16 +161,12 @@ def _figures(frame: Any, metric: str, folder: Path) -> list[str]:
 
 
 def _ranking(frame: Any, metric: str, folder: Path) -> str:
+    from spatialdp._support.atomic import write_all
     from spatialdp.evaluation.figures import ranking
-    from spatialdp.outputs.files.geoparquet import write_whole
 
     text = ranking(frame[frame["records"] == frame["records"].max()], metric)
-    write_whole(folder / "ranking.md", lambda partial: _write(partial, text), overwrite=True)
+    write_all({folder / "ranking.md": f"{text}\n".encode()}, overwrite=True)
     return text
-
-
-def _write(path: Path, text: str) -> None:
-    path.write_text(f"{text}\n", encoding="utf-8")
 
 
 # --- what is evaluated -----------------------------------------------------------------------------

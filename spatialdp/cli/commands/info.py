@@ -30,8 +30,8 @@ def command(release: Path, as_json: bool) -> None:
       spatialdp info homes.parquet
       spatialdp info homes.parquet --json | jq .privacy.epsilon
     """
-    from spatialdp.outputs.files.exports import read_statement
     from spatialdp.outputs.files.geoparquet import load
+    from spatialdp.outputs.files.statement import read_statement
 
     if FORMATS.get(release.suffix.lower(), "GeoParquet") != "GeoParquet" and release.is_file():
         privacy = read_statement(release)

@@ -8,7 +8,8 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
-from spatialdp.cli.options import Numbers, Target, output_options
+from spatialdp.cli.options.output import Target, output_options
+from spatialdp.cli.options.values import Numbers
 
 __all__ = ["command"]
 

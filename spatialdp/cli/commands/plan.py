@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from spatialdp.cli.options import MethodCommand, Terms, domain_options, terms_options
+from spatialdp.cli.options.domain import domain_options
+from spatialdp.cli.options.method import MethodCommand
+from spatialdp.cli.options.terms import Terms, terms_options
 
 if TYPE_CHECKING:
     from spatialdp.mechanisms import Mechanism, Plan

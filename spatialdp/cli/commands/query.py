@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from spatialdp.cli.options import Numbers, Target, output_options
+from spatialdp.cli.options.output import Target, output_options
+from spatialdp.cli.options.values import Numbers
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -120,7 +121,7 @@ def _with_answers(frame: pd.DataFrame, release: Release, answers: Any, intervals
 
 
 def _write(answers: pd.DataFrame, target: Target, kind: str) -> None:
-    from spatialdp.outputs.files.geoparquet import write_all
+    from spatialdp._support.atomic import write_all
 
     text = (
         answers.to_csv(index=False)

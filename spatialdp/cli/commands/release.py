@@ -7,19 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from spatialdp.cli.options import (
-    MethodCommand,
-    Numbers,
-    PointsFile,
-    Target,
-    Terms,
-    check_output,
-    domain_options,
-    output_options,
-    points_options,
-    quiet_option,
-    terms_options,
-)
+from spatialdp.cli.options.domain import domain_options
+from spatialdp.cli.options.method import MethodCommand
+from spatialdp.cli.options.output import Target, check_output, output_options, quiet_option
+from spatialdp.cli.options.points import PointsFile, points_options
+from spatialdp.cli.options.terms import Terms, terms_options
+from spatialdp.cli.options.values import Numbers
 from spatialdp.outputs.files.formats import FORMATS
 
 if TYPE_CHECKING:
@@ -67,7 +60,8 @@ def command(
           --epsilon 0.5 -o map.parquet -o map.gpkg -o map.tif
       spatialdp release --method kd-tree --help
     """
-    from spatialdp.outputs.files.geoparquet import contents, write_all
+    from spatialdp._support.atomic import write_all
+    from spatialdp.outputs.files.save import contents
     from spatialdp.privacy.noise.source import SeededNoise, SystemNoise
 
     def tell(what: str) -> None:  # steps, never how far a step is: that would tell how many records there are
@@ -107,7 +101,7 @@ def _check_formats(
     """Refuse what a format cannot hold before anything is read; return the pixels of a GeoTIFF."""
     from importlib.util import find_spec
 
-    from spatialdp.outputs.files.geoparquet import statement_beside
+    from spatialdp.outputs.files.statement import statement_beside
 
     kinds = {FORMATS[path.suffix.lower()]: path for path in target.files}
     for path in target.files:

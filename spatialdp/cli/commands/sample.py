@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from spatialdp.cli.options import Target, check_output, output_options
+from spatialdp.cli.options.output import Target, check_output, output_options
 
 __all__ = ["command"]
 
@@ -29,7 +29,9 @@ def command(release: Path, count: int | None, seed: int | None, target: Target) 
     Example:
       spatialdp sample homes.parquet -o synthetic.gpkg
     """
-    from spatialdp.outputs.files.geoparquet import load, stated_of, statement_beside, write_all
+    from spatialdp._support.atomic import write_all
+    from spatialdp.outputs.files.geoparquet import load
+    from spatialdp.outputs.files.statement import stated_of, statement_beside
     from spatialdp.privacy.noise.source import SeededNoise
 
     target.spare(release)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from spatialdp.cli.options import folder_options
+from spatialdp.cli.options.output import folder_options
 
 __all__ = ["command"]
 

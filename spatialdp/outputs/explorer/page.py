@@ -87,17 +87,13 @@ def write_page(
     >>> "<h1>A small map</h1>" in path.read_text()
     True
     """
-    from spatialdp.outputs.files.geoparquet import write_whole
+    from spatialdp._support.atomic import write_all
 
     target = Path(path)
     if target.suffix.lower() != ".html":
         raise ParameterError(f"{target.name} does not end in .html; the explorer is a page.")
     text = _page(release, title, level).encode()
-
-    def write(partial: Path) -> None:
-        partial.write_bytes(text)
-
-    write_whole(target, write, overwrite=overwrite)
+    write_all({target: text}, overwrite=overwrite)
 
 
 def _page(release: Release, title: str | None, level: float) -> str:

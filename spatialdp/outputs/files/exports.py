@@ -9,25 +9,21 @@ released numbers, nothing compressed.
 
 from __future__ import annotations
 
-import hashlib
 import io
-import json
 import warnings
 from functools import singledispatch
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from spatialdp._support.arrays import Floats
-from spatialdp._support.gdal import configured, is_what_it_is_called, offline
-from spatialdp.errors import FileFormatError, ParameterError
+from spatialdp._support.gdal import configured
+from spatialdp.errors import ParameterError
 from spatialdp.estimates.base import Estimate
 from spatialdp.estimates.decomposition import Decomposition
 from spatialdp.estimates.histogram import Histogram
-from spatialdp.outputs.files.formats import FORMATS
-from spatialdp.outputs.files.geoparquet import statement_beside, to_geodataframe
-from spatialdp.privacy.statement import Privacy
+from spatialdp.outputs.files.geoparquet import to_geodataframe
+from spatialdp.outputs.files.statement import STATEMENT, statement
 from spatialdp.space import crs as crs_
 from spatialdp.space.domain import Grid
 
@@ -36,68 +32,11 @@ if TYPE_CHECKING:
 
     from spatialdp.release import Release
 
-__all__ = ["STATEMENT", "geojson", "geopackage", "geotiff", "read_statement", "statement", "table", "written"]
-
-# What the privacy statement is called among a file's metadata.
-STATEMENT = "SPATIALDP_PRIVACY"
+__all__ = ["geojson", "geopackage", "geotiff", "table", "written"]
 
 _NO_DATE = "1970-01-01T00:00:00.000Z"
 _SIDE_PARTS = 4  # of a cell's side that becomes a curve when it is reprojected
 _ROWS_AT_ONCE = 2**20
-
-
-def statement(release: Release) -> str:
-    """The privacy statement as one line of JSON; `summary` says it in words."""
-    return json.dumps({"summary": str(release.privacy), **release.privacy.to_json()}, ensure_ascii=False)
-
-
-def read_statement(path: Path) -> Privacy:
-    """The privacy statement of a file that holds a map, or of the file beside it.
-
-    Raises
-    ------
-    FileFormatError
-        If there is none, or the one beside the file is another's.
-    """
-    try:
-        return Privacy.from_json(_stated(path))
-    except FileFormatError:
-        raise
-    except Exception:  # of GDAL, SQLite, JSON, ...: the file is another's
-        raise FileFormatError(
-            f"{path} carries no privacy statement of spatialdp, nor is there one beside it; ask for the original."
-        ) from None
-
-
-def _stated(path: Path) -> Any:
-    kind = FORMATS.get(path.suffix.lower())
-    if kind == "GeoPackage":
-        import pyogrio
-
-        if not is_what_it_is_called(path):
-            raise ValueError("no GeoPackage")
-        with offline():
-            return json.loads(pyogrio.read_info(path)["layer_metadata"][STATEMENT])
-    if kind == "GeoTIFF":
-        import rasterio
-
-        with rasterio.open(path, driver="GTiff") as raster:  # and no other, such as virtual rasters
-            return json.loads(raster.tags()[STATEMENT])
-    if kind == "GeoJSON":
-        return json.loads(path.read_bytes())["privacy"]
-    return _beside(path)
-
-
-def _beside(path: Path) -> Any:
-    """The statement beside a file, if it was written for this one."""
-    beside = statement_beside(path)
-    stated = json.loads(beside.read_bytes())
-    if stated["sha256"] != hashlib.sha256(path.read_bytes()).hexdigest():
-        raise FileFormatError(
-            f"{beside} is not the statement of {path} as it is now: either was altered, or writing both was cut short. "
-            "Ask for the originals, or save the release again."
-        )
-    return stated
 
 
 def geopackage(release: Release) -> bytes:

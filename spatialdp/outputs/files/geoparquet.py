@@ -1,4 +1,4 @@
-"""Releases as files: GeoParquet, which holds all of a release, and by other names the formats of `exports`.
+"""GeoParquet, the format that holds all of a release: what `load` reads.
 
 One row for each cell of a grid or node of a tree: place, estimate, polygon. The metadata holds what else is needed to
 rebuild the release (domain, noise, privacy statement) as JSON, and a digest of all rows and metadata, so that a
@@ -16,9 +16,6 @@ import hashlib
 import io
 import json
 import os
-import threading
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,7 +23,7 @@ import numpy as np
 
 from spatialdp._support.arrays import Array, Floats, Objects
 from spatialdp._support.wkb import is_polygonal
-from spatialdp.errors import FileFormatError, ParameterError, SpatialDPError
+from spatialdp.errors import FileFormatError, SpatialDPError
 from spatialdp.outputs.files.formats import FORMATS
 from spatialdp.outputs.files.layouts import lay_out, rebuild
 from spatialdp.privacy.statement import Privacy
@@ -37,19 +34,11 @@ from spatialdp.space.domain import Domain
 if TYPE_CHECKING:
     import geopandas
     import pyarrow as pa
+if TYPE_CHECKING:
+    import pyarrow as pa
 
-__all__ = [
-    "FORMATS",
-    "check_target",
-    "contents",
-    "load",
-    "save",
-    "stated_of",
-    "statement_beside",
-    "to_geodataframe",
-    "write_all",
-    "write_whole",
-]
+
+__all__ = ["load", "to_geodataframe"]
 
 FORMAT = "spatialdp-release"
 FORMAT_VERSION = 1
@@ -72,91 +61,6 @@ def to_geodataframe(release: Release) -> geopandas.GeoDataFrame:
         geometry=_polygons(layout.boxes[keep]),
         crs=release.domain.crs,
     )
-
-
-def save(
-    release: Release,
-    path: str | os.PathLike[str],
-    *,
-    overwrite: bool = False,
-    shape: tuple[int, int] | None = None,
-) -> None:
-    """Write a release in the format its name ends in: the whole file or nothing; see `Release.save`."""
-    target = check_target(path, overwrite=overwrite)
-    write_all(contents(release, target, shape=shape), overwrite=overwrite)
-
-
-def contents(release: Release, target: Path, *, shape: tuple[int, int] | None = None) -> dict[Path, bytes]:
-    """The files that a release becomes under a name: one, and a statement beside it where the format holds none."""
-    from spatialdp.outputs.files import exports
-
-    kind = FORMATS[target.suffix.lower()]
-    if shape is not None and kind != "GeoTIFF":
-        raise ParameterError(f"shape is for GeoTIFF files; {target.name} is {kind}, which keeps the cells as they are.")
-    if kind == "CSV":
-        table = exports.table(release)
-        return {statement_beside(target): stated_of(table, json.loads(exports.statement(release))), target: table}
-    makers: dict[str, Callable[[], bytes]] = {
-        "GeoParquet": lambda: _geoparquet(release),
-        "GeoPackage": lambda: exports.geopackage(release),
-        "GeoTIFF": lambda: exports.geotiff(release, shape),
-        "GeoJSON": lambda: exports.geojson(release),
-    }
-    return {target: makers[kind]()}
-
-
-def check_target(path: str | os.PathLike[str], *, overwrite: bool = False) -> Path:
-    """Refuse names that `save` would refuse, before anything is spent.
-
-    Raises
-    ------
-    ParameterError
-        If the name does not end in one of `FORMATS`.
-    OSError
-        If the file exists, is a folder, or can not be made there.
-
-    Examples
-    --------
-    >>> check_target("map.gpkg", overwrite=True).name
-    'map.gpkg'
-    """
-    target = Path(path)
-    if target.suffix.lower() not in FORMATS:
-        known = ", ".join(f"{suffix} ({kind})" for suffix, kind in FORMATS.items())
-        raise ParameterError(f"{target.name} does not end in a format that is known; it must be one of {known}.")
-    files = [target, statement_beside(target)] if FORMATS[target.suffix.lower()] == "CSV" else [target]
-    for file in files:
-        _check_place(file, overwrite=overwrite)
-    return target
-
-
-def statement_beside(target: Path) -> Path:
-    """Where the privacy statement of a file goes that can not hold it: ``roads.csv`` has ``roads.privacy.json``."""
-    return target.with_suffix(".privacy.json")
-
-
-def stated_of(content: bytes, statement: Mapping[str, Any]) -> bytes:
-    """A statement that lies beside a file, and says which one by its digest.
-
-    Two files can not be replaced at once: a process that is killed in between leaves the new statement beside the old
-    table, and nobody should take one for the other's.
-
-    Examples
-    --------
-    >>> json.loads(stated_of(b"x,y", {"epsilon": "1"}))["sha256"][:8]
-    '968e772c'
-    """
-    words = {**statement, "sha256": hashlib.sha256(content).hexdigest()}
-    return (json.dumps(words, indent=2, ensure_ascii=False) + "\n").encode()
-
-
-def _geoparquet(release: Release) -> bytes:
-    import pyarrow.parquet as pq
-
-    table, buffer = _table(release), io.BytesIO()
-    plain = {name: "none" if name == "estimate" else "zstd" for name in table.column_names}
-    pq.write_table(table, buffer, compression=plain, use_dictionary=False)
-    return buffer.getvalue()
 
 
 def load(path: str | os.PathLike[str]) -> Release:
@@ -189,150 +93,11 @@ def load(path: str | os.PathLike[str]) -> Release:
         raise _damaged(source) from error
 
 
-def write_whole(target: Path, write: Callable[[Path], None], *, overwrite: bool) -> None:
-    """Let `write` fill a file beside the target, then put it in place: all of it or none."""
-    _check_place(target, overwrite=overwrite)
-    partial = _partial(target)
-    try:
-        write(partial)
-        _put(partial, target, overwrite=overwrite)
-    finally:
-        partial.unlink(missing_ok=True)
-
-
-def write_all(files: Mapping[Path, bytes], *, overwrite: bool) -> None:
-    """Write files that belong together. None is put in place before all are written, and the last one comes last."""
-    for target in files:
-        _check_place(target, overwrite=overwrite)
-    made: list[Path] = []
-    replaced: list[Path] = []
-    with ExitStack() as stack:
-        try:
-            put = [stack.enter_context(_written(target, content)) for target, content in files.items()]
-            for target, place in zip(files, put, strict=True):
-                done = replaced if target.exists() else made
-                place(overwrite)
-                done.append(target)
-        except BaseException as error:
-            for target in made:
-                target.unlink(missing_ok=True)
-            if isinstance(error, OSError):
-                raise type(error)(error.errno, _not_written(list(files), replaced, error)) from error
-            raise
-
-
-def _not_written(files: list[Path], replaced: list[Path], error: OSError) -> str:
-    names, gone = (" and ".join(map(str, paths)) for paths in (files, replaced))
-    left = f"but {gone} had been replaced already" if replaced else "and nothing was left behind"
-    return f"{names} could not be written ({error.strerror or error}), {left}; make room, or choose another place"
-
-
-@contextmanager
-def _written(target: Path, content: bytes) -> Iterator[Callable[[bool], None]]:
-    """Write a file without a name beside the target, and hand out what puts it in place.
-
-    A file without a name vanishes with the process, whatever ends it. Where the system has none, it has a name.
-    """
-    partial, nameless = _partial(target), _nameless(target.parent)
-    handle = os.open(partial, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o666) if nameless is None else nameless
-
-    def put(overwrite: bool) -> None:
-        if nameless is not None:
-            # The folder's handle is not read, as the path is absolute, but makes Python follow the link.
-            named = partial if overwrite else target  # a name is needed to replace another file
-            os.link(f"/proc/self/fd/{handle}", named, src_dir_fd=handle, follow_symlinks=True)
-        if nameless is None or overwrite:
-            _put(partial, target, overwrite=overwrite)
-
-    try:
-        with open(handle, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(handle)
-            yield put
-    finally:
-        partial.unlink(missing_ok=True)
-
-
-def _nameless(folder: Path) -> int | None:
-    """Open a file without a name, if the system has such files."""
-    if not hasattr(os, "O_TMPFILE") or not os.path.exists("/proc/self/fd"):
-        return None
-    try:
-        return os.open(folder, os.O_TMPFILE | os.O_RDWR, 0o666)
-    except OSError:
-        return None
-
-
-def _partial(target: Path) -> Path:
-    return target.with_name(f".{target.name}.{os.getpid()}-{threading.get_ident()}.partial")
-
-
-def _put(partial: Path, target: Path, *, overwrite: bool) -> None:
-    if overwrite:
-        os.replace(partial, target)
-    else:
-        os.link(partial, target)  # fails if the target has come into being meanwhile
-
-
-def _check_place(target: Path, *, overwrite: bool) -> None:
-    if target.is_dir():
-        raise IsADirectoryError(f"{target} is a folder; give the name of a file in it.")
-    if os.path.lexists(target) and not overwrite:  # also a link to nowhere
-        raise FileExistsError(f"{target} exists; choose another name, or pass overwrite=True to replace it.")
-    if not target.parent.is_dir():
-        raise FileNotFoundError(f"there is no folder {target.parent}; make it first.")
-    if not os.access(target.parent, os.W_OK | os.X_OK):
-        raise PermissionError(f"you may not write in the folder {target.parent}; choose another one.")
-
-
-# --- writing ---------------------------------------------------------------------------------------
-
-
-def _table(release: Release) -> pa.Table:
-    import pyarrow as pa
-    import shapely
-
-    layout = lay_out(release.estimate, release.domain)
-    header = {
-        "format": FORMAT,
-        "format_version": FORMAT_VERSION,
-        "privacy": release.privacy.to_json(),
-        "domain": _domain_to_json(release.domain),
-        "estimate": layout.header,
-        "rows": len(layout.boxes),
-    }
-    geometry = {"geometry": pa.array(shapely.to_wkb(_polygons(layout.boxes)), pa.binary())}
-    columns = {name: pa.array(np.ascontiguousarray(values)) for name, values in layout.columns.items()}
-    table = pa.table(columns | geometry).replace_schema_metadata({b"geo": _geo_metadata(release)})
-    header["sha256"] = _digest(header, table)
-    return table.replace_schema_metadata({**table.schema.metadata, _KEY: json.dumps(header, allow_nan=False).encode()})
-
-
-def _geo_metadata(release: Release) -> bytes:
-    column = {
-        "encoding": "WKB",
-        "geometry_types": ["Polygon"],
-        "crs": crs_.to_projjson(release.domain.crs),
-        "bbox": list(release.domain.bounds),
-    }
-    return json.dumps({"version": "1.1.0", "primary_column": "geometry", "columns": {"geometry": column}}).encode()
-
-
 def _polygons(boxes: Floats) -> Objects:
     import shapely
 
     polygons: Objects = shapely.box(*boxes.T)
     return polygons
-
-
-def _domain_to_json(domain: Domain) -> dict[str, Any]:
-    region = None
-    if domain.region is not None:
-        import shapely
-
-        region = base64.b64encode(shapely.to_wkb(domain.region, byte_order=1)).decode()
-    return {"bounds": list(domain.bounds), "crs": domain.crs, "region": region}
 
 
 def _digest(header: dict[str, Any], table: pa.Table) -> str:
@@ -352,9 +117,6 @@ def _content(column: pa.Array) -> bytes:
     if str(column.type) == "binary":
         return b"".join(value or b"" for value in column.to_pylist())
     return np.ascontiguousarray(column.to_numpy(zero_copy_only=False)).tobytes()
-
-
-# --- reading ---------------------------------------------------------------------------------------
 
 
 def _read(source: Path) -> tuple[pa.Table, dict[str, Any]]:
@@ -436,3 +198,51 @@ def _damaged(source: Path) -> FileFormatError:
     return FileFormatError(
         f"{source} was altered or damaged: its contents do not agree with each other; ask for the original."
     )
+
+
+def geoparquet_bytes(release: Release) -> bytes:
+    import pyarrow.parquet as pq
+
+    table, buffer = _table(release), io.BytesIO()
+    plain = {name: "none" if name == "estimate" else "zstd" for name in table.column_names}
+    pq.write_table(table, buffer, compression=plain, use_dictionary=False)
+    return buffer.getvalue()
+
+
+def _table(release: Release) -> pa.Table:
+    import pyarrow as pa
+    import shapely
+
+    layout = lay_out(release.estimate, release.domain)
+    header = {
+        "format": FORMAT,
+        "format_version": FORMAT_VERSION,
+        "privacy": release.privacy.to_json(),
+        "domain": _domain_to_json(release.domain),
+        "estimate": layout.header,
+        "rows": len(layout.boxes),
+    }
+    geometry = {"geometry": pa.array(shapely.to_wkb(_polygons(layout.boxes)), pa.binary())}
+    columns = {name: pa.array(np.ascontiguousarray(values)) for name, values in layout.columns.items()}
+    table = pa.table(columns | geometry).replace_schema_metadata({b"geo": _geo_metadata(release)})
+    header["sha256"] = _digest(header, table)
+    return table.replace_schema_metadata({**table.schema.metadata, _KEY: json.dumps(header, allow_nan=False).encode()})
+
+
+def _geo_metadata(release: Release) -> bytes:
+    column = {
+        "encoding": "WKB",
+        "geometry_types": ["Polygon"],
+        "crs": crs_.to_projjson(release.domain.crs),
+        "bbox": list(release.domain.bounds),
+    }
+    return json.dumps({"version": "1.1.0", "primary_column": "geometry", "columns": {"geometry": column}}).encode()
+
+
+def _domain_to_json(domain: Domain) -> dict[str, Any]:
+    region = None
+    if domain.region is not None:
+        import shapely
+
+        region = base64.b64encode(shapely.to_wkb(domain.region, byte_order=1)).decode()
+    return {"bounds": list(domain.bounds), "crs": domain.crs, "region": region}

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from spatialdp._support.arrays import Array, Booleans, Floats
+from spatialdp._support.json_values import amount, flag
 from spatialdp.errors import ReleaseError
 from spatialdp.estimates.base import Estimate
 from spatialdp.estimates.decomposition import Decomposition
@@ -88,7 +89,7 @@ def _grid(header: dict[str, Any], columns: dict[str, Array], domain: Domain) -> 
         raise ValueError("the grid is far larger than the rows that fill it")
     grid = domain.grid((nx, ny))
     values = np.zeros((ny, nx))
-    estimate = Histogram(grid, values, noise_from_json(header["noise"], grid), _flag(header["biased"]))
+    estimate = Histogram(grid, values, noise_from_json(header["noise"], grid), flag(header["biased"]))
     kept = _kept(estimate)
     if kept.sum() != rows or not np.array_equal(
         np.stack([columns["row"], columns["column"]]), np.stack(np.nonzero(kept))
@@ -155,9 +156,9 @@ def _tree(header: dict[str, Any], columns: dict[str, Array], domain: Domain) -> 
         columns["estimate"],
         variances,
         kurtosis,
-        _amount(header["step"]),
-        _flag(header["consistent"]),
-        _flag(header["biased"]),
+        amount(header["step"]),
+        flag(header["consistent"]),
+        flag(header["biased"]),
         _shape(header.get("shape"), tree),
     )
 
@@ -172,15 +173,3 @@ def _shape(value: Any, tree: Tree) -> tuple[int, int] | None:
     if nx * ny > max(2**22, 4096 * tree.n_leaves):
         raise ValueError("the grid is far larger than the leaves that fill it")
     return nx, ny
-
-
-def _amount(value: Any) -> float:
-    if not isinstance(value, float | int) or not 0 <= value < np.inf:
-        raise ValueError("a moment of the noise is not a finite number of at least 0")
-    return float(value)
-
-
-def _flag(value: Any) -> bool:
-    if not isinstance(value, bool):
-        raise TypeError("a flag is neither true nor false")
-    return value

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from spatialdp._support.arrays import Floats
+from spatialdp._support.json_values import amount
 from spatialdp.estimates.grid_noise import IndependentNoise, NoiseModel, QuadHaarNoise, SeparableNoise, SharedNoise
 from spatialdp.space.domain import Grid
 from spatialdp.transforms.axis import AxisWeights, IdentityAxis
@@ -47,7 +48,7 @@ def noise_from_json(data: dict[str, Any], grid: Grid) -> NoiseModel:
     """Read what `to_json` wrote; raises ValueError, KeyError or TypeError for anything else."""
     if data["kind"] in ("independent", "shared"):
         model = IndependentNoise if data["kind"] == "independent" else SharedNoise
-        return model(grid, *(_amount(data[name]) for name in ("variance", "kurtosis", "width")))
+        return model(grid, *(amount(data[name]) for name in ("variance", "kurtosis", "width")))
     if data["kind"] == "quadtree-haar":
         transform = QuadHaar(*grid.shape)
         return QuadHaarNoise(transform, *_moments(data, (len(transform.groups),)))
@@ -63,9 +64,3 @@ def _moments(data: dict[str, Any], shape: tuple[int, ...]) -> tuple[Floats, Floa
     if not np.all((moments >= 0) & (moments < np.inf)):
         raise ValueError("the noise does not fit its transform")
     return variances, kurtosis
-
-
-def _amount(value: Any) -> float:
-    if not isinstance(value, float | int) or not 0 <= value < np.inf:
-        raise ValueError("a moment of the noise is not a finite number of at least 0")
-    return float(value)

@@ -366,7 +366,7 @@ def save_figure(figure: Figure, path: Path, *, dpi: int = 100, overwrite: bool =
 
     Equal figures give equal bytes.
     """
-    from spatialdp.outputs.files.geoparquet import write_all
+    from spatialdp._support.atomic import write_all
 
     picture = io.BytesIO()
     engine = figure.get_layout_engine()

@@ -1,0 +1,60 @@
+"""Options of the public area: `--bounds`, `--region`, `--crs`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from spatialdp.cli.options.values import Numbers, bundled
+
+if TYPE_CHECKING:
+    from spatialdp.space.domain import Domain
+
+__all__ = ["domain_options", "optional_domain_options"]
+
+
+def _domain(bounds: tuple[float, ...] | None, region: Path | None, crs: str | None) -> Domain:
+    from spatialdp.space.domain import Domain
+
+    if bounds is None and region is None:
+        raise click.UsageError(
+            "no domain was given; a public area is required and is never taken from the points. "
+            "Give --bounds XMIN,YMIN,XMAX,YMAX or --region FILE."
+        )
+    if region is None:
+        return Domain(bounds or (), crs=crs)
+    area = _region(region)
+    return Domain.around(area, crs=crs) if bounds is None else Domain(bounds, crs=crs or area.crs, region=area)
+
+
+def _region(path: Path) -> Any:
+    """The polygons of a public file."""
+    from spatialdp.space.public_files import read_geometries
+
+    area = read_geometries(path).geometry
+    if area.empty or not area.geom_type.isin(["Polygon", "MultiPolygon"]).all():
+        raise click.UsageError(f"{path} does not hold polygons alone; the region must be one or more polygons.")
+    return area
+
+
+def _domain_if_given(bounds: tuple[float, ...] | None, region: Path | None, crs: str | None) -> Domain | None:
+    return None if bounds is None and region is None and crs is None else _domain(bounds, region, crs)
+
+
+_DOMAIN = (
+    click.option(
+        "--bounds",
+        type=Numbers("XMIN", "YMIN", "XMAX", "YMAX"),
+        help="Public bounds; records outside count nowhere. Across the antimeridian, use longitudes from 0 to 360.",
+    ),
+    click.option(
+        "--region",
+        type=click.Path(path_type=Path),
+        help="File of public polygons (GeoPackage, GeoJSON, Shapefile, GeoParquet); its bounding box if no --bounds.",
+    ),
+    click.option("--crs", metavar="CRS", help="CRS of the bounds, such as EPSG:4326; the region's by default."),
+)
+domain_options = bundled("domain", _domain, *_DOMAIN)
+optional_domain_options = bundled("domain", _domain_if_given, *_DOMAIN)
