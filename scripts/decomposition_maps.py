@@ -12,7 +12,8 @@ import numpy as np
 from spatialdp import Domain, KdTree, Quadtree, Release, datasets
 from spatialdp.estimates.decomposition import Decomposition
 from spatialdp.mechanisms.adaptive.kdtree import SplitRule
-from spatialdp.outputs.maps.plot import draw_boxes, save_figure
+from spatialdp.outputs.maps.drawing import draw_boxes
+from spatialdp.outputs.maps.save import save_figure
 from spatialdp.space.lattice import LATTICE
 
 if TYPE_CHECKING:

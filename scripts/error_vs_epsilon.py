@@ -25,7 +25,7 @@ from spatialdp.datasets import DATASETS, Dataset
 from spatialdp.evaluation.evaluate import write_frame
 from spatialdp.evaluation.figures import summary
 from spatialdp.mechanisms import Mechanism
-from spatialdp.outputs.maps.plot import save_figure
+from spatialdp.outputs.maps.save import save_figure
 
 SHAPE = (256, 256)
 EPSILONS = (0.01, 0.03, 0.1, 0.3, 1, 3, 10)

@@ -10,7 +10,7 @@ import curves
 
 from spatialdp import KdTree, Quadtree
 from spatialdp.evaluation.figures import finish, label_lines
-from spatialdp.outputs.maps.plot import save_figure
+from spatialdp.outputs.maps.save import save_figure
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

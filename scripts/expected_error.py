@@ -19,7 +19,7 @@ from spatialdp._support.arrays import even_points
 from spatialdp._support.atomic import write_all
 from spatialdp.evaluation.figures import finish, label_lines
 from spatialdp.mechanisms import Mechanism
-from spatialdp.outputs.maps.plot import save_figure
+from spatialdp.outputs.maps.save import save_figure
 
 SIDE = 256
 DOMAIN = sdp.Domain((0, 0, SIDE, SIDE))

@@ -22,7 +22,8 @@ from scipy.stats import t
 import spatialdp as sdp
 from spatialdp.evaluation.figures import finish, label_lines
 from spatialdp.mechanisms import Mechanism
-from spatialdp.outputs.maps.plot import COLOURS, save_figure
+from spatialdp.outputs.maps.colours import COLOURS
+from spatialdp.outputs.maps.save import save_figure
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

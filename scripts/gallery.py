@@ -18,7 +18,7 @@ import shapely
 import spatialdp as sdp
 from spatialdp import datasets
 from spatialdp.evaluation.traffic import traffic_grid
-from spatialdp.outputs.maps.plot import save_figure
+from spatialdp.outputs.maps.save import save_figure
 
 DEGREES = "EPSG:4326"
 ALBERS = "EPSG:5070"  # equal areas for the United States

@@ -11,7 +11,7 @@ import curves
 
 from spatialdp import KdTree, Quadtree
 from spatialdp.mechanisms.adaptive.kdtree import SplitRule
-from spatialdp.outputs.maps.plot import save_figure
+from spatialdp.outputs.maps.save import save_figure
 
 HEIGHT, QUADTREE_HEIGHT = 8, 10  # as in the paper
 REFERENCE = f"quad-opt, height {HEIGHT}"

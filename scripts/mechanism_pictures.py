@@ -25,7 +25,9 @@ from spatialdp.estimates.grid_noise import SeparableNoise
 from spatialdp.estimates.histogram import Histogram
 from spatialdp.evaluation.figures import STYLES, summary
 from spatialdp.mechanisms import Mechanism
-from spatialdp.outputs.maps.plot import colour_scale, draw_boxes, draw_cells, save_figure
+from spatialdp.outputs.maps.colours import colour_scale
+from spatialdp.outputs.maps.drawing import draw_boxes, draw_cells
+from spatialdp.outputs.maps.save import save_figure
 from spatialdp.records.counting import count_cells
 from spatialdp.transforms.matrices import WindowAxis
 

@@ -17,12 +17,13 @@ from typing import TYPE_CHECKING
 import common
 import curves
 import numpy as np
+from cell_lines import cell_medians
 
 from spatialdp import Flat, SeededNoise
 from spatialdp.evaluation.figures import STYLES, finish, label_lines
-from spatialdp.outputs.maps.plot import save_figure
+from spatialdp.outputs.maps.save import save_figure
 from spatialdp.privacy.neighbours import Neighbours
-from spatialdp.privacy.noise.medians import Median, cell_medians, medians
+from spatialdp.privacy.noise.medians import Median, medians
 from spatialdp.space.lattice import LATTICE, edge_lines
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ import common
 import curves
 
 from spatialdp import Quadtree
-from spatialdp.outputs.maps.plot import save_figure
+from spatialdp.outputs.maps.save import save_figure
 
 HEIGHT = 10
 CASES = (

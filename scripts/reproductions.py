@@ -25,7 +25,7 @@ import spatialdp as sdp
 from spatialdp.datasets import DATASETS
 from spatialdp.evaluation.figures import STYLES, dress, finish, label_lines, summary
 from spatialdp.mechanisms import KdTree, Mechanism
-from spatialdp.outputs.maps.plot import save_figure
+from spatialdp.outputs.maps.save import save_figure
 from spatialdp.records.points import LatticePoints
 from spatialdp.workload import Workload
 

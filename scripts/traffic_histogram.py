@@ -11,7 +11,7 @@ from pathlib import Path
 import matplotlib
 
 from spatialdp.evaluation import traffic
-from spatialdp.outputs.maps.plot import save_figure
+from spatialdp.outputs.maps.save import save_figure
 
 
 def main() -> None:

@@ -13,7 +13,8 @@ import numpy as np
 import numpy.typing as npt
 
 import spatialdp as sdp
-from spatialdp.outputs.maps.plot import draw_cells, save_figure
+from spatialdp.outputs.maps.drawing import draw_cells
+from spatialdp.outputs.maps.save import save_figure
 from spatialdp.records.counting import count_cells
 from spatialdp.structures.axis_pairs import forward
 from spatialdp.transforms.haar import HaarAxis

@@ -296,7 +296,7 @@ class Release:
         """
         from spatialdp.estimates.sampling import sample
 
-        points = sample(self, n, noise)
+        points = sample(self.estimate, self.domain, n, noise)
         if not as_geodataframe:
             return points
         import geopandas

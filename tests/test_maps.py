@@ -16,8 +16,10 @@ import spatialdp as sdp
 from spatialdp.errors import CRSMismatchError, FileFormatError, ParameterError, ReleaseError
 from spatialdp.mechanisms import MECHANISMS as REGISTRY
 from spatialdp.outputs.maps.cells import map_cells
+from spatialdp.outputs.maps.colours import Classes
 from spatialdp.outputs.maps.decorations import NoiseMarks, metres_per_unit
-from spatialdp.outputs.maps.plot import Classes, draw_cells, save_figure
+from spatialdp.outputs.maps.drawing import draw_cells
+from spatialdp.outputs.maps.save import save_figure
 from spatialdp.outputs.maps.values import box_raster
 from tests.audit.tape import Tape
 from tests.sources import ZeroNoise

@@ -18,11 +18,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
+from scripts.cell_lines import cell_medians
 from spatialdp.errors import BudgetError, ParameterError, PointsError
 from spatialdp.privacy.neighbours import Neighbours
 from spatialdp.privacy.noise import medians as medians_module
 from spatialdp.privacy.noise import selection, smooth
-from spatialdp.privacy.noise.medians import Median, cell_medians, medians
+from spatialdp.privacy.noise.medians import Median, medians
 from spatialdp.privacy.noise.selection import _rates, amplified_epsilon, decide, exponential, permute_and_flip
 from spatialdp.privacy.noise.smooth import smooth_constants
 from spatialdp.privacy.noise.source import Noise, SeededNoise

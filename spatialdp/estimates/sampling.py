@@ -7,19 +7,15 @@ to the cell it was drawn for. Post-processing: it reads the release and costs no
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from spatialdp._support.arrays import Booleans, Floats, Integers, expand_ranges
 from spatialdp._support.checks import whole_number
 from spatialdp.errors import ReleaseError
+from spatialdp.estimates.base import Estimate
 from spatialdp.privacy.noise.source import Noise, SystemNoise
-from spatialdp.space.domain import RASTER_SHIFT
+from spatialdp.space.domain import RASTER_SHIFT, Domain
 from spatialdp.trees.adjust import NonNegative
-
-if TYPE_CHECKING:
-    from spatialdp.release import Release
 
 __all__ = ["sample"]
 
@@ -28,17 +24,15 @@ LARGEST_SAMPLE = 2**30
 _SHARES = 2**62  # a whole is divided into so many parts when cells are drawn
 
 
-def sample(release: Release, n: int | None, noise: Noise | None) -> Floats:
+def sample(estimate: Estimate, domain: Domain, n: int | None, noise: Noise | None) -> Floats:
     """Draw an (n, 2) array of points; see `Release.sample`."""
-    count = max(0, round(release.total)) if n is None else n
+    count = max(0, round(estimate.total)) if n is None else n
     count = whole_number(count, "n", 0, LARGEST_SAMPLE)
     source = SystemNoise() if noise is None else noise
-    estimate = release.estimate
-    if getattr(estimate, "consistent", True):
-        estimate = estimate.non_negative(NonNegative.FAMILIES)
-    leaves = _draw_leaves(np.maximum(estimate.leaf_values(), 0.0), count, source)
-    boxes = _draw_parts(release, leaves, source)
-    axes = release.domain.axes
+    weights = (estimate.non_negative(NonNegative.FAMILIES) if estimate.consistent else estimate).leaf_values()
+    leaves = _draw_leaves(np.maximum(weights, 0.0), count, source)
+    boxes = _draw_parts(estimate.leaf_boxes(), domain, leaves, source)
+    axes = domain.axes
     return np.stack(
         [axis.centres(boxes[:, i] + source.below(boxes[:, i + 2] - boxes[:, i])) for i, axis in enumerate(axes)], axis=1
     )
@@ -69,10 +63,9 @@ def _draw(weights: Integers, group: Integers, source: Noise, groups: Integers | 
     return np.searchsorted(ends, low[group] + source.below(whole[group]), side="right")
 
 
-def _draw_parts(release: Release, leaves: Integers, source: Noise) -> Integers:
-    """Boxes to draw from: the leaves, or with a region parts of them that are in its raster, drawn by area."""
-    boxes = release.estimate.leaf_boxes()
-    raster = release.domain.region_raster
+def _draw_parts(boxes: Integers, domain: Domain, leaves: Integers, source: Noise) -> Integers:
+    """Boxes to draw from: the chosen leaves, or with a region parts of them that are in its raster, drawn by area."""
+    raster = domain.region_raster
     if raster is None or not leaves.size:
         return boxes[leaves]
     used, again = np.unique(leaves, return_inverse=True)

@@ -265,7 +265,8 @@ def draw_maps(epsilons: Sequence[Fraction] = EPSILONS, *, seed: int = 1) -> Figu
     """The true map and one release for each ε, on one public colour scale."""
     import matplotlib.pyplot as plt
 
-    from spatialdp.outputs.maps.plot import Classes, draw_cells
+    from spatialdp.outputs.maps.colours import Classes
+    from spatialdp.outputs.maps.drawing import draw_cells
 
     grid = traffic_grid()
     maps = _maps(grid, epsilons, seed)

@@ -147,7 +147,7 @@ def command(
 def _figures(frame: Any, metric: str, folder: Path) -> list[str]:
     """Error against ε; and against the queries' size and the number of records, where there are several."""
     from spatialdp.evaluation.figures import plot_errors
-    from spatialdp.outputs.maps.plot import save_figure
+    from spatialdp.outputs.maps.save import save_figure
 
     several = {x: frame[x].dropna().nunique() > 1 for x in ("size", "records")}
     drawn = {"errors.png": ("epsilon", "records" if several["records"] else "workload")}

@@ -59,7 +59,7 @@ def command(context: click.Context, /, release: Path, dpi: int, title: str | Non
     import matplotlib
 
     matplotlib.use("Agg")
-    from spatialdp.outputs.maps.plot import save_figure
+    from spatialdp.outputs.maps.save import save_figure
 
     axes = load(release).plot(**look)
     save_figure(axes.figure, target.file, dpi=dpi, overwrite=target.force)  # type: ignore[arg-type]  # no subfigure

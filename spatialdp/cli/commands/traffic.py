@@ -35,7 +35,7 @@ def command(folder: Path, releases: int, seed: int, quiet: bool) -> None:
     from tqdm import tqdm
 
     from spatialdp.evaluation import traffic as experiment
-    from spatialdp.outputs.maps.plot import save_figure
+    from spatialdp.outputs.maps.save import save_figure
 
     folder.mkdir(parents=True, exist_ok=True)
     grid = experiment.traffic_grid()

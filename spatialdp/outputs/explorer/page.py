@@ -27,7 +27,7 @@ from spatialdp.estimates.histogram import Histogram
 from spatialdp.estimates.intervals import quantile_table
 from spatialdp.outputs.explorer.data import estimate_data
 from spatialdp.outputs.maps.cells import map_cells
-from spatialdp.outputs.maps.plot import COLOURS
+from spatialdp.outputs.maps.colours import COLOURS
 from spatialdp.outputs.maps.values import aspect
 from spatialdp.privacy.statement import Privacy, shown
 from spatialdp.space.domain import Domain

@@ -6,10 +6,7 @@ that a map reads the same in grey; cells whose estimate is no more than noise fa
 
 from __future__ import annotations
 
-import io
-from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,26 +16,19 @@ from spatialdp._support.checks import whole_number
 from spatialdp._support.options import Option
 from spatialdp.errors import ParameterError
 from spatialdp.outputs.maps.cells import LEVEL, MapCells, map_cells
+from spatialdp.outputs.maps.colours import SHADES, colour_scale, log_ticks, shades
+from spatialdp.outputs.maps.drawing import draw_boxes, draw_image
 from spatialdp.outputs.maps.values import aspect
-from spatialdp.space.domain import Domain, Grid
+from spatialdp.space.domain import Domain
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.cm import ScalarMappable
-    from matplotlib.collections import PolyCollection
-    from matplotlib.colors import BoundaryNorm, Colormap, ListedColormap, Normalize
-    from matplotlib.figure import Figure
-    from matplotlib.image import AxesImage
+    from matplotlib.colors import Colormap, Normalize
 
     from spatialdp.release import Release
 
-__all__ = ["Classes", "View", "colour_scale", "draw_boxes", "draw_cells", "plot", "save_figure"]
-
-
-COLOURS = "cividis"  # even in grey and for colour-blind readers
-ON_PAPER = "YlGnBu"  # from light to dark, for colour-blind readers and grey prints too
-_SHADES = 64  # of it: as smooth to the eye as more
-OUTSIDE = "0.93"
+__all__ = ["View", "plot"]
 
 # Half-width over estimate: upper ends of the classes that can be read; beyond, noise drowns the signal.
 _UNCERTAINTIES = (0.0, 0.1, 0.25, 0.5, 1.0)
@@ -47,7 +37,6 @@ _UNCERTAINTIES = (0.0, 0.1, 0.25, 0.5, 1.0)
 _MOST_POLYGONS = 20_000
 # By default the lines of a tree are drawn if it has no more nodes than this.
 _MOST_OUTLINES = 3_000
-_SVG_DPI = 200  # at least, of the pixels in a drawing
 _ROW = 32  # points below a map for the legend and the scale bar
 
 
@@ -182,7 +171,7 @@ def _colouring(cells: MapCells, view: View, limits: tuple[float, float] | None, 
             relative = cells.half_widths / np.abs(cells.values)
         shown = np.where(cells.half_widths > 0, relative, 0.0)
         bar = {"ticks": _UNCERTAINTIES, "format": lambda share, _: f"{100 * share:g} %", "spacing": "uniform"}
-        colours = _shades(1.0, 0.2, len(_UNCERTAINTIES) - 1)
+        colours = shades(1.0, 0.2, len(_UNCERTAINTIES) - 1)
         label = f"half-width of the {100 * LEVEL:g} % interval over the estimate"
         return _Colouring(shown, label, colours, BoundaryNorm(_UNCERTAINTIES, colours.N), bar)
     if view is View.HALF_WIDTH:
@@ -190,16 +179,8 @@ def _colouring(cells: MapCells, view: View, limits: tuple[float, float] | None, 
     else:
         values, label = cells.values, f"estimated {cells.unit}"
     norm = colour_scale(limits or (0.0, cells.high(values)), log=log)
-    bar = {"extend": "both", "format": "{x:,g}", **({"ticks": _log_ticks(norm)} if log else {})}
-    return _Colouring(values, label, _shades(0.1, 1.0, _SHADES), norm, bar)
-
-
-def _shades(low: float, high: float, count: int) -> ListedColormap:
-    """Some colours between two ends of the map's scale."""
-    import matplotlib
-    from matplotlib.colors import ListedColormap
-
-    return ListedColormap(matplotlib.colormaps[ON_PAPER](np.linspace(low, high, count)))
+    bar = {"extend": "both", "format": "{x:,g}", **({"ticks": log_ticks(norm)} if log else {})}
+    return _Colouring(values, label, shades(0.1, 1.0, SHADES), norm, bar)
 
 
 def _outlined(cells: MapCells, level: int | None, lines: int | None) -> int:
@@ -219,7 +200,7 @@ def _draw(ax: Axes, domain: Domain, cells: MapCells, colouring: _Colouring) -> S
     look: dict[str, Any] = {"colours": colouring.colours, "norm": colouring.norm}
     if cells.shape is None and len(cells.boxes) <= _MOST_POLYGONS:
         return draw_boxes(ax, domain, cells.boxes.astype(np.float64), colouring.values, lines=False, **look)
-    return _draw_image(ax, domain, cells.raster(colouring.values, domain), **look)
+    return draw_image(ax, domain, cells.raster(colouring.values, domain), **look)
 
 
 def _mark(ax: Axes, domain: Domain, cells: MapCells, view: View) -> None:
@@ -240,159 +221,3 @@ def _mark(ax: Axes, domain: Domain, cells: MapCells, view: View) -> None:
 def _figure_size(domain: Domain) -> tuple[float, float]:
     width, height = domain.size
     return 8.0, float(np.clip(6.5 * height * aspect(domain) / width, 2.5, 11.0)) + 0.9
-
-
-def draw_boxes(
-    ax: Axes,
-    domain: Domain,
-    boxes: Floats,
-    values: Floats,
-    *,
-    norm: Normalize,
-    lines: bool,
-    colours: Colormap | None = None,
-) -> PolyCollection:
-    """Draw lattice boxes in domain coordinates, coloured by their values."""
-    import matplotlib
-    from matplotlib.collections import PolyCollection
-
-    from spatialdp.outputs.maps.decorations import corners
-
-    shades = colours or matplotlib.colormaps[COLOURS]
-    patches = PolyCollection(list(corners(boxes, domain)), cmap=shades, norm=norm, array=values)
-    patches.set(edgecolor="0.6" if lines else "face", linewidth=0.3 if lines else 0.1, zorder=0)
-    ax.add_collection(patches)
-    _frame(ax, domain)
-    ax.set_aspect(aspect(domain))
-    return patches
-
-
-def _frame(ax: Axes, domain: Domain) -> None:
-    from spatialdp.outputs.maps.decorations import draw_outline
-
-    xmin, ymin, xmax, ymax = domain.bounds
-    ax.set_facecolor(OUTSIDE)
-    draw_outline(ax, domain)
-    ax.set(xlim=(xmin, xmax), ylim=(ymin, ymax), xticks=[], yticks=[])
-
-
-def colour_scale(limits: tuple[float, float], *, log: bool) -> Normalize:
-    """Linear, or linear in log(1 + count) so that zero and noise below it have a place."""
-    from matplotlib.colors import FuncNorm, Normalize
-
-    low, high = limits
-    if not low < high:
-        raise ParameterError(f"limits are {limits}; give (low, high) with low below high.")
-    if not log:
-        return Normalize(low, high)
-    return FuncNorm((lambda v: np.sign(v) * np.log1p(np.abs(v)), lambda t: np.sign(t) * np.expm1(np.abs(t))), low, high)
-
-
-def _log_ticks(norm: Normalize) -> list[float]:
-    """Round numbers within a colour scale, about evenly apart on it."""
-    assert norm.vmin is not None
-    assert norm.vmax is not None
-    ticks = [0.0] if norm.vmin <= 0 <= norm.vmax else []
-    for power in range(-3, 16):
-        for digit in (1, 2, 5):
-            value = digit * 10.0**power
-            if norm.vmin <= value <= norm.vmax and (not ticks or norm(value) - norm(ticks[-1]) > 0.08):
-                ticks.append(value)
-    return ticks
-
-
-@dataclass(frozen=True)
-class Classes:
-    """A colour scale of a few classes, divided at public breaks: easy to read, and small as a file."""
-
-    breaks: tuple[float, ...]
-
-    @property
-    def colours(self) -> ListedColormap:
-        """One colour below the first break, one above each."""
-        import matplotlib
-        from matplotlib.colors import ListedColormap
-
-        shades = matplotlib.colormaps[COLOURS](np.linspace(0, 1, len(self.breaks) + 1))
-        return ListedColormap([tuple(shade) for shade in shades])
-
-    @property
-    def norm(self) -> BoundaryNorm:
-        """From values to classes."""
-        from matplotlib.colors import BoundaryNorm
-
-        return BoundaryNorm((-np.inf, *self.breaks, np.inf), len(self.breaks) + 1)
-
-    def legend(self, ax: Axes, title: str, names: Sequence[str]) -> None:
-        """Write the classes where the axes are."""
-        from matplotlib.patches import Patch
-
-        patches = [Patch(facecolor=self.colours(index), label=name) for index, name in enumerate(names)]
-        ax.legend(handles=patches, title=title, loc="center", frameon=False, fontsize="large", title_fontsize="large")
-
-
-def draw_cells(
-    ax: Axes, grid: Grid, values: Floats, *, norm: Normalize | None = None, classes: Classes | None = None
-) -> AxesImage:
-    """Draw cell values as an image in domain coordinates, cells outside the region left grey."""
-    import matplotlib
-
-    return _draw_image(
-        ax,
-        grid.domain,
-        np.ma.masked_array(values, ~grid.mask),
-        colours=matplotlib.colormaps[COLOURS] if classes is None else classes.colours,
-        norm=norm if classes is None else classes.norm,
-    )
-
-
-def _draw_image(ax: Axes, domain: Domain, values: Any, *, colours: Colormap, norm: Normalize | None) -> AxesImage:
-    xmin, ymin, xmax, ymax = domain.bounds
-    image = ax.imshow(
-        values,
-        extent=(xmin, xmax, ymin, ymax),
-        origin="lower",
-        interpolation="nearest",
-        cmap=colours,
-        norm=norm,
-        aspect=aspect(domain),
-    )
-    _frame(ax, domain)
-    return image
-
-
-def save_figure(figure: Figure, path: Path, *, dpi: int = 100, overwrite: bool = True) -> None:
-    """Write a figure as SVG, or as PNG with a palette of 256 colours: a third of the size, no visible difference.
-
-    Equal figures give equal bytes.
-    """
-    from spatialdp._support.atomic import write_all
-
-    picture = io.BytesIO()
-    engine = figure.get_layout_engine()
-    if engine is not None:  # once, and not by drawing everything before it is drawn
-        engine.execute(figure)
-        figure.set_layout_engine("none")
-    try:
-        (_write_svg if path.suffix.lower() == ".svg" else _write_png)(figure, picture, dpi)
-    finally:
-        figure.set_layout_engine(engine)
-    write_all({path: picture.getvalue()}, overwrite=overwrite)
-
-
-def _write_svg(figure: Figure, picture: io.BytesIO, dpi: int) -> None:
-    import matplotlib
-
-    with matplotlib.rc_context({"svg.hashsalt": "spatialdp"}):  # or names within the file would be random
-        figure.savefig(picture, format="svg", dpi=max(dpi, _SVG_DPI), metadata={"Date": None})
-
-
-def _write_png(figure: Figure, picture: io.BytesIO, dpi: int) -> None:
-    from PIL import Image
-
-    pixels = io.BytesIO()
-    figure.savefig(pixels, format="rgba", dpi=dpi)
-    width, height = figure.get_size_inches() * dpi
-    full = Image.frombuffer("RGBA", (int(width), int(height)), pixels.getvalue()).convert("RGB")
-    palette = full.quantize(256, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE)
-    palette.save(picture, format="png", dpi=(dpi, dpi))

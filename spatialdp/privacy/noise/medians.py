@@ -2,8 +2,7 @@
 
 A node is a public range [low, high) of lattice coordinates and the records in it. A split is a line s,
 low < s < high; records with a value below s go left. Any of the high - low - 1 lines can be drawn, whatever the
-records are. `medians` draws by one of three methods; `cell_medians` reads lines off a histogram that was
-already released.
+records are. `medians` draws by one of three methods.
 
 One rule covers both neighbour relations. A level is analysed for adding or removing one record, which
 touches one node. Replacing a record removes it from one node and adds it to another (or the same), two such
@@ -35,7 +34,7 @@ from spatialdp.privacy.noise.selection import amplified_epsilon, decide
 from spatialdp.privacy.noise.smooth import smooth_lines
 from spatialdp.privacy.noise.source import WIDEST, Noise
 
-__all__ = ["Median", "cell_medians", "check_epsilon", "medians"]
+__all__ = ["Median", "check_epsilon", "medians"]
 
 
 _WIDEST = 2**40  # of a node, in lattice lines
@@ -153,44 +152,6 @@ def check_epsilon(method: Median, epsilon: Fraction) -> None:
         )
     if method is Median.NOISY_MEAN and _NOISY_MEAN_SCALE / epsilon > WIDEST:
         raise BudgetError("epsilon is too small for noisy means; choose median='exponential', or a larger epsilon.")
-
-
-def cell_medians(counts: npt.ArrayLike, edges: npt.ArrayLike) -> Integers:
-    """Read split lines off released histograms: where the cumulative counts cross half of the whole.
-
-    Parameters
-    ----------
-    counts : array, (nodes, cells)
-        Noisy counts along the axis; negative ones count as 0. Without any positive count the middle is taken.
-    edges : int array, (nodes, cells + 1)
-        Increasing lattice lines between the cells; the first and last bound the node.
-
-    Returns
-    -------
-    int64 array
-        A line for each node, strictly inside it where it is at least two wide, otherwise its upper bound.
-
-    Privacy
-    -------
-    Post-processing: free. It must be given released counts.
-
-    Examples
-    --------
-    >>> cell_medians([[4, 0, 2, -9], [0, -1, 0, 0]], [[0, 8, 16, 24, 32], [0, 8, 16, 24, 32]])
-    array([ 6, 16])
-    """
-    bounds = np.asarray(edges, dtype=np.int64)
-    weights = np.maximum(np.asarray(counts, dtype=np.float64), 0)
-    weights = np.where(weights.sum(axis=1, keepdims=True) > 0, weights, np.diff(bounds))
-    sums = weights.cumsum(axis=1)
-    half = sums[:, -1:] / 2
-    cell = np.argmax(sums >= half, axis=1)[:, None]
-    inside, through = np.take_along_axis(weights, cell, 1), np.take_along_axis(sums, cell, 1)
-    share = np.clip(1 - (through - half) / np.where(inside > 0, inside, 1), 0, 1)
-    left, right = np.take_along_axis(bounds, cell, 1), np.take_along_axis(bounds, cell + 1, 1)
-    lines = np.rint(left + share * (right - left))[:, 0].astype(np.int64)
-    low, high = bounds[:, 0], bounds[:, -1]
-    return np.where(high - low >= 2, np.clip(lines, low + 1, high - 1), high)
 
 
 # --- what goes in ----------------------------------------------------------------------------------

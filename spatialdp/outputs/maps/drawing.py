@@ -1,0 +1,85 @@
+"""Cells and boxes on matplotlib axes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from spatialdp._support.arrays import Floats
+from spatialdp.outputs.maps.colours import COLOURS, OUTSIDE, Classes
+from spatialdp.outputs.maps.values import aspect
+from spatialdp.space.domain import Domain, Grid
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.collections import PolyCollection
+    from matplotlib.colors import Colormap, Normalize
+    from matplotlib.image import AxesImage
+
+
+__all__ = ["draw_boxes", "draw_cells", "draw_image"]
+
+
+def draw_boxes(
+    ax: Axes,
+    domain: Domain,
+    boxes: Floats,
+    values: Floats,
+    *,
+    norm: Normalize,
+    lines: bool,
+    colours: Colormap | None = None,
+) -> PolyCollection:
+    """Draw lattice boxes in domain coordinates, coloured by their values."""
+    import matplotlib
+    from matplotlib.collections import PolyCollection
+
+    from spatialdp.outputs.maps.decorations import corners
+
+    shades = colours or matplotlib.colormaps[COLOURS]
+    patches = PolyCollection(list(corners(boxes, domain)), cmap=shades, norm=norm, array=values)
+    patches.set(edgecolor="0.6" if lines else "face", linewidth=0.3 if lines else 0.1, zorder=0)
+    ax.add_collection(patches)
+    _frame(ax, domain)
+    ax.set_aspect(aspect(domain))
+    return patches
+
+
+def _frame(ax: Axes, domain: Domain) -> None:
+    from spatialdp.outputs.maps.decorations import draw_outline
+
+    xmin, ymin, xmax, ymax = domain.bounds
+    ax.set_facecolor(OUTSIDE)
+    draw_outline(ax, domain)
+    ax.set(xlim=(xmin, xmax), ylim=(ymin, ymax), xticks=[], yticks=[])
+
+
+def draw_cells(
+    ax: Axes, grid: Grid, values: Floats, *, norm: Normalize | None = None, classes: Classes | None = None
+) -> AxesImage:
+    """Draw cell values as an image in domain coordinates, cells outside the region left grey."""
+    import matplotlib
+
+    return draw_image(
+        ax,
+        grid.domain,
+        np.ma.masked_array(values, ~grid.mask),
+        colours=matplotlib.colormaps[COLOURS] if classes is None else classes.colours,
+        norm=norm if classes is None else classes.norm,
+    )
+
+
+def draw_image(ax: Axes, domain: Domain, values: Any, *, colours: Colormap, norm: Normalize | None) -> AxesImage:
+    xmin, ymin, xmax, ymax = domain.bounds
+    image = ax.imshow(
+        values,
+        extent=(xmin, xmax, ymin, ymax),
+        origin="lower",
+        interpolation="nearest",
+        cmap=colours,
+        norm=norm,
+        aspect=aspect(domain),
+    )
+    _frame(ax, domain)
+    return image
