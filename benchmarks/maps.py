@@ -15,7 +15,7 @@ import numpy as np
 import spatialdp as sdp
 from benchmarks.measure import Result, seconds
 from spatialdp.evaluation.traffic import traffic_grid
-from spatialdp.outputs.maps.plot import save_figure
+from spatialdp.outputs.maps.save import save_figure
 
 
 def static_maps() -> Iterator[Result]:

@@ -16,7 +16,7 @@ from spatialdp.privacy.noise.laws import Law
 from spatialdp.privacy.noise.source import SeededNoise
 from spatialdp.space.coverage import block_powers
 from spatialdp.space.lattice import edge_lines
-from spatialdp.strategies.levels import Workload, best_budget, best_levels, mean_variance
+from spatialdp.strategies.levels import BlockQueries, best_budget, best_levels, mean_variance
 from spatialdp.trees.blocks import block_tree, levels_of
 from spatialdp.trees.tree import sums
 from tests.reference.dense_trees import box_moments
@@ -235,7 +235,7 @@ def test_variance_and_coverage_of_simulated_releases():
 
 @pytest.mark.parametrize("size", [None, (3, 2), (1, 1), (12, 8)])
 def test_mean_variance_is_that_of_all_boxes(size):
-    shape, workload = (12, 8), Workload(size)
+    shape, workload = (12, 8), BlockQueries(size)
     release = sdp.Hierarchy(shape, levels=(1, 2, 4), budget=(3, 2, 1), law="laplace").release([], UNIT, epsilon=1)
     ends = [[(a, b) for a in range(n) for b in range(a + 1, n + 1)] for n in shape]
     if size:
@@ -251,11 +251,11 @@ def test_cut_off_blocks_are_close_to_their_estimate():
     shape, sides = (50, 37), (1, 4, 12)
     release = sdp.Hierarchy(shape, levels=sides, law="laplace").release([], UNIT, epsilon=1)
     exact = release.estimate.moments(cell_boxes(shape, 4000))[0].mean()
-    flat = mean_variance(shape, [1], [2.0], Workload())
+    flat = mean_variance(shape, [1], [2.0], BlockQueries())
     sample = release.estimate._leaf_values.coverages(cell_boxes(shape, 4000))
     drawn = 2 * (sample[0].squares(1) * sample[1].squares(1)).mean()
     variances = release.estimate.variances[1:][::-1]
-    assert mean_variance(shape, sides, variances, Workload()) / flat == pytest.approx(exact / drawn, rel=0.03)
+    assert mean_variance(shape, sides, variances, BlockQueries()) / flat == pytest.approx(exact / drawn, rel=0.03)
 
 
 def exact_mean(mechanism, epsilon=1, delta=0):
@@ -267,7 +267,7 @@ def exact_mean(mechanism, epsilon=1, delta=0):
         if np.isfinite(variance)
     ]
     sides, variances = zip(*measured[::-1], strict=True)
-    return mean_variance(estimate.shape, sides, variances, Workload())
+    return mean_variance(estimate.shape, sides, variances, BlockQueries())
 
 
 def test_promised_mean_variances_on_256_cells_a_side():
@@ -283,29 +283,29 @@ def test_promised_mean_variances_on_256_cells_a_side():
 
 
 def test_gaussian_noise_wants_all_levels():
-    best = best_levels((256, 256), Law.GAUSSIAN, Workload())
+    best = best_levels((256, 256), Law.GAUSSIAN, BlockQueries())
     assert best.sides == (1, 2, 4, 8, 16, 32, 64, 128)
     variances = [1 / (2 * share) for share in best.shares]
-    assert mean_variance((256, 256), best.sides, variances, Workload()) == pytest.approx(236, rel=0.02)
-    rooted = best_levels((256, 256), Law.GAUSSIAN, Workload(), root=True)
-    assert mean_variance((256, 256), rooted.sides, [1 / (2 * s) for s in rooted.shares], Workload()) < 236.5
+    assert mean_variance((256, 256), best.sides, variances, BlockQueries()) == pytest.approx(236, rel=0.02)
+    rooted = best_levels((256, 256), Law.GAUSSIAN, BlockQueries(), root=True)
+    assert mean_variance((256, 256), rooted.sides, [1 / (2 * s) for s in rooted.shares], BlockQueries()) < 236.5
 
 
 @pytest.mark.parametrize("law", [Law.LAPLACE, Law.GAUSSIAN])
 @pytest.mark.parametrize("shape", [(256, 256), (100, 37), (1000, 1), (31, 64)])
 def test_no_small_change_of_the_shares_is_better(shape, law):
-    best = best_levels(shape, law, Workload())
+    best = best_levels(shape, law, BlockQueries())
 
     def mean(shares):
         spent = np.array(shares) / sum(shares)
-        return mean_variance(shape, best.sides, 2 / spent**2 if law is Law.LAPLACE else 0.5 / spent, Workload())
+        return mean_variance(shape, best.sides, 2 / spent**2 if law is Law.LAPLACE else 0.5 / spent, BlockQueries())
 
     least = mean(best.shares)
     for i, factor in product(range(len(best.shares)), (0.98, 1.02)):
         moved = list(best.shares)
         moved[i] *= factor
         assert mean(moved) >= least * (1 - 1e-9)
-    assert least <= mean_variance(shape, [1], [2.0 if law is Law.LAPLACE else 0.5], Workload())
+    assert least <= mean_variance(shape, [1], [2.0 if law is Law.LAPLACE else 0.5], BlockQueries())
 
 
 def test_the_workload_decides():
@@ -315,12 +315,13 @@ def test_the_workload_decides():
     assert sides("cells") == ["counts of cells"]
     assert sides("boxes") == ["counts of cells", "counts of 8 x 8 cells"]
     assert "count of all records" in sides((64, 64), root=True)
-    assert best_budget((64, 64), (1, 8), Law.LAPLACE, Workload((1, 1))).sides == (1,)
+    assert best_budget((64, 64), (1, 8), Law.LAPLACE, BlockQueries((1, 1))).sides == (1,)
     for size in ((4, 4), (20, 30)):
-        best = best_levels((64, 64), Law.LAPLACE, Workload(size))
-        other = best_levels((64, 64), Law.LAPLACE, Workload())
+        best = best_levels((64, 64), Law.LAPLACE, BlockQueries(size))
+        other = best_levels((64, 64), Law.LAPLACE, BlockQueries())
         means = [
-            mean_variance((64, 64), one.sides, [2 / s**2 for s in one.shares], Workload(size)) for one in (best, other)
+            mean_variance((64, 64), one.sides, [2 / s**2 for s in one.shares], BlockQueries(size))
+            for one in (best, other)
         ]
         assert means[0] <= means[1] * 1.021
 
@@ -328,7 +329,7 @@ def test_the_workload_decides():
 @pytest.mark.parametrize("shape", [(1, 1), (1, 2), (2, 2), (3, 5), (17, 1), (257, 100), (4096, 4096), (100_000, 1)])
 def test_any_shape_has_best_levels(shape):
     for law in (Law.LAPLACE, Law.GAUSSIAN):
-        best = best_levels(shape, law, Workload())
+        best = best_levels(shape, law, BlockQueries())
         assert best.sides[0] == 1
         assert sum(best.shares) == pytest.approx(1)
         assert best.sides[-1] < max(shape) or best.sides == (1,)

@@ -20,7 +20,7 @@ from spatialdp.strategies import store as strategy_store
 from spatialdp.strategies.axis_workload import AxisWorkload
 from spatialdp.strategies.objective import cells_alone
 from spatialdp.strategies.pairs import Pair, joint_windows, mean_pair_variance, stored_pair
-from spatialdp.strategies.products import Boxes, box_questions, parsed, union_questions
+from spatialdp.strategies.products import BoxQueries, box_queries, parsed, union_queries
 from spatialdp.strategies.windows import optimised_windows
 from spatialdp.structures.axis_pairs import AxisPairs, forward
 from spatialdp.transforms.matrices import WindowAxis
@@ -79,10 +79,10 @@ def dense(boxes: np.ndarray, grid: sdp.Grid) -> np.ndarray:
 @pytest.mark.parametrize("name", WORKLOADS)
 def test_gram_of_boxes_is_that_of_their_covered_shares(name):
     grid, boxes = DOMAIN.grid(SHAPE), WORKLOADS[name]
-    asked = box_questions(Boxes(boxes), grid)
+    queries = box_queries(BoxQueries(boxes), grid)
     order = np.unique(DOMAIN.boxes(boxes), axis=0, return_index=True)[1]
     shares = dense(boxes[order], grid)
-    for axis, along in ((asked.x, shares.max(axis=1)), (asked.y, shares.max(axis=2))):
+    for axis, along in ((queries.x, shares.max(axis=1)), (queries.y, shares.max(axis=2))):
         # The largest share along the other axis is 1 wherever a box covers a whole cell; else divide it out.
         along = along / along.max(axis=1, keepdims=True) * np.minimum(1, axis.coverage.parts.max(axis=0))[:, None]
         weights = np.random.default_rng(3).random(len(order))
@@ -93,11 +93,11 @@ def test_gram_of_boxes_is_that_of_their_covered_shares(name):
 def test_repeated_boxes_count_twice_and_order_does_not_matter():
     grid = DOMAIN.grid(SHAPE)
     few = WORKLOADS["small"][:3]
-    twice = box_questions(Boxes(few[[0, 1, 1, 2]]), grid)
+    twice = box_queries(BoxQueries(few[[0, 1, 1, 2]]), grid)
     assert sorted(twice.weights) == [0.25, 0.25, 0.5]
-    assert twice == box_questions(Boxes(few[[1, 2, 0, 1]]), grid)
-    assert twice != box_questions(Boxes(few), grid)
-    assert hash(twice) != hash(box_questions(Boxes(few), grid))
+    assert twice == box_queries(BoxQueries(few[[1, 2, 0, 1]]), grid)
+    assert twice != box_queries(BoxQueries(few), grid)
+    assert hash(twice) != hash(box_queries(BoxQueries(few), grid))
 
 
 def test_boxes_are_equal_by_value():
@@ -106,7 +106,7 @@ def test_boxes_are_equal_by_value():
     assert mechanism == sdp.Tailored(SHAPE, workload=boxes.tolist())
     assert hash(mechanism) == hash(sdp.Tailored(SHAPE, workload=boxes.copy()))
     assert mechanism != sdp.Tailored(SHAPE, workload=boxes[:-1])
-    assert Boxes([(0.0, 0, 1, 1)]) == Boxes([(-0.0, 0, 1, 1)])
+    assert BoxQueries([(0.0, 0, 1, 1)]) == BoxQueries([(-0.0, 0, 1, 1)])
     boxes = boxes.copy()
     other = sdp.Tailored(SHAPE, workload=boxes)
     boxes[:] = 0
@@ -128,8 +128,8 @@ def test_forms_of_workloads_are_told_apart():
     assert parsed(([(0, 2), (1, 3)], [(0, 1), (2, 4)])) == ((((0, 2), (1, 3)), ((0, 1), (2, 4)), 1.0),)
     assert parsed([("ranges", "cells")]) == parsed(("ranges", "cells"))
     assert parsed("Boxes") == "boxes"
-    assert isinstance(parsed((0, 0, 1, 1)), Boxes)
-    assert isinstance(parsed([(0, 0, 1, 1), (0, 0, 2, 2)]), Boxes)
+    assert isinstance(parsed((0, 0, 1, 1)), BoxQueries)
+    assert isinstance(parsed([(0, 0, 1, 1), (0, 0, 2, 2)]), BoxQueries)
 
 
 @pytest.mark.parametrize(
@@ -159,9 +159,9 @@ def test_workloads_that_make_no_sense_are_refused(workload, says):
 @pytest.mark.parametrize("mechanism", [sdp.Tailored, sdp.Hierarchy])
 @pytest.mark.parametrize("box", [(100, 100, 101, 101), (0, 45, 0, 55), (-9.9, 40.1, -9.5, 40.5)])
 def test_boxes_without_area_in_the_domain_are_refused_before_records_are_read(mechanism, box):
-    asked = np.vstack([WORKLOADS["one"], [box]])
+    queries = np.vstack([WORKLOADS["one"], [box]])
     with pytest.raises(ParameterError, match=r"box 1 .* no area"):
-        mechanism(SHAPE, workload=asked).plan(ROUND, epsilon=1)
+        mechanism(SHAPE, workload=queries).plan(ROUND, epsilon=1)
 
 
 # --- what comes of it -------------------------------------------------------------------------------
@@ -178,8 +178,8 @@ def test_claimed_variance_is_the_expected_error_of_the_boxes(name, law, domain):
         boxes = np.clip(boxes, [-3, 47, -2, 48], [2, 52, 3, 53])
     mechanism = sdp.Tailored(SHAPE, workload=boxes, law=law)
     grid = domain.grid(SHAPE)
-    asked = box_questions(mechanism.workload, grid)
-    claimed = mean_pair_variance(asked, stored_pair(asked, mechanism.law), mechanism.law)
+    queries = box_queries(mechanism.workload, grid)
+    claimed = mean_pair_variance(queries, stored_pair(queries, mechanism.law), mechanism.law)
     budget = {"epsilon": 0.5, "delta": LAWS[law]}
     one = sdp.Flat((1, 1), law=law).expected_error(domain, [domain.bounds], **budget)
     assert mechanism.expected_error(domain, boxes, **budget) == pytest.approx(one * np.sqrt(claimed), rel=1e-3)
@@ -190,7 +190,7 @@ def test_claimed_variance_is_the_expected_error_of_the_boxes(name, law, domain):
 
 def box_questions_or_none(boxes, domain):
     try:
-        return box_questions(Boxes(boxes), domain.grid(SHAPE))
+        return box_queries(BoxQueries(boxes), domain.grid(SHAPE))
     except ParameterError:
         return None
 
@@ -200,8 +200,8 @@ def box_questions_or_none(boxes, domain):
 def test_structured_workloads_gain(name):
     boxes = WORKLOADS[name]
     mine, all_of_them = (
-        sdp.Tailored((64, 64), law="laplace", workload=asked).expected_error(DOMAIN, boxes, epsilon=1)
-        for asked in (boxes, "boxes")
+        sdp.Tailored((64, 64), law="laplace", workload=queries).expected_error(DOMAIN, boxes, epsilon=1)
+        for queries in (boxes, "boxes")
     )
     assert mine**2 <= GAINS[name] * all_of_them**2
 
@@ -209,8 +209,8 @@ def test_structured_workloads_gain(name):
 def test_trees_can_be_fitted_to_boxes():
     boxes = WORKLOADS["tall"]
     mine, general, windows = (
-        sdp.Tailored((64, 64), workload=asked, strategy=strategy).expected_error(DOMAIN, boxes, epsilon=1)
-        for asked, strategy in ((boxes, "trees"), ("boxes", "trees"), (boxes, "windows"))
+        sdp.Tailored((64, 64), workload=queries, strategy=strategy).expected_error(DOMAIN, boxes, epsilon=1)
+        for queries, strategy in ((boxes, "trees"), ("boxes", "trees"), (boxes, "windows"))
     )
     assert windows <= mine < 0.5 * general
 
@@ -247,7 +247,7 @@ def test_perfect_reconstruction_and_file_round_trip(domain, tmp_path):
 def test_statement_is_short_whatever_the_number_of_boxes():
     many = all_boxes(DOMAIN, 5000)
     statement = sdp.Hierarchy(SHAPE, workload=many).release(np.empty((0, 2)), DOMAIN, epsilon=1).privacy
-    assert statement.parameters["workload"] == f"5000 boxes, sha256 {Boxes(many).digest}"
+    assert statement.parameters["workload"] == f"5000 boxes, sha256 {BoxQueries(many).digest}"
     assert len(json.dumps(statement.to_json())) < 2000
 
 
@@ -256,17 +256,17 @@ def test_statement_is_short_whatever_the_number_of_boxes():
 
 @pytest.mark.parametrize("law", [Law.LAPLACE, Law.GAUSSIAN])
 def test_a_union_of_one_product_is_that_product(law):
-    asked = union_questions([("prefixes", "ranges", 2.0)], (40, 30))
-    found = mean_pair_variance(asked, joint_windows(asked, law), law)
+    queries = union_queries([("prefixes", "ranges", 2.0)], (40, 30))
+    found = mean_pair_variance(queries, joint_windows(queries, law), law)
     x, y = (optimised_windows(n, AxisWorkload(q), law) for n, q in ((40, "prefixes"), (30, "ranges")))
-    assert found == pytest.approx(mean_pair_variance(asked, Pair(x, y), law), rel=0.003)
+    assert found == pytest.approx(mean_pair_variance(queries, Pair(x, y), law), rel=0.003)
 
 
 def test_union_is_the_weighted_mean_of_its_products():
     products = [("cells", "total", 1.0), ("total", "prefixes", 3.0)]
     pair = Pair(optimised_windows(30, AxisWorkload(), Law.LAPLACE), cells_alone(20))
-    parts = [mean_pair_variance(union_questions([p], (30, 20)), pair, Law.LAPLACE) for p in products]
-    mixed = mean_pair_variance(union_questions(products, (30, 20)), pair, Law.LAPLACE)
+    parts = [mean_pair_variance(union_queries([p], (30, 20)), pair, Law.LAPLACE) for p in products]
+    mixed = mean_pair_variance(union_queries(products, (30, 20)), pair, Law.LAPLACE)
     assert mixed == pytest.approx((parts[0] + 3 * parts[1]) / 4)
 
 
@@ -281,10 +281,10 @@ def lines(shape: tuple[int, int]) -> tuple[np.ndarray, np.ndarray]:
 def test_marginals_are_both_marginals():
     columns, rows = lines((64, 64))
     by_name, by_boxes, product = (
-        sdp.Tailored((64, 64), workload=asked, law="laplace").expected_error(
+        sdp.Tailored((64, 64), workload=queries, law="laplace").expected_error(
             DOMAIN, np.vstack([columns, rows]), epsilon=1
         )
-        for asked in ("marginals", np.vstack([columns, rows]), ("marginal", "marginal"))
+        for queries in ("marginals", np.vstack([columns, rows]), ("marginal", "marginal"))
     )
     assert by_name**2 < 32  # two histograms with half the budget each, which hold nothing else: 8; flat: 128
     assert by_boxes == pytest.approx(by_name, rel=0.01)
@@ -294,7 +294,7 @@ def test_marginals_are_both_marginals():
 def test_weights_move_accuracy_to_where_it_matters():
     columns, rows = lines((64, 64))
     weighted = sdp.Tailored((64, 64), workload=[("cells", "total", 100), ("total", "cells")])
-    on_columns, on_rows = (weighted.expected_error(DOMAIN, asked, epsilon=1) for asked in (columns, rows))
+    on_columns, on_rows = (weighted.expected_error(DOMAIN, queries, epsilon=1) for queries in (columns, rows))
     assert on_columns**2 < 12 < on_rows**2
 
 
@@ -303,23 +303,23 @@ def test_weights_move_accuracy_to_where_it_matters():
 
 def test_fitted_strategies_are_kept_and_damaged_ones_ignored(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    asked = box_questions(Boxes(WORKLOADS["slabs"]), DOMAIN.grid((20, 12)))
+    queries = box_queries(BoxQueries(WORKLOADS["slabs"]), DOMAIN.grid((20, 12)))
     stored_pair.cache_clear()
-    first = stored_pair(asked, Law.LAPLACE)
-    mine = sorted(strategy_store.cache_folder().glob(f"{asked.digest[:24]}-?-laplace-*.npz"))
+    first = stored_pair(queries, Law.LAPLACE)
+    mine = sorted(strategy_store.cache_folder().glob(f"{queries.digest[:24]}-?-laplace-*.npz"))
     assert len(mine) == 2
     with monkeypatch.context() as without:
         without.setattr(joint_strategies, "joint_windows", None)
         stored_pair.cache_clear()
-        for again, before in zip(stored_pair(asked, Law.DISCRETE_LAPLACE), first, strict=True):
+        for again, before in zip(stored_pair(queries, Law.DISCRETE_LAPLACE), first, strict=True):
             assert np.array_equal(again.matrix, before.matrix)
-        other = box_questions(Boxes(WORKLOADS["slabs"][1:]), DOMAIN.grid((20, 12)))
+        other = box_queries(BoxQueries(WORKLOADS["slabs"][1:]), DOMAIN.grid((20, 12)))
         with pytest.raises(TypeError):
             stored_pair(other, Law.LAPLACE)
     for damage in (b"", mine[0].read_bytes()[:-30], mine[1].read_bytes()):
         mine[0].write_bytes(damage)
         stored_pair.cache_clear()
-        for again, before in zip(stored_pair(asked, Law.LAPLACE), first, strict=True):
+        for again, before in zip(stored_pair(queries, Law.LAPLACE), first, strict=True):
             assert np.array_equal(again.matrix, before.matrix)
     assert mine[0].stat().st_size > 100  # and is written anew
 
@@ -331,8 +331,8 @@ def test_fitted_strategies_are_kept_and_damaged_ones_ignored(tmp_path, monkeypat
 def test_hierarchies_fit_given_boxes(name):
     boxes = WORKLOADS[name]
     errors = [
-        sdp.Hierarchy((64, 64), workload=asked).expected_error(DOMAIN, boxes, epsilon=1)
-        for asked in (boxes, "boxes", "cells")
+        sdp.Hierarchy((64, 64), workload=queries).expected_error(DOMAIN, boxes, epsilon=1)
+        for queries in (boxes, "boxes", "cells")
     ]
     assert errors[0] <= 1.01 * min(errors)
 

@@ -16,12 +16,12 @@ from typing import IO, Any, Self
 
 from spatialdp.errors import FileFormatError
 
-__all__ = ["Measured", "TrialCache"]
+__all__ = ["TrialCache", "TrialResults"]
 
 FORMAT = "spatialdp-trials"
 
 # Number of the workload (-1: the map as a whole), metric, value.
-Measured = list[tuple[int, str, float]]
+TrialResults = list[tuple[int, str, float]]
 
 
 class TrialCache:
@@ -55,7 +55,7 @@ class TrialCache:
         self._path = Path(path)
         self._header = {"format": FORMAT, "context": context, "note": note}
         self._file: IO[bytes] | None = None
-        self.done: dict[str, Measured] = {}
+        self.done: dict[str, TrialResults] = {}
         self._length = 0
         if self._path.exists():
             self._read()
@@ -91,7 +91,7 @@ class TrialCache:
                 f"{self._path} is in use by another evaluation; wait for its end, or give another cache file."
             ) from None
 
-    def add(self, key: str, measured: Measured) -> None:
+    def add(self, key: str, measured: TrialResults) -> None:
         """Keep the results of a trial; they survive whatever comes after."""
         self.done[key] = measured
         self._write({"trial": key, "measured": measured})

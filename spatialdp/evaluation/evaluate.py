@@ -20,7 +20,7 @@ import numpy as np
 from spatialdp._support.checks import whole_number
 from spatialdp._version import __version__
 from spatialdp.errors import ParameterError
-from spatialdp.evaluation.cache import Measured, TrialCache
+from spatialdp.evaluation.cache import TrialCache, TrialResults
 from spatialdp.evaluation.metrics import check_metrics
 from spatialdp.evaluation.trials import WHOLE_MAP, Experiment, Trial, identity, run_trials
 from spatialdp.mechanisms import Flat, Mechanism, Uniform
@@ -305,7 +305,7 @@ def _share(value: Any, name: str) -> float:
 
 def _results(
     experiment: Experiment, todo: Sequence[Trial], processes: int, cache: str | PathLike[str] | None, *, progress: bool
-) -> dict[Trial, Measured]:
+) -> dict[Trial, TrialResults]:
     if cache is None:
         return dict(_shown(run_trials(experiment, todo, processes), len(todo), progress=progress))
     with TrialCache(cache, _context(experiment), NOTE) as kept:
@@ -349,7 +349,7 @@ def _context(experiment: Experiment) -> str:
 
 
 def _frame(
-    experiment: Experiment, todo: Sequence[Trial], results: Mapping[Trial, Measured], dataset: str
+    experiment: Experiment, todo: Sequence[Trial], results: Mapping[Trial, TrialResults], dataset: str
 ) -> pandas.DataFrame:
     import pandas
 

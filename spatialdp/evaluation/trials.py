@@ -21,7 +21,7 @@ import numpy as np
 
 from spatialdp._support.arrays import Floats, Integers
 from spatialdp.estimates.decomposition import Decomposition
-from spatialdp.evaluation.cache import Measured
+from spatialdp.evaluation.cache import TrialResults
 from spatialdp.evaluation.metrics import COARSE, EARTH_MOVER, INTERVALS, METRICS, Outcome, earth_movers_distance
 from spatialdp.mechanisms import Mechanism, PreparedRelease
 from spatialdp.privacy.neighbours import Neighbours
@@ -124,11 +124,11 @@ class Experiment:
         number = int.from_bytes(who[:4], "little")
         return (self.seed, number, trial.epsilon.numerator, trial.epsilon.denominator, trial.number)
 
-    def run(self, trial: Trial) -> Measured:
+    def run(self, trial: Trial) -> TrialResults:
         """Release once and measure all metrics of all workloads."""
         release = self._release(trial, SeededNoise(self.stream(trial)))
         answers, noise_free = self._with_and_without_noise(trial, release)
-        measured: Measured = []
+        measured: TrialResults = []
         for index, (workload, truth) in enumerate(zip(self.workloads, self.truths, strict=True)):
             outcome = Outcome(
                 answers=answers[index],
@@ -232,7 +232,7 @@ def _truth(workload: Workload, points: Points, domain: Domain, counter: Counter)
 # --- many trials -----------------------------------------------------------------------------------
 
 
-def run_trials(experiment: Experiment, trials: Sequence[Trial], processes: int) -> Iterator[tuple[Trial, Measured]]:
+def run_trials(experiment: Experiment, trials: Sequence[Trial], processes: int) -> Iterator[tuple[Trial, TrialResults]]:
     """Results as they come, which with several processes is in no particular order.
 
     This process works too, from the other end of the line, so that no time is lost while its helpers start.
@@ -246,7 +246,7 @@ def run_trials(experiment: Experiment, trials: Sequence[Trial], processes: int) 
         processes - 1, multiprocessing.get_context("spawn"), initializer=_enter, initargs=(experiment,)
     ) as pool:
         line = {pool.submit(_run, trial): trial for trial in trials}
-        finished: deque[Future[Measured]] = deque()
+        finished: deque[Future[TrialResults]] = deque()
         for future in line:
             future.add_done_callback(finished.append)
         try:
@@ -269,5 +269,5 @@ def _enter(experiment: Experiment) -> None:
     Experiment._current = experiment
 
 
-def _run(trial: Trial) -> Measured:
+def _run(trial: Trial) -> TrialResults:
     return Experiment._current.run(trial)

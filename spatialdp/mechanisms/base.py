@@ -24,7 +24,7 @@ from spatialdp.privacy.statement import UNIT, Privacy
 from spatialdp.records.points import Points, as_points
 from spatialdp.release import Release
 from spatialdp.space.domain import Domain, Grid
-from spatialdp.strategies.products import Boxes
+from spatialdp.strategies.products import BoxQueries
 
 __all__ = [
     "Mechanism",
@@ -378,4 +378,4 @@ def _plain(value: Any) -> Any:
     """A value that JSON can hold, with tuples for lists."""
     if isinstance(value, tuple):
         return tuple(_plain(item) for item in value)
-    return str(value) if isinstance(value, Option | Fraction | Boxes) else value
+    return str(value) if isinstance(value, Option | Fraction | BoxQueries) else value

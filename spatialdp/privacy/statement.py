@@ -80,8 +80,8 @@ class Privacy:
         object.__setattr__(self, "budget", FrozenDict(self.budget))
 
     def __str__(self) -> str:
-        delta = f", δ = {shown(self.delta)}" if self.delta else ""
-        promise = f"ε = {shown(self.epsilon)}{delta} ({self.neighbours} one {self.unit})"
+        delta = f", δ = {format_exact(self.delta)}" if self.delta else ""
+        promise = f"ε = {format_exact(self.epsilon)}{delta} ({self.neighbours} one {self.unit})"
         if not self.private:
             promise = f"NOT PRIVATE (seeded noise or true medians), would be {promise}"
         return f"{promise}, {self.mechanism}, spatialdp {self.version}"
@@ -193,7 +193,7 @@ class FrozenDict(dict[str, Any]):
         return FrozenDict, (dict(self),)
 
 
-def shown(value: Fraction) -> str:
+def format_exact(value: Fraction) -> str:
     """A number for people: exactly if it is short, and otherwise never smaller than it is."""
     if Fraction(repr(float(value))) == value:
         return f"{float(value):.16g}"

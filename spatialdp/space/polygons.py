@@ -23,7 +23,7 @@ from spatialdp.errors import ParameterError
 from spatialdp.space import crs as crs_
 from spatialdp.space.domain import Domain, Grid
 
-__all__ = ["COLLECTION", "CRUMB", "POLYGON", "Block", "Polygons", "Runs", "read_polygons", "scan"]
+__all__ = ["COLLECTION", "CRUMB", "POLYGON", "PolygonBlock", "Polygons", "Runs", "read_polygons", "scan"]
 
 Polygons = Objects
 
@@ -84,7 +84,7 @@ def _check(polygons: Polygons, kinds: Array) -> None:
 
 
 @dataclass(frozen=True, eq=False)
-class Block:
+class PolygonBlock:
     """The rectangle of cells around one polygon.
 
     Attributes
@@ -154,7 +154,7 @@ class Runs:
         order = np.argsort(parts[0], kind="stable")
         return Runs(self.count, *(part[order] for part in parts))
 
-    def blocks(self) -> Iterator[Block]:
+    def blocks(self) -> Iterator[PolygonBlock]:
         """Each polygon that covers something, as a small dense array."""
         ends = np.nonzero(np.diff(self.polygon, prepend=-1, append=-1))[0]
         for first, last in pairwise(ends.tolist()):
@@ -165,7 +165,7 @@ class Runs:
             np.add.at(changes, (rows - row, start - column), share)
             np.add.at(changes, (rows - row, stop - column), -share)
             shares = np.cumsum(changes, axis=1)[:, :-1]
-            yield Block(int(self.polygon[first]), int(row), int(column), shares)
+            yield PolygonBlock(int(self.polygon[first]), int(row), int(column), shares)
 
     def _only(self, keep: Booleans) -> Runs:
         polygon, row, start, stop = (part[keep] for part in (self.polygon, self.row, self.start, self.stop))

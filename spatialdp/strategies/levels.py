@@ -22,9 +22,9 @@ import numpy as np
 from spatialdp._support.arrays import Floats, Integers
 from spatialdp.privacy.noise.laws import Law
 from spatialdp.space.coverage import block_powers
-from spatialdp.strategies.products import Covered, Questions
+from spatialdp.strategies.products import Covered, ProductQueries
 
-__all__ = ["GivenBoxes", "Levels", "Workload", "best_budget", "best_levels", "mean_variance"]
+__all__ = ["BlockQueries", "GivenBoxes", "Levels", "best_budget", "best_levels", "mean_variance"]
 
 
 _FACTORS = (1, 3, 5, 9)
@@ -43,7 +43,7 @@ _AS_GOOD, _SMALLEST_SHARE = 1 + 1e-6, 1e-4
 
 
 @dataclass(frozen=True)
-class Workload:
+class BlockQueries:
     """The boxes whose mean variance counts: all, all of one size, or single cells.
 
     Attributes
@@ -71,12 +71,12 @@ class GivenBoxes:
         What the boxes ask of both axes.
     """
 
-    asked: Questions[Covered]
+    queries: ProductQueries[Covered]
 
     def squares(self, shape: tuple[int, int], side: int) -> float:
         """Mean over the boxes of Σ (covered share of a block)² over all blocks of so many cells a side."""
-        x, y = (axis.coverage.squares(min(side, size)) for axis, size in zip(self.asked.sides, shape, strict=True))
-        return self.asked.mean(x, y)
+        x, y = (axis.coverage.squares(min(side, size)) for axis, size in zip(self.queries.sides, shape, strict=True))
+        return self.queries.mean(x, y)
 
 
 @dataclass(frozen=True)
@@ -116,7 +116,7 @@ def _intervals(count: int, length: int, side: int) -> float:
 
 
 def mean_variance(
-    shape: tuple[int, int], sides: Sequence[int], variances: Sequence[float], workload: Workload | GivenBoxes
+    shape: tuple[int, int], sides: Sequence[int], variances: Sequence[float], workload: BlockQueries | GivenBoxes
 ) -> float:
     """Mean variance of the workload's boxes after the fit, exact if all blocks are whole.
 
@@ -140,7 +140,7 @@ def mean_variance(
 
 
 @lru_cache(maxsize=256)
-def best_levels(shape: tuple[int, int], law: Law, workload: Workload | GivenBoxes, *, root: bool = False) -> Levels:
+def best_levels(shape: tuple[int, int], law: Law, workload: BlockQueries | GivenBoxes, *, root: bool = False) -> Levels:
     """The set of levels and their shares of the budget with the least mean variance.
 
     Parameters
@@ -168,7 +168,7 @@ def best_levels(shape: tuple[int, int], law: Law, workload: Workload | GivenBoxe
 
 
 def _preferred_costs(
-    shape: tuple[int, int], chains: Sequence[tuple[int, ...]], law: Law, workload: Workload | GivenBoxes, steps: int
+    shape: tuple[int, int], chains: Sequence[tuple[int, ...]], law: Law, workload: BlockQueries | GivenBoxes, steps: int
 ) -> Floats:
     """Mean variances of many sets of levels, a little less for those whose blocks are all whole."""
     sides, _, costs = _optimise(shape, chains, law, workload, steps)
@@ -177,7 +177,9 @@ def _preferred_costs(
 
 
 @lru_cache(maxsize=256)
-def best_budget(shape: tuple[int, int], sides: tuple[int, ...], law: Law, workload: Workload | GivenBoxes) -> Levels:
+def best_budget(
+    shape: tuple[int, int], sides: tuple[int, ...], law: Law, workload: BlockQueries | GivenBoxes
+) -> Levels:
     """The best shares for given levels, cells first; levels that are not worth measuring are left out.
 
     Examples
@@ -228,7 +230,7 @@ def _divisible(sides: Sequence[int], most: int) -> list[tuple[int, ...]]:
 
 
 def _optimise(
-    shape: tuple[int, int], chains: Sequence[tuple[int, ...]], law: Law, workload: Workload | GivenBoxes, steps: int
+    shape: tuple[int, int], chains: Sequence[tuple[int, ...]], law: Law, workload: BlockQueries | GivenBoxes, steps: int
 ) -> tuple[Integers, Floats, Floats]:
     """Sides, best shares and mean variances of many sets of levels, a row each.
 

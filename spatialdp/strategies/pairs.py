@@ -20,7 +20,7 @@ from spatialdp._support.progress import progress
 from spatialdp.privacy.noise.laws import Law
 from spatialdp.strategies.axis_workload import ALL_RANGES
 from spatialdp.strategies.objective import cells_alone, unit_variance
-from spatialdp.strategies.products import AxisQuestions, Questions
+from spatialdp.strategies.products import AxisQueries, ProductQueries
 from spatialdp.strategies.store import cache_folder, keep, kind_of, load_weights, save_weights, stored_windows
 from spatialdp.strategies.trees import tree_for
 from spatialdp.strategies.windows import windows_for
@@ -40,100 +40,112 @@ class Pair(NamedTuple):
     y: WindowAxis
 
 
-Asked = Questions[AxisQuestions]
+PairQueries = ProductQueries[AxisQueries]
 # Makes a strategy for a Gram matrix from one that is near; given questions, it also searches.
-Optimiser = Callable[[Floats, WindowAxis, AxisQuestions | None], WindowAxis]
+Optimiser = Callable[[Floats, WindowAxis, AxisQueries | None], WindowAxis]
 
 
-def mean_pair_variance(asked: Asked, pair: Pair, law: Law) -> float:
+def mean_pair_variance(queries: PairQueries, pair: Pair, law: Law) -> float:
     """Mean variance of the workload, in units of that of a single count measured with the whole budget."""
-    return asked.mean(_variances(asked.x, pair.x, law), _variances(asked.y, pair.y, law))
+    return queries.mean(_variances(queries.x, pair.x, law), _variances(queries.y, pair.y, law))
 
 
-def _variances(asked: AxisQuestions, axis: WindowAxis, law: Law) -> Floats:
-    return unit_variance(axis, law) * asked.variances(axis)
+def _variances(queries: AxisQueries, axis: WindowAxis, law: Law) -> Floats:
+    return unit_variance(axis, law) * queries.variances(axis)
 
 
 @lru_cache(maxsize=16)
-def stored_pair(asked: Asked, law: Law) -> Pair:
+def stored_pair(queries: PairQueries, law: Law) -> Pair:
     """`joint_windows`, from the cache, or worked out now and put into the cache."""
     kind = kind_of(law)
     stored = [
-        (side, f"{asked.digest[:24]}-{name}-{kind}-{side.size}.npz")
-        for side, name in zip(asked.sides, "xy", strict=True)
+        (side, f"{queries.digest[:24]}-{name}-{kind}-{side.size}.npz")
+        for side, name in zip(queries.sides, "xy", strict=True)
     ]
-    x, y = (load_weights(cache_folder() / name, side.size, [asked.digest, name]) for side, name in stored)
-    if x is not None and y is not None and mean_pair_variance(asked, Pair(x, y), kind) <= 1.0001 * _flat(asked, kind):
+    x, y = (load_weights(cache_folder() / name, side.size, [queries.digest, name]) for side, name in stored)
+    if (
+        x is not None
+        and y is not None
+        and mean_pair_variance(queries, Pair(x, y), kind) <= 1.0001 * _flat(queries, kind)
+    ):
         return Pair(x, y)
-    found = joint_windows(asked, kind)
+    found = joint_windows(queries, kind)
 
     def write(folder: Path) -> None:
         for (_, name), axis in zip(stored, found, strict=True):
-            save_weights(folder / name, axis, [asked.digest, name])
+            save_weights(folder / name, axis, [queries.digest, name])
 
     keep(write)
     return found
 
 
-def _flat(asked: Asked, law: Law) -> float:
-    return mean_pair_variance(asked, Pair(*(cells_alone(side.size) for side in asked.sides)), law)
+def _flat(queries: PairQueries, law: Law) -> float:
+    return mean_pair_variance(queries, Pair(*(cells_alone(side.size) for side in queries.sides)), law)
 
 
-def joint_windows(asked: Asked, law: Law) -> Pair:
+def joint_windows(queries: PairQueries, law: Law) -> Pair:
     """The best pair of cells and windows that was found.
 
     The search goes on 128 stretches of each axis, from several strategies along y; the best pair is refined on 512.
     Cells alone and the strategies for all ranges are among the candidates: the result is never worse than either.
     """
 
-    def roughly(gram: Floats, near: WindowAxis, side: AxisQuestions | None) -> WindowAxis:
+    def roughly(gram: Floats, near: WindowAxis, side: AxisQueries | None) -> WindowAxis:
         # For Gaussian noise the search begins at the best strategy already.
         search = side is not None or law is Law.GAUSSIAN
         queries = side.ranges() if side is not None else []
         return windows_for(gram, law, [] if search else [near], search=search, finish=False, queries=queries)
 
-    def finely(gram: Floats, near: WindowAxis, _side: AxisQuestions | None) -> WindowAxis:
+    def finely(gram: Floats, near: WindowAxis, _side: AxisQueries | None) -> WindowAxis:
         return windows_for(gram, law, [near], search=False)
 
-    ranges = Pair(*(stored_windows(side.size, ALL_RANGES, law) for side in asked.sides))
-    rough, others = _best(asked, law, ranges, roughly)
-    fine = _alternated(asked, law, rough, finely, _LAST_ROUNDS)
-    return min([*others, rough, fine], key=lambda pair: mean_pair_variance(asked, pair, law))
+    ranges = Pair(*(stored_windows(side.size, ALL_RANGES, law) for side in queries.sides))
+    rough, others = _best(queries, law, ranges, roughly)
+    fine = _alternated(queries, law, rough, finely, _LAST_ROUNDS)
+    return min([*others, rough, fine], key=lambda pair: mean_pair_variance(queries, pair, law))
 
 
 @lru_cache(maxsize=16)
-def joint_trees(asked: Asked, law: Law) -> Pair:
+def joint_trees(queries: PairQueries, law: Law) -> Pair:
     """The best pair of trees that was found."""
 
-    def optimised(gram: Floats, _near: WindowAxis, _side: AxisQuestions | None) -> WindowAxis:
+    def optimised(gram: Floats, _near: WindowAxis, _side: AxisQueries | None) -> WindowAxis:
         return tree_for(gram, law)
 
-    ranges = Pair(*(tree_for(ALL_RANGES.gram(side.size), law) for side in asked.sides))
-    found, others = _best(asked, law, ranges, optimised)
-    return min([*others, found], key=lambda pair: mean_pair_variance(asked, pair, law))
+    ranges = Pair(*(tree_for(ALL_RANGES.gram(side.size), law) for side in queries.sides))
+    found, others = _best(queries, law, ranges, optimised)
+    return min([*others, found], key=lambda pair: mean_pair_variance(queries, pair, law))
 
 
-def _best(asked: Asked, law: Law, ranges: Pair, optimised: Optimiser) -> tuple[Pair, list[Pair]]:
+def _best(queries: PairQueries, law: Law, ranges: Pair, optimised: Optimiser) -> tuple[Pair, list[Pair]]:
     """The best pair of several starts, and the candidates that need no search."""
-    flat = Pair(cells_alone(asked.x.size), cells_alone(asked.y.size))
-    alone = optimised(_scaled(asked.y.gram(asked.weights)), ranges.y, asked.y) if asked.y.size > 1 else flat.y
+    flat = Pair(cells_alone(queries.x.size), cells_alone(queries.y.size))
+    alone = optimised(_scaled(queries.y.gram(queries.weights)), ranges.y, queries.y) if queries.y.size > 1 else flat.y
     starts = (ranges.y,) if law is Law.GAUSSIAN else (ranges.y, flat.y, alone)
     found = [
-        _alternated(asked, law, Pair(ranges.x, y), optimised, _ROUNDS)
+        _alternated(queries, law, Pair(ranges.x, y), optimised, _ROUNDS)
         for y in progress(starts, "fitting a strategy to a workload")
     ]
-    return min(found, key=lambda pair: mean_pair_variance(asked, pair, law)), [flat, ranges]
+    return min(found, key=lambda pair: mean_pair_variance(queries, pair, law)), [flat, ranges]
 
 
-def _alternated(asked: Asked, law: Law, start: Pair, optimised: Optimiser, rounds: int) -> Pair:
+def _alternated(queries: PairQueries, law: Law, start: Pair, optimised: Optimiser, rounds: int) -> Pair:
     """Back and forth between the axes, while it pays."""
     best, before = start, float("inf")
     for turn in range(rounds):
-        by_y = asked.weights * _variances(asked.y, best.y, law)
-        x = optimised(_scaled(asked.x.gram(by_y)), best.x, None if turn else asked.x) if asked.x.size > 1 else best.x
-        by_x = asked.weights * _variances(asked.x, x, law)
-        y = optimised(_scaled(asked.y.gram(by_x)), best.y, None if turn else asked.y) if asked.y.size > 1 else best.y
-        found = mean_pair_variance(asked, Pair(x, y), law)
+        by_y = queries.weights * _variances(queries.y, best.y, law)
+        x = (
+            optimised(_scaled(queries.x.gram(by_y)), best.x, None if turn else queries.x)
+            if queries.x.size > 1
+            else best.x
+        )
+        by_x = queries.weights * _variances(queries.x, x, law)
+        y = (
+            optimised(_scaled(queries.y.gram(by_x)), best.y, None if turn else queries.y)
+            if queries.y.size > 1
+            else best.y
+        )
+        found = mean_pair_variance(queries, Pair(x, y), law)
         if found >= before * (1 - _WORTH):
             return best if found >= before else Pair(x, y)
         best, before = Pair(x, y), found

@@ -28,7 +28,7 @@ from spatialdp.space.lattice import box_array
 from spatialdp.strategies.axis_workload import AxisWorkload
 from spatialdp.transforms.matrices import WindowAxis
 
-__all__ = ["AxisQuestions", "Boxes", "Covered", "Questions", "box_questions", "parsed", "union_questions"]
+__all__ = ["AxisQueries", "BoxQueries", "Covered", "ProductQueries", "box_queries", "parsed", "union_queries"]
 
 Ranges = str | tuple[tuple[int, int], ...]
 Product = tuple[Ranges, Ranges, float]
@@ -42,14 +42,14 @@ NAMED: dict[str, tuple[tuple[str, str], ...]] = {
 }
 
 
-class Boxes:
+class BoxQueries:
     """Boxes in domain coordinates, equally important; one that is given twice counts twice.
 
     Equal boxes in the same order are an equal workload. Its text is short whatever their number, for statements.
 
     Examples
     --------
-    >>> print(str(Boxes([(0, 0, 1, 1), (0, 0, 2, 1)]))[:24], "...")
+    >>> print(str(BoxQueries([(0, 0, 1, 1), (0, 0, 2, 1)]))[:24], "...")
     2 boxes, sha256 282e83eb ...
     """
 
@@ -66,7 +66,7 @@ class Boxes:
         return hashlib.sha256(self.corners.astype("<f8").tobytes()).hexdigest()
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Boxes) and np.array_equal(self.corners, other.corners)
+        return isinstance(other, BoxQueries) and np.array_equal(self.corners, other.corners)
 
     def __hash__(self) -> int:
         return hash(self.digest)
@@ -75,15 +75,15 @@ class Boxes:
         return f"{len(self.corners)} boxes, sha256 {self.digest}"
 
 
-def parsed(workload: Any) -> str | tuple[Product, ...] | Boxes:
+def parsed(workload: Any) -> str | tuple[Product, ...] | BoxQueries:
     """A name, a union of weighted products, or boxes."""
-    if isinstance(workload, Boxes):
+    if isinstance(workload, BoxQueries):
         return workload
     if isinstance(workload, str):
         if workload.lower() in NAMED:
             return workload.lower()
     elif _numbers(workload):
-        return Boxes(workload)
+        return BoxQueries(workload)
     elif isinstance(workload, Sequence) and len(workload):
         if len(workload) == 2 and not any(map(_is_product, workload)):
             return (_product(workload),)
@@ -122,7 +122,7 @@ def _product(item: Sequence[Any]) -> Product:
     return x, y, float(weight)
 
 
-class AxisQuestions(ABC):
+class AxisQueries(ABC):
     """What a workload's products ask of one axis."""
 
     size: int
@@ -141,7 +141,7 @@ class AxisQuestions(ABC):
 
 
 @dataclass(frozen=True, eq=False)
-class Named(AxisQuestions):
+class Named(AxisQueries):
     """A whole axis workload for each product."""
 
     size: int
@@ -165,7 +165,7 @@ class Named(AxisQuestions):
 
 
 @dataclass(frozen=True, eq=False)
-class Covered(AxisQuestions):
+class Covered(AxisQueries):
     """A range for each product; where it cuts a cell, the covered share of it, as answers have it.
 
     Examples
@@ -202,11 +202,11 @@ class Covered(AxisQuestions):
         return [(start, stop) for start, stop in np.unique(ends, axis=0).tolist() if start < stop]
 
 
-A = TypeVar("A", bound=AxisQuestions, covariant=True)
+A = TypeVar("A", bound=AxisQueries, covariant=True)
 
 
 @dataclass(frozen=True, eq=False)
-class Questions(Generic[A]):
+class ProductQueries(Generic[A]):
     """What a workload asks of both axes of a grid.
 
     Attributes
@@ -232,22 +232,22 @@ class Questions(Generic[A]):
         return float(self.weights @ (x * y))
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Questions) and self.digest == other.digest
+        return isinstance(other, ProductQueries) and self.digest == other.digest
 
     def __hash__(self) -> int:
         return hash(self.digest)
 
 
-def union_questions(products: Sequence[Product], shape: tuple[int, int]) -> Questions[Named]:
+def union_queries(products: Sequence[Product], shape: tuple[int, int]) -> ProductQueries[Named]:
     """Of a union of products of axis workloads, each of which counts by its weight."""
     x = Named(shape[0], tuple(AxisWorkload(queries) for queries, _, _ in products))
     y = Named(shape[1], tuple(AxisWorkload(queries) for _, queries, _ in products))
     weights = np.array([weight for *_, weight in products])
     digest = hashlib.sha256(json.dumps([tuple(products), shape]).encode()).hexdigest()
-    return Questions(x, y, weights / weights.sum(), digest)
+    return ProductQueries(x, y, weights / weights.sum(), digest)
 
 
-def box_questions(boxes: Boxes, grid: Grid) -> Questions[Covered]:
+def box_queries(boxes: BoxQueries, grid: Grid) -> ProductQueries[Covered]:
     """Of boxes, cut to the rectangle around the region's cells, as their answers are."""
     inside, held = Extent(grid).within(grid.domain.boxes(boxes.corners))
     empty = np.flatnonzero(~held | (inside[:, 0] >= inside[:, 2]) | (inside[:, 1] >= inside[:, 3]))
@@ -260,4 +260,4 @@ def box_questions(boxes: Boxes, grid: Grid) -> Questions[Covered]:
     once, counts = np.unique(inside, axis=0, return_counts=True)
     digest = hashlib.sha256(json.dumps(grid.shape).encode() + np.column_stack([once, counts]).astype("<i8").tobytes())
     x, y = (Covered(size, along) for size, along in zip(grid.shape, coverages(grid, once), strict=True))
-    return Questions(x, y, counts / len(inside), digest.hexdigest())
+    return ProductQueries(x, y, counts / len(inside), digest.hexdigest())

@@ -15,7 +15,7 @@ from spatialdp.privacy.neighbours import Neighbours, Sensitivity
 from spatialdp.privacy.noise.wide import Wide
 from spatialdp.space.domain import Grid
 from spatialdp.structures.base import GridStructure, Laws, noise_of
-from spatialdp.transforms.frequency_blocks import Block, largest_count, sensitivity_of, step_width
+from spatialdp.transforms.frequency_blocks import FrequencyBlock, largest_count, sensitivity_of, step_width
 from spatialdp.transforms.integer_waves import Spectrum, constant_gain, spectrum
 from spatialdp.transforms.spectral import Basis, SpectralAxis, padded, synthesise
 
@@ -33,7 +33,7 @@ class SpectralBlock(GridStructure):
 
     basis: Basis
     grid: Grid
-    block: Block
+    block: FrequencyBlock
 
     @property
     def groups(self) -> tuple[str, ...]:

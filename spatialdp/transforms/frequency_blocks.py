@@ -24,7 +24,7 @@ from spatialdp.transforms.integer_waves import wave_bits, wave_error, whole_wave
 from spatialdp.transforms.spectral import Basis, padded, walsh_sums
 
 __all__ = [
-    "Block",
+    "FrequencyBlock",
     "block_norms",
     "check_block",
     "check_candidates",
@@ -43,7 +43,7 @@ _LARGEST_COUNT = 2**40
 
 
 @dataclass(frozen=True)
-class Block:
+class FrequencyBlock:
     """Pairs of frequency bands.
 
     Attributes
@@ -104,7 +104,7 @@ def check_candidates(candidates: Any) -> tuple[Description, ...]:
     return tuple(check_block(block) for block in blocks)
 
 
-def make_block(description: Description, sizes: Sizes) -> Block:
+def make_block(description: Description, sizes: Sizes) -> FrequencyBlock:
     """The block of a description for axes with so many coefficients.
 
     Examples
@@ -118,19 +118,19 @@ def make_block(description: Description, sizes: Sizes) -> Block:
     """
     if description == "marginals":
         x, y = ((0, 1, size) if size > 1 else (0, 1) for size in sizes)
-        return Block(x, y, tuple(tuple(i * j == 0 for j in range(len(y) - 1)) for i in range(len(x) - 1)))
+        return FrequencyBlock(x, y, tuple(tuple(i * j == 0 for j in range(len(y) - 1)) for i in range(len(x) - 1)))
     if description[0] == "hyperbolic":
         return _hyperbolic(description[1], sizes)
     kx, ky = int(description[0]), description[1]
     if kx > sizes[0] or ky > sizes[1]:
         raise ParameterError(f"block is {description}, but the axes have {sizes} coefficients. Give a smaller block.")
-    return Block((0, kx), (0, ky), ((True,),))
+    return FrequencyBlock((0, kx), (0, ky), ((True,),))
 
 
-def _hyperbolic(level: int, sizes: Sizes) -> Block:
+def _hyperbolic(level: int, sizes: Sizes) -> FrequencyBlock:
     """Pairs of dyadic bands 0, 1, 2-3, 4-7, ... whose numbers add up to at most `level`."""
     x, y = (_dyadic_edges(size)[: level + 2] for size in sizes)
-    return Block(x, y, tuple(tuple(i + j <= level for j in range(len(y) - 1)) for i in range(len(x) - 1)))
+    return FrequencyBlock(x, y, tuple(tuple(i + j <= level for j in range(len(y) - 1)) for i in range(len(x) - 1)))
 
 
 def _dyadic_edges(size: int) -> tuple[int, ...]:
@@ -167,7 +167,7 @@ def largest_count(basis: Basis, sizes: Sizes) -> int:
     return _LARGEST_COUNT
 
 
-def block_norms(basis: Basis, grid: Grid, block: Block) -> tuple[int, int]:
+def block_norms(basis: Basis, grid: Grid, block: FrequencyBlock) -> tuple[int, int]:
     """Largest L1 norm and squared L2 norm of a record's coefficients, in steps: a maximum over the region's cells.
 
     Examples
@@ -185,17 +185,17 @@ def block_norms(basis: Basis, grid: Grid, block: Block) -> tuple[int, int]:
 
 
 @lru_cache(maxsize=256)
-def _norms(basis: Basis, sizes: Sizes, block: Block) -> tuple[int, int]:
+def _norms(basis: Basis, sizes: Sizes, block: FrequencyBlock) -> tuple[int, int]:
     return _largest_norm(basis, sizes, block, None, 1), _largest_norm(basis, sizes, block, None, 2)
 
 
 @lru_cache(maxsize=256)
-def _norms_within(basis: Basis, grid: Grid, block: Block) -> tuple[int, int]:
+def _norms_within(basis: Basis, grid: Grid, block: FrequencyBlock) -> tuple[int, int]:
     columns = grid.mask.T
     return _largest_norm(basis, grid.shape, block, columns, 1), _largest_norm(basis, grid.shape, block, columns, 2)
 
 
-def _largest_norm(basis: Basis, sizes: Sizes, block: Block, inside: Any, power: int) -> int:
+def _largest_norm(basis: Basis, sizes: Sizes, block: FrequencyBlock, inside: Any, power: int) -> int:
     """The largest Σ|coefficient|^power of a record in any of the cells (column, row) inside, exactly.
 
     Sought in doubles first: sums of at most nx + ny products, none negative, so that in whatever order they are added
@@ -259,7 +259,7 @@ def _nearly_largest(x: Floats, right: Floats, inside: Booleans, near: float) -> 
     return columns[close], rows[close]
 
 
-def sensitivity_of(basis: Basis, grid: Grid, block: Block, neighbours: Neighbours) -> Sensitivity:
+def sensitivity_of(basis: Basis, grid: Grid, block: FrequencyBlock, neighbours: Neighbours) -> Sensitivity:
     """How far one record can move the coefficients of a block, in steps.
 
     Notes
@@ -282,7 +282,7 @@ def sensitivity_of(basis: Basis, grid: Grid, block: Block, neighbours: Neighbour
     )
 
 
-def _walsh_sensitivity(sizes: Sizes, block: Block, neighbours: Neighbours) -> Sensitivity:
+def _walsh_sensitivity(sizes: Sizes, block: FrequencyBlock, neighbours: Neighbours) -> Sensitivity:
     """Exact, in whole sums: a record moves each of K sums by ±1.
 
     Replacing moves those by ±2 in which the cells a and b differ, and the product of their signs is the function at

@@ -55,11 +55,11 @@ def _facts(release: Release) -> dict[str, Any]:
 
 
 def _privacy_lines(privacy: Privacy) -> list[str]:
-    from spatialdp.privacy.statement import shown
+    from spatialdp.privacy.statement import format_exact
 
     given = ", ".join(f"{name} {value}" for name, value in privacy.parameters.items() if value is not None)
     currency = "ε" if privacy.currency == "epsilon" else "ρ"
-    costs = [f"{currency} {shown(cost)} for {step}" for step, cost in privacy.budget.items()]
+    costs = [f"{currency} {format_exact(cost)} for {step}" for step, cost in privacy.budget.items()]
     return [
         privacy.in_words().replace(". ", ".\n"),
         "",

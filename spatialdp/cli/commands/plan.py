@@ -10,7 +10,7 @@ import click
 
 from spatialdp.cli.options.domain import domain_options
 from spatialdp.cli.options.method import MethodCommand
-from spatialdp.cli.options.terms import Terms, terms_options
+from spatialdp.cli.options.terms import TermsOptions, terms_options
 
 if TYPE_CHECKING:
     from spatialdp.mechanisms import Mechanism, Plan
@@ -23,7 +23,7 @@ __all__ = ["command"]
 @domain_options
 @terms_options
 @click.option("--json", "as_json", is_flag=True, help="Machine-readable.")
-def command(domain: Domain, terms: Terms, mechanism: Mechanism, as_json: bool) -> None:
+def command(domain: Domain, terms: TermsOptions, mechanism: Mechanism, as_json: bool) -> None:
     r"""Tell the cost, size and expected error of a release. Reads no points.
 
     \b
@@ -47,7 +47,7 @@ def _plain(plan: Plan) -> dict[str, object]:
 
 
 def _told(plan: Plan) -> str:
-    from spatialdp.privacy.statement import shown
+    from spatialdp.privacy.statement import format_exact
 
     currency = "ε" if plan.currency == "epsilon" else "ρ (zCDP)"
     lines = [
@@ -55,8 +55,8 @@ def _told(plan: Plan) -> str:
         f"cells    {plan.cells:,}",
         f"memory   about {plan.memory / 1e6:,.1f} MB for counts and estimates",
         f"noise    standard deviation {plan.standard_deviation:,.4g} in one cell",
-        f"cost     {currency} = {shown(sum(plan.budget.values(), Fraction()))}",
-        *(f"           {shown(cost)}  {step}" for step, cost in plan.budget.items()),
+        f"cost     {currency} = {format_exact(sum(plan.budget.values(), Fraction()))}",
+        *(f"           {format_exact(cost)}  {step}" for step, cost in plan.budget.items()),
     ]
     if plan.errors:
         lines += ["error    to expect from noise (root mean square) of boxes with"]

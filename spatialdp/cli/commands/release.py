@@ -11,7 +11,7 @@ from spatialdp.cli.options.domain import domain_options
 from spatialdp.cli.options.method import MethodCommand
 from spatialdp.cli.options.output import Target, check_output, output_options, quiet_option
 from spatialdp.cli.options.points import PointsFile, points_options
-from spatialdp.cli.options.terms import Terms, terms_options
+from spatialdp.cli.options.terms import TermsOptions, terms_options
 from spatialdp.cli.options.values import Numbers
 from spatialdp.outputs.files.formats import FORMATS
 
@@ -36,7 +36,7 @@ __all__ = ["command"]
 def command(
     points: PointsFile,
     domain: Domain,
-    terms: Terms,
+    terms: TermsOptions,
     mechanism: Mechanism,
     target: Target,
     pixels: tuple[float, float] | None,

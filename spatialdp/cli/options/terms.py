@@ -13,11 +13,11 @@ if TYPE_CHECKING:
     from fractions import Fraction
 
 
-__all__ = ["Terms", "terms_options"]
+__all__ = ["TermsOptions", "terms_options"]
 
 
 @dataclass(frozen=True)
-class Terms:
+class TermsOptions:
     """ε, δ and neighbours, as mechanisms take them."""
 
     epsilon: Fraction
@@ -37,7 +37,7 @@ class Terms:
 
 terms_options = bundled(
     "terms",
-    Terms,
+    TermsOptions,
     click.option("--epsilon", type=Exact(), required=True, help="Privacy budget: 0.01 is strong privacy, 10 is weak."),
     click.option("--delta", type=Exact(), default="0", help="For Gaussian noise, such as 1e-9.  [default: 0]"),
     click.option(

@@ -30,7 +30,7 @@ from spatialdp.records.points import Points
 from spatialdp.space.domain import Domain, Grid
 from spatialdp.structures.spectral import SpectralBlock
 from spatialdp.transforms.frequency_blocks import (
-    Block,
+    FrequencyBlock,
     check_block,
     check_candidates,
     default_blocks,
@@ -220,7 +220,7 @@ class Blocks:
 
 
 def _block_design(
-    basis: Basis, grid: Grid, block: Block, law: Law, cost: Fraction, neighbours: Neighbours
+    basis: Basis, grid: Grid, block: FrequencyBlock, law: Law, cost: Fraction, neighbours: Neighbours
 ) -> Design[SpectralBlock]:
     drawn = Law.DISCRETE_LAPLACE if law is Law.LAPLACE else law
     return design_of(SpectralBlock(basis, grid, block), (cost,), drawn, neighbours)
@@ -232,7 +232,7 @@ def _noise_norm(design: Design[SpectralBlock]) -> float:
     return math.sqrt(structure.block.n_coefficients) * design.last_deviation * structure.width
 
 
-def _tail_norms(coefficients: Floats, blocks: Sequence[Block]) -> Floats:
+def _tail_norms(coefficients: Floats, blocks: Sequence[FrequencyBlock]) -> Floats:
     """Length of what each block leaves out, from sums of squares over all bands that the blocks need."""
     x, y = (
         sorted({0}.union(*(getattr(block, name) for block in blocks)) - {size})

@@ -23,8 +23,8 @@ from spatialdp.mechanisms.recipe import Design, GridMechanism
 from spatialdp.privacy.budget import Number, divide, exact
 from spatialdp.privacy.noise.laws import Law
 from spatialdp.space.domain import Domain, Grid
-from spatialdp.strategies.levels import GivenBoxes, Levels, Workload, best_budget, best_levels
-from spatialdp.strategies.products import Boxes, box_questions
+from spatialdp.strategies.levels import BlockQueries, GivenBoxes, Levels, best_budget, best_levels
+from spatialdp.strategies.products import BoxQueries, box_queries
 from spatialdp.structures.tree_levels import BlockLevels
 from spatialdp.trees.blocks import levels_of
 
@@ -184,12 +184,12 @@ class Hierarchy(GridMechanism):
             )
         return (*self.levels, *end)
 
-    def _boxes(self, grid: Grid) -> Workload | GivenBoxes:
-        if isinstance(self.workload, Boxes):
-            return GivenBoxes(box_questions(self.workload, grid))
+    def _boxes(self, grid: Grid) -> BlockQueries | GivenBoxes:
+        if isinstance(self.workload, BoxQueries):
+            return GivenBoxes(box_queries(self.workload, grid))
         if isinstance(self.workload, str):
-            return Workload(None if self.workload == BoxKind.BOXES else (1, 1))
-        return Workload(self.workload)
+            return BlockQueries(None if self.workload == BoxKind.BOXES else (1, 1))
+        return BlockQueries(self.workload)
 
 
 def published_branching(shape: tuple[int, int]) -> int:
@@ -241,16 +241,16 @@ def _checked_branching(value: Any) -> int | str | None:
     return whole_number(value, "branching", 2, 2**30)
 
 
-def _checked_workload(value: Any) -> BoxKind | tuple[int, int] | Boxes:
+def _checked_workload(value: Any) -> BoxKind | tuple[int, int] | BoxQueries:
     if isinstance(value, str):
         return BoxKind.parse(value)
-    if isinstance(value, Boxes):
+    if isinstance(value, BoxQueries):
         return value
     try:
         boxes = np.ndim(value) == 2 or np.size(value) == 4
     except ValueError:  # rows of different lengths, about which `Boxes` complains
         boxes = True
-    return Boxes(value) if boxes else whole_pair(value, "workload")
+    return BoxQueries(value) if boxes else whole_pair(value, "workload")
 
 
 def _checked_sides(levels: Sequence[int]) -> tuple[int, ...]:

@@ -17,13 +17,13 @@ from spatialdp.strategies.axis_workload import AxisWorkload
 from spatialdp.strategies.pairs import joint_trees, stored_pair
 from spatialdp.strategies.products import (
     NAMED,
-    AxisQuestions,
-    Boxes,
+    AxisQueries,
+    BoxQueries,
     Product,
-    Questions,
-    box_questions,
+    ProductQueries,
+    box_queries,
     parsed,
-    union_questions,
+    union_queries,
 )
 from spatialdp.strategies.store import stored_windows
 from spatialdp.strategies.trees import optimised_tree
@@ -133,21 +133,21 @@ class Tailored(GridMechanism):
         products = self._products()
         if len(products) == 1:
             x, y = (
-                _axis(size, AxisWorkload(asked), self.strategy, self.law)
-                for size, asked in zip(grid.shape, products[0][:2], strict=True)
+                _axis(size, AxisWorkload(queries), self.strategy, self.law)
+                for size, queries in zip(grid.shape, products[0][:2], strict=True)
             )
             return x, y
-        asked: Questions[AxisQuestions] = (
-            box_questions(self.workload, grid)
-            if isinstance(self.workload, Boxes)
-            else union_questions(products, grid.shape)
+        queries: ProductQueries[AxisQueries] = (
+            box_queries(self.workload, grid)
+            if isinstance(self.workload, BoxQueries)
+            else union_queries(products, grid.shape)
         )
-        pair = joint_trees(asked, self.law) if self.strategy is Strategy.TREES else stored_pair(asked, self.law)
+        pair = joint_trees(queries, self.law) if self.strategy is Strategy.TREES else stored_pair(queries, self.law)
         return _simple(pair.x), _simple(pair.y)
 
     def _products(self) -> tuple[Product, ...]:
         """The workload as a union of products; none for boxes."""
-        if isinstance(self.workload, Boxes):
+        if isinstance(self.workload, BoxQueries):
             return ()
         if isinstance(self.workload, str):
             return tuple((x, y, 1.0) for x, y in NAMED[self.workload])

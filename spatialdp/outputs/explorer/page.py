@@ -29,7 +29,7 @@ from spatialdp.outputs.explorer.data import estimate_data
 from spatialdp.outputs.maps.cells import map_cells
 from spatialdp.outputs.maps.colours import COLOURS
 from spatialdp.outputs.maps.values import aspect
-from spatialdp.privacy.statement import Privacy, shown
+from spatialdp.privacy.statement import Privacy, format_exact
 from spatialdp.space.domain import Domain
 
 if TYPE_CHECKING:
@@ -229,12 +229,12 @@ def _technical(privacy: Privacy, domain: Domain) -> str:
     """The privacy statement as a table."""
     rows = {
         "Statement": str(privacy),
-        "ε": shown(privacy.epsilon),
-        "δ": shown(privacy.delta),
+        "ε": format_exact(privacy.epsilon),
+        "δ": format_exact(privacy.delta),
         "Neighbours": f"{privacy.neighbours} one {privacy.unit}",
         "Mechanism": privacy.mechanism,
         **{f"Parameter {name}": json.dumps(value) for name, value in privacy.parameters.items()},
-        **{f"Spent on {step}": f"{privacy.currency} = {shown(cost)}" for step, cost in privacy.budget.items()},
+        **{f"Spent on {step}": f"{privacy.currency} = {format_exact(cost)}" for step, cost in privacy.budget.items()},
         "CRS": domain.crs or "not stated",
         "Bounds": ", ".join(map(repr, domain.bounds)),
         "Private": "yes" if privacy.private else "no",
