@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Mapping
 from fractions import Fraction
 
-__all__ = ["amount", "flag", "fraction", "text"]
+__all__ = ["amount", "flag", "fraction", "fractions", "text", "texts"]
 
 # No exponents: a short text must not be able to ask for a huge number.
 _RATIONAL = re.compile(r"\d{1,400}(/\d{1,400})?")
@@ -36,6 +37,11 @@ def text(value: object) -> str:
     return value
 
 
+def texts(values: Mapping[str, object], *names: str) -> list[str]:
+    """The strings that a mapping holds under some names."""
+    return [text(values[name]) for name in names]
+
+
 def fraction(value: object) -> Fraction:
     """An exact fraction out of a text such as ``"1/10"``.
 
@@ -48,3 +54,8 @@ def fraction(value: object) -> Fraction:
     if not _RATIONAL.fullmatch(written):
         raise ValueError("not a fraction of whole numbers")
     return Fraction(written)
+
+
+def fractions(values: Mapping[str, object]) -> dict[str, Fraction]:
+    """A mapping of names to exact fractions."""
+    return {text(name): fraction(value) for name, value in values.items()}

@@ -20,7 +20,7 @@ from spatialdp.estimates.base import Estimate
 from spatialdp.mechanisms.base import Mechanism, Plan, Terms
 from spatialdp.privacy.budget import divide
 from spatialdp.privacy.neighbours import Neighbours
-from spatialdp.privacy.noise.laws import Law, NoiseLaw, law_for, noisy, spendable
+from spatialdp.privacy.noise.laws import Law, NoiseLaw, laws_for, noisy, spendable
 from spatialdp.privacy.noise.source import Noise
 from spatialdp.privacy.noise.wide import Wide
 from spatialdp.records.counting import count_cells
@@ -75,8 +75,8 @@ def design_of(structure: S, costs: Sequence[Fraction], law: Law, neighbours: Nei
                 f"nothing of the budget is left to {name!r}, without which nothing can be "
                 "estimated; divide the budget more evenly, or over fewer groups."
             )
-    laws = (law_for(law, cost, structure.sensitivity(group, neighbours)) for group, cost in enumerate(costs))
-    return Design(structure, neighbours, tuple(costs), tuple(laws))
+    sensitivities = [structure.sensitivity(group, neighbours) for group in range(len(costs))]
+    return Design(structure, neighbours, tuple(costs), laws_for(law, costs, sensitivities))
 
 
 class StructuredMechanism(Mechanism):

@@ -64,21 +64,19 @@ class Stopping:
 
 
 def stopping_rule(
-    threshold: float | None, left: Sequence[Fraction], law: Law, sensitivities: Sequence[Sensitivity]
-) -> Stopping | None:
-    """The rule for a threshold, or None without one.
+    threshold: float, left: Sequence[Fraction], law: Law, sensitivities: Sequence[Sensitivity]
+) -> Stopping:
+    """The rule for a threshold.
 
     Parameters
     ----------
-    threshold : float, optional
+    threshold : float
     left : sequence of Fraction
         For each depth but the deepest, what a path has left to spend below it.
     law : Law
     sensitivities : sequence of Sensitivity
         Of the counts of each of these depths.
     """
-    if threshold is None:
-        return None
     pairs = zip(left, sensitivities, strict=True)
     return Stopping(threshold, tuple(calibrate(law, cost, sensitivity) for cost, sensitivity in pairs))
 

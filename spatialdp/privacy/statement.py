@@ -10,7 +10,7 @@ from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
 from typing import Any, NoReturn
 
-from spatialdp._support.json_values import flag, fraction, text
+from spatialdp._support.json_values import flag, fractions, texts
 from spatialdp.errors import FileFormatError
 from spatialdp.privacy.accounting import rho_for
 from spatialdp.privacy.budget import Budget
@@ -142,17 +142,19 @@ class Privacy:
         True
         """
         try:
+            neighbours, unit, mechanism, currency, version = texts(
+                data, "neighbours", "unit", "mechanism", "currency", "version"
+            )
             statement = cls(
-                epsilon=fraction(data["epsilon"]),
-                delta=fraction(data["delta"]),
-                neighbours=text(data["neighbours"]),
-                unit=text(data["unit"]),
-                mechanism=text(data["mechanism"]),
-                parameters={text(name): _frozen(value) for name, value in data["parameters"].items()},
-                currency=text(data["currency"]),
-                budget={text(step): fraction(cost) for step, cost in data["budget"].items()},
+                **fractions({name: data[name] for name in ("epsilon", "delta")}),
+                neighbours=neighbours,
+                unit=unit,
+                mechanism=mechanism,
+                parameters={name: _frozen(value) for name, value in data["parameters"].items()},
+                currency=currency,
+                budget=fractions(data["budget"]),
                 private=flag(data["private"]),
-                version=text(data["version"]),
+                version=version,
             )
             statement._check()
         except (KeyError, TypeError, ValueError, AttributeError, ZeroDivisionError):
@@ -165,7 +167,8 @@ class Privacy:
     def _check(self) -> None:
         spent = sum(self.budget.values())
         sound = (
-            self.unit == UNIT
+            all(isinstance(name, str) for name in self.parameters)
+            and self.unit == UNIT
             and self.neighbours in set(Neighbours)
             and _NAME.fullmatch(self.mechanism)
             and _VERSION.fullmatch(self.version)

@@ -5,7 +5,7 @@ On a hierarchy of whole blocks the mean variance of the fitted answers is a sum 
     Σ D_l / E_l,   D_l = a_l S_l - a_(l+1) S_(l+1),   E_l = Σ_(j≤l) a_j / s_j,
 
 with a the cells of a block, S the mean over the workload of Σ (covered share of a block)², and s the noise variance.
-That is `consistency.closed_form_variance` for any fan-outs. It depends on the budgets through E alone, so that all sets
+That is `trees.least_squares` for any fan-outs. It depends on the budgets through E alone, so that all sets
 of levels worth trying are optimised together, as the rows of one array. Blocks that the edge of the grid cuts off are
 taken as if they were whole; the fit and the variances of a release know better. Nothing here sees a record.
 """
@@ -63,7 +63,7 @@ class BlockQueries:
 
 @dataclass(frozen=True)
 class GivenBoxes:
-    """Given boxes on a grid, in the place of a `Workload`.
+    """Given boxes on a grid, in the place of a `BlockQueries`.
 
     Attributes
     ----------
@@ -131,7 +131,7 @@ def mean_variance(
 
     Examples
     --------
-    >>> round(mean_variance((256, 256), [1], [2.0], Workload()))
+    >>> round(mean_variance((256, 256), [1], [2.0], BlockQueries()))
     14792
     """
     sizes, squares = _sizes(shape, sides), np.array([workload.squares(shape, side) for side in sides])
@@ -155,7 +155,7 @@ def best_levels(shape: tuple[int, int], law: Law, workload: BlockQueries | Given
 
     Examples
     --------
-    >>> best = best_levels((256, 256), Law.LAPLACE, Workload())
+    >>> best = best_levels((256, 256), Law.LAPLACE, BlockQueries())
     >>> best.sides, [round(share, 3) for share in best.shares]
     ((1, 8, 32), [0.654, 0.211, 0.135])
     """
@@ -184,7 +184,7 @@ def best_budget(
 
     Examples
     --------
-    >>> best_budget((256, 256), (1, 16), Law.LAPLACE, Workload((1, 1))).sides
+    >>> best_budget((256, 256), (1, 16), Law.LAPLACE, BlockQueries((1, 1))).sides
     (1,)
     """
     shares = _optimise(shape, [sides], law, workload, _FINE)[1][0]

@@ -6,6 +6,7 @@ from abc import abstractmethod
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import pairwise
 
 import numpy as np
 
@@ -49,8 +50,8 @@ class TreeLevels(Structure):
 
     def sensitivity(self, group: int, neighbours: Neighbours) -> Sensitivity:
         """A record is in one node of each depth."""
-        level = self.tree.level(group)
-        return count_sensitivity(neighbours, level.stop - level.start)
+        offsets = self.tree.offsets
+        return count_sensitivity(neighbours, int(offsets[group + 1] - offsets[group]))
 
     def node_counts(self, counts: Integers) -> Integers:
         """Exact counts of all nodes."""
@@ -60,7 +61,7 @@ class TreeLevels(Structure):
     def measure(self, counts: Integers) -> Iterator[Integers]:
         """Views of the counts of all nodes."""
         nodes = self.node_counts(counts)
-        return (nodes[self.tree.level(depth)] for depth in range(self.tree.height + 1))
+        return (nodes[start:stop] for start, stop in pairwise(self.tree.offsets.tolist()))
 
     def fit(self, noisy: Iterable[Floats], laws: Laws) -> Floats:
         """Least squares, if asked for."""

@@ -1,8 +1,9 @@
 """Who may import whom. The tables below are the whole rule.
 
 Imports go down: a part may import parts of the lines above its own in `LINES` (which lists the lowest line first), and
-parts on one line do not know each other. Records are seen by an allow-list of parts; whoever is not named there is blind, and
-because imports only go down, cannot reach records through others either. Imports for type checkers do not count.
+parts on one line do not know each other. Records are seen by an allow-list of parts; whoever is not named there is
+blind, and because imports only go down, cannot reach records through others either. Imports for type checkers do not
+count.
 """
 
 from __future__ import annotations

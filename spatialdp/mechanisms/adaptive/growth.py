@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache, partial
+from functools import lru_cache
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from spatialdp.mechanisms.adaptive.lines import Halves, Lines
 from spatialdp.mechanisms.recipe import Design, design_of
 from spatialdp.mechanisms.stopping import NoisyCounts, NoisyLevel, Stopping, count_level, joined, stopping_rule
 from spatialdp.privacy.neighbours import Neighbours, Sensitivity, count_sensitivity
-from spatialdp.privacy.noise.laws import Law, NoiseLaw, law_for
+from spatialdp.privacy.noise.laws import Law, NoiseLaw, laws_for
 from spatialdp.privacy.noise.source import Noise
 from spatialdp.records.nodes import Nodes
 from spatialdp.space.coverage import prefix_sums
@@ -81,13 +81,14 @@ def plan_growth(
         sum(budgets.counts[depth + 1 :], Fraction(0)) + 2 * budgets.line * max(data_levels - depth, 0)
         for depth in range(height)
     ]
+    stopping = None if stop is None else stopping_rule(stop, left, law, sensitivities[:-1])
     return Growth(
         domain=domain,
         neighbours=neighbours,
         budgets=budgets,
         data_levels=data_levels,
-        laws=tuple(map(partial(law_for, law), budgets.counts, sensitivities)),
-        stopping=stopping_rule(stop, left, law, sensitivities[:-1]),
+        laws=laws_for(law, budgets.counts, sensitivities),
+        stopping=stopping,
         cells=None if grid is None else design_of(CellCounts(grid), [budgets.grid], law, neighbours),
     )
 

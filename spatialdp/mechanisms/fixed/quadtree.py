@@ -91,10 +91,12 @@ class Quadtree(TreeMechanism, StructuredMechanism):
     def _design(self, domain: Domain, terms: Terms) -> Design[QuadtreeLevels]:
         structure = QuadtreeLevels(self.leaf_grid(domain), self.consistent)
         design = self._priced(structure, terms)
-        left = [sum(design.costs[depth + 1 :], Fraction(0)) for depth in range(structure.tree.height)]
-        sensitivities = [structure.sensitivity(depth, terms.neighbours) for depth in range(structure.tree.height)]
+        if self.stop is None:
+            return design
+        left = [sum(design.costs[depth + 1 :], Fraction(0)) for depth in range(self.height)]
+        sensitivities = [structure.sensitivity(depth, terms.neighbours) for depth in range(self.height)]
         stopping = stopping_rule(self.stop, left, self.law, sensitivities)
-        return design if stopping is None else StoppingDesign(**vars(design), stopping=stopping)
+        return StoppingDesign(**vars(design), stopping=stopping)
 
     @override
     def leaf_grid(self, domain: Domain) -> Grid:

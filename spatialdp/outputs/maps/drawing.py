@@ -71,6 +71,7 @@ def draw_cells(
 
 
 def draw_image(ax: Axes, domain: Domain, values: Any, *, colours: Colormap, norm: Normalize | None) -> AxesImage:
+    """Draw an array of (rows, columns), row 0 in the south, over all of the domain."""
     xmin, ymin, xmax, ymax = domain.bounds
     image = ax.imshow(
         values,

@@ -9,6 +9,7 @@ laws, fractions of a count for the finely divided Laplace law.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, lru_cache
@@ -24,7 +25,7 @@ from spatialdp.privacy.neighbours import Sensitivity
 from spatialdp.privacy.noise.source import NARROWEST, WIDEST, WIDEST_OF_WIDE, Noise
 from spatialdp.privacy.noise.wide import Wide
 
-__all__ = ["Law", "NoiseLaw", "calibrate", "law_for", "noisy", "spendable"]
+__all__ = ["Law", "NoiseLaw", "calibrate", "laws_for", "noisy", "spendable"]
 
 # Steps per count of the finely divided Laplace law: fine enough that its moments agree with the
 # continuous law's to seven digits at ε = 1, coarse enough for exact doubles.
@@ -154,9 +155,10 @@ def _gaussian_moments(variance: float) -> tuple[float, float]:
     return second, max(0.0, float(values**4 @ weights) / second**2 - 3)
 
 
-def law_for(law: Law, cost: Fraction, sensitivity: Sensitivity) -> NoiseLaw | None:
-    """The noise of a group of measurements; None where nothing is spent and so nothing measured."""
-    return calibrate(law, cost, sensitivity) if cost else None
+def laws_for(law: Law, costs: Sequence[Fraction], sensitivities: Sequence[Sensitivity]) -> tuple[NoiseLaw | None, ...]:
+    """The noise of each group of measurements; None where nothing is spent and so nothing measured."""
+    pairs = zip(costs, sensitivities, strict=True)
+    return tuple(calibrate(law, cost, sensitivity) if cost else None for cost, sensitivity in pairs)
 
 
 def noisy(exact: Integers | Wide, law: NoiseLaw | None, noise: Noise) -> Floats:
