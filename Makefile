@@ -26,7 +26,7 @@ test: $(VENV)/.tools
 	@$(BIN)/coverage report --format=total --fail-under=95
 
 browser: $(VENV)/.browser
-	SPATIALDP_NEEDS_BROWSER=1 $(BIN)/python -m pytest -m browser tests/test_browser.py
+	SPATIALDP_NEEDS_BROWSER=1 $(BIN)/python -m pytest -m browser tests/browser/test_browser.py
 
 audit: $(VENV)/.tools
 	$(ONE_THREAD) $(BIN)/python -m pytest -n auto -m audit

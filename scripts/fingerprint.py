@@ -30,7 +30,7 @@ import scipy
 import shapely
 
 import spatialdp as sdp
-from tests.audit.cases import SETTINGS, Setting
+from tests.helpers.cases import SETTINGS, Setting
 
 _WORDS = ("unit", "biasedReason")  # members of the page's data that people read
 _SUFFIXES = (".parquet", ".gpkg", ".geojson", ".csv", ".tif")

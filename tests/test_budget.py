@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from spatialdp.errors import BudgetError
 from spatialdp.privacy.accounting import rho_for, zcdp_log_delta
 from spatialdp.privacy.budget import Budget, divide, exact
-from tests.sources import ZeroNoise
+from tests.helpers.sources import ZeroNoise
 
 epsilons = st.fractions(min_value=Fraction(1, 1000), max_value=100)
 

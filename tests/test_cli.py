@@ -21,7 +21,7 @@ from spatialdp.cli.parameters import parameters_of, read_value
 from spatialdp.mechanisms import MECHANISMS
 from spatialdp.outputs.files.formats import FORMATS
 from spatialdp.records.counting import count_cells
-from tests.point_files import FILES, columns_of, write
+from tests.helpers.point_files import FILES, columns_of, write
 
 BOUNDS = "--bounds=0,0,1,1"
 QUADTREE = ("--method", "quadtree", "--height", "3", "--epsilon", "1")

@@ -18,7 +18,7 @@ from click.testing import CliRunner
 import spatialdp as sdp
 from spatialdp.cli import main
 from spatialdp.mechanisms import PreparedRelease
-from tests.point_files import write
+from tests.helpers.point_files import write
 
 RUN = "from spatialdp.cli import main; main(prog_name='spatialdp')"
 GOOD = {

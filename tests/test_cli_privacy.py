@@ -19,7 +19,7 @@ from spatialdp.cli import main
 from spatialdp.outputs.files.formats import FORMATS
 from spatialdp.records.files import FORMATS as POINT_FORMATS
 from tests.audit.tape import Tape
-from tests.point_files import FILES, columns_of, write
+from tests.helpers.point_files import FILES, columns_of, write
 
 BOUNDS = ("--bounds=0,0,1,1", "--crs=EPSG:4326")
 

@@ -18,6 +18,7 @@ from spatialdp.trees.adjust import non_negative, round_consistent
 from spatialdp.trees.least_squares import Fit, three_pass, two_pass
 from spatialdp.trees.quadtree import morton_order, quadtree
 from spatialdp.trees.tree import Tree, level_sums, sums
+from tests.helpers.trees import complete_tree, dense_membership, random_tree
 from tests.reference.dense_trees import (
     box_moments,
     closed_form_variance,
@@ -25,7 +26,6 @@ from tests.reference.dense_trees import (
     query_coefficients,
     query_variance,
 )
-from tests.trees import complete_tree, dense_membership, random_tree
 
 FAN_OUTS = [(2, 5), (3, 4), (4, 3), (9, 2)]
 seeds = st.integers(0, 2**32 - 1)

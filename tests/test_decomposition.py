@@ -22,8 +22,8 @@ from spatialdp.trees.adjust import project_families
 from spatialdp.trees.least_squares import two_pass
 from spatialdp.trees.quadtree import quadtree
 from spatialdp.trees.tree import Tree, sums
+from tests.helpers.sources import ZeroNoise
 from tests.reference.dense_trees import box_moments, closed_form_variance, complete_up_variances
-from tests.sources import ZeroNoise
 
 UNIT = sdp.Domain((0, 0, 1, 1))
 REGION = shapely.Polygon([(0, 0), (1, 0), (1, 0.6), (0.3, 1), (0, 0.5)])

@@ -27,7 +27,7 @@ from spatialdp.outputs.files import exports
 from spatialdp.outputs.files import geoparquet as files
 from spatialdp.outputs.files.statement import read_statement
 from spatialdp.privacy.statement import Privacy
-from tests.sources import ZeroNoise
+from tests.helpers.sources import ZeroNoise
 
 ROOT = Path(__file__).parent.parent
 BOUNDS = (500_000.0, 5_000_000.0, 508_000.0, 5_006_000.0)
@@ -327,7 +327,7 @@ def moments(way, folder, names, old=()):
     given.mkdir()
     for name in old:
         (given / name).write_bytes(b"old")
-    command = [sys.executable, "-m", "tests.killed", way, str(given), *names]
+    command = [sys.executable, "-m", "tests.attacks.killed", way, str(given), *names]
     found = json.loads(subprocess.run(command, cwd=ROOT, capture_output=True, check=True).stdout)
     assert len(found) > 10
     assert found[-1] == {"held": ["new"] * len(names), "others": [], "done": True}

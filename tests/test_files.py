@@ -19,7 +19,7 @@ import spatialdp as sdp
 from spatialdp._support.atomic import write_all
 from spatialdp.errors import FileFormatError, ParameterError
 from spatialdp.outputs.files.geoparquet import _digest
-from tests.sources import ZeroNoise
+from tests.helpers.sources import ZeroNoise
 
 REGION = shapely.Polygon([(0, 0), (8, 0), (8, 5), (3, 6), (0, 3)])
 XY = np.random.default_rng(3).uniform((0, 0), (8, 6), size=(500, 2))

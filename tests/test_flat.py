@@ -18,7 +18,7 @@ from spatialdp.errors import BudgetError, DomainError, ParameterError
 from spatialdp.privacy.neighbours import Neighbours, count_sensitivity
 from spatialdp.privacy.noise.laws import Law
 from spatialdp.records.counting import count_cells
-from tests.sources import RecordingNoise, ZeroNoise
+from tests.helpers.sources import RecordingNoise, ZeroNoise
 
 DOMAIN = sdp.Domain((0, 0, 3, 2))
 REGION = shapely.Polygon([(0, 0), (3, 0), (3, 1), (1, 2), (0, 2)])

@@ -28,7 +28,7 @@ from spatialdp.transforms.frequency_blocks import (
 )
 from spatialdp.transforms.integer_waves import spectrum, wave_bits, whole_waves
 from spatialdp.transforms.spectral import Basis, SpectralAxis, functions, padded, synthesise
-from tests.sources import ZeroNoise
+from tests.helpers.sources import ZeroNoise
 
 SIZES = (1, 2, 3, 5, 17, 64, 100, 257)
 BASES = list(Basis)

@@ -19,9 +19,9 @@ from spatialdp.space.lattice import edge_lines
 from spatialdp.strategies.levels import BlockQueries, best_budget, best_levels, mean_variance
 from spatialdp.trees.blocks import block_tree, levels_of
 from spatialdp.trees.tree import sums
+from tests.helpers.sources import RecordingNoise, ZeroNoise
+from tests.helpers.trees import dense_membership
 from tests.reference.dense_trees import box_moments
-from tests.sources import RecordingNoise, ZeroNoise
-from tests.trees import dense_membership
 
 UNIT = sdp.Domain((0, 0, 1, 1))
 REGION = shapely.Polygon([(0, 0), (1, 0), (1, 0.6), (0.3, 1), (0, 0.5)])

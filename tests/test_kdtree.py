@@ -19,7 +19,7 @@ from spatialdp.records.counting import count_cells
 from spatialdp.records.nodes import Nodes
 from spatialdp.records.points import lattice_points
 from spatialdp.space.lattice import LATTICE
-from tests.sources import RecordingNoise
+from tests.helpers.sources import RecordingNoise
 
 UNIT = sdp.Domain((0, 0, 1, 1))
 REGION = shapely.Polygon([(0, 0), (1, 0), (1, 0.4), (0.4, 1), (0, 1)])

@@ -22,9 +22,9 @@ from spatialdp.outputs.maps.drawing import draw_cells
 from spatialdp.outputs.maps.save import save_figure
 from spatialdp.outputs.maps.values import box_raster
 from tests.audit.tape import Tape
-from tests.sources import ZeroNoise
-from tests.test_explorer import MECHANISMS, release_of
-from tests.test_explorer import REGION as PENTAGON
+from tests.browser.test_explorer import MECHANISMS, release_of
+from tests.browser.test_explorer import REGION as PENTAGON
+from tests.helpers.sources import ZeroNoise
 
 mpl.use("Agg")
 

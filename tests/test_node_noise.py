@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from spatialdp.estimates.histogram import Histogram
-from tests.test_explorer import MECHANISMS, REGION, release_of
+from tests.browser.test_explorer import MECHANISMS, REGION, release_of
 
 
 @pytest.mark.parametrize("region", [None, REGION], ids=["everywhere", "region"])

@@ -18,7 +18,7 @@ from spatialdp.errors import ParameterError
 from spatialdp.privacy.noise import source as noise_module
 from spatialdp.privacy.noise import thresholds as tables
 from spatialdp.privacy.noise.source import SeededNoise, SystemNoise
-from tests.sources import ScriptedNoise
+from tests.helpers.sources import ScriptedNoise
 
 DRAWS = 1_000_000
 # With fixed seeds the tests below can not fail by chance; the seeds were not chosen. A p value under

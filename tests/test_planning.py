@@ -12,7 +12,7 @@ import spatialdp as sdp
 from spatialdp.errors import BudgetError, ParameterError
 from spatialdp.planning import all_boxes
 from spatialdp.privacy.noise.source import SeededNoise
-from tests.sources import ZeroNoise
+from tests.helpers.sources import ZeroNoise
 
 DOMAIN = sdp.Domain((-10, 40, 10, 60))
 REGION = sdp.Domain((-10, 40, 10, 60), region=shapely.box(-10, 40, 5, 55))

@@ -18,7 +18,7 @@ from spatialdp.mechanisms.level_budgets import level_costs
 from spatialdp.mechanisms.stopping import count_again
 from spatialdp.privacy.noise.laws import Law, NoiseLaw
 from spatialdp.privacy.noise.source import SeededNoise
-from tests.sources import RecordingNoise, ZeroNoise
+from tests.helpers.sources import RecordingNoise, ZeroNoise
 
 UNIT = sdp.Domain((0, 0, 1, 1))
 REGION = shapely.Polygon([(0, 0), (1, 0), (1, 0.4), (0.4, 1), (0, 1)])

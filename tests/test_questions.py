@@ -24,7 +24,7 @@ from spatialdp.strategies.products import BoxQueries, box_queries, parsed, union
 from spatialdp.strategies.windows import optimised_windows
 from spatialdp.structures.axis_pairs import AxisPairs, forward
 from spatialdp.transforms.matrices import WindowAxis
-from tests.sources import ZeroNoise
+from tests.helpers.sources import ZeroNoise
 
 DOMAIN = sdp.Domain((-10, 40, 10, 60))
 ROUND = sdp.Domain((-10, 40, 10, 60), region=shapely.Point(0, 50).buffer(7))

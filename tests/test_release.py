@@ -19,7 +19,7 @@ from spatialdp.estimates.intervals import half_width
 from spatialdp.privacy.noise.laws import Law
 from spatialdp.privacy.noise.source import SeededNoise
 from spatialdp.records.counting import count_cells
-from tests.sources import ZeroNoise
+from tests.helpers.sources import ZeroNoise
 
 REGION = shapely.Polygon([(0, 0), (8, 0), (8, 5), (3, 6), (0, 3)])
 RNG = np.random.default_rng(3)

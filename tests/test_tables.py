@@ -21,7 +21,7 @@ import spatialdp as sdp
 from spatialdp.errors import CRSMismatchError, DomainError, PointsError
 from spatialdp.records.counting import count_cells
 from spatialdp.records.points import lattice_points
-from tests.point_files import FILES, columns_of, write
+from tests.helpers.point_files import FILES, columns_of, write
 
 DOMAIN = sdp.Domain((0, 0, 1, 1), crs="EPSG:4326")
 DISC = sdp.Domain((0, 0, 1, 1), crs="EPSG:4326", region=shapely.Point(0.5, 0.5).buffer(0.4))

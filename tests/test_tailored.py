@@ -23,7 +23,7 @@ from spatialdp.strategies.trees import optimised_tree, tree_strategy
 from spatialdp.strategies.windows import Problem, optimised_windows
 from spatialdp.transforms.axis import IdentityAxis, sample_intervals
 from spatialdp.transforms.matrices import DenseAxis, WindowAxis
-from tests.sources import ZeroNoise
+from tests.helpers.sources import ZeroNoise
 
 LAWS = (Law.LAPLACE, Law.GAUSSIAN)
 SIZES = (1, 2, 3, 5, 17, 64, 100, 257)

@@ -19,8 +19,8 @@ from spatialdp.space.lattice import edge_lines
 from spatialdp.structures.axis_pairs import forward
 from spatialdp.transforms.haar import HaarAxis
 from spatialdp.transforms.quad_haar import QuadHaar
+from tests.helpers.sources import RecordingNoise, ZeroNoise
 from tests.reference.dense_trees import complete_up_variances
-from tests.sources import RecordingNoise, ZeroNoise
 
 UNIT = sdp.Domain((0, 0, 1, 1))
 REGION = shapely.Polygon([(0, 0), (1, 0), (1, 0.6), (0.3, 1), (0, 0.5)])

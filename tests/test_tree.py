@@ -11,7 +11,7 @@ from spatialdp.errors import DomainError, ParameterError
 from spatialdp.space.lattice import LATTICE
 from spatialdp.trees.quadtree import morton_order, quadtree
 from spatialdp.trees.tree import Tree, level_sums, sums
-from tests.trees import dense_membership, random_tree
+from tests.helpers.trees import dense_membership, random_tree
 
 seeds = st.integers(0, 2**32 - 1)
 

@@ -11,7 +11,7 @@ import shapely
 import spatialdp as sdp
 from spatialdp.errors import DomainError, ParameterError
 from spatialdp.mechanisms import MECHANISMS
-from tests.sources import RecordingNoise, ZeroNoise
+from tests.helpers.sources import RecordingNoise, ZeroNoise
 
 DOMAIN = sdp.Domain((0, 0, 4, 4))
 TRIANGLE = sdp.Domain((0, 0, 4, 4), region=shapely.Polygon([(0, 0), (4, 0), (0, 4)]))

@@ -18,7 +18,7 @@ from spatialdp.privacy.noise import thresholds as tables
 from spatialdp.privacy.noise.laws import Law, NoiseLaw
 from spatialdp.privacy.noise.source import SeededNoise, SystemNoise
 from spatialdp.privacy.noise.wide import LOW_BITS, Wide
-from tests.sources import ScriptedNoise
+from tests.helpers.sources import ScriptedNoise
 
 DRAWS = 400_000
 THRESHOLD = 1e-6  # of p values, with seeds that are fixed and were not chosen

@@ -24,9 +24,9 @@ from tqdm import tqdm
 from spatialdp._version import __version__
 from spatialdp.mechanisms import MECHANISMS
 from tests.audit.black_box import FALSE_ALARM, PAIRS, Combination, combinations, costly_combinations
-from tests.audit.cases import CASES, SETTINGS
 from tests.audit.mutants import MUTANTS
 from tests.audit.replay import replay
+from tests.helpers.cases import CASES, SETTINGS
 
 COMBINATIONS: list[Combination] = [*costly_combinations(), *combinations()]
 FILES = 10  # in replay, of every so many pairs the files are compared

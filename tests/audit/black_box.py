@@ -23,9 +23,9 @@ from spatialdp.privacy.noise.medians import Median, medians
 from spatialdp.privacy.noise.source import SeededNoise
 from spatialdp.space.domain import Domain
 from spatialdp.space.lattice import LATTICE_BITS
-from tests.audit.cases import terms
 from tests.audit.events import certified
 from tests.audit.one_by_one import SINGLE, Data
+from tests.helpers.cases import terms
 
 FALSE_ALARM = 1e-3  # of the whole audit
 

@@ -17,10 +17,10 @@ from typing import Any
 from spatialdp.privacy.noise.medians import Median
 from spatialdp.privacy.noise.source import SystemNoise
 from tests.audit import black_box, contract
-from tests.audit.cases import CASES, DOMAINS, Setting
 from tests.audit.enumeration import exponential_law, log_ratio, worst_line_ratio
 from tests.audit.replay import replay
 from tests.audit.sensitivity import declared_is_the_maximum
+from tests.helpers.cases import CASES, DOMAINS, Setting
 
 Check = Callable[[], None]
 

@@ -31,9 +31,9 @@ from spatialdp.records import counting, points
 from spatialdp.records.points import Points, lattice_points
 from spatialdp.release import Release
 from spatialdp.space.lattice import cells_of
-from tests.audit.cases import Setting
 from tests.audit.pairs import places
 from tests.audit.replay import granted, published
+from tests.helpers.cases import Setting
 
 
 class Quiet(SeededNoise):

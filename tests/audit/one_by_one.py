@@ -19,9 +19,9 @@ import spatialdp as sdp
 from spatialdp.mechanisms import Mechanism
 from spatialdp.privacy.noise.source import SeededNoise
 from spatialdp.space.domain import Domain
-from tests.audit.cases import terms
 from tests.audit.seams import planned_once
 from tests.audit.sensitivity import centres, measurements
+from tests.helpers.cases import terms
 
 # Each record is a place in a tiny square of 4 x 4 cells, (column, row).
 Data = tuple[tuple[int, int], ...]

@@ -21,9 +21,9 @@ from spatialdp.outputs.files.layouts import lay_out
 from spatialdp.privacy.accounting import rho_for
 from spatialdp.privacy.budget import Budget
 from spatialdp.release import Release
-from tests.audit.cases import Setting
 from tests.audit.pairs import pairs
 from tests.audit.tape import Tape
+from tests.helpers.cases import Setting
 
 EPSILONS = (Fraction(1), Fraction(1, 100), Fraction(3))  # of pairs in turn
 

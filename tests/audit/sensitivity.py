@@ -18,9 +18,9 @@ from spatialdp.mechanisms import Mechanism
 from spatialdp.privacy.noise.laws import Law, NoiseLaw
 from spatialdp.privacy.noise.source import Noise
 from spatialdp.space.domain import Domain
-from tests.audit.cases import terms
 from tests.audit.seams import planned_once
 from tests.audit.tape import integers
+from tests.helpers.cases import terms
 
 
 class Silent(Noise):

@@ -8,8 +8,8 @@ import pytest
 
 import spatialdp as sdp
 from spatialdp.mechanisms import MECHANISMS
-from tests.audit.cases import CASES, RELATIONS, SETTINGS
 from tests.audit.contract import CLAUSES, file_sizes_are_public, files_come_back
+from tests.helpers.cases import CASES, RELATIONS, SETTINGS
 
 # Both relations on the whole domain, and each region under one of them.
 CHOSEN = {("whole", relation) for relation in RELATIONS} | {("two corners", "replace"), ("five sides", "add-remove")}

@@ -7,8 +7,8 @@ from collections import Counter
 
 import pytest
 
-from tests.audit.cases import SETTINGS, Setting
 from tests.audit.replay import replay
+from tests.helpers.cases import SETTINGS, Setting
 
 PAIRS = 300  # for every mechanism
 NUMBER_OF = Counter(setting.mechanism.name for setting in SETTINGS)

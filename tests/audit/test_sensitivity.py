@@ -6,8 +6,8 @@ import pytest
 
 import spatialdp as sdp
 from spatialdp.mechanisms import Mechanism
-from tests.audit.cases import CASES, DOMAINS, RELATIONS, possible
 from tests.audit.sensitivity import declared_is_an_upper_bound, declared_is_the_maximum
+from tests.helpers.cases import CASES, DOMAINS, RELATIONS, possible
 
 
 def public(mechanism: Mechanism) -> bool:

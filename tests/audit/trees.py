@@ -25,11 +25,11 @@ from spatialdp.privacy.noise.selection import exponential
 from spatialdp.records.points import Points
 from spatialdp.space.domain import Domain
 from spatialdp.space.lattice import LATTICE
-from tests.audit.cases import terms
 from tests.audit.enumeration import Words, boundaries, exponential_law, line_law, multisets, neighbours
 from tests.audit.seams import everywhere
 from tests.audit.tape import integers
-from tests.sources import ZeroNoise
+from tests.helpers.cases import terms
+from tests.helpers.sources import ZeroNoise
 
 UNIT = Domain((0, 0, 1, 1))
 FAR = 1000  # a noisy count so far from all true ones that farther ones tell no more

@@ -12,7 +12,7 @@ import shapely
 
 import spatialdp as sdp
 from benchmarks import browser
-from tests.test_explorer import BOUNDS, MECHANISMS, REGION, release_of, some_boxes
+from tests.browser.test_explorer import BOUNDS, MECHANISMS, REGION, release_of, some_boxes
 
 pytestmark = pytest.mark.browser
 

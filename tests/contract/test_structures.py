@@ -22,7 +22,7 @@ from spatialdp.transforms.axis import IdentityAxis
 from spatialdp.transforms.matrices import DenseAxis
 from spatialdp.transforms.spectral import Basis, padded
 from tests.audit.tape import integers
-from tests.sources import RecordingNoise, ZeroNoise
+from tests.helpers.sources import RecordingNoise, ZeroNoise
 
 UNIT = sdp.Domain((0, 0, 1, 1))
 REGION = sdp.Domain((0, 0, 1, 1), region=shapely.Polygon([(0, 0), (1, 0), (1, 0.6), (0.3, 1), (0, 0.5)]))

@@ -18,7 +18,7 @@ from spatialdp.errors import ParameterError, ReleaseError
 from spatialdp.outputs.explorer import data as explorer_data
 from spatialdp.outputs.explorer import page as explorer
 from spatialdp.records.counting import count_cells
-from tests.sources import RecordingNoise
+from tests.helpers.sources import RecordingNoise
 
 SOURCES = Path(explorer.__file__).parent / "assets"
 BOUNDS = (0.0, 0.0, 8.0, 6.0)

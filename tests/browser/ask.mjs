@@ -2,7 +2,7 @@
 
 import { readFileSync } from "node:fs";
 
-const source = new URL("../spatialdp/outputs/explorer/assets/", import.meta.url);
+const source = new URL("../../spatialdp/outputs/explorer/assets/", import.meta.url);
 const { Release } = await import(new URL("answers.mjs", source));
 const { unpackAll } = await import(new URL("unpack.mjs", source));
 

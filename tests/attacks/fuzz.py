@@ -1,6 +1,6 @@
 """Damaged and forged files, read in a process of their own that may be killed.
 
-`python -m tests.fuzz KIND FIRST COUNT FOLDER` makes the inputs numbered from FIRST, reads each, and prints what came of
+`python -m tests.attacks.fuzz KIND FIRST COUNT FOLDER` makes the inputs numbered from FIRST, reads each, and prints what came of
 them as JSON. An input depends on its number alone, so that one that does harm can be made again. The
 process has little address space and a few seconds for each input; what it must not do (start programs, unpickle,
 connect) is watched for.
@@ -28,7 +28,7 @@ import shapely
 import spatialdp as sdp
 from spatialdp.outputs.files.geoparquet import _digest
 from spatialdp.outputs.files.statement import read_statement
-from tests.point_files import FILES, columns_of, write
+from tests.helpers.point_files import FILES, columns_of, write
 
 SECONDS = 20  # for one input, on a busy machine
 ADDRESS_SPACE = 4 * 2**30  # most of which libraries reserve and never touch

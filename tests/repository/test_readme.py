@@ -16,7 +16,7 @@ mpl.use("Agg")
 
 
 def test_ten_lines_work(tmp_path, monkeypatch, capsys):
-    text = (Path(__file__).parent.parent / "README.md").read_text()
+    text = (Path(__file__).parents[2] / "README.md").read_text()
     (example,) = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
     monkeypatch.chdir(tmp_path)
     exec(compile(example, "README.md", "exec"), {})
@@ -26,7 +26,7 @@ def test_ten_lines_work(tmp_path, monkeypatch, capsys):
 
 
 def test_command_line_examples_work(tmp_path, monkeypatch):
-    here = Path(__file__).parent.parent
+    here = Path(__file__).parents[2]
     (example,) = re.findall(r"```sh\n(spatialdp.*?)```", (here / "README.md").read_text(), re.DOTALL)
     monkeypatch.chdir(tmp_path)
     os.symlink(here / "datasets", tmp_path / "datasets")

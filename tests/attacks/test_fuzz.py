@@ -17,15 +17,15 @@ import pytest
 import spatialdp as sdp
 from spatialdp.errors import FileFormatError
 from spatialdp.outputs.files.statement import read_statement
-from tests.fuzz import DOMAIN, KINDS, SECONDS
+from tests.attacks.fuzz import DOMAIN, KINDS, SECONDS
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[2]
 MEGABYTES = 1000  # at most, of which the libraries are a fifth; the files have less than one
 
 
 def fuzz(kind, first, count, folder):
     """Read mutated files in another process, which must come back."""
-    command = [sys.executable, "-m", "tests.fuzz", kind, str(first), str(count), str(folder)]
+    command = [sys.executable, "-m", "tests.attacks.fuzz", kind, str(first), str(count), str(folder)]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60 + SECONDS * count, check=False)
     number = folder / "number"
     last = number.read_text() if number.exists() else "none"
@@ -73,7 +73,7 @@ def test_many_mutated_files_are_refused_or_harmless(kind, tmp_path):
 def test_harm_would_be_seen(harm, mark, tmp_path, monkeypatch):
     """The same process with a reader that does harm."""
     code = (
-        "import json, os, pathlib, pickle, sys; from tests import fuzz; fuzz.SECONDS = 1; made = fuzz._make_points\n"
+        "import json, os, pathlib, pickle, sys; from tests.attacks import fuzz; fuzz.SECONDS = 1; made = fuzz._make_points\n"
         f"def reader(path):\n    if 'current' in str(path): {harm}\n"
         "fuzz.KINDS['points.csv'] = made, '.csv', reader\n"
         "print(json.dumps(fuzz.run('points.csv', 0, 1, pathlib.Path(sys.argv[-1]))))"

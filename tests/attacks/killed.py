@@ -1,6 +1,6 @@
 """Writing files, killed at every line of the code that writes them.
 
-`python -m tests.killed HOW FOLDER NAME...` fills each named file of FOLDER with "new", in a forked process that kills
+`python -m tests.attacks.killed HOW FOLDER NAME...` fills each named file of FOLDER with "new", in a forked process that kills
 itself with signal 9 at its first line, then in one that does so at its second, and so on until one comes to its end.
 Each finds the folder as it was given. What the names hold after each is printed as JSON, and beside it how many other
 files are left. Between two lines there is at most one call of the system that can be seen from outside, so these are

@@ -1,0 +1,1 @@
+"""Attacks from the literature, hostile files, and writing that is killed."""

@@ -1,0 +1,1 @@
+"""The explorer's page, in node and in a browser."""

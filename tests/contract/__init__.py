@@ -1,0 +1,1 @@
+"""What every structure, every mechanism and every estimate must do."""
