@@ -126,11 +126,7 @@ class Decomposition:
 
     def moments(self, boxes: Integers) -> tuple[Floats, Floats]:
         """Variance and excess kurtosis of the noise in each answer."""
-        if not self.consistent:
-            return moments_of(*self._raw_cumulants(boxes))
-        if self._is_complete and self._leaf_grid is not None:
-            return self._complete_moments(*self._leaf_grid.box_squares(boxes))
-        return moments_of(*self._fitted_cumulants(boxes))
+        return self._moments(boxes)
 
     def answer_polygons(self, polygons: Polygons) -> Floats:
         """Estimated counts of polygons; records are taken as evenly spread within a leaf."""
@@ -140,11 +136,7 @@ class Decomposition:
 
     def polygon_moments(self, polygons: Polygons) -> tuple[Floats, Floats]:
         """Variance and excess kurtosis of the noise in each polygon's answer."""
-        if not self.consistent:
-            return moments_of(*self._node_cumulants(polygons))
-        if self._is_complete and self._leaf_grid is not None:
-            return self._complete_moments(*self._leaf_grid.polygon_squares(polygons))
-        return moments_of(*self._fitted_cumulants(polygons))
+        return self._moments(polygons)
 
     def leaf_boxes(self, chosen: Integers | slice = slice(None)) -> Integers:
         """Lattice boxes of the leaves; of all, or of some by their numbers."""
@@ -237,15 +229,27 @@ class Decomposition:
                 total[chunk] += np.bincount(pairs.box, weights, minlength=total[chunk].size)
         return total
 
-    def _raw_cumulants(self, boxes: Integers) -> tuple[Floats, Floats]:
+    def _moments(self, queries: Array) -> tuple[Floats, Floats]:
+        """Variance and excess kurtosis of the noise in the answers to boxes (m, 4) or polygons (m,)."""
+        if not self.consistent:
+            return moments_of(*self._raw_cumulants(queries))
+        grid = self._leaf_grid if self._is_complete else None
+        sides = None if grid is None else grid.block_sides
+        if grid is None or sides is None:
+            return moments_of(*self._fitted_cumulants(queries))
+        squares = grid.box_squares(queries) if queries.ndim == 2 else grid.polygon_squares(queries)
+        variance, kurtosis = moments_of(*self.noise.complete(*squares, sides))
+        return variance, np.minimum(kurtosis, self.kurtosis.max())
+
+    def _raw_cumulants(self, queries: Array) -> tuple[Floats, Floats]:
         """Second and fourth cumulants of answers that take the nodes as they were measured."""
         noise, families = self.noise, self._families
-        if families is None:
-            return self._node_cumulants(boxes)
+        if families is None or queries.ndim == 1:
+            return self._node_cumulants(queries)
         leaf_second, leaf_kurtosis = or_zero(self.variances[-1:]), self.kurtosis[-1:]
-        second = self._summed_families(families, boxes, noise.own_second, lambda o: leaf_second * o.powers[1])
+        second = self._summed_families(families, queries, noise.own_second, lambda o: leaf_second * o.powers[1])
         fourth = self._summed_families(
-            families, boxes, noise.own_fourth.take, lambda o: leaf_second**2 * leaf_kurtosis * o.powers[3]
+            families, queries, noise.own_fourth.take, lambda o: leaf_second**2 * leaf_kurtosis * o.powers[3]
         )
         return np.maximum(second, 0.0), np.maximum(fourth, 0.0)
 
@@ -314,10 +318,3 @@ class Decomposition:
             "sides": self._leaf_grid.block_sides,
             "fanOuts": self.tree.fan_outs,
         }
-
-    def _complete_moments(self, area: Floats, level_squares: Sequence[Floats]) -> tuple[Floats, Floats]:
-        assert self._leaf_grid is not None
-        assert self._leaf_grid.block_sides is not None
-        cumulants = self.noise.complete(area, level_squares, self._leaf_grid.block_sides)
-        variance, kurtosis = moments_of(*cumulants)
-        return variance, np.minimum(kurtosis, self.kurtosis.max())

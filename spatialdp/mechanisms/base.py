@@ -288,7 +288,16 @@ class Mechanism(ABC):
         return {field.name: _plain(getattr(self, field.name)) for field in fields(self)}
 
     def leaf_grid(self, domain: Domain) -> Grid | None:  # noqa: ARG002 - for those that have one
-        """The grid whose cells are the smallest areas that a release has estimates of; None if it is not public."""
+        """The grid whose cells are the smallest areas that a release has estimates of; None if it is not public.
+
+        Examples
+        --------
+        >>> import spatialdp as sdp
+        >>> sdp.Quadtree(height=3).leaf_grid(sdp.Domain((0, 0, 1, 1))).shape
+        (8, 8)
+        >>> sdp.KdTree(height=3).leaf_grid(sdp.Domain((0, 0, 1, 1))) is None
+        True
+        """
         return None
 
 

@@ -24,7 +24,7 @@ from spatialdp.mechanisms import base, recipe, stopping
 from spatialdp.mechanisms import level_budgets as levels
 from spatialdp.mechanisms.adaptive import growth
 from spatialdp.mechanisms.adaptive import lines as split_lines
-from spatialdp.outputs.maps import values as map_values
+from spatialdp.outputs.maps import cells as map_cells
 from spatialdp.privacy import accounting, neighbours
 from spatialdp.privacy.neighbours import Sensitivity
 from spatialdp.privacy.noise import laws, selection, smooth
@@ -449,7 +449,7 @@ def colours_from_truth() -> Patch:
 
     patches = contextlib.ExitStack()
     patches.enter_context(_after_release(change))
-    patches.enter_context(mock.patch.object(map_values, "highest", side_effect=lambda *_: seen["largest"]))
+    patches.enter_context(mock.patch.object(map_cells.MapCells, "high", side_effect=lambda *_: seen["largest"]))
     return patches
 
 
@@ -474,10 +474,9 @@ def number_in_the_file() -> Patch:
 
 
 def not_marked() -> Patch:
-    real = base.Mechanism._statement
-    return mock.patch.object(
-        base.Mechanism, "_statement", lambda self, plan, terms, *, private: real(self, plan, terms, private=True)
-    )
+    """The statement of a release with the system's noise, whatever the noise was."""
+    real = base.replace
+    return mock.patch.object(base, "replace", lambda thing, **changes: real(thing, **changes | {"private": True}))
 
 
 def promise_of_half() -> Patch:

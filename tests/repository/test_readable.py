@@ -1,4 +1,4 @@
-"""The package stays easy to read: short modules and functions, small packages, a test for each module, names that exist."""
+"""The package stays easy to read: short modules and functions, small packages, a test for each, names that exist."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_half_of_all_functions_have_a_handful_of_lines():
 
 def test_packages_are_small():
     folders = {path.parent for path in MODULES}
-    sizes = {name_of(folder): len([p for p in folder.glob("*.py") if p.stem != "__init__"]) for folder in folders}
+    sizes = {folder.name: len([p for p in folder.glob("*.py") if p.stem != "__init__"]) for folder in folders}
     assert not {name: size for name, size in sizes.items() if size > MOST_MODULES}
 
 
@@ -92,7 +92,7 @@ def test_words_need_no_decoding(path):
 
 @pytest.mark.parametrize("path", ["ARCHITECTURE.md", *sorted(p.name for p in (ROOT / "docs" / "design").glob("*.md"))])
 def test_paths_that_the_design_names_exist(path):
-    """`trees/walk.py`, `tests/audit/`, `spatialdp/records/files.py`: relative to the repository, the package or its parts."""
+    """Such as `trees/walk.py` or `tests/audit/`: relative to the repository, the package or one of its parts."""
     text = (ROOT / path if path == "ARCHITECTURE.md" else ROOT / "docs" / "design" / path).read_text(encoding="utf-8")
     named = set(re.findall(r"`((?:[\w.-]+/)+[\w.-]*)`", text))
     places = [ROOT, PACKAGE, *(part for part in PACKAGE.iterdir() if part.is_dir())]

@@ -6,6 +6,7 @@ import { blockPowers, knotWeights, weightedSum } from "./lattice.mjs";
 export function noiseModel(noise, grid, cells) {
   const models = {
     independent: () => independent(noise, grid.nx, cells),
+    shared: () => shared(noise, grid.nx, cells),
     separable: () => separable(noise, grid),
     "quadtree-haar": () => quadHaar(noise, grid),
   };
@@ -18,6 +19,15 @@ function independent({ variance, kurtosis }, nx, cells) {
     const squares = Math.max(weightedSum(cells, nx, x, y, 2), 0);
     const fourths = Math.max(weightedSum(cells, nx, x, y, 4), 0);
     return [variance * squares, kurtosis * variance ** 2 * fourths];
+  };
+}
+
+/** One noise, spread evenly over the cells of the region. */
+function shared({ variance, kurtosis }, nx, cells) {
+  const count = cells[cells.length - 1];
+  return (x, y) => {
+    const share = Math.max(weightedSum(cells, nx, x, y, 1), 0) / count;
+    return [variance * share ** 2, kurtosis * variance ** 2 * share ** 4];
   };
 }
 

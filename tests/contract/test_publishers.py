@@ -1,0 +1,120 @@
+"""Every publisher knows every kind of estimate, or refuses it in words.
+
+Publishers are found by what they do for a release, not by a list of classes: saving, loading and exporting, maps, the
+explorer's page, sampling, rows of a table. A new kind of estimate enters `estimates.base.KINDS` and `EXAMPLES` here,
+and every publisher is asked about it.
+"""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import matplotlib
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+
+import spatialdp as sdp
+from spatialdp.errors import SpatialDPError
+from spatialdp.estimates.base import KINDS, Estimate
+from spatialdp.outputs.explorer.data import estimate_data
+from spatialdp.outputs.explorer.page import size_in_words
+from spatialdp.outputs.files.exports import own_pixels
+from spatialdp.outputs.files.formats import FORMATS
+from spatialdp.outputs.files.layouts import lay_out
+from spatialdp.outputs.maps.cells import map_cells
+
+matplotlib.use("Agg")
+
+DOMAIN = sdp.Domain((0, 0, 1, 1), crs="EPSG:4326")
+POINTS = np.random.default_rng(3).random((200, 2))
+EXAMPLES = {"grid": sdp.Flat((8, 6)), "tree": sdp.KdTree(3)}
+
+PUBLISHERS = {
+    "rows of a table": lambda release, _: release.to_geodataframe(),
+    "a map": lambda release, _: release.plot(),
+    "a map of uncertainty": lambda release, _: release.plot(view="uncertainty"),
+    "a page": lambda release, folder: release.explore(folder / "page.html"),
+    "synthetic points": lambda release, _: release.sample(10),
+    "no negative numbers": lambda release, _: release.non_negative(),
+    "whole numbers": lambda release, _: release.rounded(),
+    **{
+        f"a file {suffix}": lambda release, folder, suffix=suffix: release.save(folder / f"release{suffix}")
+        for suffix in FORMATS
+    },
+}
+DISPATCHERS = {
+    "lay_out": lambda estimate: lay_out(estimate, DOMAIN),
+    "map_cells": map_cells,
+    "estimate_data": estimate_data,
+    "size_in_words": size_in_words,
+    "own_pixels": own_pixels,
+}
+
+
+class Unknown:
+    """An estimate of a kind that no publisher knows."""
+
+    kind = "unheard-of"
+
+
+def release_of(kind):
+    return EXAMPLES[kind].release(POINTS, DOMAIN, epsilon=1, noise=sdp.SeededNoise(1))
+
+
+def test_there_is_an_example_of_every_kind():
+    assert set(EXAMPLES) == set(KINDS)
+    assert {kind: release_of(kind).estimate.kind for kind in KINDS} == {kind: kind for kind in KINDS}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_kind_has_all_that_the_protocol_names(kind):
+    estimate = release_of(kind).estimate
+    names = [name for name in (*vars(Estimate), *Estimate.__annotations__) if not name.startswith("_")]
+    assert len(names) > 12
+    assert not [name for name in names if not hasattr(estimate, name)]
+
+
+@pytest.mark.parametrize("publisher", PUBLISHERS)
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_publisher_knows_every_kind_or_refuses_it_in_words(kind, publisher, tmp_path):
+    release, refusal = release_of(kind), None
+    try:
+        PUBLISHERS[publisher](release, tmp_path)
+    except SpatialDPError as error:
+        refusal = str(error)
+    finally:
+        plt.close("all")
+    assert refusal is None or len(refusal.split()) > 8
+    assert refusal is None or not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_complete_file_brings_the_same_kind_back(kind, tmp_path):
+    release = release_of(kind)
+    release.save(tmp_path / "release.parquet")
+    again = sdp.load(tmp_path / "release.parquet")
+    assert again.estimate.kind == kind
+    assert again.answer((0.1, 0.2, 0.7, 0.9)) == release.answer((0.1, 0.2, 0.7, 0.9))
+
+
+@pytest.mark.parametrize("dispatcher", DISPATCHERS)
+def test_an_unknown_kind_is_refused_in_words(dispatcher):
+    with pytest.raises(SpatialDPError, match="unheard-of"):
+        DISPATCHERS[dispatcher](Unknown())
+
+
+def test_nobody_asks_for_the_class_of_an_estimate():
+    """Branching on kinds happens in the dispatchers: no row of `isinstance` tests in what publishes."""
+    package = Path(sdp.__file__).parent
+    asked = [
+        f"{path.name}:{node.lineno}"
+        for folder in ("outputs", "cli")
+        for path in (package / folder).rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Call)
+        and ast.unparse(node.func) == "isinstance"
+        and {"Histogram", "Decomposition", "KdTree"} & {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
+    ]
+    assert not asked
