@@ -1,9 +1,8 @@
 """Damaged and forged files, read in a process of their own that may be killed.
 
-`python -m tests.attacks.fuzz KIND FIRST COUNT FOLDER` makes the inputs numbered from FIRST, reads each, and prints what came of
-them as JSON. An input depends on its number alone, so that one that does harm can be made again. The
-process has little address space and a few seconds for each input; what it must not do (start programs, unpickle,
-connect) is watched for.
+`python -m tests.attacks.fuzz KIND FIRST COUNT FOLDER` makes the inputs numbered from FIRST, reads each, and prints the
+outcomes as JSON. An input depends on its number alone, so that a harmful one can be made again. The process has little
+address space and a few seconds for each input; starting programs, unpickling and connecting are noticed.
 """
 
 from __future__ import annotations

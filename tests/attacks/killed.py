@@ -1,10 +1,10 @@
 """Writing files, killed at every line of the code that writes them.
 
-`python -m tests.attacks.killed HOW FOLDER NAME...` fills each named file of FOLDER with "new", in a forked process that kills
-itself with signal 9 at its first line, then in one that does so at its second, and so on until one comes to its end.
-Each finds the folder as it was given. What the names hold after each is printed as JSON, and beside it how many other
-files are left. Between two lines there is at most one call of the system that can be seen from outside, so these are
-all the moments there are.
+`python -m tests.attacks.killed HOW FOLDER NAME...` fills each named file of FOLDER with "new", in a forked process that
+kills itself with signal 9 at its first line, then in a process that does so at its second line, and so on until one
+process comes to its end. Each process finds the folder as it was given. The contents of the named files after each
+process are printed as JSON, with the number of other files that are left. Between two lines there is at most one system
+call whose effect can be seen from outside, so no moment is left out.
 """
 
 from __future__ import annotations

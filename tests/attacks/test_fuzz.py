@@ -73,7 +73,8 @@ def test_many_mutated_files_are_refused_or_harmless(kind, tmp_path):
 def test_harm_would_be_seen(harm, mark, tmp_path, monkeypatch):
     """The same process with a reader that does harm."""
     code = (
-        "import json, os, pathlib, pickle, sys; from tests.attacks import fuzz; fuzz.SECONDS = 1; made = fuzz._make_points\n"
+        "import json, os, pathlib, pickle, sys; from tests.attacks import fuzz\n"
+        "fuzz.SECONDS = 1; made = fuzz._make_points\n"
         f"def reader(path):\n    if 'current' in str(path): {harm}\n"
         "fuzz.KINDS['points.csv'] = made, '.csv', reader\n"
         "print(json.dumps(fuzz.run('points.csv', 0, 1, pathlib.Path(sys.argv[-1]))))"
