@@ -1,1 +1,1 @@
-"""Speed and memory, each as a ratio against a peer or a plain-numpy yardstick measured in the same run."""
+"""Speed and memory of spatialdp, mostly as ratios to another library or to plain NumPy, measured in the same run."""

@@ -1,4 +1,8 @@
-"""Run all benchmarks, or those whose names contain a word given: `python -m benchmarks [word]`."""
+"""Does spatialdp meet its targets for speed and memory? Run benchmarks: `python -m benchmarks [word ...]`.
+
+Without words all benchmarks run; else those whose names contain one of the words. The exit code is 1 if a target is
+missed.
+"""
 
 from __future__ import annotations
 
@@ -10,14 +14,15 @@ from benchmarks import command_line, evaluator, explorer, files, foundation, map
 def main() -> int:
     words = sys.argv[1:]
     missed = 0
-    rooms = (foundation, trees, transforms, spectra, files, command_line, evaluator, explorer, maps)
-    known = [benchmark for room in rooms for benchmark in room.BENCHMARKS]
-    wanted = [each for each in known if not words or any(word in each.__name__ for word in words)]
-    unknown = [word for word in words if not any(word in each.__name__ for each in known)]
+    modules = (foundation, trees, transforms, spectra, files, command_line, evaluator, explorer, maps)
+    benchmarks = [benchmark for module in modules for benchmark in module.BENCHMARKS]
+    selected = [each for each in benchmarks if not words or any(word in each.__name__ for word in words)]
+    unknown = [word for word in words if not any(word in each.__name__ for each in benchmarks)]
     if unknown:
-        print(f"no benchmark is called {' or '.join(unknown)}; there are: {', '.join(e.__name__ for e in known)}.")
+        names = ", ".join(each.__name__ for each in benchmarks)
+        print(f"no benchmark has a name with {' or '.join(unknown)}; choose among {names}.")
         return 2
-    for benchmark in wanted:
+    for benchmark in selected:
         for result in benchmark():
             print(result, flush=True)
             missed += not result.met

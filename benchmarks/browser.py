@@ -1,4 +1,7 @@
-"""A headless Chromium for tests, benchmarks and pictures of the explorer's page. Needs the extra `browser`."""
+"""How do tests, benchmarks and scripts open the explorer's page? In a headless Chromium.
+
+This needs the extra `browser`; `make browser` installs everything.
+"""
 
 from __future__ import annotations
 
@@ -25,9 +28,9 @@ FLAGS = (
 
 
 def missing() -> str | None:
-    """What has to be installed before a page can be opened; None if nothing."""
+    """Return a message about a missing program or package; None if a page can be opened."""
     try:
-        import selenium  # noqa: F401 - is it there?
+        import selenium  # noqa: F401 - only to see whether it is installed
     except ImportError:
         return "the Python package selenium is missing; run make browser"
     for program in ("chromium", "chromedriver"):
@@ -38,7 +41,7 @@ def missing() -> str | None:
 
 @contextmanager
 def chromium(size: tuple[int, int] = (1200, 800), *, dark: bool = False, density: float = 1) -> Iterator[Any]:
-    """A browser with a profile of its own, a window of the given size, and logs of its console and its requests."""
+    """Start a browser with a new profile and a window of this size; it logs its console and its requests."""
     from selenium import webdriver
 
     options = webdriver.ChromeOptions()
@@ -56,7 +59,7 @@ def chromium(size: tuple[int, int] = (1200, 800), *, dark: bool = False, density
             scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
             driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [scheme]})
             driver.get("about:blank")
-            requests(driver)  # forgets those of the page that browsers begin with
+            requests(driver)  # empties the log of requests of the start page
             yield driver
         finally:
             driver.quit()
@@ -73,11 +76,11 @@ def open_page(driver: Any, path: Path) -> None:
 
 
 def console(driver: Any) -> list[str]:
-    """What the page wrote to the console, errors included."""
+    """Return the messages that the page wrote to the console, errors included."""
     return [entry["message"] for entry in driver.get_log("browser")]
 
 
 def requests(driver: Any) -> list[str]:
-    """Addresses the page asked for, beginning with its own."""
+    """Return the addresses that the page requested; the first one is its own."""
     messages = (json.loads(entry["message"])["message"] for entry in driver.get_log("performance"))
     return [m["params"]["request"]["url"] for m in messages if m["method"] == "Network.requestWillBeSent"]

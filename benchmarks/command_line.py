@@ -1,4 +1,4 @@
-"""The command line as whole processes: release from Parquet, memory, and the price of --help."""
+"""How fast is the command line, and how much memory does it need? Whole processes are measured."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ try:
 except SystemExit:
     print(peak_gigabytes())
 """
-GROUP = 5_000_000  # records of a row group
+GROUP = 5_000_000  # records in a row group of the Parquet file
 
 
 def release() -> Iterator[Result]:
-    """5 million points from Parquet to a file, against reading them and one histogram2d call."""
+    """Time a release of 5 million points from Parquet, against reading them and one histogram2d call."""
     with tempfile.TemporaryDirectory() as folder:
         source, options = _points(Path(folder), groups=1), _release_options(Path(folder))
         theirs = seconds(lambda: _python(HISTOGRAM, source), 3)
@@ -41,7 +41,7 @@ def release() -> Iterator[Result]:
 
 
 def release_memory() -> Iterator[Result]:
-    """50 million points: what the process needs at most, beyond one that releases a thousandth of them."""
+    """Measure the peak memory of a release of 50 million points, beyond that of a release of 50,000 points."""
     with tempfile.TemporaryDirectory() as folder:
         options = _release_options(Path(folder))
         many, few = (
@@ -52,7 +52,7 @@ def release_memory() -> Iterator[Result]:
 
 
 def helping() -> Iterator[Result]:
-    """`spatialdp --help` against `import click`."""
+    """Time `spatialdp --help` against `import click`."""
     theirs = seconds(lambda: _python("import click"), 7)
     yield Result(
         "spatialdp --help, time over import click", seconds(lambda: _python(COMMAND, "-h"), 7) / theirs, 3, False
@@ -60,7 +60,7 @@ def helping() -> Iterator[Result]:
 
 
 def _points(folder: Path, groups: int, size: int = GROUP) -> str:
-    """A file of points, the same in each row group."""
+    """Write a Parquet file of points; all row groups hold the same points."""
     generator = np.random.default_rng(1)
     table = pa.table({name: generator.random(size) for name in "xy"})
     with pq.ParquetWriter(folder / "points.parquet", table.schema) as writer:

@@ -1,4 +1,4 @@
-"""Exact answers, and a whole evaluation: own overhead, and what a second process brings."""
+"""How fast are true counts and a whole evaluation? The evaluator's overhead, and the gain of a second process."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from spatialdp.records.truth import Counter
 DOMAIN = sdp.Domain((0, 0, 1, 1))
 EPSILONS = (0.01, 0.1, 1, 10)
 TRIALS = 10
-FEW = 20  # boxes that the peer is timed on
+FEW = 20  # number of boxes on which shapely is timed
 
 
 def exact_answers() -> Iterator[Result]:
-    """10,000 random boxes on a million records, index included, against a shapely STRtree over the points.
+    """Time 10,000 random boxes on a million records, with building the index, against shapely's STRtree of the points.
 
-    The peer builds its index too, and answers 20 of the boxes; its time for all is that many times as long. It is asked
-    for the points in each box's rectangle, which is its fastest way.
+    Shapely builds its index too and answers 20 of the boxes; its time for all boxes is computed from these. It finds the
+    points in the rectangle of each box, which is its fastest method.
     """
     import shapely
 
@@ -34,30 +34,30 @@ def exact_answers() -> Iterator[Result]:
     ours = seconds(lambda: Counter.of(points, DOMAIN).count(lattice), 3)
     start = time.perf_counter()
     tree = shapely.STRtree(shapely.points(xy))
-    tree.query(shapely.box(0, 0, 0.001, 0.001))  # which is when it is built
+    tree.query(shapely.box(0, 0, 0.001, 0.001))  # the first query builds the tree
     building = time.perf_counter() - start
-    asked = shapely.box(*boxes[:FEW].T)
-    theirs = building + seconds(lambda: np.bincount(tree.query(asked)[0], minlength=FEW), 1) * (len(boxes) / FEW)
+    few_boxes = shapely.box(*boxes[:FEW].T)
+    theirs = building + seconds(lambda: np.bincount(tree.query(few_boxes)[0], minlength=FEW), 1) * (len(boxes) / FEW)
     yield Result("10,000 boxes on 1 million records, speed over a shapely STRtree", theirs / ours, 50)
 
 
 def mechanisms() -> list[Mechanism]:
-    """Six, on 256 x 256 cells."""
+    """Return six mechanisms with at most 256 × 256 cells."""
     shape = (256, 256)
     grids = sdp.Flat(shape), sdp.Hierarchy(shape), sdp.Wavelet(shape)
     return [*grids, sdp.Quadtree(8), sdp.KdTree(8), sdp.Uniform()]
 
 
 def evaluation() -> Iterator[Result]:
-    """6 mechanisms, 4 ε, 10 trials, 2,000 boxes, 100,000 records: overhead over release and answer, and scaling."""
+    """Time an evaluation of 6 mechanisms, 4 ε, 10 trials, 2,000 boxes and 100,000 records, in one and two processes."""
     xy, queries = clustered(100_000), sdp.workload.random_boxes(DOMAIN, 2000)
     assert queries.boxes is not None
     boxes = queries.boxes
 
-    def whole(processes: int) -> object:
+    def evaluate(processes: int) -> object:
         return sdp.evaluate(mechanisms(), xy, DOMAIN, queries, EPSILONS, TRIALS, processes=processes)
 
-    def bare() -> None:
+    def release_and_answer() -> None:
         points = sdp.Points(xy)
         for mechanism in mechanisms():
             for epsilon in EPSILONS:
@@ -65,10 +65,11 @@ def evaluation() -> Iterator[Result]:
                     noise = sdp.SeededNoise((1, trial))
                     mechanism.release(points, DOMAIN, epsilon=epsilon, noise=noise).answer(boxes)
 
-    alone, both, needed = (seconds(work, 2) for work in (lambda: whole(1), lambda: whole(2), bare))
-    yield Result("evaluation, speed of two processes over one", alone / both, 1.6)
+    works = (lambda: evaluate(1), lambda: evaluate(2), release_and_answer)
+    one, two, necessary = (seconds(work, 2) for work in works)
+    yield Result("evaluation, speed of two processes over one", one / two, 1.6)
     yield Result(
-        "evaluation, share of its time that is not release or answer", 100 * (1 - needed / alone), 20, False, "%"
+        "evaluation, share of its time that is not release or answer", 100 * (1 - necessary / one), 20, False, "%"
     )
 
 

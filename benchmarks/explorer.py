@@ -1,4 +1,4 @@
-"""The explorer's page: its size, the time until it is painted, and the time a dragged box takes, in Chromium."""
+"""How large is the explorer's page, and how fast is it? Size, time to write, to open and to answer in Chromium."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from benchmarks import browser
 from benchmarks.measure import Result, seconds
 from spatialdp.evaluation.traffic import traffic_grid
 
-# Boxes of all sizes, one after the other, each of them once: the time within which 19 of 20 are answered.
+# Answers 200 different boxes, one after the other; returns the time within which 19 of 20 are answered.
 _ASK = """
 const [left, bottom, right, top] = arguments[0];
 const times = [];
@@ -32,7 +32,7 @@ _PAINTED = "return performance.getEntriesByName('painted')[0].startTime / 1000"
 
 
 def explorer_pages() -> Iterator[Result]:
-    """Pages of the traffic grid, by two mechanisms, and of a million leaves."""
+    """Measure pages of the traffic grid, by two mechanisms, and of trees with many leaves."""
     grid = traffic_grid()
     points = np.random.default_rng(1).normal((-95, 38), (12, 5), (80_000, 2))
     plain = sdp.Domain(grid.domain.bounds, crs=grid.domain.crs)
@@ -50,9 +50,9 @@ def explorer_pages() -> Iterator[Result]:
         for name, mechanism, domain, megabytes in cases:
             path = Path(folder) / f"{name}.html"
             release = mechanism.release(points, domain, epsilon=1)
-            taken = seconds(lambda: release.explore(path, overwrite=True), repeat=2)  # noqa: B023 - used here and now
+            writing = seconds(lambda: release.explore(path, overwrite=True), repeat=2)  # noqa: B023 - called at once
             yield Result(f"page of {name}, size", path.stat().st_size / 1e6, megabytes, False, "MB")
-            yield Result(f"page of {name}, time to write", taken, 10, False, "s")
+            yield Result(f"page of {name}, time to write", writing, 10, False, "s")
             if not reason:
                 yield from _in_browser(name, path, domain)
 
@@ -62,8 +62,8 @@ def _in_browser(name: str, path: Path, domain: sdp.Domain) -> Iterator[Result]:
         browser.open_page(driver, path)
         target = 2 if "64,909" in name else 5
         yield Result(f"page of {name}, painted after", driver.execute_script(_PAINTED), target, False, "s")
-        taken = driver.execute_script(_ASK, domain.bounds)
-        yield Result(f"page of {name}, 19 of 20 boxes answered within", taken, 50, False, "ms")
+        answering = driver.execute_script(_ASK, domain.bounds)
+        yield Result(f"page of {name}, 19 of 20 boxes answered within", answering, 50, False, "ms")
 
 
 BENCHMARKS = (explorer_pages,)

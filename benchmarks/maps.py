@@ -1,4 +1,4 @@
-"""Maps of a million cells: at most three times as long as a plain picture of the same size."""
+"""How long does a map of a million cells take? At most three times as long as a plain picture of the same size."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from spatialdp.outputs.maps.save import save_figure
 
 
 def static_maps() -> Iterator[Result]:
-    """Time from a release to a picture on disk."""
+    """Time maps from the release to the picture on disk."""
     mpl.use("Agg")
     points = np.random.default_rng(1).normal(0.5, 0.15, (80_000, 2))
     square = sdp.Domain((0, 0, 1, 1), crs="EPSG:3857")
@@ -28,10 +28,10 @@ def static_maps() -> Iterator[Result]:
     plain = seconds(lambda: _plain(cells), repeat=3)
     for name, mechanism in (("flat", sdp.Flat(side)), ("tailored", sdp.Tailored(side)), ("quadtree", sdp.Quadtree(10))):
         release = mechanism.release(points, square, epsilon=1)
-        taken = seconds(lambda: _map(release), repeat=3)  # noqa: B023 - used here and now
-        yield Result(f"map of 1024 x 1024 cells, {name}, over a plain imshow", taken / plain, 3, False, "times")
-        doubts = seconds(lambda: _map(release, view="uncertainty"), repeat=2)  # noqa: B023 - as above
-        yield Result(f"uncertainty of 1024 x 1024 cells, {name}", doubts, 5, False, "s")
+        drawing = seconds(lambda: _map(release), repeat=3)  # noqa: B023 - called at once
+        yield Result(f"map of 1024 x 1024 cells, {name}, over a plain imshow", drawing / plain, 3, False, "times")
+        uncertainty = seconds(lambda: _map(release, view="uncertainty"), repeat=2)  # noqa: B023 - called at once
+        yield Result(f"uncertainty of 1024 x 1024 cells, {name}", uncertainty, 5, False, "s")
     grid = traffic_grid()
     others: tuple[tuple[str, Any, sdp.Domain], ...] = (
         ("64,909 cells", sdp.Flat(grid.shape), grid.domain),
@@ -39,7 +39,7 @@ def static_maps() -> Iterator[Result]:
     )
     for name, other, domain in others:
         release = other.release(points, domain, epsilon=1)
-        yield Result(f"map of {name}", seconds(lambda: _map(release, log=True), repeat=2), 5, False, "s")  # noqa: B023 - ditto
+        yield Result(f"map of {name}", seconds(lambda: _map(release, log=True), repeat=2), 5, False, "s")  # noqa: B023 - called at once
 
 
 def _plain(values: Any) -> None:

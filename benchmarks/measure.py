@@ -1,4 +1,4 @@
-"""How the benchmarks measure and report."""
+"""How do benchmarks measure time and memory, and report them? Functions that all benchmarks share."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 
 @dataclass(frozen=True)
 class Result:
-    """One target, and what this run measured against it."""
+    """One target, and the value that this run measured."""
 
     what: str
     value: float
@@ -30,7 +30,7 @@ class Result:
 
 
 def seconds(work: Callable[[], object], repeat: int = 5) -> float:
-    """Least time of a few runs: the one least disturbed by the rest of the machine."""
+    """Return the least time of several runs, which other programs on the machine disturbed least."""
     best = float("inf")
     for _ in range(repeat):
         start = time.perf_counter()
@@ -40,9 +40,9 @@ def seconds(work: Callable[[], object], repeat: int = 5) -> float:
 
 
 def peak_gigabytes() -> float:
-    """The most memory this process has had since it began to run its program.
+    """Return the peak memory of this process since its program started.
 
-    Not `ru_maxrss`, which starts with what the parent had when it forked.
+    `ru_maxrss` is not used, because it includes the memory of the parent at the time of the fork.
     """
     status = Path("/proc/self/status").read_text()
     return int(re.search(r"VmHWM:\s+(\d+) kB", status)[1]) / 1e6  # type: ignore[index]  # Linux has it

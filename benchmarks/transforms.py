@@ -1,4 +1,4 @@
-"""Wavelets, hierarchies and optimised levels."""
+"""How fast are wavelets and the search for the levels of a hierarchy? Against PyWavelets, and against drawing noise."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SIDE = 4096
 
 
 def wavelet() -> Iterator[Result]:
-    """Transform and inverse of 4096 x 4096 counts against PyWavelets in doubles, both without noise."""
+    """Time transform and inverse of 4096 × 4096 counts against PyWavelets in doubles, both without noise."""
     import pywt
 
     counts = np.random.default_rng(1).integers(0, 100, (SIDE, SIDE))
@@ -31,7 +31,7 @@ def wavelet() -> Iterator[Result]:
 
 
 def hierarchy() -> Iterator[Result]:
-    """Choosing the levels and budgets of a hierarchy on 1024 x 1024 cells."""
+    """Time the search for levels and budgets of a hierarchy on 1024 × 1024 cells."""
     from spatialdp.strategies.levels import best_levels
 
     source = sdp.SystemNoise()
@@ -48,7 +48,7 @@ def hierarchy() -> Iterator[Result]:
 
 
 def _peak(mechanism: str) -> float:
-    """Peak resident memory of a process that releases 100,000 points and does nothing else, in gigabytes."""
+    """Return the peak memory, in gigabytes, of a process that only releases 100,000 points."""
     code = f"""
 import numpy as np, spatialdp as sdp
 from benchmarks.measure import peak_gigabytes

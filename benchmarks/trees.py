@@ -1,4 +1,4 @@
-"""Quadtrees, kd-trees, fitting and box queries on trees."""
+"""How fast are quadtrees, kd-trees, their fits and their answers? Against NumPy, SciPy and shapely."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ DOMAIN = sdp.Domain((0, 0, 1, 1))
 
 
 def clustered(count: int) -> np.ndarray[tuple[int, ...], np.dtype[np.float64]]:
-    """Half of the points in one town, half everywhere."""
+    """Return points: half of them in one cluster, half of them everywhere."""
     generator = np.random.default_rng(1)
     return np.concatenate([generator.normal(0.3, 0.05, (count // 2, 2)), generator.random((count - count // 2, 2))])
 
 
 def quadtree() -> Iterator[Result]:
-    """Height 10 from 10 million points, against one histogram2d call with as many bins as leaves."""
+    """Time a quadtree of height 10 from 10 million points, against histogram2d with as many bins as leaves."""
     xy = clustered(10_000_000)
     theirs = seconds(lambda: np.histogram2d(xy[:, 0], xy[:, 1], 1024, [[0, 1], [0, 1]]), 1)
     ours = seconds(lambda: sdp.Quadtree(10).release(xy, DOMAIN, epsilon=1), 3)
@@ -33,7 +33,7 @@ def quadtree() -> Iterator[Result]:
 
 
 def _peak_gigabytes() -> float:
-    """Peak resident memory of a process that does nothing else, points included."""
+    """Return the peak memory, in gigabytes, of a process that only releases a quadtree; the points are included."""
     code = """
 import numpy as np, spatialdp as sdp
 from benchmarks.measure import peak_gigabytes
@@ -46,7 +46,7 @@ print(peak_gigabytes())
 
 
 def consistency() -> Iterator[Result]:
-    """Fitting a tree of height 10 against drawing its noise."""
+    """Time the fit of a tree of height 10 against drawing its noise."""
     tree = complete_quadtree(10)
     sizes = np.diff(tree.offsets).tolist()
     source = sdp.SystemNoise()
@@ -69,7 +69,7 @@ def consistency() -> Iterator[Result]:
 
 
 def kdtree() -> Iterator[Result]:
-    """Height 8 with fan-out 4 from 2 million points, private medians at every level; and 100,000 boxes on it."""
+    """Time a kd-tree of height 8 from 2 million points, with private medians at every level, and 100,000 boxes on it."""
     from scipy.spatial import cKDTree
 
     xy = clustered(2_000_000)
@@ -84,20 +84,20 @@ def kdtree() -> Iterator[Result]:
 
 
 def _strtree(release: sdp.Release, boxes: np.ndarray[tuple[int, ...], np.dtype[np.float64]]) -> float:
-    """Time of an STRtree with area-weighted intersections, from the first hundred boxes."""
+    """Return the time of shapely's STRtree with intersections by area for all boxes, computed from the first hundred."""
     import shapely
 
     frame = release.to_geodataframe()
     cells, values = frame.geometry.to_numpy(), frame["estimate"].to_numpy()
     areas, index = shapely.area(cells), shapely.STRtree(cells)
-    asked = shapely.box(*boxes[:100].T)
+    few_boxes = shapely.box(*boxes[:100].T)
 
     def answer() -> object:
-        which, cell = index.query(asked, predicate="intersects")
-        shares = shapely.area(shapely.intersection(asked[which], cells[cell])) / areas[cell]
-        return np.bincount(which, shares * values[cell], minlength=len(asked))
+        which, cell = index.query(few_boxes, predicate="intersects")
+        shares = shapely.area(shapely.intersection(few_boxes[which], cells[cell])) / areas[cell]
+        return np.bincount(which, shares * values[cell], minlength=len(few_boxes))
 
-    return seconds(answer, 1) * (len(boxes) / len(asked))
+    return seconds(answer, 1) * (len(boxes) / len(few_boxes))
 
 
 BENCHMARKS = (quadtree, consistency, kdtree)

@@ -1,7 +1,7 @@
-"""A worked example: what a release tells about boxes and areas, with intervals.
+"""How does a release answer boxes and areas, with intervals? A worked example.
 
-Takes a release, such as the one `release_map.py` writes, and asks it for every square of a coarse grid and for
-circles around its middle. The command line does the same: `spatialdp query`.
+The script takes a release, such as the one that `release_map.py` writes, and answers every box of a coarse grid and
+circles around the middle. The command `spatialdp query` does the same.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ def main() -> None:
     options = parser.parse_args()
     options.output.mkdir(parents=True, exist_ok=True)
 
-    # Loading checks that the file is intact, and gives back what was saved: promise, domain, estimates, noise.
+    # Loading checks that the file is intact, and returns the saved release: promise, domain, estimates, noise.
     release = sdp.load(options.release)
     print(release.privacy)
 
-    # Boxes: a 4 x 4 grid of the domain. All are answered in one call.
+    # Boxes: a 4 × 4 grid of the domain. One call answers all of them.
     grid = release.domain.grid(shape=(4, 4))
     x, y = np.meshgrid(grid.x_edges[:-1], grid.y_edges[:-1])
     width, height = np.array(release.domain.size) / 4
@@ -38,7 +38,7 @@ def main() -> None:
     squares[["lower", "upper"]] = release.interval(boxes, level=0.95)
     squares.to_csv(options.output / "squares.csv", index=False)
 
-    # Areas of any form, by area weighting: circles around the middle of the domain.
+    # Areas of any form: circles around the middle of the domain. Cells that they cut count by the share they cover.
     middle = shapely.box(*release.domain.bounds).centroid
     radii = min(release.domain.size) * np.array([0.1, 0.2, 0.4])
     circles = pd.DataFrame({"radius": radii})

@@ -1,4 +1,7 @@
-"""Split lines read off noisy histograms of one axis, for comparison with private medians."""
+"""Where is the median of a noisy histogram of one axis? Split lines for comparison with private medians.
+
+Only `scripts/median_quality.py` uses this: the mechanisms of the package choose their lines otherwise.
+"""
 
 from __future__ import annotations
 
@@ -11,23 +14,23 @@ __all__ = ["cell_medians"]
 
 
 def cell_medians(counts: npt.ArrayLike, edges: npt.ArrayLike) -> Integers:
-    """Read split lines off released histograms: where the cumulative counts cross half of the whole.
+    """Return split lines of released histograms: the places where cumulative counts reach half of the total.
 
     Parameters
     ----------
     counts : array, (nodes, cells)
-        Noisy counts along the axis; negative ones count as 0. Without any positive count the middle is taken.
+        Noisy counts along the axis; negative counts count as 0. A node without a positive count is split in the middle.
     edges : int array, (nodes, cells + 1)
-        Increasing lattice lines between the cells; the first and last bound the node.
+        Increasing lattice lines between the cells; the first and the last are the bounds of the node.
 
     Returns
     -------
     int64 array
-        A line for each node, strictly inside it where it is at least two wide, otherwise its upper bound.
+        A line for each node: strictly inside the node if its width is at least two, else its upper bound.
 
     Privacy
     -------
-    Post-processing: free. It must be given released counts.
+    Post-processing of released counts, which costs no budget. The counts must be released ones.
 
     Examples
     --------

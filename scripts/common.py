@@ -1,7 +1,7 @@
-"""What the experiments share: options, data, query boxes with exact answers, errors and tables.
+"""Code that the experiments share: options, data, boxes with their true counts, errors and tables.
 
-Experiments compare with the truth, so what they print is for people who may see the records. All noise is seeded: the
-figures can be had again, and the releases behind them are not private.
+Experiments compare releases with the truth, so their results are for people who may see the records. All noise is
+seeded: the figures can be made again, and the releases behind them are not private.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ Integers = npt.NDArray[np.int64]
 Shape = tuple[float, float]
 T = TypeVar("T")
 
-FLOOR = 0.001  # of the records: smaller true counts do not make an error relatively larger
+FLOOR = 0.001  # relative errors divide by at least this share of the records
 UNITED_STATES = (-125.0, 24.0, -66.0, 50.0)
 LINES = 0.3  # share of ε that kd-trees spend on split lines, as in the paper
 NOTE = "seeded noise, not private"
-MOST_TRIES = 1000
+MOST_TRIES = 1000  # rounds of drawing boxes that hold a record
 
 
 # --- options ---------------------------------------------------------------------------------------
@@ -46,7 +46,7 @@ MOST_TRIES = 1000
 
 @dataclass(frozen=True)
 class Settings:
-    """What the command line says; the meaning of each is with `options`."""
+    """The values of the command line's options; `options` says what each option means."""
 
     output: Path
     seed: int
@@ -62,16 +62,19 @@ class Settings:
 
     @cached_property
     def data(self) -> Data:
-        """The records: the highway junctions that ship, or a Parquet file of the user's."""
+        """The records: the highway junctions of spatialdp, or those of the user's Parquet file."""
         if self.points is None:
             domain = Domain(UNITED_STATES, crs="EPSG:4326")
             return Data("US highway junctions", datasets.us_highway_junctions(), domain)
         if self.bounds is None:
-            raise click.UsageError("--points needs --bounds XMIN,YMIN,XMAX,YMAX: public, never taken from the records.")
+            raise click.UsageError(
+                "--points was given without --bounds; give --bounds XMIN,YMIN,XMAX,YMAX. Bounds must be public and must "
+                "never come from the records."
+            )
         return Data(self.points.stem, read_points(self.points, self.x, self.y), Domain(self.bounds, crs=self.crs))
 
     def stream(self, *place: int) -> SeededNoise:
-        """Noise of its own for each place in the experiment."""
+        """Return a source of noise; each place in the experiment has its own stream."""
         return SeededNoise((self.seed, *place))
 
 
@@ -82,34 +85,37 @@ def options(*, releases: int, epsilons: str, queries: int = 300) -> Callable[[Ca
             ("--output",),
             {"type": click.Path(path_type=Path), "default": Path("out"), "help": "Folder for the results."},
         ),
-        (("--seed",), {"type": click.IntRange(0), "default": 1, "help": "Same seed, same results."}),
-        (("--releases",), {"type": click.IntRange(1), "default": releases, "help": "Releases for each setting."}),
-        (("--queries",), {"type": click.IntRange(1), "default": queries, "help": "Boxes of each shape."}),
+        (("--seed",), {"type": click.IntRange(0), "default": 1, "help": "Seed of the noise."}),
+        (
+            ("--releases",),
+            {"type": click.IntRange(1), "default": releases, "help": "Number of releases for each setting."},
+        ),
+        (("--queries",), {"type": click.IntRange(1), "default": queries, "help": "Number of boxes of each shape."}),
         (("--epsilons",), {"default": epsilons, "callback": _parsed(Fraction, "0.1,1"), "help": "Privacy budgets."}),
         (
             ("--shapes",),
             {
                 "default": "1x1,5x5,10x10,15x0.2",
                 "callback": _parsed(_shape, "1x1,15x0.2"),
-                "help": "Boxes, width x height.",
+                "help": "Shapes of the boxes, width x height.",
             },
         ),
-        (("--points",), {"type": click.Path(exists=True, path_type=Path), "help": "Parquet file; else what ships."}),
-        (("--x",), {"default": "lon", "help": "Its column of x."}),
-        (("--y",), {"default": "lat", "help": "Its column of y."}),
+        (("--points",), {"type": click.Path(exists=True, path_type=Path), "help": "Parquet file of points."}),
+        (("--x",), {"default": "lon", "help": "Column of x in --points."}),
+        (("--y",), {"default": "lat", "help": "Column of y in --points."}),
         (
             ("--bounds",),
             {"callback": _parsed(float, "-125,24,-66,50"), "help": "XMIN,YMIN,XMAX,YMAX: public bounds for --points."},
         ),
-        (("--crs",), {"help": "CRS of --points, e.g. EPSG:4326."}),
+        (("--crs",), {"help": "CRS of --points, such as EPSG:4326."}),
     ]
 
     def wrap(body: Callable[..., None]) -> click.Command:
-        def run(**chosen: Any) -> None:
+        def run(**values: Any) -> None:
             import matplotlib
 
             matplotlib.use("Agg")
-            settings = Settings(**chosen)
+            settings = Settings(**values)
             settings.output.mkdir(parents=True, exist_ok=True)
             body(settings)
 
@@ -123,13 +129,15 @@ def options(*, releases: int, epsilons: str, queries: int = 300) -> Callable[[Ca
 
 
 def _parsed(read: Callable[[str], Any], example: str) -> Callable[[click.Context, click.Parameter, str | None], Any]:
-    """A reader of comma-separated values that says what it expects."""
+    """Return a click callback that reads comma-separated values; its error message shows an example."""
 
     def parse(_context: click.Context, _option: click.Parameter, text: str | None) -> Any:
         try:
             return None if text is None else tuple(read(part) for part in text.split(","))
         except (ValueError, ZeroDivisionError):
-            raise click.BadParameter(f"give values with commas between them, such as {example}") from None
+            raise click.BadParameter(
+                f"{text!r} was given; give values with commas between them, such as {example}"
+            ) from None
 
     return parse
 
@@ -143,7 +151,7 @@ def _shape(text: str) -> Shape:
 
 
 def read_points(path: Path, x: str, y: str) -> Points:
-    """Two columns of a Parquet file as points."""
+    """Read two columns of a Parquet file as points."""
     import pyarrow.parquet as pq
 
     table = pq.read_table(path, columns=[x, y])
@@ -152,7 +160,7 @@ def read_points(path: Path, x: str, y: str) -> Points:
 
 @dataclass(frozen=True, eq=False)
 class Data:
-    """Records in a public domain, and the truth about them."""
+    """Records in a public domain, and their true counts."""
 
     name: str
     points: Points
@@ -165,12 +173,12 @@ class Data:
 
     @property
     def records(self) -> int:
-        """How many records lie in the domain."""
+        """Number of records in the domain."""
         return self.lattice[0].size
 
     @property
     def floor(self) -> float:
-        """The least count that a relative error divides by."""
+        """Least count that a relative error divides by."""
         return FLOOR * self.records
 
     @cached_property
@@ -178,7 +186,7 @@ class Data:
         return Counter(*self.lattice)
 
     def count(self, boxes: Floats) -> Integers:
-        """True counts of boxes in domain coordinates, by the library's own rule for edges."""
+        """Return the true counts of boxes in domain coordinates, with the library's rule for records on edges."""
         return self._counter.count(self.domain.boxes(boxes))
 
     def __str__(self) -> str:
@@ -188,7 +196,7 @@ class Data:
 
 @dataclass(frozen=True, eq=False)
 class Workload:
-    """Boxes of one shape and their true counts, none of them zero."""
+    """Boxes of one shape and their true counts, which are all above zero."""
 
     shape: Shape
     boxes: Floats
@@ -196,25 +204,27 @@ class Workload:
 
     @property
     def name(self) -> str:
-        """Such as 15 × 0.2."""
+        """Name of the shape, such as 15 × 0.2."""
         return " × ".join(f"{side:g}" for side in self.shape)
 
 
 def workload(data: Data, shape: Shape, count: int, seed: int) -> Workload:
-    """Boxes at uniformly random places inside the domain; those with a true count of zero are drawn again."""
+    """Draw boxes at uniformly random places inside the domain, until enough of them have a true count above zero."""
     random = np.random.default_rng((seed, *(round(1e6 * side) for side in shape)))
     room = np.array(data.domain.size) - shape
     if room.min() < 0:
-        raise click.UsageError(f"boxes of {shape[0]:g} x {shape[1]:g} do not fit into the domain; choose --shapes.")
+        raise click.UsageError(
+            f"boxes of {shape[0]:g} x {shape[1]:g} do not fit into the domain; choose other --shapes."
+        )
     boxes, truth = np.empty((0, 4)), np.empty(0, dtype=np.int64)
     for _ in range(MOST_TRIES):
         corner = data.domain.bounds[:2] + random.random((count, 2)) * room
-        drawn = np.hstack([corner, corner + shape])
-        found = data.count(drawn)
-        boxes, truth = np.vstack([boxes, drawn[found > 0]]), np.concatenate([truth, found[found > 0]])
+        candidates = np.hstack([corner, corner + shape])
+        counts = data.count(candidates)
+        boxes, truth = np.vstack([boxes, candidates[counts > 0]]), np.concatenate([truth, counts[counts > 0]])
         if truth.size >= count:
             return Workload(shape, boxes[:count], truth[:count])
-    raise click.UsageError(f"hardly any box of {shape[0]:g} x {shape[1]:g} holds a record; choose --shapes.")
+    raise click.UsageError(f"hardly any box of {shape[0]:g} x {shape[1]:g} holds a record; choose other --shapes.")
 
 
 # --- errors ----------------------------------------------------------------------------------------
@@ -222,7 +232,7 @@ def workload(data: Data, shape: Shape, count: int, seed: int) -> Workload:
 
 @dataclass(frozen=True)
 class Case:
-    """A mechanism under the name that the literature gives it."""
+    """A mechanism and its name in the literature."""
 
     name: str
     mechanism: Quadtree | KdTree
@@ -232,8 +242,8 @@ class Case:
 class Row:
     """Errors of one mechanism at one ε for one shape of boxes.
 
-    The error of a release is the median over queries of |estimate - truth| / max(truth, floor), in per cent; the
-    columns are the quartiles of that over releases.
+    The error of a release is the median over queries of |estimate - truth| / max(truth, floor), in per cent. The
+    columns are the quartiles of this error over releases.
     """
 
     data: str
@@ -252,7 +262,7 @@ class Row:
 
 
 def relative_errors(release: Release, loads: Sequence[Workload], floor: float) -> Floats:
-    """Median relative error, in per cent, for each workload."""
+    """Return the median relative error for each workload, in per cent."""
     estimates = release.answer(np.concatenate([load.boxes for load in loads]))
     truth = np.concatenate([load.truth for load in loads])
     errors = 100 * np.abs(estimates - truth) / np.maximum(truth, floor)
@@ -261,7 +271,7 @@ def relative_errors(release: Release, loads: Sequence[Workload], floor: float) -
 
 
 def run(cases: Sequence[Case], settings: Settings) -> list[Row]:
-    """Release every case at every ε as often as asked, and measure."""
+    """Release every case at every ε, `settings.releases` times, and measure the errors."""
     data = settings.data
     print(f"{data}; floor of relative errors: {data.floor:.1f} records ({100 * FLOOR:g} %); {NOTE}")
     loads = [workload(data, shape, settings.queries, settings.seed) for shape in settings.shapes]
@@ -296,13 +306,13 @@ def _row(case: Case, epsilon: Fraction, load: Workload, errors: Floats, settings
 
 
 def progress(steps: Sequence[T]) -> Iterable[T]:
-    """A bar on standard error; how many steps there are is public."""
+    """Show a progress bar on standard error; the number of steps is public."""
     bar: Iterable[T] = tqdm(steps, file=sys.stderr, desc="settings")
     return bar
 
 
 def write_csv(rows: Sequence[Any], path: Path) -> None:
-    """Dataclass instances as a table."""
+    """Write dataclass instances as the rows of a CSV file."""
     text = io.StringIO(newline="")
     writer = csv.DictWriter(text, fieldnames=list(asdict(rows[0])), lineterminator="\n")
     writer.writeheader()
@@ -311,7 +321,7 @@ def write_csv(rows: Sequence[Any], path: Path) -> None:
 
 
 def wrapped(text: str, width: int = 165) -> str:
-    """A caption in lines."""
+    """Break a caption into lines."""
     return "\n".join(textwrap.wrap(text, width))
 
 
@@ -320,7 +330,7 @@ def _unit(domain: Domain) -> str:
 
 
 def error_caption(rows: Sequence[Row], settings: Settings) -> str:
-    """What a reader must know to trust the curves."""
+    """Return the caption of an error figure: data, definition of the error, bands, ε and seed."""
     row, data, epsilons = rows[0], settings.data, [float(epsilon) for epsilon in settings.epsilons]
     return wrapped(
         f"Data: {data}{_unit(data.domain)}. Relative error: median over {row.queries} random boxes with a true count "

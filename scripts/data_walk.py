@@ -1,12 +1,11 @@
-"""Count how often control passes from one part of the package to another while a release is made and asked.
+"""Through how many modules do data go? Count how often calls change module or package in two commands.
 
-    python -m scripts.data_walk            # two counts: of `spatialdp release`, and of `spatialdp query`
-    python -m scripts.data_walk --list     # every module that is entered, in turn
+    python -m scripts.data_walk            # counts for `spatialdp release` and for `spatialdp query`
+    python -m scripts.data_walk --list     # every module that is entered, in order
 
-A quadtree is released from the command line and then asked about one box, both in this process. Every call of a Python
-function of spatialdp is traced. Whenever the next call is in another module than the call before it, one change of
-module is counted; whenever it is in another room (a package such as ``spatialdp.records``, or a module that stands
-alone), one change of room.
+The script releases a quadtree with the command line and then queries one box, both in this process, and traces every
+call of a Python function of spatialdp. If a call is in another module than the call before it, a module is entered; if
+it is in another package (such as ``spatialdp.records``, or a module directly in ``spatialdp``), a package is entered.
 """
 
 from __future__ import annotations
@@ -32,8 +31,8 @@ ROOT = PACKAGE.parent
 def main() -> None:
     """Trace both commands and print the counts."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--list", action="store_true", help="print every module that is entered, in turn")
-    listed = parser.parse_args().list
+    parser.add_argument("--list", action="store_true", help="print every module that is entered, in order")
+    print_modules = parser.parse_args().list
     boundary = ROOT / "datasets" / "boundaries" / "hamilton_county_tn_chattanooga.geojson"
     with tempfile.TemporaryDirectory() as folder:
         saved = f"{folder}/release.parquet"
@@ -42,19 +41,19 @@ def main() -> None:
         commands = ["release", *records, *public, "-o", saved], ["query", saved, "--bbox", "-85.3,35,-85.2,35.1"]
         for arguments in commands:
             modules = [name for name, _ in groupby(entered(arguments))]
-            rooms = [name for name, _ in groupby(room_of(name) for name in modules)]
-            print(f"spatialdp {arguments[0]}: {len(modules)} modules and {len(rooms)} rooms entered in turn")
-            if listed:
+            packages = [name for name, _ in groupby(package_of(name) for name in modules)]
+            print(f"spatialdp {arguments[0]}: {len(modules)} modules and {len(packages)} packages are entered")
+            if print_modules:
                 print("  " + " → ".join(modules))
 
 
 def entered(arguments: list[str]) -> list[str]:
-    """The module of every call that a command makes within the package, in order."""
+    """Return the module of every call that a command makes within spatialdp, in order."""
     names: list[str] = []
     importing = 0
 
     def profile(frame: FrameType, event: str, _: Any) -> None:
-        # What runs while a module is imported is not on the data's way.
+        # Calls that run while a module is imported do not handle data, so they do not count.
         nonlocal importing
         if frame.f_code.co_name == "<module>":
             importing += {"call": 1, "return": -1}.get(event, 0)
@@ -69,7 +68,7 @@ def entered(arguments: list[str]) -> list[str]:
 
 
 def traced(profile: Callable[..., None], call: Callable[[], Any]) -> None:
-    """Run a command with a profiler; commands end by raising SystemExit."""
+    """Run a command with a profile function; commands end by raising SystemExit."""
     sys.setprofile(profile)
     try:
         call()
@@ -80,8 +79,8 @@ def traced(profile: Callable[..., None], call: Callable[[], Any]) -> None:
         sys.setprofile(None)
 
 
-def room_of(module: str) -> str:
-    """The folder directly below the package, or a module that stands beside the folders."""
+def package_of(module: str) -> str:
+    """Return the package directly below spatialdp, or the module if it is in no such package."""
     return module.split(".")[0]
 
 

@@ -1,4 +1,7 @@
-"""Maps of private decompositions: where each kind of tree puts its boxes, and what it says is in them."""
+"""Where does each kind of tree put its boxes, and what does it estimate for them? Maps of private decompositions.
+
+The noise is seeded, so the releases are not private; the default records are public data.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +25,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 HEIGHT = 6
-THRESHOLD = 32  # records; the paper's
+THRESHOLD = 32  # records, as in the paper
 BREAKS = (1, 3, 10, 30, 100, 300, 1000)  # public colour scale: records in 1/1000 of the domain
 SHARED: dict[str, Any] = {"height": HEIGHT, "median_share": common.LINES, "prune": THRESHOLD}
 CASES = (
@@ -36,7 +39,7 @@ CASES = (
 
 @dataclass(frozen=True)
 class Row:
-    """How a decomposition came out; box areas in per mille of the domain."""
+    """Boxes and estimated total of one decomposition; areas are in per mille of the domain."""
 
     data: str
     method: str
@@ -53,26 +56,26 @@ class Row:
 
 @dataclass(frozen=True, eq=False)
 class Map:
-    """A release and the boxes at its ends."""
+    """A release of a tree, with areas and densities of its leaves."""
 
     name: str
     release: Release
 
     @property
     def estimate(self) -> Decomposition:
-        """The tree behind the release."""
+        """The tree of estimates."""
         assert isinstance(self.release.estimate, Decomposition)
         return self.release.estimate
 
     @property
     def areas(self) -> common.Floats:
-        """Of the leaves, in per mille of the domain."""
+        """Areas of the leaves, in per mille of the domain."""
         boxes = self.estimate.leaf_boxes() / LATTICE
         return np.asarray(1000 * np.prod(boxes[:, 2:] - boxes[:, :2], axis=1))
 
     @property
     def densities(self) -> common.Floats:
-        """Estimated records in 1/1000 of the domain."""
+        """Estimated records per 1/1000 of the domain's area, for each leaf."""
         return np.asarray(self.estimate.values[self.estimate.tree.leaves] / self.areas)
 
 
@@ -80,7 +83,7 @@ class Map:
 def main(settings: common.Settings) -> None:
     """Draw one release of each tree; write `decomposition_maps.csv` and `decomposition_maps.png`.
 
-    The first ε is used. Releases, queries and shapes play no part here.
+    Only the first ε is used. The options for releases, queries and shapes have no effect here.
     """
     print(f"{settings.data}; {common.NOTE}")
     maps = [_release(number, case, settings) for number, case in common.progress(list(enumerate(CASES)))]
@@ -89,7 +92,7 @@ def main(settings: common.Settings) -> None:
 
 
 def _domain(settings: common.Settings) -> Domain:
-    """With the outline of the country for the data that ship: nodes outside it are left out."""
+    """Return the domain; for the default records, with the country as region, so that trees leave out the rest."""
     if settings.points is not None:
         return settings.data.domain
     return Domain(settings.data.domain.bounds, crs=settings.data.domain.crs, region=datasets.contiguous_us())
@@ -120,14 +123,14 @@ def _row(each: Map, settings: common.Settings) -> Row:
 
 
 def draw(maps: Sequence[Map], settings: common.Settings) -> Figure:
-    """The records, and a map for each tree, on one public colour scale."""
+    """Draw the records, and a map for each tree on one public colour scale."""
     import matplotlib.pyplot as plt
 
     figure, axes = plt.subplots(3, 2, figsize=(11.4, 9.4), layout="constrained")
     domain = maps[0].release.domain
     patches = [_draw_map(ax, each) for ax, each in zip(axes.flat[1:], maps, strict=False)]
     _draw_records(axes.flat[0], axes.flat[1], replace(settings.data, domain=domain))
-    label = "estimated records in 1/1000 of the domain's area"
+    label = "estimated records per 1/1000 of the domain's area"
     figure.colorbar(patches[0], ax=axes, label=label, shrink=0.5, aspect=35)
     figure.suptitle("Private decompositions", fontsize="large")
     figure.supxlabel(_caption(settings), fontsize="small", x=0.01, ha="left")
@@ -158,10 +161,10 @@ def _draw_records(ax: Axes, like: Axes, data: common.Data) -> None:
 
 def _caption(settings: common.Settings) -> str:
     return common.wrapped(
-        f"Data: {settings.data}; where an outline is drawn, those within it. One release each at ε = "
+        f"Data: {settings.data}; only records inside the outline count, where there is one. One release each at ε = "
         f"{float(settings.epsilons[0]):g}, height {HEIGHT}. Boxes with an estimate under {THRESHOLD} records are not "
-        "divided: afterwards, on consistent estimates (pruning), or on the way down, on noisy counts (the tree that "
-        "stops). "
+        "divided. Pruning decides this at the end, by consistent estimates; the tree that stops decides it level by "
+        "level, by noisy counts. "
         f"Seed {settings.seed}: {common.NOTE}."
     )
 

@@ -1,10 +1,12 @@
-"""All mechanisms against ε on five real data sets: the worked example of the evaluator.
+"""Which mechanism has the smallest error on real data, at which ε? A worked example of the evaluator.
 
-Writes `error_vs_epsilon.csv`, `error_vs_epsilon.png` (error against ε, a panel for each data set) and
-`error_vs_epsilon.md` (rankings), and as CSV and PNG `error_vs_size` (against the area of the box) and
-`error_vs_records` (against the number of records). With `--more FOLDER`, the same against ε for data sets that do not
-ship, of those named in `MORE` whose Parquet files are in the folder: `error_vs_epsilon_more`. The data are public; what
-is done here with sensitive records has seen them.
+The script compares all mechanisms on five data sets. It writes `error_vs_epsilon.csv`, `error_vs_epsilon.png` (error
+against ε, a panel for each data set) and `error_vs_epsilon.md` (rankings). As CSV and PNG it also writes
+`error_vs_size` (error against the area of the box) and `error_vs_records` (error against the number of records). With
+`--more FOLDER`, it also evaluates the data sets of `MORE` whose Parquet files are in the folder, which are not part of
+spatialdp, and writes `error_vs_epsilon_more`.
+
+The data are public. Results for sensitive records would be as private as the records.
 """
 
 from __future__ import annotations
@@ -32,7 +34,7 @@ EPSILONS = (0.01, 0.03, 0.1, 0.3, 1, 3, 10)
 FEW_EPSILONS = (0.1, 1)
 SIZES = (1000, 3000, 10_000, 30_000)
 LARGEST = "highways-us"
-MORE = {  # files and public boxes, rounded
+MORE = {  # names of files, with titles and rounded public bounds
     "accidents_uk": ("Road accidents in Great Britain", (-8, 49, 2, 61)),
     "checkins_gowalla_nyc": ("Check-ins in New York", (-74.3, 40.4, -73.7, 41.0)),
     "crashes_australia": ("Road crashes in Australia", (112, -44, 154, -9)),
@@ -42,7 +44,7 @@ MORE = {  # files and public boxes, rounded
 
 
 def mechanisms() -> dict[str, Mechanism]:
-    """Every kind, on 256 x 256 cells or as many leaves at most; chosen before any of these data were looked at."""
+    """Return mechanisms with at most 256 × 256 cells; they were chosen before anybody looked at these data."""
     return {
         "tailored": sdp.Tailored(SHAPE),
         "hierarchy": sdp.Hierarchy(SHAPE),
@@ -55,14 +57,22 @@ def mechanisms() -> dict[str, Mechanism]:
 
 @click.command()
 @click.option("--output", type=click.Path(path_type=Path), default=Path("out"), show_default=True)
-@click.option("--trials", type=click.IntRange(1), default=10, show_default=True, help="Releases for each setting.")
-@click.option("--queries", type=click.IntRange(1), default=1000, show_default=True, help="Random boxes.")
-@click.option("--data", "names", type=click.Choice(sorted(DATASETS)), multiple=True, help="By default all that ship.")
+@click.option(
+    "--trials", type=click.IntRange(1), default=10, show_default=True, help="Number of releases for each setting."
+)
+@click.option("--queries", type=click.IntRange(1), default=1000, show_default=True, help="Number of random boxes.")
+@click.option(
+    "--data",
+    "names",
+    type=click.Choice(sorted(DATASETS)),
+    multiple=True,
+    help="Data set; may be repeated. By default all.",
+)
 @click.option("--epsilon", "epsilons", type=float, multiple=True, default=EPSILONS, show_default=True)
 @click.option("--processes", type=click.IntRange(1), default=2, show_default=True)
 @click.option("--seed", type=click.IntRange(0), default=1, show_default=True)
-@click.option("--cache", type=click.Path(file_okay=False, path_type=Path), help="Folder to keep trials in.")
-@click.option("--more", type=click.Path(exists=True, file_okay=False, path_type=Path), help="Folder of Parquet files.")
+@click.option("--cache", type=click.Path(file_okay=False, path_type=Path), help="Folder that keeps results of trials.")
+@click.option("--more", type=click.Path(exists=True, file_okay=False, path_type=Path), help="Folder of more data sets.")
 def main(
     output: Path,
     trials: int,
@@ -79,42 +89,43 @@ def main(
     for folder in (output, *([cache] if cache else [])):
         folder.mkdir(parents=True, exist_ok=True)
     shared: dict[str, Any] = {"trials": trials, "seed": seed, "processes": processes, "progress": True}
-    chosen = {name: DATASETS[name] for name in names or DATASETS}
-    _against_epsilon(chosen, output / "error_vs_epsilon", queries, epsilons, cache, shared)
+    data_sets = {name: DATASETS[name] for name in names or DATASETS}
+    _against_epsilon(data_sets, output / "error_vs_epsilon", queries, epsilons, cache, shared)
     if more is not None:
-        _against_epsilon(_found(more), output / "error_vs_epsilon_more", queries, epsilons, cache, shared)
+        _against_epsilon(_data_sets_in(more), output / "error_vs_epsilon_more", queries, epsilons, cache, shared)
     few = [epsilon for epsilon in FEW_EPSILONS if epsilon in epsilons] or epsilons
     _sizes_and_records(output, names[0] if names else LARGEST, few, shared)
 
 
-def _found(folder: Path) -> dict[str, Dataset]:
-    """The data sets of `MORE` that lie in a folder."""
-    found = {
+def _data_sets_in(folder: Path) -> dict[str, Dataset]:
+    """Return the data sets of `MORE` that are in a folder."""
+    data_sets = {
         name: Dataset(title, bounds, partial(read_points, folder / f"{name}.parquet", "lon", "lat"))
         for name, (title, bounds) in MORE.items()
         if (folder / f"{name}.parquet").exists()
     }
-    if not found:
-        raise click.UsageError(f"--more: none of {', '.join(f'{name}.parquet' for name in MORE)} is in that folder.")
-    return found
+    if not data_sets:
+        names = ", ".join(f"{name}.parquet" for name in MORE)
+        raise click.UsageError(f"--more: none of {names} is in that folder; give a folder with one of these files.")
+    return data_sets
 
 
 def _against_epsilon(
-    chosen: Mapping[str, Dataset],
+    data_sets: Mapping[str, Dataset],
     stem: Path,
     queries: int,
     epsilons: Sequence[float],
     cache: Path | None,
     shared: dict[str, Any],
 ) -> None:
-    """Error against ε on every data set: table, figure and rankings."""
+    """Evaluate error against ε on every data set; write table, figure and rankings."""
     frames = []
-    for name, data in chosen.items():
+    for name, data in data_sets.items():
         load = sdp.workload.random_boxes(data.domain, queries, seed=shared["seed"])
-        kept = cache / f"{name}.jsonl" if cache else None
+        trials = cache / f"{name}.jsonl" if cache else None
         frames.append(
             sdp.evaluate(
-                mechanisms(), data.points(), data.domain, load, epsilons, dataset=data.title, cache=kept, **shared
+                mechanisms(), data.points(), data.domain, load, epsilons, dataset=data.title, cache=trials, **shared
             )
         )
     frame = pd.concat(frames, ignore_index=True)
@@ -127,7 +138,7 @@ def _against_epsilon(
 
 
 def _sizes_and_records(output: Path, name: str, epsilons: Sequence[float], shared: dict[str, Any]) -> None:
-    """Error against the area of the box and against the number of records, on one data set."""
+    """Evaluate error against the area of the box, and against the number of records, on one data set."""
     data, seed = DATASETS[name], shared["seed"]
     points, domain, area = data.points(), data.domain, sdp.workload.area_boxes(data.domain, seed=seed)
     sizes = sdp.evaluate(mechanisms(), points, domain, area, epsilons, dataset=data.title, **shared)
@@ -147,16 +158,12 @@ def _sizes_and_records(output: Path, name: str, epsilons: Sequence[float], share
 
 
 def _table(frame: pd.DataFrame, path: Path) -> None:
-    """Means over trials, with confidence intervals, of every metric."""
+    """Write the means over trials of every metric, with confidence intervals."""
     by = ["dataset", "records", "mechanism", "epsilon", "workload", "size", "queries", "floor", "metric", "note"]
     means = summary(frame, by)
     for name in ("mean", "low", "high"):
         means[name] = [float(f"{value:.5g}") for value in means[name]]
     write_frame(means, path)
-
-
-def _write(path: Path, text: str) -> None:
-    path.write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":

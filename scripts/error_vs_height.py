@@ -1,4 +1,7 @@
-"""Relative error against the height of the tree: noise grows with it, unevenness within the leaves shrinks."""
+"""How high should a tree be? Relative error against the height.
+
+With the height, the noise grows and the error from uneven records within leaves shrinks.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +37,7 @@ def main(settings: common.Settings) -> None:
 
 
 def draw(rows: Sequence[common.Row], caption: str) -> Figure:
-    """A panel for each shape and tree, a line for each ε, a ring around each line's lowest point."""
+    """Draw a panel for each shape and tree, with a line for each ε and a ring around the lowest point of each line."""
     import matplotlib.pyplot as plt
 
     shapes, trees, epsilons = (
@@ -44,8 +47,8 @@ def draw(rows: Sequence[common.Row], caption: str) -> Figure:
     figure, axes = plt.subplots(len(shapes), len(trees), figsize=size, sharex=True, sharey="row", squeeze=False)
     for line_of_axes, shape in zip(axes, shapes, strict=True):
         for ax, tree in zip(line_of_axes, trees, strict=True):
-            here = [row for row in rows if (row.shape, row.method) == (shape, tree)]
-            lines = [curves.curve([row for row in here if row.epsilon == each], "height") for each in epsilons]
+            panel_rows = [row for row in rows if (row.shape, row.method) == (shape, tree)]
+            lines = [curves.curve([row for row in panel_rows if row.epsilon == each], "height") for each in epsilons]
             curves.draw_curves(ax, lines, [f"ε = {epsilon:g}" for epsilon in epsilons])
             for line in lines:
                 best = min(range(len(line.x)), key=lambda place: line.middle[place])

@@ -1,6 +1,7 @@
-"""The error to expect of every data-independent mechanism, against the size of the box: no data, no noise drawn.
+"""How large is the expected error of each mechanism whose structure is public? Errors against the size of the box.
 
-Writes `expected_error.csv` and `expected_error.png`.
+The errors are computed from public parameters: the script reads no data and draws no noise. It writes
+`expected_error.csv` and `expected_error.png`.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ SHARES = np.geomspace(1 / SIDE**2, 1, 25)
 
 
 def mechanisms() -> dict[str, Mechanism]:
-    """Mechanisms on a grid of 256 x 256 cells."""
+    """Return mechanisms on a grid of 256 × 256 cells."""
     shape = (SIDE, SIDE)
     return {
         "Flat": sdp.Flat(shape),
@@ -41,7 +42,7 @@ def mechanisms() -> dict[str, Mechanism]:
 
 
 def squares(share: float, count: int = 1000) -> np.ndarray[tuple[int, ...], np.dtype[np.float64]]:
-    """Squares of whole cells with about a share of the area, spread over the domain."""
+    """Return squares of whole cells, spread over the domain; each has about this share of the area."""
     side = max(1.0, round(SIDE * share**0.5))
     corners = np.floor(even_points(count, 2) * (SIDE - side + 1))
     return np.concatenate([corners, corners + side], axis=1)
@@ -51,7 +52,7 @@ def squares(share: float, count: int = 1000) -> np.ndarray[tuple[int, ...], np.d
 @click.option("--output", type=click.Path(file_okay=False, path_type=Path), default=Path("out"), show_default=True)
 @click.option("--epsilon", type=float, default=1.0, show_default=True)
 def main(output: Path, epsilon: float) -> None:
-    """Compute, write and draw."""
+    """Compute the errors, write them and draw them."""
     import matplotlib.pyplot as plt
 
     matplotlib.use("Agg")
@@ -69,7 +70,7 @@ def main(output: Path, epsilon: float) -> None:
     caption = (
         f"{SIDE} x {SIDE} cells, ε = {epsilon:g}, discrete Laplace noise, add-remove. Computed from public parameters."
     )
-    finish(figure, "What noise costs: error to expect of a square box", caption)
+    finish(figure, "What noise costs: expected error of a square box", caption)
     label_lines(ax, gap=0.05)
     save_figure(figure, output / "expected_error.png")
 

@@ -1,4 +1,7 @@
-"""Picture of the explorer's page: a quadtree of highway junctions, a box asked about, the two views side by side."""
+"""What does the explorer's page look like? A screenshot of both views, with the answer to one box.
+
+The page shows a quadtree of highway junctions. The script needs Chromium; `make browser` installs it.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +26,7 @@ GAP = 24
 
 
 def main() -> int:
-    """Open the page, ask, and take its picture."""
+    """Open the page, ask about a box, and write a screenshot of each view."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--output", type=Path, default=Path("figures"))
     folder = parser.parse_args().output

@@ -1,13 +1,13 @@
-"""Print a SHA-256 of everything that the audit's list of mechanisms releases with fixed seeds.
+"""Did a change of the code alter any release? Print a SHA-256 of everything that seeded releases contain.
 
-A change that must not alter what is released (files moved, code rewritten) leaves every line as it is:
+After a change that must not alter releases (files moved, code rewritten), every line is the same as before:
 
     python -m scripts.fingerprint > out/fingerprint.txt && diff scripts/fingerprint.txt out/fingerprint.txt
 
-One line for each case, domain and relation, with a digest of each saved file, of the answers and intervals of boxes and
-polygons, and of the numbers in the explorer's page (its words are left out, so that they can be improved); then one
-line for an evaluation. Files and last digits depend on the versions of the libraries, which the first line names:
-compare outputs of one machine.
+Each line is a mechanism of tests/helpers/cases.py on one domain, with one neighbour relation. It has a digest of each
+saved file, of the answers and intervals of boxes and polygons, and of the numbers in the explorer's page; the words of
+the page are left out, so that they can be improved. The last line is an evaluation. Files and last digits depend on the
+versions of libraries, which the first line names: compare only outputs of the same machine.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-os.environ.update(OPENBLAS_NUM_THREADS="1", OMP_NUM_THREADS="1")  # sums in one order
+os.environ.update(OPENBLAS_NUM_THREADS="1", OMP_NUM_THREADS="1")  # one thread adds up numbers in a fixed order
 os.environ["XDG_CACHE_HOME"] = tempfile.mkdtemp()
 
 import numpy as np
@@ -61,7 +61,7 @@ def _contents(setting: Setting, seed: int) -> Iterator[tuple[str, bytes]]:
 
 
 def _points(setting: Setting) -> Any:
-    """A cluster and scattered records, some of them outside the domain."""
+    """Return a cluster and scattered records, some of them outside the domain."""
     random = np.random.default_rng(13)
     xmin, ymin, xmax, ymax = setting.domain.bounds
     shares = np.concatenate([random.normal(0.85, 0.05, (60, 2)), random.uniform(-0.1, 1.1, (60, 2))])
@@ -84,14 +84,14 @@ def _saved(release: sdp.Release, path: Path) -> bytes:
 
 
 def _belongs(file: Path, path: Path) -> bool:
-    """A table has its privacy statement beside it."""
+    """Whether a file is part of a saved release: a CSV file has its privacy statement beside it."""
     return file == path or (path.suffix == ".csv" and file.name.endswith(".privacy.json"))
 
 
 def _page_numbers(page: str) -> bytes:
-    found = re.search(r'<script id="data" type="application/json">(.*?)</script>', page, re.DOTALL)
-    assert found is not None
-    data = json.loads(found[1])
+    match = re.search(r'<script id="data" type="application/json">(.*?)</script>', page, re.DOTALL)
+    assert match is not None
+    data = json.loads(match[1])
     return json.dumps({name: value for name, value in data.items() if name not in _WORDS}, sort_keys=True).encode()
 
 
@@ -100,8 +100,8 @@ def _evaluation() -> bytes:
     mechanisms = [sdp.Flat((16, 16)), sdp.Quadtree(4), sdp.KdTree(4), sdp.Fourier((16, 16))]
     work = sdp.workload.random_boxes(domain, 50, seed=2)
     frame = sdp.evaluate(mechanisms, points, domain, work, [0.5, 1], 3, seed=4)
-    kept = frame[[name for name in frame.columns if not re.search("second|memory|bytes", name)]]
-    return bytes(kept.to_csv(index=False).encode())
+    results = frame[[name for name in frame.columns if not re.search("second|memory|bytes", name)]]
+    return bytes(results.to_csv(index=False).encode())
 
 
 def _sha(content: bytes) -> str:

@@ -1,8 +1,9 @@
-"""Where a low-pass release wins and where it loses: a smooth and a clustered density, errors against box size.
+"""For which records is a Fourier release better than others? Errors on a smooth and on a clustered density.
 
-The same mechanisms, the same ε, boxes of all sizes; the block is given, or chosen privately. Errors are means over
-many boxes and several releases, and include what low-pass filtering loses. The given block, 8 × 8, was picked
-after looking at several on the smooth records: a user who does not know that much gets the chosen one.
+The same mechanisms are compared at the same ε on boxes of all sizes. The Fourier block is given, or chosen privately.
+Errors are means over many boxes and several releases, and include the error from leaving out high frequencies. The
+given block, 8 × 8, was picked after trying several on the smooth records; a user who cannot do that gets the private
+choice.
 """
 
 from __future__ import annotations
@@ -58,7 +59,7 @@ class Row:
 
 
 def smooth(generator: np.random.Generator) -> Floats:
-    """A density made of two broad hills and a slope."""
+    """Draw records from a density of two broad hills and a slope."""
     places = generator.uniform(size=(6 * RECORDS, 2))
     x, y = places.T
     hills = np.exp(-((x - 0.3) ** 2 + (y - 0.6) ** 2) / 0.08) + 0.7 * np.exp(-((x - 0.8) ** 2 + (y - 0.3) ** 2) / 0.05)
@@ -66,36 +67,36 @@ def smooth(generator: np.random.Generator) -> Floats:
 
 
 def clustered(generator: np.random.Generator) -> Floats:
-    """Sixty towns of very different sizes, each a few cells wide."""
+    """Draw records from sixty towns of very different sizes, each a few cells wide."""
     towns = generator.uniform(0.02, 0.98, size=(60, 2))
     weights = 1 / np.arange(1, 61)
-    chosen = generator.choice(60, size=RECORDS, p=weights / weights.sum())
-    return np.clip(towns[chosen] + generator.normal(0, 0.004, size=(RECORDS, 2)), 0, 1)
+    town_of_record = generator.choice(60, size=RECORDS, p=weights / weights.sum())
+    return np.clip(towns[town_of_record] + generator.normal(0, 0.004, size=(RECORDS, 2)), 0, 1)
 
 
 def squares(side: float, generator: np.random.Generator, count: int = 300) -> Floats:
-    """Squares made of whole cells, anywhere."""
+    """Draw squares of whole cells at random places."""
     corners = np.floor(generator.uniform(0, 1 - side, size=(count, 2)) * SHAPE[0]) / SHAPE[0]
     return np.concatenate([corners, corners + side], axis=1)
 
 
 def errors(records: Floats, mechanism: Mechanism, releases: int, seed: int) -> Floats:
-    """Mean absolute error of boxes of each size, for every release."""
+    """Return the mean absolute error of boxes of each size, for every release."""
     boxes = [squares(side, np.random.default_rng(seed)) for side in SIDES]
     exact = _counts(records)
     truth = [_sums(exact, box) for box in boxes]
     noise = sdp.SeededNoise(seed)
-    found = np.zeros((releases, SIDES.size))
-    for row in found:
+    means = np.zeros((releases, SIDES.size))
+    for row in means:
         release = mechanism.release(records, DOMAIN, epsilon=EPSILON, noise=noise)
         row[:] = [np.abs(release.answer(box) - sums).mean() for box, sums in zip(boxes, truth, strict=True)]
-    return found
+    return means
 
 
-def rows_of(density: str, method: str, found: Floats) -> list[Row]:
-    """Means and intervals; of the logarithm of the mean, so that they stay above zero."""
-    mean, count = found.mean(axis=0), len(found)
-    half = t.ppf(0.975, count - 1) * found.std(axis=0, ddof=1) / count**0.5 if count > 1 else np.zeros(SIDES.size)
+def rows_of(density: str, method: str, errors: Floats) -> list[Row]:
+    """Return means over releases with intervals; these are intervals of the logarithm, so they stay above zero."""
+    mean, count = errors.mean(axis=0), len(errors)
+    half = t.ppf(0.975, count - 1) * errors.std(axis=0, ddof=1) / count**0.5 if count > 1 else np.zeros(SIDES.size)
     factor = np.exp(half / mean)
     lower, middle, upper = ([float(f"{value:.5g}") for value in part] for part in (mean / factor, mean, mean * factor))
     sides = (SIDES * SHAPE[0]).tolist()
@@ -113,7 +114,7 @@ def _sums(exact: Floats, boxes: Floats) -> Floats:
 
 
 def draw(releases: int, seed: int) -> tuple[Figure, list[Row]]:
-    """One row a density: the records, a Fourier release, the errors; and the errors in numbers."""
+    """Draw records, a Fourier release and errors of each density; return the figure and the errors."""
     import matplotlib.pyplot as plt
 
     figure, panels = plt.subplots(2, 3, figsize=(13, 7.4), width_ratios=(1, 1, 1.5))
@@ -121,16 +122,16 @@ def draw(releases: int, seed: int) -> tuple[Figure, list[Row]]:
     for (name, make), axes in zip((("Smooth", smooth), ("Clustered", clustered)), panels, strict=True):
         records = make(np.random.default_rng(seed))
         _draw_maps(axes, name, records, seed)
-        here = [
+        lines = [
             rows_of(name, label, errors(records, mechanism, releases, seed)) for label, mechanism in MECHANISMS.items()
         ]
-        draw_curves(axes[2], [curve(line, "side") for line in here], list(MECHANISMS))
+        draw_curves(axes[2], [curve(line, "side") for line in lines], list(MECHANISMS))
         axes[2].set_xscale("log", base=2)
         axes[2].set(title=f"{name}: mean absolute error", xlabel="side of the box in cells", ylabel="records")
-        rows += [row for line in here for row in line]
+        rows += [row for line in lines for row in line]
     title = f"{RECORDS:,} records, 256 × 256 cells, ε = {EPSILON}"
-    bands = f"Mean of {releases} releases; bands: 95 % confidence intervals. Simulated records; {NOTE}."
-    finish(figure, title, bands)
+    caption = f"Lines: means of {releases} releases. Bands: 95 % confidence intervals. Simulated records; {NOTE}."
+    finish(figure, title, caption)
     for axes in panels:
         axes[0].tick_params(labelbottom=False, labelleft=False)
         axes[1].tick_params(labelbottom=False, labelleft=False)
@@ -154,8 +155,8 @@ def main() -> None:
     """Print the errors and write `fourier.csv` and `fourier.png`."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--output", type=Path, default=Path("out"), help="folder for the results")
-    parser.add_argument("--releases", type=int, default=20, help="releases of each mechanism")
-    parser.add_argument("--seed", type=int, default=1, help="same seed, same figure")
+    parser.add_argument("--releases", type=int, default=20, help="number of releases of each mechanism")
+    parser.add_argument("--seed", type=int, default=1, help="seed of the records and the noise")
     options = parser.parse_args()
 
     matplotlib.use("Agg")

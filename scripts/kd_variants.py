@@ -1,7 +1,7 @@
-"""Relative error of private kd-trees against ε, beside the best quadtree, for four shapes of boxes.
+"""Which private kd-tree has the smallest error? Relative errors against ε, beside the best quadtree.
 
-They differ in how the split lines are chosen, and in one case in the share of ε that this costs: 5 % in place of the
-paper's 30 %. True medians are not private: they show what good lines are worth.
+The kd-trees differ in how their split lines are chosen. One of them spends 5 % of ε on the lines instead of the paper's
+30 %. True medians are not private: they show how much good lines would gain.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
-"""Every mechanism in a picture, and what it costs: the same public records, the same grid, the same ε.
+"""What does each mechanism measure and release, and how large are its errors? Pictures and a table.
 
-Writes `mechanism_NAME.png` for each mechanism (true counts, what is measured, what is released) and `mechanisms.csv`
-with errors of many releases. Noise is seeded, so none of the releases is private; the junctions are public data.
+All mechanisms get the same public records, the same grid and the same ε. The script writes `mechanism_NAME.png` for
+each mechanism (true counts, measurements, release) and `mechanisms.csv` with the errors of many releases. The noise is
+seeded, so none of the releases is private; the junctions are public data.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ SHAPE = (2**HEIGHT, 2**HEIGHT)
 GRID = DOMAIN.grid(SHAPE)
 LIMITS = (0.0, 100.0)  # junctions in a cell: a public colour scale
 EPSILONS = (0.1, 1)
-CORNER = (44, 36)  # column and row of the cells whose numbers are shown
+CORNER = (44, 36)  # column and row of the first of the cells whose numbers are written
 NUMBERS = 8
 
 Axes = Any
@@ -56,7 +57,7 @@ MECHANISMS: dict[str, Mechanism] = {
 }
 
 
-# --- what is measured ------------------------------------------------------------------------------
+# --- pictures of measurements ----------------------------------------------------------------------
 
 
 def _tree_of(release: sdp.Release) -> Decomposition:
@@ -70,7 +71,7 @@ def _grid_of(release: sdp.Release) -> Histogram:
 
 
 def draw_numbers(ax: Axes, release: sdp.Release) -> str:
-    """Some cells with the numbers that were released for them."""
+    """Draw some cells with their released numbers; return a title."""
     (column, row), values = CORNER, release.estimate.values
     part = values[row : row + NUMBERS, column : column + NUMBERS]
     ax.imshow(part, origin="lower", cmap="cividis", norm=colour_scale(LIMITS, log=True), aspect="auto")
@@ -81,14 +82,14 @@ def draw_numbers(ax: Axes, release: sdp.Release) -> str:
 
 
 def draw_total(ax: Axes, release: sdp.Release) -> str:
-    """One box with one number."""
+    """Draw one box with one number; return a title."""
     draw_cells(ax, GRID, np.full(SHAPE[::-1], release.total / GRID.n_cells), norm=colour_scale(LIMITS, log=True))
     ax.text(0.5, 0.5, f"{release.total:,.0f}", ha="center", va="center", fontsize=18, transform=ax.transAxes, color="w")
     return "one number: all records + noise"
 
 
 def draw_levels(ax: Axes, release: sdp.Release) -> str:
-    """Estimates of some of the measured levels of a tree, as small maps."""
+    """Draw the estimates of up to four measured levels of a tree as small maps; return a title."""
     estimate = _tree_of(release)
     tree = estimate.tree
     measured = np.flatnonzero(np.isfinite(estimate.variances))  # one for each level
@@ -107,7 +108,7 @@ def draw_levels(ax: Axes, release: sdp.Release) -> str:
 
 
 def draw_lines(ax: Axes, release: sdp.Release) -> str:
-    """The boxes of a kd-tree, down to where they can be told apart."""
+    """Draw the boxes of a kd-tree at a depth where each is large enough to be seen; return a title."""
     estimate, depth = _tree_of(release), 4
     tree = estimate.tree
     level = tree.level(depth)
@@ -117,18 +118,18 @@ def draw_lines(ax: Axes, release: sdp.Release) -> str:
         ax, DOMAIN, boxes, estimate.values[level] / cells, norm=colour_scale(LIMITS, log=True), lines=True
     )
     patches.set(edgecolor="w", linewidth=0.6)
-    return f"boxes at depth {depth}: lines drawn privately, then halved"
+    return f"boxes at depth {depth}: first private medians, then halves"
 
 
 def draw_haar(ax: Axes, release: sdp.Release) -> str:
-    """Haar coefficients of the release: those that were measured."""
+    """Draw the Haar coefficients of the release, which are the measurements; return a title."""
     draw_coefficients(ax, release.estimate.values, last=10_000)
     ax.set_aspect("auto")
     return "Haar coefficients + noise, coarse ones lower left"
 
 
 def draw_frequencies(ax: Axes, release: sdp.Release) -> str:
-    """Which cosines were kept, and how large they are."""
+    """Draw the sizes of the measured cosines; return a title."""
     from scipy.fft import dctn
 
     sizes = np.sqrt(np.abs(dctn(release.estimate.values, norm="ortho")))
@@ -137,12 +138,12 @@ def draw_frequencies(ax: Axes, release: sdp.Release) -> str:
     ax.set_facecolor("0.93")
     ax.set(xlabel="frequency along x (the lowest half)", ylabel="along y", xticks=[], yticks=[])
     ax.set(xlim=(-0.5, SHAPE[0] / 2), ylim=(-0.5, SHAPE[1] / 2))
-    kept = int(np.isfinite(sizes).sum())
-    return f"{kept:,} of {sizes.size:,} cosines + noise, the rest left out"
+    measured = int(np.isfinite(sizes).sum())
+    return f"{measured:,} of {sizes.size:,} cosines + noise, the rest left out"
 
 
 def draw_windows(ax: Axes, release: sdp.Release) -> str:
-    """The windows along one axis, by their weights."""
+    """Draw the weights of cells and windows along one axis; return a title."""
     noise = _grid_of(release).noise
     assert isinstance(noise, SeparableNoise)
     axis = noise.x
@@ -153,7 +154,7 @@ def draw_windows(ax: Axes, release: sdp.Release) -> str:
     ax.bar(np.arange(axis.size), axis.diagonal / axis.diagonal.max(), color="0.85", width=1.0)
     ax.set(xlabel="column of cells", ylabel="weight", xlim=(-0.5, axis.size - 0.5), ylim=(0, None))
     ax.tick_params(labelsize=8)
-    return f"cells (grey) and {len(axis.windows)} windows along x; y alike"
+    return f"cells (grey) and {len(axis.windows)} windows along x; the same along y"
 
 
 PICTURES: dict[str, Callable[[Axes, sdp.Release], str]] = {
@@ -169,7 +170,7 @@ PICTURES: dict[str, Callable[[Axes, sdp.Release], str]] = {
 
 
 def draw(name: str, points: sdp.Points, epsilon: float, seed: int, output: Path) -> None:
-    """Truth, measurement and release, side by side."""
+    """Draw true counts, measurements and release side by side."""
     import matplotlib.pyplot as plt
 
     release = MECHANISMS[name].release(points, DOMAIN, epsilon=epsilon, noise=sdp.SeededNoise(seed))
@@ -191,11 +192,11 @@ def draw(name: str, points: sdp.Points, epsilon: float, seed: int, output: Path)
     plt.close(figure)
 
 
-# --- what it costs ---------------------------------------------------------------------------------
+# --- errors ----------------------------------------------------------------------------------------
 
 
 def measure(points: sdp.Points, trials: int, seed: int, output: Path) -> None:
-    """Root-mean-square errors of cells, of small boxes and of any boxes, over many releases."""
+    """Write root-mean-square errors of cells, of small boxes and of random boxes, over many releases."""
     loads = [
         sdp.workload.all_cells(DOMAIN, SHAPE),
         *sdp.workload.area_boxes(DOMAIN, [0.01, 0.1]),
@@ -215,11 +216,13 @@ def measure(points: sdp.Points, trials: int, seed: int, output: Path) -> None:
 
 @click.command(help=__doc__)
 @click.option("--output", type=click.Path(file_okay=False, path_type=Path), default=Path("out"), show_default=True)
-@click.option("--epsilon", type=float, default=0.1, show_default=True, help="Of the pictures.")
-@click.option("--trials", type=click.IntRange(1), default=20, show_default=True, help="Releases for each error.")
+@click.option("--epsilon", type=float, default=0.1, show_default=True, help="Privacy budget of the pictures.")
+@click.option(
+    "--trials", type=click.IntRange(1), default=20, show_default=True, help="Number of releases for each error."
+)
 @click.option("--seed", type=click.IntRange(0), default=1, show_default=True)
 def main(output: Path, epsilon: float, trials: int, seed: int) -> None:
-    """Release, draw and measure."""
+    """Draw all mechanisms and measure their errors."""
     matplotlib.use("Agg")
     output.mkdir(parents=True, exist_ok=True)
     points = DATA.points()

@@ -1,6 +1,7 @@
-"""Quality of private medians against ε and against time, on the x coordinates of the records (longitudes).
+"""How good are private medians, and how long do they take? Errors against ε and against time.
 
-The error of a split line is how far its rank is from n / 2, in per cent of the n records.
+The medians are those of the records' x coordinates. The error of a split line is the distance of its rank from n / 2,
+in per cent of the n records.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 
 SAMPLE = Fraction(1, 100)
 CELLS, SIDE = 256, 64
-SHOWN = Fraction(1, 10)  # the ε of the comparison with time
+TIMED = Fraction(1, 10)  # the ε of the comparison with time
 
 Method = Callable[["Column", Fraction, SeededNoise], int]
 
@@ -45,13 +46,13 @@ class Column:
     values: common.Integers
 
     def error(self, line: int) -> float:
-        """Distance of a line's rank from the middle, in per cent of the records."""
+        """Return the distance of a line's rank from the middle, in per cent of the records."""
         rank = np.searchsorted(self.values, line)
         return float(100 * abs(rank - self.values.size / 2) / self.values.size)
 
     @property
     def least_error(self) -> float:
-        """Error of the best line: records with equal values can not be parted."""
+        """Error of the best line, which may be above zero: a line cannot separate records with equal values."""
         middle = self.values[self.values.size // 2]
         return min(self.error(int(middle)), self.error(int(middle) + 1))
 
@@ -77,7 +78,7 @@ class Row:
 def by_records(
     method: Median, column: Column, epsilon: Fraction, noise: SeededNoise, sampling: Fraction | None = None
 ) -> int:
-    """A line drawn from the records themselves."""
+    """Draw a private median from the records."""
     (line,) = medians(
         column.values,
         [0, column.values.size],
@@ -93,7 +94,7 @@ def by_records(
 
 
 def by_cells(shape: tuple[int, int], column: Column, epsilon: Fraction, noise: SeededNoise) -> int:
-    """A line read off a noisy grid, summed along y."""
+    """Find the median of a noisy grid, summed along y."""
     release = Flat(shape).release(column.data.points, column.data.domain, epsilon=epsilon, noise=noise)
     counts = release.estimate.values.sum(axis=0, keepdims=True)
     return int(cell_medians(counts, edge_lines(shape[0])[None])[0])
@@ -110,9 +111,10 @@ METHODS: dict[str, Method] = {
 
 
 def measure(name: str, column: Column, epsilon: Fraction, settings: common.Settings) -> Row:
-    """Draw the median many times; once before the clock runs, because tables are made at the first call.
+    """Draw a private median many times, and measure errors and times.
 
-    Processor time, because on a shared machine the clock on the wall measures the neighbours.
+    The first call is not timed, because it makes tables. Times are processor times, because other programs on the
+    machine change the time by the clock.
     """
     errors, times = np.empty(settings.releases), np.empty(settings.releases)
     place = (list(METHODS).index(name), epsilon.numerator, epsilon.denominator)
@@ -134,7 +136,7 @@ def measure(name: str, column: Column, epsilon: Fraction, settings: common.Setti
 def main(settings: common.Settings) -> None:
     """Measure private medians; write `median_quality.csv` and `median_quality.png`.
 
-    Queries and shapes play no part here.
+    The options for queries and shapes have no effect here.
     """
     print(f"{settings.data}; {common.NOTE}")
     column = Column(settings.data, np.sort(settings.data.lattice[0]).astype(np.int64))
@@ -145,21 +147,21 @@ def main(settings: common.Settings) -> None:
 
 
 def draw(rows: Sequence[Row], column: Column, settings: common.Settings) -> Figure:
-    """Error against ε on the left, against time on the right."""
+    """Draw errors against ε on the left and against time on the right."""
     import matplotlib.pyplot as plt
 
     figure, (left, right) = plt.subplots(1, 2, figsize=(12.5, 5.2))
     middle = column.error(LATTICE // 2)
     _draw_budgets(left, rows, column)
-    shown = SHOWN if SHOWN in settings.epsilons else settings.epsilons[len(settings.epsilons) // 2]
-    _draw_times(right, [row for row in rows if row.epsilon == float(shown)], float(shown), column)
+    timed = TIMED if TIMED in settings.epsilons else settings.epsilons[len(settings.epsilons) // 2]
+    _draw_times(right, [row for row in rows if row.epsilon == float(timed)], float(timed), column)
     for ax in (left, right):
-        ax.set_ylim(_drawn(0.0, column) / 1.6, 90)
+        ax.set_ylim(_on_axis(0.0, column) / 1.6, 90)
         ax.set_ylabel("rank error (% of the records)")
         ax.axhline(middle, color="0.5", linewidth=0.8, zorder=0)
-        ax.axhline(_drawn(column.least_error, column), color="0.5", linewidth=0.8, zorder=0)
+        ax.axhline(_on_axis(column.least_error, column), color="0.5", linewidth=0.8, zorder=0)
     left.text(left.get_xlim()[1], middle, "middle of the domain, no data ", **_note(ha="right", va="bottom"))
-    left.text(left.get_xlim()[0], _drawn(column.least_error, column), " true median", **_note(va="bottom"))
+    left.text(left.get_xlim()[0], _on_axis(column.least_error, column), " true median", **_note(va="bottom"))
     sorting = _sorting_time(column)
     right.axvline(sorting, color="0.5", linewidth=0.8, linestyle=":", zorder=1)
     right.text(sorting, 0.01, "sorting the column", rotation=90, **_note(ha="right", va="center"))
@@ -170,7 +172,7 @@ def draw(rows: Sequence[Row], column: Column, settings: common.Settings) -> Figu
 
 
 def _sorting_time(column: Column) -> float:
-    """Milliseconds to sort the records, which all but the cells need once."""
+    """Return the milliseconds to sort the records; all methods except the cells need them sorted, once."""
     return 200 * min(
         timeit.repeat(lambda: np.sort(column.data.lattice[0]), timer=time.process_time, number=5, repeat=5)
     )
@@ -180,8 +182,8 @@ def _note(**more: str) -> dict[str, str]:
     return {"color": "0.35", "fontsize": "small", **more}
 
 
-def _drawn(error: float, column: Column) -> float:
-    """Zero has no place on a logarithmic axis: errors under half a record are drawn there."""
+def _on_axis(error: float, column: Column) -> float:
+    """Return an error or half a record, whichever is larger: zero has no place on a logarithmic axis."""
     return max(error, 50 / column.values.size)
 
 
@@ -189,22 +191,22 @@ def _draw_budgets(ax: Axes, rows: Sequence[Row], column: Column) -> None:
     lines = []
     for name in METHODS:
         line = curves.curve([row for row in rows if row.method == name], "epsilon")
-        parts = ([_drawn(value, column) for value in part] for part in (line.lower, line.middle, line.upper))
+        parts = ([_on_axis(value, column) for value in part] for part in (line.lower, line.middle, line.upper))
         lines.append(curves.Curve(line.x, *parts))
     curves.draw_curves(ax, lines, list(METHODS))
     ax.set(xscale="log", xlabel="privacy budget ε of one median", title="against ε")
 
 
 def _draw_times(ax: Axes, rows: Sequence[Row], epsilon: float, column: Column) -> None:
-    """Points with quartiles both ways."""
+    """Draw a point for each method, with quartiles of time and of error."""
     from matplotlib.ticker import LogLocator
 
     for (colour, marker, _), row in zip(STYLES, rows, strict=False):
-        x, y = row.milliseconds, _drawn(row.error, column)
+        x, y = row.milliseconds, _on_axis(row.error, column)
         across = [[x - row.milliseconds_lower], [row.milliseconds_upper - x]]
-        up = [[y - min(_drawn(row.error_lower, column), y)], [max(row.error_upper, y) - y]]
-        drawn = ax.errorbar(x, y, xerr=across, yerr=up, color=colour, marker=marker, markersize=6, linewidth=0.9)
-        drawn.lines[0].set_label(row.method)
+        up = [[y - min(_on_axis(row.error_lower, column), y)], [max(row.error_upper, y) - y]]
+        bars = ax.errorbar(x, y, xerr=across, yerr=up, color=colour, marker=marker, markersize=6, linewidth=0.9)
+        bars.lines[0].set_label(row.method)
     curves.draw_curves(ax, [])
     ax.set(xscale="log", xlabel="processor time for one median (ms)", title=f"against time, at ε = {epsilon:g}")
     ax.margins(x=0.25)
@@ -216,9 +218,9 @@ def _caption(rows: Sequence[Row], column: Column, settings: common.Settings) -> 
     return common.wrapped(
         f"Data: x coordinates of {settings.data}. Line or marker: median of {settings.releases} releases; band or "
         f"bars: their quartiles. ε from {min(epsilons):g} to {max(epsilons):g}, add-remove neighbours. Errors under "
-        f"half a record are drawn at {50 / column.values.size:.1g} %. The true median's error is that of the best line "
-        "between tied values. Processor times are of warm calls on sorted values; sorting comes once before "
-        f"them, but cells need none. Seed {settings.seed}: {common.NOTE}.",
+        f"half a record are drawn at {50 / column.values.size:.1g} %. The error of the true median is that of the best "
+        "line, which cannot separate equal values. Processor times are for sorted values, without the first call; the "
+        f"values are sorted once, but cells need no sorting. Seed {settings.seed}: {common.NOTE}.",
         190,
     )
 

@@ -1,8 +1,9 @@
-"""Work out the strategies that ship with the package, all ranges of the usual numbers of cells for both kinds of noise.
+"""Which strategies does the package ship? Compute them: for all ranges, usual numbers of cells, both kinds of noise.
 
-python scripts/optimise_strategies.py [--output spatialdp/strategies/shipped]
+    python scripts/optimise_strategies.py [--output spatialdp/strategies/shipped]
 
-Every size is searched by itself, and then starting from the sizes next to it; the better result is kept.
+The script optimises each size alone, and then again from the results of the next smaller and the next larger size. It
+keeps the better result.
 """
 
 from __future__ import annotations
@@ -21,28 +22,28 @@ from spatialdp.transforms.matrices import WindowAxis
 
 
 @click.command()
-@click.option("--output", type=click.Path(path_type=Path), default=SHIPPED, help="Folder to write into.")
+@click.option("--output", type=click.Path(path_type=Path), default=SHIPPED, help="Folder for the strategies.")
 def main(output: Path) -> None:
     """Optimise, save, and print the mean box variance of each square grid (ε = 1, or ρ = 1 for Gaussian noise)."""
     output.mkdir(parents=True, exist_ok=True)
     for law, unit in ((Law.LAPLACE, 2.0), (Law.GAUSSIAN, 0.5)):
-        alone = {size: _timed(size, law) for size in SHIPPED_SIZES}
-        for size, axis in alone.items():
-            near = [alone[n] for n in _next_to(size)]
-            again = optimised_windows(size, ALL_RANGES, law, near, search=False)
-            best, error, other = _better(axis, again, law)
+        optimised = {size: _optimise(size, law) for size in SHIPPED_SIZES}
+        for size, axis in optimised.items():
+            neighbours = [optimised[n] for n in _next_to(size)]
+            from_neighbours = optimised_windows(size, ALL_RANGES, law, neighbours, search=False)
+            best, error, other = _better(axis, from_neighbours, law)
             save_axis(output / file_name(size, ALL_RANGES, law), best, ALL_RANGES, law)
             print(
                 f"{law!s:8} {size:4} cells, {len(best.windows):3} windows: {unit * error**2:9.2f} "
-                f"(by itself {mean_variance(axis, ALL_RANGES, law) / error - 1:+.2%}, other {other / error - 1:+.2%})",
+                f"(alone {mean_variance(axis, ALL_RANGES, law) / error - 1:+.2%}, worse {other / error - 1:+.2%})",
                 flush=True,
             )
 
 
-def _timed(size: int, law: Law) -> WindowAxis:
-    began = time.perf_counter()
+def _optimise(size: int, law: Law) -> WindowAxis:
+    start = time.perf_counter()
     axis = optimised_windows(size, ALL_RANGES, law)
-    print(f"{law!s:8} {size:4} cells searched in {time.perf_counter() - began:.1f} s", flush=True)
+    print(f"{law!s:8} {size:4} cells optimised in {time.perf_counter() - start:.1f} s", flush=True)
     return axis
 
 

@@ -1,7 +1,7 @@
-"""Relative error of the four private quadtrees of Cormode et al. against ε, for four shapes of boxes.
+"""Which of the four private quadtrees of Cormode et al. has the smallest error? Relative errors against ε.
 
-They differ in two choices: whether the budget is equal on all levels or grows towards the leaves, and whether
-least squares makes the counts consistent.
+The quadtrees differ in two choices: the budget is equal on all levels or grows towards the leaves, and least squares
+makes the counts consistent or not.
 """
 
 from __future__ import annotations

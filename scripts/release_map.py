@@ -1,7 +1,7 @@
-"""A worked example: from a file of points to a private map, in a file that any GIS opens.
+"""How does a file of points become a private map? A worked example, with a file that any GIS opens.
 
-Releases the road intersections of Chattanooga, within Hamilton County, as if they were homes. The command line does the
-same: `spatialdp release`, then `spatialdp map`.
+The script releases the road intersections of Chattanooga, within Hamilton County, as if they were homes. The commands
+`spatialdp release` and `spatialdp map` do the same.
 """
 
 from __future__ import annotations
@@ -29,16 +29,16 @@ def main() -> None:
     # The domain is public: here a county. It is never inferred from the points.
     domain = sdp.Domain.around(sdp.datasets.hamilton_county(), crs="EPSG:4326")
 
-    # What will it cost, and how good will it be? Nothing has been read so far.
+    # What will the release cost, and how large will its errors be? Nothing has been read so far.
     mechanism = sdp.Quadtree(height=6)
     plan = mechanism.plan(domain, epsilon=options.epsilon)
-    print(f"{plan.cells:,} cells; a box of 1 % of the area will be off by about {plan.errors['1 %']:.0f} records")
+    print(f"{plan.cells:,} cells; the expected error of a box of 1 % of the area is {plan.errors['1 %']:.0f} records")
 
-    # Read the points and release them: the one step that looks at records, and spends the budget.
+    # Read the points and release them: only this step uses records, and it spends the budget.
     points = sdp.read_points(DATASETS / "roads_chattanooga.parquet", domain, x="lon", y="lat")
     release = mechanism.release(points, domain, epsilon=options.epsilon)
 
-    # Everything from here on is free: a file, a picture, any number of questions.
+    # Everything from here on costs no budget: a file, a picture, any number of queries.
     print(f"{release.privacy}: about {release.total:,.0f} intersections")
     release.save(options.output / "intersections.parquet", overwrite=True)
     release.plot()

@@ -1,6 +1,6 @@
-"""The traffic histogram of 64,909 cells, as a worked example: table, CSV and maps.
+"""How is Dwork and McSherry's traffic histogram reproduced? A worked example with table, CSV and maps.
 
-The same as `spatialdp traffic`, spelled out.
+The command `spatialdp traffic` does the same.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ def main() -> None:
     """Run the experiment and write `traffic.csv` and `traffic.png`."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--output", type=Path, default=Path("out"), help="folder for the results")
-    parser.add_argument("--releases", type=int, default=20, help="releases for each epsilon and law")
-    parser.add_argument("--seed", type=int, default=1, help="same seed, same table")
+    parser.add_argument("--releases", type=int, default=20, help="number of releases for each epsilon and law of noise")
+    parser.add_argument("--seed", type=int, default=1, help="seed of the noise")
     options = parser.parse_args()
 
     matplotlib.use("Agg")

@@ -1,8 +1,8 @@
-"""Fetch the map library of the explorer's page, Leaflet, and put what the page needs of it into the package.
+"""How does Leaflet, the map library of the explorer's page, get into the package? Fetch it and strip it.
 
-Needs npm, which checks the archive against the registry's digest. What is left out: pictures (the page has no markers
-and no layers control) with the style rules that ask for them, and the pointer to the source map, so that the page asks
-for nothing.
+The script needs npm, which checks the archive against the registry's digest. It leaves out pictures (the page has no
+markers and no layers control), the style rules that use them, and the link to the source map, so that the page loads
+nothing from the network.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ TARGET = Path(__file__).parent.parent / "spatialdp" / "outputs" / "explorer" / "
 
 
 def main() -> int:
-    """Fetch, strip and write."""
+    """Fetch Leaflet, remove links to other files, and write it into the package."""
     with tempfile.TemporaryDirectory() as folder:
         subprocess.run(["npm", "pack", "--silent", f"leaflet@{VERSION}"], cwd=folder, check=True)
         with tarfile.open(Path(folder) / f"leaflet-{VERSION}.tgz") as archive:

@@ -1,6 +1,7 @@
-"""Haar coefficients of a map, clean and noisy, and the maps they stand for.
+"""What do Haar coefficients of a map look like, without and with noise? Coefficients and maps side by side.
 
-Writes `wavelet_coefficients.png`. The clean coefficients are true values: the junctions are public data.
+The script writes `wavelet_coefficients.png`. The coefficients without noise are true values: the junctions are public
+data.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from spatialdp.transforms.haar import HaarAxis
 
 DOMAIN = sdp.Domain((-125, 24, -66, 50), crs="EPSG:4326")
 SHAPE = (128, 64)
-LAST = 400.0  # of the public colour scale for coefficients
+LAST = 400.0  # upper end of the public colour scale for coefficients
 
 
 @click.command(help=__doc__)
@@ -29,7 +30,7 @@ LAST = 400.0  # of the public colour scale for coefficients
 @click.option("--epsilon", type=float, default=1.0, show_default=True)
 @click.option("--seed", type=int, default=1, show_default=True)
 def main(output: Path, epsilon: float, seed: int) -> None:
-    """Transform, release and draw."""
+    """Release the junctions and draw their coefficients and maps."""
     import matplotlib.pyplot as plt
     from matplotlib.colors import Normalize
 
@@ -55,12 +56,12 @@ def main(output: Path, epsilon: float, seed: int) -> None:
 def draw_coefficients(
     ax: matplotlib.axes.Axes, values: npt.NDArray[np.generic], last: float = LAST
 ) -> matplotlib.image.AxesImage:
-    """Coarse scales in the lower left, fine ones to the right and up; signs kept, sizes by their square roots."""
+    """Draw coefficients by signed square roots, coarse scales in the lower left, fine ones towards the upper right."""
     whole = np.rint(np.asarray(values, dtype=np.float64)).astype(np.int64)
     sizes = whole.shape[::-1]
     coefficients = forward(whole, (HaarAxis(sizes[0]), HaarAxis(sizes[1]))).astype(np.float64)
-    shown = np.sign(coefficients) * np.sqrt(np.abs(coefficients))
-    image = ax.imshow(shown, origin="lower", cmap="PuOr", vmin=-(last**0.5), vmax=last**0.5, interpolation="nearest")
+    roots = np.sign(coefficients) * np.sqrt(np.abs(coefficients))
+    image = ax.imshow(roots, origin="lower", cmap="PuOr", vmin=-(last**0.5), vmax=last**0.5, interpolation="nearest")
     for size, line in zip(sizes, (ax.axvline, ax.axhline), strict=True):
         for edge in 2 ** np.arange(int(np.log2(size))):
             line(edge - 0.5, color="0.6", linewidth=0.4)

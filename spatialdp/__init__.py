@@ -6,7 +6,8 @@
     release = sdp.Quadtree(height=8).release(points, domain, epsilon=1)
     release.answer(boxes)
 
-Names are loaded when they are first used, so that importing the package costs next to nothing.
+Names are loaded when they are first used, so that importing the package takes little time. This is the
+only file that re-exports names; `_HOMES` says where each name is defined.
 """
 
 from importlib import import_module
@@ -14,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from spatialdp._version import __version__
 
-if TYPE_CHECKING:  # the same names as in _HOMES, for type checkers and editors
+if TYPE_CHECKING:  # type checkers and editors read the names of _HOMES here
     from spatialdp import datasets as datasets
     from spatialdp import workload as workload
     from spatialdp.errors import SpatialDPError as SpatialDPError

@@ -1,6 +1,7 @@
-"""The data sets that come with the project: real, public, and treated as if they were sensitive.
+"""The data sets that come with the project: real and public, but treated as if they were sensitive.
 
-Sources and licences are in ``datasets/README.md``.
+Each function reads records or a public region; `DATASETS` lists the records with a public domain for each. Sources and
+licences are in ``datasets/README.md``.
 """
 
 from __future__ import annotations
@@ -84,7 +85,7 @@ def auckland_intersections() -> Points:
 
 
 def liege_intersections() -> Points:
-    """Street intersections of Liège and around: some 10,000 points (EPSG:4326), a dense core and villages.
+    """Street intersections of Liège and its surroundings: some 10,000 points (EPSG:4326), a dense core and villages.
 
     © OpenStreetMap contributors, Open Database License 1.0; taken from the package neatnet.
 
@@ -124,15 +125,16 @@ def hamilton_county() -> shapely.Polygon:
 
 @dataclass(frozen=True)
 class Dataset:
-    """Records that ship and a public box to look at them in: rounded, not the records' own extent.
+    """Records that come with the project, and public bounds for them: round numbers, not the records' own extent.
 
     Attributes
     ----------
     title : str
+        Name for people.
     bounds : (xmin, ymin, xmax, ymax)
-        Degrees of longitude and latitude.
+        Public bounds, in degrees of longitude and latitude.
     points : callable
-        Reads the records.
+        Function that reads the records.
 
     Examples
     --------
@@ -147,7 +149,7 @@ class Dataset:
 
     @property
     def domain(self) -> Domain:
-        """The public box as a domain."""
+        """The domain of the public bounds (EPSG:4326)."""
         return Domain(self.bounds, crs="EPSG:4326")
 
 
@@ -163,7 +165,7 @@ DATASETS = {
 
 
 def _folder() -> Path:
-    """In an installed package the data lie inside it, in a checkout beside it."""
+    """Return the folder of the data files: inside an installed package, beside the package in a checkout."""
     package = Path(__file__).parent
     inside = package / "_datasets"
     return inside if inside.is_dir() else package.parent / "datasets"

@@ -1,8 +1,8 @@
-"""What can go wrong, as types.
+"""The types of errors that spatialdp raises on purpose.
 
-Every error has the root `SpatialDPError` and also is what a plain Python caller
-would catch (`ValueError`, ...). Messages say what was given, what is required and
-what to do; they never contain a coordinate, a count or anything else of a record.
+All have the root `SpatialDPError`, and each also is the built-in error that a plain Python caller would catch
+(`ValueError`). Messages say what was given, what is required and what to do. They must not contain a coordinate, a
+count or anything else of a record.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ __all__ = [
 class SpatialDPError(Exception):
     """Root of all errors raised on purpose by spatialdp.
 
-    Each of them also is what a plain Python caller would catch, most often a `ValueError`.
+    Each of them also is the built-in error that a plain Python caller would catch, a `ValueError`.
 
     Privacy
     -------
-    Messages are about public parameters and the form of input; none holds a coordinate, a count or a row number.
+    Messages speak of public parameters and of the form of input. None contains a coordinate, a count or a row number.
 
     Examples
     --------
@@ -48,20 +48,20 @@ class DomainError(SpatialDPError, ValueError):
 
 
 class BudgetError(SpatialDPError, ValueError):
-    """A privacy budget is missing, absurd or would be exceeded."""
+    """A privacy budget is missing, out of range, or too small for the measurements that it should pay for."""
 
 
 class CRSMismatchError(SpatialDPError, ValueError):
-    """Two things that must share a coordinate reference system do not."""
+    """Points, polygons or a region have another coordinate reference system (CRS) than the domain."""
 
 
 class PointsError(SpatialDPError, ValueError):
-    """The records have the wrong form (never: the wrong values)."""
+    """The records have the wrong form: types, columns, geometries. No value of a record causes an error."""
 
 
 class ReleaseError(SpatialDPError, ValueError):
-    """A release can not honestly answer what it was asked."""
+    """A release cannot give an honest answer to a query, or an honest map or file."""
 
 
 class FileFormatError(SpatialDPError, ValueError):
-    """A file is not a release this version can read, or not an intact one."""
+    """A file is damaged, or not of the format that was expected, such as a release that this version can read."""

@@ -1,7 +1,8 @@
-"""What to expect before a record is read: errors of box queries, which mechanism, which ε.
+"""Which mechanism and which ε should be chosen, before a record is read? Those with the least error to expect.
 
-Everything here is computed from public parameters. The error is that of the noise; what uneven spread within partly
-covered cells adds depends on the records and is not foreseen.
+Everything here is computed from public parameters and must not read a record. The error is that of the
+noise. The error of records that are not evenly spread within partly covered cells depends on the
+records and is not foreseen.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ __all__ = ["Recommendation", "all_boxes", "epsilon_for", "recommend"]
 
 
 def all_boxes(domain: Domain, count: int = 2000) -> Floats:
-    """An even spread of boxes with corners anywhere in the domain: what "any box" means when errors are averaged.
+    """Boxes with corners spread evenly over the domain; errors of "any box" are averaged over them.
 
     Examples
     --------
@@ -44,13 +45,13 @@ def all_boxes(domain: Domain, count: int = 2000) -> Floats:
 
 @dataclass(frozen=True)
 class Recommendation:
-    """A mechanism and the error to expect of it.
+    """A mechanism and the error to expect from it.
 
     Attributes
     ----------
     mechanism : Mechanism
     error : float
-        Root-mean-square error of the workload's boxes, from noise.
+        Root-mean-square error that noise causes in the workload's boxes.
     """
 
     mechanism: Mechanism
@@ -73,10 +74,10 @@ def recommend(
     domain : Domain
     epsilon : int, float, Decimal or Fraction
     workload : Workload or (m, 4) array-like of boxes, optional
-        The queries that matter; any box by default. `Tailored` and `Hierarchy` are then also considered with what is
-        best for these boxes.
+        The queries that matter; any box by default. With a workload, `Tailored` and `Hierarchy` are also
+        considered in forms that are optimised for these boxes.
     shape : (nx, ny)
-        The resolution that is wanted.
+        Number of columns and rows that a release should have.
     delta : optional
         If given, Gaussian noise is considered as well.
     neighbours : {"add-remove", "replace"}
@@ -84,7 +85,8 @@ def recommend(
     Returns
     -------
     list of Recommendation
-        Each with a mechanism that can be used as it is: ``recommend(...)[0].mechanism.release(points, domain, ...)``.
+        Best first. Each mechanism can be used as it is:
+        ``recommend(...)[0].mechanism.release(points, domain, ...)``.
 
     Privacy
     -------
@@ -92,9 +94,9 @@ def recommend(
 
     Notes
     -----
-    Without a workload it takes a second on the usual shapes. With one,
-    `Tailored` has to be optimised for its boxes, which takes up to half a minute for a few hundred columns and rows and
-    is kept in the user's cache folder; asking again, and releasing, is then quick.
+    Without a workload this takes a second on the usual shapes. With a workload, `Tailored` is optimised for
+    the boxes, which takes up to half a minute for a few hundred columns and rows. The result is kept in the
+    user's cache folder; a second call, and the release, are then quick.
 
     Examples
     --------
@@ -103,11 +105,12 @@ def recommend(
     True
     """
     boxes = _boxes(domain, workload)
-    found = []
-    for mechanism, given in _candidates(whole_pair(shape, "shape"), delta, None if workload is None else boxes):
-        error = mechanism.expected_error(domain, boxes, epsilon=epsilon, delta=given, neighbours=neighbours)
-        found.append(Recommendation(mechanism, error))
-    return sorted(found, key=lambda recommendation: float(f"{recommendation.error:.9g}"))  # of equals, the simplest
+    recommendations = []
+    for mechanism, its_delta in _candidates(whole_pair(shape, "shape"), delta, None if workload is None else boxes):
+        error = mechanism.expected_error(domain, boxes, epsilon=epsilon, delta=its_delta, neighbours=neighbours)
+        recommendations.append(Recommendation(mechanism, error))
+    # Of equally good mechanisms the simplest comes first, whatever the last digits of their errors.
+    return sorted(recommendations, key=lambda recommendation: float(f"{recommendation.error:.9g}"))
 
 
 def _boxes(domain: Domain, workload: Workload | npt.ArrayLike | None) -> Floats:
@@ -117,32 +120,36 @@ def _boxes(domain: Domain, workload: Workload | npt.ArrayLike | None) -> Floats:
         return all_boxes(domain)
     if isinstance(workload, Workload):
         if workload.boxes is None:
-            raise ParameterError(f"workload {workload.name!r} is of polygons; errors are foreseen for boxes only.")
+            raise ParameterError(
+                f"workload {workload.name!r} is of polygons, but errors are foreseen for boxes only; give boxes, such "
+                "as the polygons' bounding boxes."
+            )
         workload = workload.boxes
-    domain.boxes(workload)  # says what is wrong with them
+    domain.boxes(workload)  # raises an error if they are not boxes
     if not np.size(workload):
         raise ParameterError("the workload has no boxes; give at least one.")
     return np.atleast_2d(np.asarray(workload, dtype=np.float64))
 
 
 def _candidates(shape: tuple[int, int], delta: Number, boxes: Floats | None) -> Iterator[tuple[Mechanism, Number]]:
+    """Mechanisms with a public structure, each with the δ that its law needs; simple ones first."""
     laws = [(Law.DISCRETE_LAPLACE, Fraction(0))]
     if Budget(1, delta).delta:
         laws.append((Law.GAUSSIAN, Budget(1, delta).delta))
     nx, ny = shape
-    for law, given in laws:
-        yield Flat(shape, law=law), given
-        yield Wavelet(shape, law=law, budget=ScaleBudget.OPTIMISED), given
-        yield Hierarchy(shape, law=law), given
-        yield Hierarchy(shape, law=law, workload="cells"), given
+    for law, its_delta in laws:
+        yield Flat(shape, law=law), its_delta
+        yield Wavelet(shape, law=law, budget=ScaleBudget.OPTIMISED), its_delta
+        yield Hierarchy(shape, law=law), its_delta
+        yield Hierarchy(shape, law=law, workload="cells"), its_delta
         if boxes is not None:
-            yield Hierarchy(shape, law=law, workload=boxes), given
+            yield Hierarchy(shape, law=law, workload=boxes), its_delta
         if max(shape) <= LONGEST:
-            yield Tailored(shape, law=law), given
+            yield Tailored(shape, law=law), its_delta
             if boxes is not None:
-                yield Tailored(shape, law=law, workload=boxes), given
+                yield Tailored(shape, law=law, workload=boxes), its_delta
         if nx == ny and nx.bit_count() == 1:
-            yield Quadtree(nx.bit_length() - 1, law=law), given
+            yield Quadtree(nx.bit_length() - 1, law=law), its_delta
 
 
 def epsilon_for(
@@ -159,7 +166,7 @@ def epsilon_for(
     Parameters
     ----------
     mechanism : Mechanism
-        A data-independent one.
+        A mechanism whose error does not depend on the records.
     domain : Domain
     workload : Workload or (m, 4) array-like of boxes, optional
         Any box by default.
@@ -185,7 +192,7 @@ def epsilon_for(
     True
     """
     if isinstance(error, bool) or not isinstance(error, Real) or not 0 < error < math.inf:
-        raise ParameterError(f"error is {error!r}; it must be a positive number of records.")
+        raise ParameterError(f"error is {error!r}; it must be a positive finite number of records, such as 10.")
     if not isinstance(mechanism, Mechanism):
         raise ParameterError(f"mechanism is {mechanism!r}; give one with its parameters, such as Flat((64, 64)).")
     boxes = _boxes(domain, workload)
@@ -197,11 +204,11 @@ def epsilon_for(
     def too_large(log_epsilon: float) -> bool:
         try:
             return error < expected(log_epsilon)
-        except BudgetError:  # more noise than can be drawn
+        except BudgetError:  # this ε needs more noise than can be drawn
             return True
 
     low, high = math.log(float(SMALLEST_EPSILON) * 1e4), math.log(float(LARGEST_EPSILON) / 2)
-    if error < expected(high):  # says what is wrong with the law and delta, if anything is
+    if error < expected(high):  # also raises an error if law and delta do not fit
         raise ParameterError(
             f"error is {error}; no epsilon up to 500 reaches it. Use larger cells or accept a larger error."
         )
@@ -212,6 +219,6 @@ def epsilon_for(
 
 
 def _rounded_up(value: float) -> float:
-    """To three significant digits, upwards."""
+    """A value, rounded up to three significant digits."""
     unit = 10.0 ** (math.floor(math.log10(value)) - 2)
     return float(f"{math.ceil(value / unit - 1e-9) * unit:.3g}")

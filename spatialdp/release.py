@@ -1,7 +1,8 @@
-"""What is published: estimates that answer boxes, and the promise they were made under.
+"""What is published, and what can be done with it? Estimates, with the privacy statement they were made under.
 
-A release holds nothing private. Whatever is done with it (queries, maps, files) is
-post-processing and costs nothing.
+A release must hold nothing private: no record and no true count. Whatever is done with a release
+(queries, maps, files) is post-processing and costs nothing. Methods that publish import `outputs` when
+they are called, so that reading answers needs no plotting library.
 """
 
 from __future__ import annotations
@@ -33,22 +34,23 @@ __all__ = ["Release"]
 
 @dataclass(frozen=True, eq=False)
 class Release:
-    """A private data set, published.
+    """Published estimates of a private data set, with their privacy statement.
 
-    Made by a mechanism's `release` method or by `spatialdp.load`.
+    A mechanism's `release` method or `spatialdp.load` makes a release.
 
     Attributes
     ----------
     domain : Domain
     privacy : Privacy
-        ε, δ, neighbours, unit, mechanism, budget by step, private or not, library version.
+        The privacy statement: ε, δ, neighbours, unit, mechanism, budget by step, private or not, library
+        version.
     estimate : Histogram or Decomposition
         The released numbers: on a grid, or on a tree.
 
     Privacy
     -------
-    Holds released numbers and public parameters, no record and no true count. Every method here is post-processing: it
-    costs nothing, however often it is asked.
+    A release holds released numbers and public parameters, no record and no true count. Every method here
+    is post-processing: it costs nothing, however often it is called.
 
     Examples
     --------
@@ -77,12 +79,12 @@ class Release:
         Parameters
         ----------
         boxes : (xmin, ymin, xmax, ymax) or (m, 4) array-like
-            Half-open, in domain coordinates. Parts outside the domain hold nothing; edges may be infinite.
+            Half-open, in domain coordinates. Parts outside the domain hold no records; edges may be infinite.
 
         Returns
         -------
         float, or (m,) array
-            Records are taken as evenly spread within a partly covered cell.
+            Records are assumed to be evenly spread within a partly covered cell.
 
         Examples
         --------
@@ -109,14 +111,15 @@ class Release:
         Returns
         -------
         (2,) or (m, 2) array of lower and upper ends
-            For the noise alone: that records are not evenly spread within a partly covered cell is not
-            part of it; see `uniformity`. Boxes made of whole cells have no such error.
+            Intervals are for the noise alone. They leave out the error of records that are not evenly spread
+            within a partly covered cell; see `uniformity`. Boxes made of whole cells have no such error.
 
         Raises
         ------
         ReleaseError
-            If the estimates were truncated, rounded, made non-negative, or the tree stopped where counts were small:
-            then errors no longer average out, and no honest interval for sums exists.
+            If the estimates were truncated, rounded or made non-negative, if coefficients were left out, or
+            if the tree stopped where counts were small: then errors no longer average out, and no honest
+            interval for sums exists.
 
         Examples
         --------
@@ -124,7 +127,7 @@ class Release:
         >>> domain = sdp.Domain((0, 0, 1, 1))
         >>> release = sdp.Flat(shape=(4, 4)).release([[0.1, 0.1]] * 50, domain, epsilon=1)
         >>> low, high = release.interval((0, 0, 0.25, 0.25))
-        >>> round(float(high - low), 1)  # known beforehand: the law of the noise is public
+        >>> round(float(high - low), 1)  # the width is known beforehand: the law of the noise is public
         7.7
         """
         self._require_unbiased()
@@ -138,14 +141,14 @@ class Release:
         Parameters
         ----------
         geometries : shapely Polygon or MultiPolygon, or a list, array, GeoSeries or GeoDataFrame of them
-            In domain coordinates; a GeoSeries must state the domain's CRS. Parts outside the domain hold nothing,
-            and neither do empty polygons.
+            In domain coordinates; a GeoSeries must state the domain's CRS. Parts outside the domain hold no
+            records, and neither do empty polygons.
 
         Returns
         -------
         float, or (m,) array
-            Records are taken as evenly spread within a partly covered cell. A polygon that is a box is answered as
-            `answer` does, up to the rounding of edges.
+            Records are assumed to be evenly spread within a partly covered cell. A polygon that is a box gets
+            the answer of `answer`, up to the rounding of edges.
 
         Examples
         --------
@@ -172,8 +175,8 @@ class Release:
         Returns
         -------
         (2,) or (m, 2) array of lower and upper ends
-            As of `interval`, for the noise alone: that records are not evenly spread within cells that a polygon cuts
-            is not part of it.
+            Intervals are for the noise alone, as those of `interval`. They leave out the error of records that
+            are not evenly spread within the cells that a polygon cuts.
 
         Raises
         ------
@@ -195,8 +198,9 @@ class Release:
     def _require_unbiased(self) -> None:
         if self.estimate.biased:
             raise ReleaseError(
-                "this release was truncated, rounded, made non-negative or stopped where counts were small, so that "
-                "its errors do not average out; intervals need unbiased estimates, from a release without that step."
+                "this release was truncated, rounded, made non-negative, smoothed or stopped where counts were small, "
+                "so that its errors do not average out, but intervals need unbiased estimates; release without that "
+                "step."
             )
 
     def _ends(self, answers: Floats, moments: tuple[Floats, Floats], level: float) -> Floats:
@@ -206,8 +210,9 @@ class Release:
     def uniformity(self, boxes: npt.ArrayLike) -> Any:
         """About how far each answer can be off because records are not evenly spread within partly covered cells.
 
-        An estimated bound that comes on top of the interval, which is about noise alone: the sum, over cut cells or
-        leaves, of the (noisy) estimate times the larger of the covered and the uncovered share. It is rarely reached.
+        The result is an estimated bound, to be added to the interval, which is about noise alone. The bound is
+        the sum over cut cells or leaves of the (noisy) estimate times the larger of the covered and the
+        uncovered share. It is rarely reached.
 
         Parameters
         ----------
@@ -224,19 +229,19 @@ class Release:
         return float(bounds[0]) if np.ndim(boxes) == 1 else bounds
 
     def non_negative(self, method: str = NonNegative.FAMILIES) -> Release:
-        """The same release without negative estimates: post-processing, free, and biased.
+        """A copy of the release without negative estimates; post-processing that costs nothing, but adds bias.
 
         Parameters
         ----------
         method : {"families", "least-squares"}
-            Of trees: settle family by family from the root, which keeps large totals accurate, or take the
-            non-negative least-squares fit. Cells of a grid are cut off at zero either way.
+            For trees: adjust family by family from the root, which keeps large totals accurate, or take the
+            non-negative least-squares fit. Negative cells of a grid become 0 either way.
 
         Returns
         -------
         Release
-            Trees stay consistent. Marked as biased: it offers no intervals, and sums of many small cells come
-            out too high.
+            Trees stay consistent. The release is marked as biased: it offers no intervals, and sums of many
+            small cells come out too high.
 
         Examples
         --------
@@ -248,7 +253,9 @@ class Release:
         return replace(self, estimate=self.estimate.non_negative(NonNegative.parse(method)))
 
     def rounded(self) -> Release:
-        """The same release in whole numbers: post-processing, free. Trees still add up. Marked as biased.
+        """A copy of the release in whole numbers; post-processing that costs nothing, but adds bias.
+
+        Trees still add up. The release is marked as biased and offers no intervals.
 
         Examples
         --------
@@ -262,23 +269,23 @@ class Release:
     def sample(
         self, n: int | None = None, *, noise: Noise | None = None, as_geodataframe: bool = False
     ) -> Floats | geopandas.GeoDataFrame:
-        """Draw synthetic points that follow the release: post-processing, free.
+        """Draw synthetic points that follow the release; post-processing that costs nothing.
 
         Parameters
         ----------
         n : int, optional
-            How many; by default as many as the released total says, rounded and not below 0.
+            Number of points; by default the released total, rounded and not below 0.
         noise : Noise, optional
-            Where random bits come from. A `SeededNoise` makes the points repeatable, and no less private than the
+            Source of random bits. A `SeededNoise` makes the points repeatable, and no less private than the
             release is.
         as_geodataframe : bool
-            Point geometries in the domain's CRS rather than an array.
+            Whether to return point geometries in the domain's CRS rather than an array.
 
         Returns
         -------
         (n, 2) array of x and y, or GeoDataFrame
-            Independent draws: cells (or leaves) in proportion to their estimates without negative ones, and evenly
-            within a cell and the region (at 1024 x 1024 cells of the domain).
+            Independent draws: cells (or leaves) in proportion to their non-negative estimates, and places
+            evenly within a cell and the region (which is drawn on 1024 x 1024 cells of the domain).
 
         Raises
         ------
@@ -304,7 +311,7 @@ class Release:
         return geopandas.GeoDataFrame(geometry=geopandas.points_from_xy(*points.T), crs=self.domain.crs)
 
     def to_geodataframe(self) -> geopandas.GeoDataFrame:
-        """The cells, or the leaves of a tree, as polygons with their place and estimate.
+        """The cells of a grid, or the leaves of a tree, as polygons with their place and estimate.
 
         Examples
         --------
@@ -333,7 +340,7 @@ class Release:
         return plot(self, ax=ax, **options)
 
     def explore(self, path: str | PathLike[str], *, overwrite: bool = False, **options: Any) -> None:
-        """Write the release as one self-contained page to look around in, which works offline.
+        """Write the release as one self-contained page to explore in a browser; it works offline.
 
         Parameters
         ----------
@@ -358,25 +365,26 @@ class Release:
         write_page(self, path, overwrite=overwrite, **options)
 
     def save(self, path: str | PathLike[str], *, overwrite: bool = False, shape: tuple[int, int] | None = None) -> None:
-        """Write the release to a file, complete with its privacy statement: all of it or nothing.
+        """Write the release to a file together with its privacy statement: the whole file or nothing.
 
         Parameters
         ----------
         path : str or path
-            Its end says the format: ``.parquet`` (GeoParquet: the complete release, which `spatialdp.load` reads),
-            ``.gpkg`` (GeoPackage), ``.tif`` (Cloud-Optimized GeoTIFF), ``.geojson`` (in WGS 84) or ``.csv`` (with the
-            statement in a ``.privacy.json`` beside it); these hold the map.
+            The suffix says the format. ``.parquet`` (GeoParquet) holds the complete release, which
+            `spatialdp.load` reads. ``.gpkg`` (GeoPackage), ``.tif`` (Cloud-Optimized GeoTIFF), ``.geojson`` (in
+            WGS 84) and ``.csv`` (with the statement in a ``.privacy.json`` file beside it) hold the map.
         overwrite : bool
-            Releases cost budget and can not be had again: an existing file is kept unless you say so.
+            Whether to replace an existing file. A release costs budget and cannot be repeated for free, so
+            an existing file is kept by default.
         shape : (nx, ny), optional
             Pixels of a GeoTIFF, if not the grid's own cells; needed for trees.
 
         Raises
         ------
         ParameterError
-            If the format is not known, or can not hold this release.
+            If the format is not known, or cannot hold this release.
         OSError
-            If the file exists, or can not be written; nothing is left behind then.
+            If the file exists, or cannot be written; nothing is left behind then.
 
         Examples
         --------

@@ -1,7 +1,8 @@
-"""Workloads: the range queries by which releases are judged. Public, seeded, and blind to records.
+"""By which queries are releases judged? Workloads of boxes or polygons, public and seeded.
 
-Boxes are half-open and in domain coordinates, as everywhere. Where a workload is random, equal seeds give equal
-queries: how an experiment is designed is no secret, and nothing here protects a record.
+Boxes are half-open and in domain coordinates, as everywhere. Where a workload is random, equal seeds
+give equal queries, because the design of an experiment is public. A workload must not depend on the
+records: whoever knows the release knows the workload too.
 """
 
 from __future__ import annotations
@@ -41,12 +42,12 @@ __all__ = [
 ]
 
 
-MOST = 10**7  # queries
+MOST = 10**7  # queries in one workload
 
 
 @dataclass(frozen=True, eq=False)
 class Workload:
-    """Queries under one name.
+    """A set of queries, boxes or polygons, with a name.
 
     Parameters
     ----------
@@ -54,9 +55,9 @@ class Workload:
     boxes : (m, 4) array-like, optional
         xmin, ymin, xmax, ymax in domain coordinates.
     polygons : sequence of shapely polygons, optional
-        Instead of boxes; they are answered by area weighting.
+        Instead of boxes; polygons are answered by area weighting.
     size : float, optional
-        Share of the domain's area that each query has, where it is the same for all.
+        Share of the domain's area that each query has, if all queries have the same.
 
     Raises
     ------
@@ -76,7 +77,11 @@ class Workload:
 
     def __post_init__(self) -> None:
         if (self.boxes is None) == (self.polygons is None):
-            raise ParameterError("a workload has either boxes or polygons, and not both.")
+            number = "neither" if self.boxes is None else "both"
+            raise ParameterError(
+                f"workload {self.name!r} got {number} of boxes and polygons, but needs exactly one; give either boxes "
+                "or polygons."
+            )
         queries = np.array(self.polygons, dtype=object) if self.boxes is None else _boxes(self.boxes)
         if not len(queries):
             raise ParameterError(f"workload {self.name!r} has no queries; give at least one.")
@@ -84,7 +89,7 @@ class Workload:
         object.__setattr__(self, "polygons" if self.boxes is None else "boxes", queries)
 
     def __len__(self) -> int:
-        return len(self.polygons if self.boxes is None else self.boxes)  # type: ignore[arg-type]  # one is there
+        return len(self.polygons if self.boxes is None else self.boxes)  # type: ignore[arg-type]  # one is not None
 
     def __repr__(self) -> str:
         noun = ("polygon", "polygons") if self.boxes is None else ("box", "boxes")
@@ -109,7 +114,7 @@ class Workload:
 
 
 def random_boxes(domain: Domain, count: int = 2000, *, seed: int = 0, shape: Sequence[int] | None = None) -> Workload:
-    """Boxes between two uniformly random corners: any box is as likely as any other.
+    """Boxes between two uniformly random corners; all boxes are equally likely.
 
     Parameters
     ----------
@@ -117,7 +122,7 @@ def random_boxes(domain: Domain, count: int = 2000, *, seed: int = 0, shape: Seq
     count : int
     seed : int
     shape : (nx, ny), optional
-        Take boxes made of whole cells of the grid of this shape, each of them equally likely.
+        If given, boxes are made of whole cells of the grid of this shape, all equally likely.
 
     Examples
     --------
@@ -136,7 +141,7 @@ def random_boxes(domain: Domain, count: int = 2000, *, seed: int = 0, shape: Seq
 
 
 def sized_boxes(domain: Domain, width: float, height: float, count: int = 2000, *, seed: int = 0) -> Workload:
-    """Boxes of one width and height, in domain units, uniformly placed inside the domain.
+    """Boxes of one width and height, in domain units, placed uniformly at random inside the domain.
 
     Examples
     --------
@@ -146,7 +151,7 @@ def sized_boxes(domain: Domain, width: float, height: float, count: int = 2000, 
     sides = np.array(positive_pair((width, height), "width and height"))
     if np.any(sides > domain.size):
         raise ParameterError(
-            f"boxes of {width:g} x {height:g} do not fit into the domain's {domain.size[0]:g} x {domain.size[1]:g}; "
+            f"boxes of {width:g} x {height:g} do not fit into the domain of {domain.size[0]:g} x {domain.size[1]:g}; "
             "give smaller sides, in domain units."
         )
     name = f"{width:g} × {height:g}"
@@ -158,7 +163,7 @@ def sized_boxes(domain: Domain, width: float, height: float, count: int = 2000, 
 def area_boxes(
     domain: Domain, shares: Sequence[float] | None = None, count: int = 500, *, seed: int = 0
 ) -> list[Workload]:
-    """Boxes by their share of the domain's area, with its proportions: one workload for each share.
+    """Boxes with given shares of the domain's area and its proportions: one workload for each share.
 
     Parameters
     ----------
@@ -166,7 +171,7 @@ def area_boxes(
     shares : sequence of float, optional
         Above 0, at most 1; by default eight from 0.0001 to 0.3, evenly spaced on a logarithmic scale.
     count : int
-        For each share.
+        Number of boxes for each share.
     seed : int
 
     Examples
@@ -174,10 +179,10 @@ def area_boxes(
     >>> area_boxes(Domain((0, 0, 1, 1)), [0.01, 0.1], 50)
     [<Workload '1 % of the area' of 50 boxes>, <Workload '10 % of the area' of 50 boxes>]
     """
-    wanted = np.geomspace(1e-4, 0.3, 8) if shares is None else np.asarray(shares, dtype=np.float64)
-    if wanted.ndim != 1 or not wanted.size or not np.all((wanted > 0) & (wanted <= 1)):
-        raise ParameterError(f"shares are {shares!r}; give shares of the domain's area above 0 and up to 1.")
-    return [_area(domain, float(share), _count(count), seed) for share in wanted]
+    areas = np.geomspace(1e-4, 0.3, 8) if shares is None else np.asarray(shares, dtype=np.float64)
+    if areas.ndim != 1 or not areas.size or not np.all((areas > 0) & (areas <= 1)):
+        raise ParameterError(f"shares are {shares!r}; give one or more shares of the area, above 0 and up to 1.")
+    return [_area(domain, float(area), _count(count), seed) for area in areas]
 
 
 def _area(domain: Domain, share: float, count: int, seed: int) -> Workload:
@@ -188,7 +193,7 @@ def _area(domain: Domain, share: float, count: int, seed: int) -> Workload:
 
 
 def squares(domain: Domain, side: float, anchors: int | npt.ArrayLike = 20) -> Workload:
-    """Squares around public anchors.
+    """Squares of one side around public places.
 
     Parameters
     ----------
@@ -196,8 +201,8 @@ def squares(domain: Domain, side: float, anchors: int | npt.ArrayLike = 20) -> W
     side : float
         In domain units.
     anchors : int or (m, 2) array-like
-        Centres of the squares: a lattice of so many columns and rows, on which no square leaves the domain; or public
-        places, such as stations. Never records.
+        Centres of the squares: a regular grid of this many columns and rows, such that no square leaves the
+        domain; or public places, such as stations. Never records.
 
     Examples
     --------
@@ -209,7 +214,7 @@ def squares(domain: Domain, side: float, anchors: int | npt.ArrayLike = 20) -> W
         columns = whole_number(anchors, "anchors", 1, math.isqrt(MOST))
         if 2 * half > min(domain.size):
             raise ParameterError(
-                f"side is {side:g}, but the domain is {domain.size[0]:g} x {domain.size[1]:g}; give less."
+                f"side is {side:g}, but the domain is {domain.size[0]:g} x {domain.size[1]:g}; give a smaller side."
             )
         xmin, ymin, xmax, ymax = domain.bounds
         at = np.meshgrid(*(np.linspace(a + half, b - half, columns) for a, b in ((xmin, xmax), (ymin, ymax))))
@@ -225,7 +230,7 @@ def squares(domain: Domain, side: float, anchors: int | npt.ArrayLike = 20) -> W
 
 
 def all_cells(domain: Domain, shape: Sequence[int]) -> Workload:
-    """Every cell of the region, of the grid of this shape.
+    """The cells of the region, on the grid of a shape.
 
     Examples
     --------
@@ -240,7 +245,7 @@ def all_cells(domain: Domain, shape: Sequence[int]) -> Workload:
 
 
 def prefix_boxes(domain: Domain, shape: Sequence[int]) -> Workload:
-    """Boxes from the domain's lower left corner to every corner of a grid: two-dimensional cumulative counts.
+    """Boxes from the domain's lower left corner to every corner of a grid: cumulative counts in two dimensions.
 
     Examples
     --------
@@ -254,7 +259,7 @@ def prefix_boxes(domain: Domain, shape: Sequence[int]) -> Workload:
 
 
 def slabs(domain: Domain, axis: str = "x", count: int = 500, *, width: float | None = None, seed: int = 0) -> Workload:
-    """Slabs across the whole domain: random intervals of one axis, everything of the other.
+    """Slabs across the whole domain: random intervals along one axis, and the whole of the other axis.
 
     Parameters
     ----------
@@ -282,7 +287,9 @@ def slabs(domain: Domain, axis: str = "x", count: int = 500, *, width: float | N
     else:
         share = positive_pair(width, "width")[0] / domain.size[index]
         if share > 1:
-            raise ParameterError(f"width is {width:g}, but the domain's side is {domain.size[index]:g}; give less.")
+            raise ParameterError(
+                f"width is {width:g}, but the domain's side is {domain.size[index]:g}; give a smaller width."
+            )
         name = f"{name} of {width:g}"
         low = draws[:, 0] * (1 - share)
         ends = np.stack([low, low + share], axis=1)
@@ -292,17 +299,17 @@ def slabs(domain: Domain, axis: str = "x", count: int = 500, *, width: float | N
 
 
 def read_boxes(source: str | PathLike[str] | Any, domain: Domain, *, name: str | None = None) -> Workload:
-    """Boxes out of a file or a frame.
+    """Boxes from a file or a frame.
 
     Parameters
     ----------
     source : path, DataFrame, GeoDataFrame or GeoSeries
-        A CSV or Parquet file, or a frame, with columns xmin, ymin, xmax and ymax in domain coordinates; or geometries
-        (a GeoDataFrame, or a file that geopandas reads), whose bounding boxes are taken.
+        A CSV or Parquet file, or a frame, with columns xmin, ymin, xmax and ymax in domain coordinates; or
+        geometries (a GeoDataFrame, or a file that geopandas reads), of which the bounding boxes are used.
     domain : Domain
-        Geometries must have its CRS.
+        Geometries must have the domain's CRS.
     name : str, optional
-        By default that of the file.
+        Name of the workload; by default that of the file.
 
     Examples
     --------
@@ -311,19 +318,19 @@ def read_boxes(source: str | PathLike[str] | Any, domain: Domain, *, name: str |
     >>> read_boxes(frame, Domain((0, 0, 4, 4)), name="mine")
     <Workload 'mine' of 1 box>
     """
-    frame, found = _frame(source)
+    frame, label = _frame(source)
     if set(EDGES) <= set(getattr(frame, "columns", ())):
-        return Workload(name or found, boxes_of(frame, found))
+        return Workload(name or label, boxes_of(frame, label))
     if not hasattr(frame, "geometry"):
         raise ParameterError(
-            f"{found} has neither columns xmin, ymin, xmax and ymax nor geometries; name its columns so."
+            f"{label} has neither columns xmin, ymin, xmax and ymax nor geometries; give one of them, with these names."
         )
     crs_.require_same("boxes", frame.crs, domain.crs)
-    return Workload(name or found, frame.geometry.bounds.to_numpy())
+    return Workload(name or label, frame.geometry.bounds.to_numpy())
 
 
 def polygons(source: str | PathLike[str] | Any, domain: Domain, *, name: str | None = None) -> Workload:
-    """Polygons, such as administrative areas, out of a GeoDataFrame, a GeoSeries or a file that geopandas reads.
+    """Polygons, such as administrative areas, from a GeoDataFrame, a GeoSeries or a file that geopandas reads.
 
     Examples
     --------
@@ -332,17 +339,17 @@ def polygons(source: str | PathLike[str] | Any, domain: Domain, *, name: str | N
     >>> polygons(areas, Domain((0, 0, 4, 4)), name="a disc")
     <Workload 'a disc' of 1 polygon>
     """
-    frame, found = _frame(source)
+    frame, label = _frame(source)
     if not hasattr(frame, "geometry"):
-        raise ParameterError(f"{found} has no geometries; give a GeoDataFrame, a GeoSeries or a file with polygons.")
-    return Workload(name or found, polygons=read_polygons(frame, domain))
+        raise ParameterError(f"{label} has no geometries; give a GeoDataFrame, a GeoSeries or a file with polygons.")
+    return Workload(name or label, polygons=read_polygons(frame, domain))
 
 
 # --- shared ----------------------------------------------------------------------------------------
 
 
 def _frame(source: Any) -> tuple[Any, str]:
-    """A frame, and what to call it."""
+    """The frame of a source, and a label for messages and workloads."""
     if not isinstance(source, str | PathLike):
         return source, "boxes" if hasattr(source, "columns") else type(source).__name__
     path = Path(source)
@@ -350,14 +357,14 @@ def _frame(source: Any) -> tuple[Any, str]:
 
 
 def _uniform(count: int, seed: int, stream: str) -> Floats:
-    """Uniform numbers in [0, 1), the same for the same seed; every kind of workload has a stream of its own."""
+    """Uniform numbers in [0, 1), equal for equal seeds; every kind of workload has its own stream."""
     number = int.from_bytes(hashlib.sha256(stream.encode()).digest()[:8], "little")
     words = SeededNoise((seed, number)).uniform_words(count)
     return np.asarray((words >> np.uint64(11)) * 2.0**-53)
 
 
 def _intervals(draws: Floats, count: int) -> Integers:
-    """Two different edges out of count + 1 from two uniform numbers, all pairs equally likely; the lower one first."""
+    """Two different edges out of count + 1, lower one first, from two uniform numbers; all pairs are equally likely."""
     first = (draws[:, 0] * (count + 1)).astype(np.int64)
     second = (draws[:, 1] * count).astype(np.int64)
     second += second >= first
@@ -365,7 +372,7 @@ def _intervals(draws: Floats, count: int) -> Integers:
 
 
 def placed(boxes: Floats, domain: Domain) -> Floats:
-    """Boxes of the unit square, moved to the domain.
+    """Boxes in the unit square, stretched and moved to the domain.
 
     Examples
     --------
@@ -385,7 +392,7 @@ def _count(count: int) -> int:
 
 
 def _boxes(boxes: npt.ArrayLike) -> Floats:
-    held = np.array(boxes, dtype=np.float64)
-    if held.ndim != 2 or held.shape[1] != 4:
-        raise ParameterError(f"boxes have shape {held.shape}; give an (m, 4) array of xmin, ymin, xmax, ymax.")
-    return held
+    array = np.array(boxes, dtype=np.float64)
+    if array.ndim != 2 or array.shape[1] != 4:
+        raise ParameterError(f"boxes have shape {array.shape}; give an (m, 4) array of xmin, ymin, xmax, ymax.")
+    return array

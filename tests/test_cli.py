@@ -114,7 +114,7 @@ def test_force_replaces_and_nothing_else_does(folder, tmp_path):
     given = ("release", folder / "layer.gpkg", BOUNDS, "--crs=EPSG:4326", *QUADTREE, "-o", out)
     run(*given)
     before = out.read_bytes()
-    assert "exists; choose another name, or replace it with --force" in run(*given, code=2).stderr
+    assert "exists; choose another name, or replace the file with --force" in run(*given, code=2).stderr
     assert out.read_bytes() == before
     run(*given, "--force")
     assert out.read_bytes() != before
@@ -123,7 +123,7 @@ def test_force_replaces_and_nothing_else_does(folder, tmp_path):
 
 def test_what_is_not_private_must_be_said(folder, tmp_path):
     given = ("release", folder / "layer.gpkg", BOUNDS, "--crs=EPSG:4326", "--epsilon=1", "-o", tmp_path / "o.parquet")
-    assert "say --not-private" in run(*given, "--method=quadtree", "--height=2", "--seed=1", code=2).stderr
+    assert "add --not-private" in run(*given, "--method=quadtree", "--height=2", "--seed=1", code=2).stderr
     true = ("--method=kd-tree", "--height=2", "--median=true")
     assert "true medians" in run(*given, *true, code=2).stderr
     assert not os.listdir(tmp_path)
@@ -177,7 +177,7 @@ def test_a_statement_is_not_replaced_either(folder, tmp_path):
 
 def test_files_without_a_statement_promise_nothing(folder):
     for name in ("layer.gpkg", "layer.geojson", "table.csv"):
-        assert "carries no privacy statement" in run("info", folder / name, code=2).stderr
+        assert "holds no privacy statement" in run("info", folder / name, code=2).stderr
 
 
 # --- methods and their parameters ------------------------------------------------------------------
@@ -268,7 +268,7 @@ def test_plan_tells_cost_size_and_error():
     assert "cells    64" in told
     assert "cost     ε = 1\n" in told
     assert "counts at depth 3" in told
-    assert "all of the domain" in told
+    assert "the whole domain" in told
     assert "depends on the records" in run("plan", BOUNDS, "--method=kd-tree", "--height=2", "--epsilon=1").stdout
 
 
@@ -317,14 +317,14 @@ def test_a_biased_release_gives_no_interval_and_says_why(folder, tmp_path):
     given = ("--method=flat", "--shape=4,4", "--truncate=9", "--epsilon=1")
     run("release", folder / "layer.gpkg", BOUNDS, "--crs=EPSG:4326", *given, "-o", out)
     result = run("query", out, "--bbox=0,0,1,1")
-    assert "no honest interval" in result.stderr
+    assert "it has no intervals" in result.stderr
     assert result.stdout.strip().endswith(",,")
 
 
 def test_questions_that_can_not_be_answered_are_refused(folder, released, tmp_path):
-    assert "one kind of question" in run("query", released, code=2).stderr
+    assert "give exactly one of them" in run("query", released, code=2).stderr
     both = run("query", released, "--bbox=0,0,1,1", "--boxes=b.csv", code=2)
-    assert "one kind of question" in both.stderr
+    assert "give exactly one of them" in both.stderr
     assert "antimeridian" in run("query", released, "--bbox=170,0,-170,1", code=2).stderr
     assert "4 numbers" in run("query", released, "--bbox=1,2,3", code=2).stderr
     (tmp_path / "boxes.csv").write_text("xmin,ymin,xmax\n1,2,3\n")
@@ -341,9 +341,9 @@ def test_questions_that_can_not_be_answered_are_refused(folder, released, tmp_pa
     assert "must be a Polygon" in run("query", released, "--polygons", tmp_path / "lines.gpkg", code=2).stderr
     assert "without geometries" in run("query", released, "--polygons", tmp_path / "boxes.csv", code=2).stderr
     assert "No such file" in run("query", released, "--polygons", tmp_path / "none.gpkg", code=2).stderr
-    assert "no spatialdp release" in run("query", folder / "plain.parquet", "--bbox=0,0,1,1", code=2).stderr
+    assert "not a spatialdp release" in run("query", folder / "plain.parquet", "--bbox=0,0,1,1", code=2).stderr
     assert (
-        "--format is for standard output"
+        "--format was given with an output file"
         in run("query", released, "--bbox=0,0,1,1", "--format=csv", "-o", tmp_path / "o.csv", code=2).stderr
     )
     assert not (tmp_path / "o.csv").exists()
@@ -402,7 +402,7 @@ def test_map_options_that_do_not_fit_are_refused(released, tmp_path):
     assert "classes of relative uncertainty are fixed" in told("--view=uncertainty", "--log")
     assert "'doubts' is not one of" in told("--view=doubts")
     assert "lines is 77" in told("--lines=77")
-    assert "nowhere.gpkg can not be" in told("--boundaries", tmp_path / "nowhere.gpkg")
+    assert "nowhere.gpkg cannot be" in told("--boundaries", tmp_path / "nowhere.gpkg")
     assert "--mark-noise is for pictures" in told("--no-mark-noise", name="map.html")
     assert not os.listdir(tmp_path)
 
@@ -420,7 +420,7 @@ def test_pages_are_written(released, tmp_path):
     run("map", released, "-o", tmp_path / "map.html", "--force")
     assert "<h1>Homes</h1>" not in (tmp_path / "map.html").read_text()
     assert "--log is for pictures" in run("map", released, "-o", tmp_path / "new.html", "--log", code=2).stderr
-    assert "--title is for pages" in run("map", released, "-o", tmp_path / "new.png", "--title=x", code=2).stderr
+    assert "--title is for web pages" in run("map", released, "-o", tmp_path / "new.png", "--title=x", code=2).stderr
     assert os.listdir(tmp_path) == ["map.html"]
 
 

@@ -93,7 +93,7 @@ def test_the_good_command_is_good(place):
         ({"delta": "1e-6"}, "delta"),
         ({"neighbours": "all"}, "'add-remove', 'replace'"),
         ({"method": None, "height": None}, "no --method was given; it must be one of flat"),
-        ({"method": None}, "--height is a parameter of quadtree, kd-tree; say which"),
+        ({"method": None}, "--height is a parameter of quadtree, kd-tree; choose one"),
         ({"method": "quadtre"}, "Did you mean 'quadtree'?"),
         ({"method": "flat"}, "--height is a parameter of quadtree, kd-tree and not of flat"),
         ({"height": None}, "quadtree needs --height INTEGER"),
@@ -112,13 +112,13 @@ def test_the_good_command_is_good(place):
         ({"o": "out.xlsx"}, "must end in one of .parquet"),
         ({"o": "."}, "must end in"),
         ({"o": "nowhere/out.parquet"}, "there is no folder nowhere"),
-        ({"seed": "1"}, "say --not-private"),
+        ({"seed": "1"}, "add --not-private"),
         ({"seed": "-1", "not_private": None}, "x>=0"),
         ({"o": "out.tif", "method": "kd-tree"}, "give --pixels NX,NY"),
         ({"pixels": "8,8"}, "--pixels is for GeoTIFF"),
         ({"o": "out.tif", "pixels": "0,8"}, "shape is"),
         ({"o": "out.geojson", "crs": None}, "needs a CRS"),
-        ({"region": "none.gpkg"}, "none.gpkg can not be"),
+        ({"region": "none.gpkg"}, "none.gpkg cannot be"),
     ],
     ids=lambda value: str(value)[:40],
 )
@@ -151,7 +151,7 @@ def test_a_format_that_can_not_be_written_is_refused_before_the_file_is_opened(p
 @pytest.mark.parametrize(
     ("error", "message"),
     [
-        (MemoryError("Unable to allocate 8 bytes for 123456 records"), "memory does not suffice"),
+        (MemoryError("Unable to allocate 8 bytes for 123456 records"), "there is not enough memory"),
         (RuntimeError("record 0.123456, 0.5"), "unexpected RuntimeError"),
     ],
 )
@@ -214,7 +214,7 @@ def test_bad_regions_are_refused(place):
     assert "not a valid polygon" in refused(region(bowtie))
     assert "EPSG:2154" in refused(region(shapely.box(0, 0, 1, 1), crs="EPSG:2154"))
     (place / "region.gpkg").write_text("nonsense")
-    assert "can not be read" in refused(command(region="region.gpkg"))
+    assert "cannot be read" in refused(command(region="region.gpkg"))
 
 
 def test_bad_files_are_refused(place):
@@ -243,13 +243,13 @@ def test_a_file_without_permission_is_refused(place, monkeypatch):
         return opened(path, *args, **kwargs)
 
     monkeypatch.setattr(Path, "open", closed)  # root, who runs tests in containers, may read everything
-    assert "points.gpkg can not be opened (Permission denied)" in refused(command())
+    assert "points.gpkg cannot be opened (Permission denied)" in refused(command())
 
 
 def test_a_folder_without_permission_is_refused(place, monkeypatch):
     may = os.access
     monkeypatch.setattr(os, "access", lambda path, mode, **_: mode != os.W_OK and may(path, mode))
-    assert "can not be written to" in refused(command())
+    assert "cannot be written to" in refused(command())
 
 
 def test_releases_that_are_none_are_refused(place):

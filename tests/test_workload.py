@@ -112,7 +112,7 @@ def test_boxes_come_from_files_and_frames(tmp_path):
         workload.read_boxes(shapes.to_crs("EPSG:3857"), DOMAIN)
     with pytest.raises(ParameterError, match="neither columns"):
         workload.read_boxes(frame.rename(columns={"xmin": "left"}), DOMAIN)
-    with pytest.raises(FileFormatError, match="can not be opened"):
+    with pytest.raises(FileFormatError, match="cannot be opened"):
         workload.read_boxes(tmp_path / "none.csv", DOMAIN)
 
 

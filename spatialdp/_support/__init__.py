@@ -1,1 +1,1 @@
-"""Tools that know neither space nor privacy."""
+"""Small tools for the other packages. They know neither space nor privacy."""

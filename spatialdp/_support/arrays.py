@@ -1,4 +1,4 @@
-"""Types of arrays, named once, and the few array tools that several packages share."""
+"""The names of array types, defined once for all packages, and the few array tools that several packages share."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Objects = npt.NDArray[np.object_]
 
 
 def read_only(values: npt.ArrayLike, dtype: npt.DTypeLike) -> Array:
-    """A view of the values that cannot be written to; copied only if the type has to change.
+    """Return a read-only view of the values; they are copied only if their type has to change.
 
     Examples
     --------
@@ -41,7 +41,9 @@ def read_only(values: npt.ArrayLike, dtype: npt.DTypeLike) -> Array:
 
 
 def even_points(count: int, dimensions: int, *, start: float = 0.5) -> Floats:
-    """Points that fill the unit cube evenly: `start` plus multiples of the powers of an irrational number, modulo 1.
+    """Return `count` points that fill the unit cube evenly, the same ones each time.
+
+    Point k is `start` + k (1/r, 1/r², ...) modulo 1, r being the root of x^(dimensions + 1) = x + 1.
 
     Examples
     --------
@@ -49,14 +51,14 @@ def even_points(count: int, dimensions: int, *, start: float = 0.5) -> Floats:
     [0.118, 0.736, 0.354]
     """
     root = 1.0
-    for _ in range(50):  # converges to the root of x^(dimensions + 1) = x + 1
+    for _ in range(50):  # converges to r
         root = (1 + root) ** (1 / (dimensions + 1))
     steps = root ** -np.arange(1.0, dimensions + 1)
     return np.asarray((start + np.arange(1, count + 1)[:, None] * steps) % 1.0)
 
 
 def expand_ranges(first: Array, last: Array) -> tuple[Integers, Integers]:
-    """List the whole numbers from `first` up to (not including) `last` of many ranges, one range after the other.
+    """List the whole numbers from `first` up to (not including) `last`, for many ranges, one range after the other.
 
     Returns
     -------

@@ -1,4 +1,8 @@
-"""Public parameters, read once: whole numbers and pairs in whatever form they come, errors in three parts."""
+"""Checks of public parameters: booleans, whole numbers and pairs, in whatever type a caller gives them.
+
+Each function returns the value in one plain type, so that nobody has to check it again, or raises a `ParameterError`
+that says what was given and what is required. Values of records never come here: the messages quote what they check.
+"""
 
 from __future__ import annotations
 
@@ -12,14 +16,14 @@ __all__ = ["positive_pair", "true_or_false", "whole_number", "whole_pair"]
 
 
 def true_or_false(value: Any, name: str) -> bool:
-    """A bool and nothing else: "no" would be taken for yes."""
+    """Return a bool; anything else is refused, because Python treats the string "no" as true."""
     if not isinstance(value, bool):
         raise ParameterError(f"{name} is {value!r}; it must be True or False.")
     return value
 
 
 def whole_number(value: Any, name: str, least: int, most: int) -> int:
-    """An int within bounds, from anything that is one."""
+    """Return an int from `least` to `most`, given any integer type but bool."""
     try:
         number = None if isinstance(value, bool) else operator.index(value)
     except TypeError:
@@ -30,7 +34,7 @@ def whole_number(value: Any, name: str, least: int, most: int) -> int:
 
 
 def whole_pair(value: Any, name: str) -> tuple[int, int]:
-    """Two ints of at least 1."""
+    """Return two ints of at least 1, such as the numbers of columns and rows of a grid."""
     try:
         first, second = value
     except (TypeError, ValueError):
@@ -39,7 +43,7 @@ def whole_pair(value: Any, name: str) -> tuple[int, int]:
 
 
 def positive_pair(value: Any, name: str) -> tuple[float, float]:
-    """Two positive finite floats, from one or two numbers."""
+    """Return two positive finite floats, given two numbers or one number for both."""
     try:
         first, second = (float(item) for item in value) if hasattr(value, "__len__") else (float(value),) * 2
     except (TypeError, ValueError, OverflowError):

@@ -1,7 +1,9 @@
-"""GDAL, kept to the file that it is given.
+"""How GDAL is kept from reading anything but the file that it was asked to open.
 
-GDAL looks at what a file holds, whatever its name, and some of what it knows are programs: a virtual layer or a
+GDAL recognises a format by a file's content, whatever its name, and some formats are programs: a virtual layer or a
 streamed algorithm names other files and addresses to read, and old GeoJSON may name an address to fetch its CRS from.
+So a file is opened only if its content begins as its suffix says (`content_fits_suffix`), and with network access
+turned off (`offline`). ``docs/design/files.md`` says what else is refused.
 """
 
 from __future__ import annotations
@@ -11,13 +13,19 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-__all__ = ["ALGORITHM", "configured", "is_what_it_is_called", "offline"]
+__all__ = ["ALGORITHM", "configured", "content_fits_suffix", "offline"]
 
 _HEAD = 2**16  # bytes, more than GDAL looks at to recognise a format
-_FIRST = {".gpkg": b"SQLite format 3\0", ".shp": b"\0\0\x27\x0a", ".fgb": b"fgb", ".geojson": b"{", ".json": b"{"}
-ALGORITHM = b"gdal_streamed_alg"
+_FIRST_BYTES = {
+    ".gpkg": b"SQLite format 3\0",
+    ".shp": b"\0\0\x27\x0a",
+    ".fgb": b"fgb",
+    ".geojson": b"{",
+    ".json": b"{",
+}
+ALGORITHM = b"gdal_streamed_alg"  # marks a JSON file that GDAL would run as a streamed algorithm
 
-# Options are those of the process.
+# GDAL has one set of options for the whole process, so one thread at a time may change them.
 _lock = threading.RLock()
 _OFFLINE = {
     "GDAL_HTTP_PROXY": "127.0.0.1:0",  # where nobody can listen
@@ -26,28 +34,28 @@ _OFFLINE = {
 }
 
 
-def is_what_it_is_called(path: Path) -> bool:
-    """Whether a file begins as files with its ending do.
+def content_fits_suffix(path: Path) -> bool:
+    """Whether the first bytes of a file are those of the format that its suffix names.
 
     Examples
     --------
     >>> import tempfile
     >>> path = Path(tempfile.mkdtemp()) / "homes.geojson"
     >>> _ = path.write_text("<OGRVRTDataSource>...</OGRVRTDataSource>")
-    >>> is_what_it_is_called(path)
+    >>> content_fits_suffix(path)
     False
     """
     with path.open("rb") as file:
         head = file.read(_HEAD)
-    text = path.suffix.lower() in (".geojson", ".json")
-    if text:
+    is_json = path.suffix.lower() in (".geojson", ".json")
+    if is_json:
         head = head.removeprefix(b"\xef\xbb\xbf").lstrip()
-    return head.startswith(_FIRST[path.suffix.lower()]) and not (text and ALGORITHM in head)
+    return head.startswith(_FIRST_BYTES[path.suffix.lower()]) and not (is_json and ALGORITHM in head)
 
 
 @contextmanager
 def configured(options: Mapping[str, str | None]) -> Iterator[None]:
-    """Set GDAL's options for a moment; one thread at a time, because they hold for all."""
+    """Set GDAL options within a ``with`` block; other threads that do the same wait for its end."""
     import pyogrio
 
     with _lock:
@@ -61,6 +69,9 @@ def configured(options: Mapping[str, str | None]) -> Iterator[None]:
 
 @contextmanager
 def offline() -> Iterator[None]:
-    """Let GDAL open a file without fetching anything (but from hosts that the user's ``no_proxy`` names)."""
+    """Keep GDAL from fetching anything over the network within a ``with`` block.
+
+    Hosts that the user's ``no_proxy`` variable names can still be reached.
+    """
     with configured(_OFFLINE):
         yield

@@ -1,4 +1,4 @@
-"""Tables for people: Markdown with columns that line up."""
+"""Markdown tables for people to read: the columns line up in plain text too."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ __all__ = ["markdown"]
 
 
 def markdown(lines: Sequence[Sequence[str]]) -> str:
-    """A Markdown table; the first line is its head.
+    """Format lines of cells as a Markdown table; the first line is the header.
 
     Examples
     --------
@@ -18,8 +18,8 @@ def markdown(lines: Sequence[Sequence[str]]) -> str:
     | a    | 12 |
     """
     widths = [max(len(cell) for cell in column) for column in zip(*lines, strict=True)]
-    head, *body = (
+    header, *body = (
         "| " + " | ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)) + " |" for line in lines
     )
     rule = "|" + "|".join("-" * (width + 2) for width in widths) + "|"
-    return "\n".join([head, rule, *body])
+    return "\n".join([header, rule, *body])

@@ -1,4 +1,7 @@
-"""Options that are one of a few names, with one parsing rule for code, files and command line."""
+"""Options that are one of a few names, with one parsing rule for code, files and the command line.
+
+`Option` is the enumeration of the names, and `Choice` a dataclass field that holds one of them.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,7 @@ T = TypeVar("T", bound="Option")
 
 
 class Option(StrEnum):
-    """A string enumeration whose `parse` lists the valid names when it fails.
+    """A string enumeration; its `parse` accepts a name in any case and lists the valid names when it fails.
 
     Examples
     --------
@@ -24,7 +27,7 @@ class Option(StrEnum):
 
     @classmethod
     def parse(cls, value: str | Self) -> Self:
-        """Turn a name into the option it stands for."""
+        """Return the option that a name stands for; upper case and underscores are accepted."""
         name = value.lower().replace("_", "-") if isinstance(value, str) else value
         try:
             return cls(name)
@@ -34,7 +37,7 @@ class Option(StrEnum):
 
 
 class Choice(Generic[T]):
-    """A dataclass field that takes an option or its name, and holds the option.
+    """A dataclass field that accepts an option or its name, and stores the option.
 
     Examples
     --------
@@ -56,7 +59,7 @@ class Choice(Generic[T]):
         self._name = name
 
     def __get__(self, instance: Any, owner: type | None = None) -> T:
-        if instance is None:  # the dataclass asks for the default
+        if instance is None:  # dataclasses read the default from the class
             return self._default
         option: T = instance.__dict__[self._name]
         return option

@@ -1,4 +1,7 @@
-"""A bar on a terminal, for steps whose number is public."""
+"""A progress bar on a terminal, for loops whose number of steps is public.
+
+Loops over records must not use it: the bar shows the total and the rate.
+"""
 
 from __future__ import annotations
 
@@ -12,11 +15,11 @@ T = TypeVar("T")
 
 
 def progress(steps: Sequence[T], label: str) -> Iterator[T]:
-    """Yield the steps; on a terminal, show a bar if they take more than two seconds.
+    """Yield the steps one by one; on a terminal, show a progress bar once they take more than two seconds.
 
     Privacy
     -------
-    The number of steps is shown, so it must be public.
+    The bar shows the number of steps and their rate, so both must be public.
     """
     from tqdm import tqdm
 

@@ -1,4 +1,4 @@
-"""`spatialdp …` on the command line: one module a command, loaded when it is needed."""
+"""The command line `spatialdp`: each command has a module, which is loaded when the command runs."""
 
 from spatialdp.cli.main import main
 

@@ -1,4 +1,9 @@
-"""The group of commands. Each lives in a module of its own, which imports nothing but click until it runs."""
+"""Which command runs, and how does an error reach the user? The command group `spatialdp`.
+
+Each command has its own module, which imports only click until the command runs: help must not load heavy libraries.
+Errors become one message and an exit code. Messages of unexpected errors are not printed, because they might quote a
+record.
+"""
 
 from __future__ import annotations
 
@@ -10,12 +15,13 @@ from typing import Any, TypeVar
 
 import click
 
+from spatialdp._support.override import override
 from spatialdp._version import __version__
 from spatialdp.errors import SpatialDPError
 
 __all__ = ["main"]
 
-# In the order of the help.
+# In the order in which the help lists them.
 _COMMANDS = ("release", "plan", "query", "map", "sample", "info", "methods", "evaluate", "traffic")
 
 C = TypeVar("C", bound=click.Command)
@@ -25,17 +31,20 @@ FAILED = 1
 
 
 class _Group(click.Group):
-    """Commands are the `command` of the module that bears their name; errors become one message and an exit code."""
+    """A click group that loads commands from `spatialdp.cli.commands` and turns errors into messages and exit codes."""
 
+    @override
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 (click gives it)
         return list(_COMMANDS)
 
+    @override
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 (as above)
         if cmd_name not in _COMMANDS:
             return None
         command: click.Command = import_module(f"spatialdp.cli.commands.{cmd_name}").command
         return _with_breaks(command)
 
+    @override
     def invoke(self, ctx: click.Context) -> Any:
         try:
             return super().invoke(ctx)
@@ -44,18 +53,22 @@ class _Group(click.Group):
         except SpatialDPError as error:
             raise _failure(str(error), BAD_INPUT) from None
         except OSError as error:
-            if error.errno == errno.EPIPE:  # the reader of our output has gone
+            if (
+                error.errno == errno.EPIPE
+            ):  # the program that read our output has ended, as `head` does: click handles it
                 raise
-            named = isinstance(error, FileNotFoundError | FileExistsError | IsADirectoryError | PermissionError)
-            raise _failure(f"{_words(error).rstrip('.')}.", BAD_INPUT if named else FAILED) from None
+            is_usage = isinstance(error, FileNotFoundError | FileExistsError | IsADirectoryError | PermissionError)
+            raise _failure(f"{_words(error).rstrip('.')}.", BAD_INPUT if is_usage else FAILED) from None
         except MemoryError:
-            raise _failure("memory does not suffice; use larger cells or a lower tree.", FAILED) from None
-        except Exception as error:  # its message might quote a record, so only its place is told
+            raise _failure(
+                "there is not enough memory for this command; use larger cells or a lower tree.", FAILED
+            ) from None
+        except Exception as error:  # its message might quote a record, so only its type and place are printed
             raise _failure(_unexpected(error), FAILED) from None
 
 
 def _with_breaks(command: C) -> C:
-    """Examples keep their lines: click's mark for that is a backspace, which raw docstrings only spell out."""
+    """Keep the line breaks of examples: click's mark for them is a backspace, which a raw docstring spells out."""
     command.help = (command.help or "").replace("\\b\n", "\b\n")
     return command
 
@@ -67,18 +80,18 @@ def _failure(message: str, code: int) -> click.ClickException:
 
 
 def _words(error: OSError) -> str:
-    """What went wrong with which file, without the system's number for it."""
+    """Return the message of a system error and the name of the file, without the number of the error."""
     if error.strerror is None:
         return str(error)
     return f"{error.strerror}: {error.filename}" if error.filename else error.strerror
 
 
 def _unexpected(error: Exception) -> str:
-    ours = [f for f in traceback.extract_tb(error.__traceback__) if "spatialdp" in Path(f.filename).parts]
-    place = f" at {Path(ours[-1].filename).name}:{ours[-1].lineno}" if ours else ""
+    frames = [f for f in traceback.extract_tb(error.__traceback__) if "spatialdp" in Path(f.filename).parts]
+    place = f" at {Path(frames[-1].filename).name}:{frames[-1].lineno}" if frames else ""
     return (
         f"unexpected {type(error).__name__}{place}; this is a defect of spatialdp. "
-        "Nothing was written. Please report it with the command you gave."
+        "Nothing was written. Please report the defect, with the command that you gave."
     )
 
 
@@ -86,16 +99,20 @@ def _unexpected(error: Exception) -> str:
     cls=_Group,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
     epilog="""\b
-Exit codes: 0 done; 2 bad input or usage, nothing read is told and nothing written; 1 anything else (disk full, ...).
-Completion: eval "$(_SPATIALDP_COMPLETE=bash_source spatialdp)", or zsh_source or fish_source, in your shell's
-start-up file.""",
+Exit codes:
+  0  The command succeeded.
+  2  The input or an option is wrong. The message quotes no record, and no file is written.
+  1  The command failed for another reason, such as a full disk.
+\b
+Completion of commands and options: put this line into the start-up file of your shell.
+  eval "$(_SPATIALDP_COMPLETE=bash_source spatialdp)"    (zsh_source or fish_source for zsh or fish)""",
 )
 @click.version_option(__version__, prog_name="spatialdp")
 def main() -> None:
     r"""Publish spatial data under differential privacy.
 
     \b
-    Example: a private map of points, from a file to a file, and a question to it
+    Example: make a private release of the points in a file, then ask it about a box
       spatialdp release homes.csv --x lon --y lat --bounds -85.6,34.9,-84.9,35.5 --crs EPSG:4326 \
           --method quadtree --height 7 --epsilon 1 -o homes.parquet
       spatialdp query homes.parquet --bbox -85.33,35.03,-85.28,35.07

@@ -1,6 +1,7 @@
-"""A method's parameters as command-line options: names, types and help from its dataclass and docstring.
+"""How do the parameters of a method become options? Names, types and help come from its dataclass and docstring.
 
-There is no second list: a mechanism that enters the registry has its options, with their help, at once.
+There must be no second list of parameters: a mechanism in the registry has its options and their help at once. A change
+of the docstrings' numpydoc format must be followed here.
 """
 
 from __future__ import annotations
@@ -17,12 +18,14 @@ from typing import TYPE_CHECKING, Any, Union, get_args, get_origin, get_type_hin
 
 import click
 
+from spatialdp._support.override import override
+
 if TYPE_CHECKING:
     from spatialdp.mechanisms import Mechanism
 
 __all__ = ["Parameter", "build", "find_method", "parameters_of", "read_number", "read_value", "summary"]
 
-# Between the items of a list, of a list of lists, and so on.
+# The separators of the items of a list, of a list of lists, and of a list of those.
 _SEPARATORS = ",;/"
 
 
@@ -33,15 +36,16 @@ class Parameter:
     Attributes
     ----------
     name : str
-        As in Python; on the command line with hyphens.
+        Name in Python; the option has hyphens in place of underscores.
     hint : type
+        Type hint of the dataclass field.
     default : object
-        None if it may be left out without one.
+        Default value; None if there is none.
     required : bool
     kind : str
-        Type as the docstring words it.
+        Type, in the words of the docstring.
     text : str
-        What the docstring says of it.
+        Description, from the docstring.
     """
 
     name: str
@@ -53,12 +57,12 @@ class Parameter:
 
     @property
     def flag(self) -> str:
-        """The option: ``--cell-size``."""
+        """Name of the option, such as ``--cell-size``."""
         return f"--{self.name.replace('_', '-')}"
 
     @property
     def choices(self) -> list[str]:
-        """The names it takes, if they are all it takes."""
+        """The allowed names, if the parameter allows nothing else."""
         from spatialdp._support.options import Choice
 
         if get_origin(self.hint) is not Choice:
@@ -68,7 +72,7 @@ class Parameter:
         return [str(option) for option in options]
 
     def option(self) -> click.Option:
-        """The click option."""
+        """Return the parameter as a click option."""
         name, text = f"parameter_{self.name}", f"{self.text}{'  [required]' if self.required else ''}"
         if self.metavar == "VALUE" and not self.choices:
             text = f"{self.kind.removesuffix(', optional')}. {text}"
@@ -85,7 +89,7 @@ class Parameter:
 
     @property
     def metavar(self) -> str:
-        """NX,NY or INTEGER or NAME..., after the docstring's type."""
+        """The word for the value in the help, such as NX,NY or INTEGER, from the type in the docstring."""
         if named := re.match(r"\(([\w, ]+)\)", self.kind):
             return named[1].replace(" ", "").upper()
         return {"int": "INTEGER", "float": "NUMBER", "number": "NUMBER", "bool": ""}.get(
@@ -94,25 +98,26 @@ class Parameter:
 
 
 class _Value(click.ParamType):  # type: ignore[type-arg]  # generic only in recent versions
-    """Text that becomes what a type hint asks for."""
+    """A click type that reads text as a type hint requires."""
 
     name = "value"
 
     def __init__(self, hint: Any) -> None:
         self._hint = hint
 
+    @override
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         if not isinstance(value, str):
             return value
         try:
             return read_value(value, self._hint)
         except ValueError:
-            wanted = getattr(param, "metavar", None) or "value"
-            self.fail(f"{value!r} was given; {wanted} is required, such as {_example(self._hint)}.", param, ctx)
+            metavar = getattr(param, "metavar", None) or "value"
+            self.fail(f"{value!r} was given; {metavar} is required, such as {_example(self._hint)}.", param, ctx)
 
 
 def read_value(text: str, hint: Any) -> Any:
-    """Read a value as a type hint asks for.
+    """Read text as a type hint requires.
 
     Examples
     --------
@@ -144,13 +149,13 @@ def read_value(text: str, hint: Any) -> Any:
 def _read_items(text: str, hint: Any) -> tuple[Any, ...]:
     items = get_args(hint)
     parts = [part.strip() for part in text.split(_SEPARATORS[_depth(hint) - 1])]
-    if get_origin(hint) is not tuple or Ellipsis in items:  # any number of one kind
+    if get_origin(hint) is not tuple or Ellipsis in items:  # any number of items of one type
         items = items[:1] * len(parts)
     return tuple(read_value(part, item) for part, item in zip(parts, items, strict=True))
 
 
 def _depth(hint: Any) -> int:
-    """How deeply lists are nested in it."""
+    """Return how deeply lists are nested in a type hint."""
     if hint is Any:
         return 1
     inner = max((_depth(part) for part in get_args(hint)), default=0)
@@ -165,7 +170,7 @@ def _example(hint: Any) -> str:
 
 
 def read_number(text: str) -> Fraction:
-    """A number as typed: 0.1, 1e-6 or 1/3, exactly.
+    """Read a number exactly as it is typed: 0.1, 1e-6 or 1/3.
 
     Examples
     --------
@@ -180,7 +185,7 @@ def read_number(text: str) -> Fraction:
     try:
         parts = [exact(Decimal(part), "number") for part in ([numerator, denominator] if slash else [numerator])]
         return parts[0] / parts[1] if slash else parts[0]
-    except ArithmeticError:  # of decimals, and of division by zero
+    except ArithmeticError:  # not a decimal number, or a division by zero
         raise ValueError from None
 
 
@@ -188,7 +193,7 @@ def read_number(text: str) -> Fraction:
 
 
 def find_method(name: str) -> type[Mechanism]:
-    """The method of a name, or an error that says which there are and which may have been meant."""
+    """Return the method with this name; the error for an unknown name lists the methods and suggests a similar one."""
     from spatialdp.mechanisms import MECHANISMS
 
     if name.lower() in MECHANISMS:
@@ -200,55 +205,55 @@ def find_method(name: str) -> type[Mechanism]:
     )
 
 
-def build(method: type[Mechanism], given: Mapping[str, Any]) -> Mechanism:
-    """The method with the given parameters; those left out keep their defaults."""
+def build(method: type[Mechanism], values: Mapping[str, Any]) -> Mechanism:
+    """Make a mechanism with these parameters; the others keep their defaults."""
     known = {parameter.name: parameter for parameter in parameters_of(method)}
-    for name in given:
+    for name in values:
         if name not in known:
             close = difflib.get_close_matches(name, known, n=1)
             hint = f" Did you mean {close[0]!r}?" if close else f" See `spatialdp methods {method.name}`."
             raise click.UsageError(f"{method.name} has no parameter {name!r}; it has {', '.join(known)}.{hint}")
-    missing = [parameter for parameter in known.values() if parameter.required and parameter.name not in given]
+    missing = [parameter for parameter in known.values() if parameter.required and parameter.name not in values]
     if missing:
         raise click.UsageError(f"{method.name} needs {missing[0].flag} {missing[0].metavar}: {missing[0].text}")
-    return method(**given)
+    return method(**values)
 
 
 def summary(method: type[Mechanism]) -> str:
-    """First line of the docstring."""
+    """Return the first line of a method's docstring."""
     return (inspect.getdoc(method) or "").partition("\n")[0]
 
 
 def parameters_of(method: type[Mechanism]) -> list[Parameter]:
-    """Parameters in the order of the docstring's signature."""
+    """Return the parameters of a method in the order of its signature."""
     hints, described = get_type_hints(method), _described(method)
-    found = []
+    parameters = []
     for field in fields(method):  # type: ignore[arg-type]  # every mechanism is a dataclass
         kind, text = described.get(field.name, ("", ""))
         default = None if field.default is MISSING else field.default
-        found.append(Parameter(field.name, hints[field.name], default, field.default is MISSING, kind, text))
-    return found
+        parameters.append(Parameter(field.name, hints[field.name], default, field.default is MISSING, kind, text))
+    return parameters
 
 
 def _described(method: type[Mechanism]) -> dict[str, tuple[str, str]]:
-    """Type and text of each parameter in a numpydoc docstring, with "As for `Other`" looked up there."""
+    """Return type and text of each parameter in a numpydoc docstring; "As for `Other`" is replaced by Other's text."""
     section = re.search(
         r"^Parameters\n-+\n(.*?)(?=\n\S[^\n]*\n-+\n|\Z)", inspect.getdoc(method) or "", re.DOTALL | re.M
     )
-    found = {}
+    descriptions = {}
     for entry in re.split(r"\n(?=\S)", section[1].strip()) if section else ():
         head, _, text = entry.partition("\n")
         names, _, kind = head.partition(" : ")
         for name in names.split(", "):
-            found[name] = _looked_up(name, kind, " ".join(text.split()))
-    return found
+            descriptions[name] = _without_reference(name, kind, " ".join(text.split()))
+    return descriptions
 
 
-def _looked_up(name: str, kind: str, text: str) -> tuple[str, str]:
+def _without_reference(name: str, kind: str, text: str) -> tuple[str, str]:
     import spatialdp.mechanisms
 
     reference = re.match(r"As for `(\w+)`[.;]?\s*", text)
     if reference:
-        there, words = _described(getattr(spatialdp.mechanisms, reference[1])).get(name, ("", ""))
-        kind, text = kind or there, f"{words} {text[reference.end() :]}".strip()
+        other_kind, other_text = _described(getattr(spatialdp.mechanisms, reference[1])).get(name, ("", ""))
+        kind, text = kind or other_kind, f"{other_text} {text[reference.end() :]}".strip()
     return kind, text.replace("``", "").replace("`", "")

@@ -1,1 +1,1 @@
-"""Released numbers that answer boxes and know their noise."""
+"""Estimates: released numbers that answer boxes and know their own noise."""

@@ -1,8 +1,9 @@
-"""What every kind of estimate can do: the protocol that releases, files, maps and pages rely on.
+"""What can every kind of estimate do? The protocol that releases, files, maps and explorer pages rely on.
 
-A release holds an estimate and does not care of which kind. Publishers turn an estimate into rows, map cells and page
-data by `functools.singledispatch` on its class; ``tests/contract/test_publishers.py`` asks every publisher about every
-kind in `KINDS`.
+A release holds an estimate and does not ask of which kind. Publishers turn an estimate into rows,
+map cells and page data by `functools.singledispatch` on its class. A new kind must be added to
+`KINDS` and to every publisher; ``tests/contract/test_publishers.py`` checks that every publisher
+knows every kind. An estimate holds released numbers only, and must not keep a record or a true count.
 """
 
 from __future__ import annotations
@@ -22,25 +23,25 @@ KINDS = ("grid", "tree")
 
 
 class Estimate(Protocol):
-    """Released numbers that answer boxes and know their noise.
+    """Released numbers that answer boxes and know their own noise.
 
-    Boxes are lattice boxes (m, 4); `Release` snaps coordinates to the lattice first. "Leaves" are the smallest areas
-    that have an estimate of their own: the cells of a grid, the leaves of a tree.
+    Boxes are lattice boxes (m, 4); `Release` snaps coordinates to the lattice first. "Leaves" are the
+    smallest areas that have an estimate of their own: the cells of a grid, the leaves of a tree.
     """
 
     kind: ClassVar[str]
 
     @property
     def biased(self) -> bool:
-        """Whether the estimates were altered so that errors no longer average out: then there are no intervals."""
+        """Whether the errors of the estimates no longer average out; a biased estimate has no intervals."""
 
     @property
     def values(self) -> Floats:
-        """All estimates: of the cells of a grid, (ny, nx), or of the nodes of a tree."""
+        """All estimated counts: of the cells of a grid, (ny, nx), or of the nodes of a tree."""
 
     @property
     def step(self) -> float:
-        """Width of the lattice that the noise lives on; 0 for weighted sums of many measurements."""
+        """Width of the lattice on which the noise lies; 0 for weighted sums of many measurements."""
 
     @property
     def n_cells(self) -> int:
@@ -52,28 +53,29 @@ class Estimate(Protocol):
 
     @property
     def consistent(self) -> bool:
-        """Whether the estimates of parts add up to those of the whole; `non_negative` and `rounded` need it."""
+        """Whether the estimates of parts add up to that of the whole; `non_negative` and `rounded` need this."""
 
     def answer(self, boxes: Integers) -> Floats:
-        """Estimated counts of lattice boxes; records are taken as evenly spread within a leaf."""
+        """Estimated counts of lattice boxes; records are assumed to be evenly spread within a leaf."""
 
     def moments(self, boxes: Integers) -> tuple[Floats, Floats]:
         """Variance and excess kurtosis of the noise in each answer."""
 
     def uniformity(self, boxes: Integers) -> Floats:
-        """About how far an answer can be off because records are not evenly spread within the leaves it cuts.
+        """About how far each answer can be off because records are not evenly spread within the leaves that a box cuts.
 
-        The sum, over cut leaves, of the (noisy) estimate times the larger of the covered and the uncovered share.
+        The bound is the sum over cut leaves of the (noisy) estimate times the larger of the covered
+        and the uncovered share.
         """
 
     def answer_polygons(self, polygons: Polygons) -> Floats:
-        """Estimated counts of polygons; records are taken as evenly spread within a leaf."""
+        """Estimated counts of polygons; records are assumed to be evenly spread within a leaf."""
 
     def polygon_moments(self, polygons: Polygons) -> tuple[Floats, Floats]:
         """Variance and excess kurtosis of the noise in each polygon's answer."""
 
     def leaf_boxes(self, chosen: Integers | slice = slice(None)) -> Integers:
-        """Lattice boxes of the leaves; of all, or of some by their numbers."""
+        """Lattice boxes of all leaves, or of some leaves by their numbers."""
 
     def leaf_values(self) -> Floats:
         """Estimates of the leaves."""
@@ -82,14 +84,14 @@ class Estimate(Protocol):
         """Variance and excess kurtosis of the noise in each leaf's estimate: `moments` for all leaves at once."""
 
     def non_negative(self, method: NonNegative) -> Self:
-        """The same estimates without negative ones; biased."""
+        """An estimate without negative counts; biased."""
 
     def rounded(self) -> Self:
-        """The same estimates as whole numbers; biased."""
+        """An estimate of whole counts; biased."""
 
 
 def moments_of(second: Floats, fourth: Floats) -> tuple[Floats, Floats]:
-    """Variance and excess kurtosis from the second and fourth cumulants; the kurtosis of no noise is 0.
+    """Variance and excess kurtosis from the second and fourth cumulants; without noise the kurtosis is 0.
 
     Examples
     --------

@@ -1,8 +1,10 @@
-"""Estimates on a tree of boxes, and how any box is answered from them.
+"""How does a tree of estimates answer any box or polygon? By whole nodes, and shares of the leaves that it cuts.
 
-A box takes whole nodes where it covers them and shares of the leaves it cuts. If the estimates are consistent (a
-parent is the sum of its children) it does not matter which nodes are taken, and the noise of the answer follows from
-the algebra of the least-squares fit (`tree_noise`). If they are not, the fewest and largest nodes are taken.
+If the estimates are consistent (a parent is the sum of its children), it does not matter which nodes
+an answer takes, and the noise of the answer follows from the algebra of the least-squares fit
+(`tree_noise`, ``docs/design/tree-noise.md``). If they are not consistent, an answer takes the fewest
+and largest nodes. Walks are in `trees.walk`, the algebra is in `tree_noise`; this module chooses
+among them and reads no record.
 """
 
 from __future__ import annotations
@@ -23,39 +25,39 @@ from spatialdp.estimates.tree_noise import TreeNoise, or_zero
 from spatialdp.space.domain import Domain
 from spatialdp.space.polygons import Polygons
 from spatialdp.trees.adjust import NonNegative, non_negative, project_families, round_consistent
-from spatialdp.trees.leaf_families import Families, Opened
+from spatialdp.trees.leaf_families import Families, OpenedNodes
 from spatialdp.trees.tree import Tree
 from spatialdp.trees.walk import Pairs, chunks, walk, walk_polygons
 
 __all__ = ["Decomposition"]
 
-# From so many leaves on, walking along boundaries is slow and the closed form's bound of the kurtosis is close.
+# From this many leaves on, walking along boundaries is slow and the closed form's bound of the kurtosis is close.
 _CLOSED_FORM = 4**7
 
 
 @dataclass(frozen=True, eq=False)
 class Decomposition:
-    """Estimates of the counts in a tree of boxes.
+    """Estimated counts of the nodes of a tree of boxes; an `Estimate`.
 
     Attributes
     ----------
     domain : Domain
     tree : Tree
-        Every leaf measured.
+        Every leaf was measured.
     values : float array
-        Estimate of each node: consistent ones, or the noisy counts as they were measured.
+        Estimated count of each node: consistent estimates, or the noisy counts as they were measured.
     variances, kurtosis : float arrays
-        Of the noise in each node's measurement: one for each node or one for each level. Infinite variance: the node
-        was not measured.
+        Variance and excess kurtosis of the noise in each node's measurement: one for each node or one
+        for each level. The variance of an unmeasured node is infinite.
     step : float
-        Width of the lattice the noise lives on; 0 for estimates that are weighted sums of many.
+        Width of the lattice on which the noise lies; 0 for weighted sums of many measurements.
     consistent : bool
         Whether parents are the sums of their children.
     biased : bool
-        Whether the estimates were altered so that their errors no longer average out.
+        Whether the errors of the estimates no longer average out.
     shape : (nx, ny), optional
-        Says that the leaves, all of the greatest depth, are cells of the domain's grid of this shape. Quadtrees need
-        not be told.
+        Shape of the domain's grid whose cells are the leaves, all of the greatest depth. Quadtrees do
+        not need it.
     """
 
     kind: ClassVar[str] = "tree"
@@ -86,11 +88,11 @@ class Decomposition:
 
     @cached_property
     def noise(self) -> TreeNoise:
-        """The noise of measurements and estimates."""
+        """The noise of the measurements and of the estimates."""
         return TreeNoise(self.tree, self.variances, self.kurtosis)
 
     def answer(self, boxes: Integers) -> Floats:
-        """Estimated counts of lattice boxes; records are taken as evenly spread within a leaf."""
+        """Estimated counts of lattice boxes; records are assumed to be evenly spread within a leaf."""
         leaves, families = self._leaf_values, self._families
         if leaves is not None and self.consistent:
             return leaves.answer(boxes)
@@ -99,7 +101,7 @@ class Decomposition:
         return np.asarray(self.answers(boxes, [self.values])[0])
 
     def answers(self, boxes: Integers, values: Sequence[Array]) -> Floats:
-        """What several sets of node values answer, one row each, for little more than the time of one."""
+        """Answers to lattice boxes from several sets of node values, (sets, boxes), in little more time than one."""
         totals = np.zeros((len(values), boxes.shape[0]))
         for chunk in chunks(boxes):
             for pairs in walk(self.tree, boxes[chunk], self._descended):
@@ -110,9 +112,10 @@ class Decomposition:
         return totals
 
     def uniformity(self, boxes: Integers) -> Floats:
-        """About how far an answer can be off because records are not evenly spread within the leaves it cuts.
+        """About how far each answer can be off because records are not evenly spread within the leaves that a box cuts.
 
-        The sum, over cut leaves, of the (noisy) estimate times the larger of the covered and the uncovered share.
+        The bound is the sum over cut leaves of the (noisy) estimate times the larger of the covered
+        and the uncovered share.
         """
         if self._leaf_values is not None:
             return self._leaf_values.uniformity(boxes)
@@ -129,7 +132,7 @@ class Decomposition:
         return self._moments(boxes)
 
     def answer_polygons(self, polygons: Polygons) -> Floats:
-        """Estimated counts of polygons; records are taken as evenly spread within a leaf."""
+        """Estimated counts of polygons; records are assumed to be evenly spread within a leaf."""
         if self.consistent and self._leaf_values is not None:
             return self._leaf_values.answer_polygons(polygons)
         return self._summed(polygons, lambda pairs: pairs.coverage * self.values.take(pairs.node))
@@ -139,7 +142,7 @@ class Decomposition:
         return self._moments(polygons)
 
     def leaf_boxes(self, chosen: Integers | slice = slice(None)) -> Integers:
-        """Lattice boxes of the leaves; of all, or of some by their numbers."""
+        """Lattice boxes of all leaves, or of some leaves by their numbers."""
         return self.tree.boxes[np.flatnonzero(self.tree.leaves)[chosen]].astype(np.int64)
 
     def leaf_values(self) -> Floats:
@@ -151,7 +154,7 @@ class Decomposition:
         return self.node_moments(np.flatnonzero(self.tree.leaves))
 
     def node_moments(self, nodes: Array) -> tuple[Floats, Floats]:
-        """What `moments` says of the boxes of some nodes, without walking."""
+        """Variance and excess kurtosis of the noise in some nodes' estimates: `moments` of their boxes, faster."""
         if self.consistent and self._is_complete:  # all nodes of a depth are alike
             variance, kurtosis = self.moments(self.tree.boxes[self.tree.offsets[:-1]].astype(np.int64))
             return variance[self.tree.depth[nodes]], kurtosis[self.tree.depth[nodes]]
@@ -159,10 +162,10 @@ class Decomposition:
         return moments_of(second[nodes], fourth[nodes])
 
     def pruned(self, threshold: float) -> Decomposition:
-        """Drop everything below nodes whose consistent estimate is under a public threshold.
+        """Drop all nodes below those whose consistent estimate is under a public threshold.
 
-        A node that becomes a leaf keeps its estimate, and with it what the measurements below it contributed: its
-        variance is that of its subtree's best estimate.
+        A node that becomes a leaf keeps its estimate, to which the measurements below the node
+        contributed: its variance is that of its subtree's best estimate.
         """
         tree, index = self.tree.prune(self.values >= threshold)
         cut = tree.leaves & ~self.tree.leaves[index]
@@ -178,7 +181,7 @@ class Decomposition:
         )
 
     def non_negative(self, method: NonNegative) -> Decomposition:
-        """Consistent estimates without negative ones; biased."""
+        """Consistent estimates without negative counts; biased."""
         self._require_consistent()
         if method is NonNegative.LEAST_SQUARES:
             values = non_negative(self.tree, self.values, self.variances)
@@ -187,28 +190,31 @@ class Decomposition:
         return replace(self, values=values, biased=True)
 
     def rounded(self) -> Decomposition:
-        """Whole numbers that add up, each within 1 of the estimate."""
+        """Consistent estimates of whole counts, each within 1 of the estimate; biased."""
         self._require_consistent()
         return replace(self, values=round_consistent(self.tree, self.values).astype(np.float64), biased=True)
 
     def _require_consistent(self) -> None:
         if not self.consistent:
-            raise ReleaseError("the estimates are not consistent; release with consistent=True, then adjust them.")
+            raise ReleaseError(
+                "the estimates are not consistent, but only estimates that add up can be made non-negative or whole; "
+                "release with consistent=True, then adjust them."
+            )
 
     def _walk(self, queries: Array, descend: Booleans | None = None) -> Iterator[Pairs]:
-        """Go down the tree with boxes (m, 4) or polygons (m,)."""
+        """Walk down the tree with boxes (m, 4) or polygons (m,), depth by depth."""
         if queries.ndim == 2:
             return walk(self.tree, queries, descend)
         return walk_polygons(self.tree, self.domain, queries, descend)
 
     @cached_property
     def _descended(self) -> Booleans | None:
-        """Nodes that a walk must divide, because they were not measured and nothing else says their count."""
+        """Whether a walk must go on below each node, because the node was not measured; None if that is never so."""
         unmeasured = self.noise.unmeasured
         return unmeasured if not self.consistent and unmeasured.any() else None
 
     def _summed(self, queries: Array, weigh: Callable[[Pairs], Floats]) -> Floats:
-        """Add up, for every box or polygon, the weights of the pairs that end."""
+        """For every box or polygon, the sum of `weigh` over the nodes at which its walk ends."""
         total = np.zeros(queries.shape[0])
         for chunk in chunks(queries):
             for pairs in self._walk(queries[chunk], self._descended):
@@ -217,9 +223,9 @@ class Decomposition:
         return total
 
     def _summed_families(
-        self, families: Families, boxes: Integers, whole: Callable[[Integers], Floats], part: Callable[[Opened], Floats]
+        self, families: Families, boxes: Integers, whole: Callable[[Integers], Floats], part: Callable[[OpenedNodes], Floats]
     ) -> Floats:
-        """Add up, for every box, the weights of whole nodes and of the parts of opened families of leaves."""
+        """For every box, the sum of `whole` over covered nodes and of `part` over families of leaves that it cuts."""
         total = np.zeros(boxes.shape[0])
         for chunk in chunks(boxes):
             for pairs, opened in families.walk(boxes[chunk], self._descended):
@@ -242,7 +248,7 @@ class Decomposition:
         return variance, np.minimum(kurtosis, self.kurtosis.max())
 
     def _raw_cumulants(self, queries: Array) -> tuple[Floats, Floats]:
-        """Second and fourth cumulants of answers that take the nodes as they were measured."""
+        """Second and fourth cumulants of the answers to boxes from the nodes as they were measured."""
         noise, families = self.noise, self._families
         if families is None or queries.ndim == 1:
             return self._node_cumulants(queries)
@@ -259,17 +265,17 @@ class Decomposition:
         return second, fourth
 
     def _fitted_cumulants(self, queries: Array) -> tuple[Floats, Floats]:
-        """Second and fourth cumulants of answers that take the fit."""
+        """Second and fourth cumulants of the answers from fitted estimates."""
         second, fourth = np.zeros((2, queries.shape[0]))
         for chunk in chunks(queries):
             levels, opened = self._visited(queries[chunk])
             second[chunk], fourth[chunk] = self.noise.fitted_walk(levels, opened, queries[chunk].shape[0])
         return second, fourth
 
-    def _visited(self, queries: Array) -> tuple[list[Pairs], Opened | None]:
-        """The pairs of each depth.
+    def _visited(self, queries: Array) -> tuple[list[Pairs], OpenedNodes | None]:
+        """The pairs of a query and a node at each depth, and the families of leaves that are not visited.
 
-        Families of leaves that are grid cells are not visited: the coverage of their parent is the cells' mean.
+        Families of leaves that are grid cells are not visited: their parent gets the cells' mean coverage.
         """
         if self._families is None or queries.ndim == 1:
             return list(self._walk(queries)), None
@@ -287,25 +293,25 @@ class Decomposition:
 
     @cached_property
     def _leaf_values(self) -> Histogram | None:
-        """The leaves as a histogram, if they are cells of one grid: then any box is a few prefix sums."""
+        """The leaves as a histogram, if they are cells of one grid: any box is then a few prefix sums."""
         return None if self._leaf_grid is None else self._leaf_grid.histogram(self.values)
 
     @cached_property
     def _families(self) -> Families | None:
-        """The tree above its leaves, if these are cells of one grid and measured alike."""
+        """The tree above its leaves, if the leaves are cells of one grid and each level has one variance."""
         if self._leaf_grid is None or not self.tree.height or not self.noise.by_level:
             return None
         return self._leaf_grid.families
 
     @cached_property
     def _is_complete(self) -> bool:
-        """Whether the closed form holds, and the tree is large enough for it to pay."""
+        """Whether the closed form holds and the tree is large enough for it to be worth while."""
         if self.tree.n_leaves < _CLOSED_FORM or self._leaf_grid is None or not self.noise.by_level:
             return False
         return self._leaf_grid.block_sides is not None
 
     def closed_form(self) -> dict[str, Any] | None:
-        """What the closed form of `moments` is made of, where it is used: numbers for each level, root first."""
+        """Numbers of each level, root first, for the closed form of `moments`; None where it is not used."""
         if not (self.consistent and self._is_complete) or self._leaf_grid is None:
             return None
         nx, ny = self._leaf_grid.grid.shape

@@ -1,6 +1,7 @@
-"""Root-mean-square error of boxes that noise will cause, before a record is read.
+"""Which error will noise cause in the answers to boxes? Known before a record is read, from the variances.
 
-An estimate of no records, without noise, still knows the noise that it would have: its variances say what to expect.
+A mechanism gives an estimate with all values 0 and the noise laws of a release; the variances of its
+answers are the errors to expect. Nothing here depends on a record.
 """
 
 from __future__ import annotations
@@ -15,11 +16,11 @@ from spatialdp.space.domain import Domain
 
 __all__ = ["expected_error", "sized_boxes", "some_leaves"]
 
-_MOST = 400  # boxes or leaves to average over
+_MOST = 400  # boxes or leaves that are averaged
 
 
 def expected_error(estimate: Estimate, boxes: Integers) -> float:
-    """Root-mean-square error of the answers to lattice boxes."""
+    """Root-mean-square error that noise causes in the answers to lattice boxes."""
     return math.sqrt(float(estimate.moments(boxes)[0].mean()))
 
 
@@ -33,7 +34,7 @@ def sized_boxes(domain: Domain, share: float) -> Integers:
 
 
 def some_leaves(estimate: Estimate) -> Integers:
-    """Lattice boxes of all leaves, or of 400 spread evenly."""
+    """Lattice boxes of all leaves, or of 400 evenly spread ones."""
     count = estimate.n_cells
     every = np.arange(count) if count <= _MOST else (even_points(_MOST, 1)[:, 0] * count).astype(np.int64)
     return estimate.leaf_boxes(every)

@@ -1,4 +1,9 @@
-"""Estimates on a grid, and how any box is answered from them."""
+"""How does a grid of estimates answer any box or polygon? By prefix sums over the cells that it covers.
+
+A box takes whole cells and shares of the cells that it cuts; records are assumed to be evenly spread
+within a cell. What lies outside the region is known to be empty (``docs/design/boxes.md``). The
+noise of an answer comes from a noise model (`grid_noise`). This module reads no record.
+"""
 
 from __future__ import annotations
 
@@ -22,17 +27,18 @@ __all__ = ["Histogram"]
 
 @dataclass(frozen=True, eq=False)
 class Histogram:
-    """Noisy estimates of the cells of a grid.
+    """Estimated counts of the cells of a grid; an `Estimate`.
 
     Attributes
     ----------
     grid : Grid
     values : (ny, nx) float array
-        Estimated counts; read-only. Outside the region they are 0, or noise that makes boxes more accurate.
+        Estimated counts; read-only. Outside the region they are 0, or noise that makes boxes more
+        accurate.
     noise : NoiseModel
-        What is known of the noise in the estimates.
+        The noise of the estimates.
     biased : bool
-        Whether the estimates were altered so that their errors no longer average out.
+        Whether the errors of the estimates no longer average out.
     """
 
     kind: ClassVar[str] = "grid"
@@ -55,41 +61,43 @@ class Histogram:
 
     @property
     def total(self) -> float:
-        """Sum of all estimates."""
+        """Estimated number of records."""
         return float(self.values.sum())
 
     def answer(self, boxes: Integers) -> Floats:
-        """Estimated counts of lattice boxes, records taken as evenly spread within a cell."""
-        inside, held = self._extent.within(boxes)
-        return np.where(held, weighted_sums(self._value_sums, *self.coverages(inside), power=1), 0.0)
+        """Estimated counts of lattice boxes; records are assumed to be evenly spread within a cell."""
+        inside, meets_region = self._extent.within(boxes)
+        return np.where(meets_region, weighted_sums(self._value_sums, *self.coverages(inside), power=1), 0.0)
 
     def moments(self, boxes: Integers) -> tuple[Floats, Floats]:
         """Variance and excess kurtosis of the noise in each answer."""
-        inside, held = self._extent.within(boxes)
-        second, fourth = (np.where(held, part, 0.0) for part in self.noise.cumulants(*self.coverages(inside)))
+        inside, meets_region = self._extent.within(boxes)
+        cumulants = self.noise.cumulants(*self.coverages(inside))
+        second, fourth = (np.where(meets_region, cumulant, 0.0) for cumulant in cumulants)
         return moments_of(second, fourth)
 
     def leaf_moments(self) -> tuple[Floats, Floats]:
-        """What `moments` says of the region's cells, row by row, for all of them at once."""
+        """Variance and excess kurtosis of the noise in each of the region's cells, row by row."""
         second, fourth = (part[self.grid.mask] for part in self.noise.cell_cumulants(*self._every_cell))
         return moments_of(second, fourth)
 
     def answer_polygons(self, polygons: Polygons) -> Floats:
-        """Estimated counts of polygons, records taken as evenly spread within a cell."""
+        """Estimated counts of polygons; records are assumed to be evenly spread within a cell."""
         answers = np.zeros(polygons.size)
-        for part, runs, held in self._scanned(polygons):
-            answers[part] = np.where(held, runs.sums(self._value_sums), 0.0)
+        for part, runs, meets_region in self._scanned(polygons):
+            answers[part] = np.where(meets_region, runs.sums(self._value_sums), 0.0)
         return answers
 
     def polygon_moments(self, polygons: Polygons) -> tuple[Floats, Floats]:
         """Variance and excess kurtosis of the noise in each polygon's answer."""
         second, fourth = np.zeros((2, polygons.size))
-        for part, runs, held in self._scanned(polygons):
-            second[part], fourth[part] = (np.where(held, found, 0.0) for found in self.noise.polygon_cumulants(runs))
+        for part, runs, meets_region in self._scanned(polygons):
+            cumulants = self.noise.polygon_cumulants(runs)
+            second[part], fourth[part] = (np.where(meets_region, cumulant, 0.0) for cumulant in cumulants)
         return moments_of(second, fourth)
 
     def _scanned(self, polygons: Polygons) -> Iterator[tuple[slice, Runs, Booleans | bool]]:
-        """Polygons cut to the rectangle around the region's cells, and which hold any; as boxes are."""
+        """Polygons cut to the rectangle around the region's cells, and which of them meet the region, in chunks."""
         mask = self.grid.mask
         everywhere = bool(mask.all() or not mask.any())
         for part, runs in scan(polygons, self.grid):
@@ -103,13 +111,14 @@ class Histogram:
 
     @property
     def step(self) -> float:
-        """Width of the lattice the noise lives on."""
+        """Width of the lattice on which the noise lies."""
         return self.noise.step
 
     def uniformity(self, boxes: Integers) -> Floats:
-        """About how far an answer can be off because records are not evenly spread within the cells it cuts.
+        """About how far each answer can be off because records are not evenly spread within the cells that a box cuts.
 
-        The sum, over cut cells, of the (noisy) estimate times the larger of the covered and the uncovered share.
+        The bound is the sum over cut cells of the (noisy) estimate times the larger of the covered and
+        the uncovered share.
         """
         x, y = self.coverages(boxes)
         result = np.zeros(boxes.shape[0])
@@ -117,20 +126,20 @@ class Histogram:
             for j in range(3):
                 share = y.parts[i] * x.parts[j]
                 cut = (share > 0) & (share < 1)
-                held = _rectangle(self._positive_sums, y.knots[i : i + 2], x.knots[j : j + 2])
-                result += np.where(cut, np.maximum(share, 1 - share) * held, 0.0)
+                counts = _rectangle(self._positive_sums, y.knots[i : i + 2], x.knots[j : j + 2])
+                result += np.where(cut, np.maximum(share, 1 - share) * counts, 0.0)
         return result
 
-    def non_negative(self, method: NonNegative = NonNegative.FAMILIES) -> Histogram:  # noqa: ARG002 - one for both
-        """Estimates cut off at zero, which is their non-negative least-squares fit; biased."""
+    def non_negative(self, method: NonNegative = NonNegative.FAMILIES) -> Histogram:  # noqa: ARG002 - both are the same
+        """A histogram with negative counts set to 0, which is the non-negative least-squares fit; biased."""
         return replace(self, values=np.maximum(self.values, 0.0), biased=True)
 
     def rounded(self) -> Histogram:
-        """Estimates rounded to whole numbers."""
+        """A histogram of whole counts, each the nearest to the estimate; biased."""
         return replace(self, values=np.rint(self.values), biased=True)
 
     def leaf_boxes(self, chosen: Integers | slice = slice(None)) -> Integers:
-        """Lattice boxes of the region's cells, row by row; all, or some by their numbers."""
+        """Lattice boxes of all of the region's cells, row by row, or of some cells by their numbers."""
         rows, columns = np.divmod(np.flatnonzero(self.grid.mask)[chosen], self.grid.shape[0])
         x, y = self.grid.x_lines, self.grid.y_lines
         return np.stack([x[columns], y[rows], x[columns + 1], y[rows + 1]], axis=1)
@@ -145,7 +154,7 @@ class Histogram:
 
     @property
     def _every_cell(self) -> tuple[Coverage, Coverage]:
-        """Each column by itself, and each row."""
+        """The coverage of each column and of each row by itself."""
         x, y = self.grid.x_lines, self.grid.y_lines
         return Coverage.of(x[:-1], x[1:], x), Coverage.of(y[:-1], y[1:], y)
 
@@ -165,6 +174,6 @@ class Histogram:
 def _rectangle(sums: Floats, rows: Integers, columns: Integers) -> Floats:
     """Sum of the cells between two rows and two columns of grid corners."""
     (south, north), (west, east) = rows * sums.shape[1], columns
-    taken = sums.take
-    result: Floats = taken(north + east) - taken(north + west) - taken(south + east) + taken(south + west)
+    at = sums.take
+    result: Floats = at(north + east) - at(north + west) - at(south + east) + at(south + west)
     return result

@@ -1,15 +1,19 @@
-"""How far a noisy sum may be off: honest half-widths from variance and kurtosis.
+"""How far may a noisy sum be off? Honest half-widths from variance and kurtosis.
 
-An answer is a weighted sum of independent noise. Its variance is known exactly; its shape lies between one Laplace
-variable (one cell) and the normal (many cells), and the excess kurtosis says where. Two families run from one end to
-the other: sums of n equal Laplace variables (variance-gamma, kurtosis 3/n), and one Laplace variable that makes up a
-share p of the variance, in a sea of small ones (kurtosis 3p²). We take, for the sum's variance and kurtosis, the larger
-of their two quantiles. That is exact at both ends and for both families, and an approximation for other mixtures.
+An answer is a weighted sum of independent noise. Its variance is known exactly; its shape lies
+between one Laplace variable (one cell) and the normal law (many cells), and the excess kurtosis says
+where. Two families run from one end to the other: sums of n equal Laplace variables (variance-gamma,
+kurtosis 3/n), and one Laplace variable that makes up a share p of the variance beside many small
+ones (kurtosis 3p²). The half-width is the larger of the two families' quantiles at the sum's variance
+and kurtosis. That is exact at both ends, never too narrow for either family, and an approximation for
+other mixtures.
 
-Noise on a lattice of width `step` needs a continuity correction: half a step, or a whole one where the noise is so
-sparse (kurtosis above 3) that most draws are zero. ``tests/test_release.py`` computes the coverage exactly, for 1 to
-1000 cells, ε from 0.02 to 12 and levels from 0.5 to 0.999: never below nominal, and 3 % and two counts less would not
-do. (At low levels, where the two families differ most, the larger one is up to a tenth too wide.)
+Noise on a lattice of width `step` needs a continuity correction: half a step, or a whole step where
+the noise is so sparse (kurtosis above 3) that most draws are zero. ``tests/estimates/test_intervals.py``
+computes the coverage exactly, for 1 to 1000 cells, ε from 0.02 to 12 and levels from 0.5 to 0.999: it
+is never below nominal, and half-widths that are 3 % and two counts narrower would not do. (At low
+levels, where the two families differ most, the larger one is up to a tenth too wide.) See
+``docs/design/boxes.md``; the explorer's page takes its quantiles from `quantile_table`.
 """
 
 from __future__ import annotations
@@ -24,21 +28,21 @@ from spatialdp.errors import ParameterError
 __all__ = ["half_width", "quantile_table"]
 
 
-HIGHEST_LEVEL = 0.999  # beyond, quantiles would be guesses
+HIGHEST_LEVEL = 0.999  # beyond this level, quantiles would be guesses
 
-# Values of kurtosis / 3 at which quantiles are computed; linear between them.
+# Values of kurtosis / 3 at which quantiles are computed; between them they are interpolated.
 _THIRDS = np.linspace(0.0, 1.0, 129) ** 2
 
 
 def half_width(variance: Floats, kurtosis: Floats, step: float, level: float) -> Floats:
-    """Half-width of the central interval that covers with probability `level`.
+    """Half-width of the central interval that covers the noise with probability `level`.
 
     Parameters
     ----------
     variance, kurtosis : arrays
-        Of the noise in each answer (excess kurtosis).
+        Variance and excess kurtosis of the noise in each answer.
     step : float
-        Width of the lattice the noise lives on; 0 for continuous noise.
+        Width of the lattice on which the noise lies; 0 for continuous noise.
     level : float
         Between 0 and 1.
 
@@ -56,7 +60,10 @@ def half_width(variance: Floats, kurtosis: Floats, step: float, level: float) ->
 
 
 def quantile_table(level: float) -> Floats:
-    """Quantiles of unit-variance laws with kurtosis / 3 = (i / last)², i = 0, 1, ..., last; linear between them."""
+    """Two-sided quantiles of laws with variance 1 and kurtosis / 3 = (i / last)², i = 0, 1, ..., last.
+
+    Quantiles of other laws are interpolated between these.
+    """
     if not isinstance(level, float | int) or not 0 < level <= HIGHEST_LEVEL:
         raise ParameterError(f"level is {level!r}; it must be above 0 and at most {HIGHEST_LEVEL}, such as 0.95.")
     return _quantiles(float(level))
@@ -64,10 +71,10 @@ def quantile_table(level: float) -> Floats:
 
 @lru_cache(maxsize=64)
 def _quantiles(level: float) -> Floats:
-    """Two-sided quantiles of unit-variance laws, one for each of `_THIRDS`.
+    """Two-sided quantiles of laws with variance 1, one for each of `_THIRDS`: the larger of both families'.
 
-    Both families are normal with a random standard deviation: P(|Z| spread > q) = 1 - level is solved by bisection,
-    for all of them at once.
+    Both families are normal with a random standard deviation, here `spread`. Bisection solves
+    P(|Z| spread > q) = 1 - level for all laws at once.
     """
     from scipy.special import ndtr, ndtri
 
@@ -83,9 +90,10 @@ def _quantiles(level: float) -> Floats:
 
 @lru_cache(maxsize=1)
 def _spreads() -> tuple[Floats, Floats]:
-    """Standard deviations at Gauss-Legendre nodes of their distribution, for both families, and the nodes' weights.
+    """Standard deviations of both families at Gauss-Legendre nodes of their distribution, and the nodes' weights.
 
-    Variance-gamma: sqrt(G / n), G gamma(n). A Laplace variable with share p: sqrt(1 - p + p E), E exponential.
+    The standard deviation is sqrt(G / n) with G gamma(n) for n equal Laplace variables, and
+    sqrt(1 - p + p E) with E exponential for one Laplace variable with the share p.
     """
     from scipy.special import gammaincinv
 

@@ -1,7 +1,8 @@
-"""The leaves of a tree as the cells of a grid, for trees that have them there.
+"""Are the leaves of a tree the cells of one grid? Then boxes are answered by prefix sums instead of a walk.
 
-Where all leaves are cells of one grid, a box is a few prefix sums instead of a walk; where moreover the nodes of every
-level are equal blocks of cells, the noise of an answer has a closed form. Nothing here sees a record.
+Where the nodes of every level are also equal blocks of cells, the noise of an answer has a closed
+form (``docs/design/tree-noise.md``). This module finds the grid and its blocks; it must not assume
+them, because a tree may come from a file. It reads no record.
 """
 
 from __future__ import annotations
@@ -28,13 +29,13 @@ _HIGHEST_QUADTREE = 14
 
 @dataclass(frozen=True, eq=False)
 class LeafGrid:
-    """A tree whose leaves, all of the greatest depth, are cells of one grid.
+    """A tree whose leaves all have the greatest depth and are cells of one grid.
 
     Attributes
     ----------
     tree : Tree
     grid : Grid
-        Without a region: the tree knows which cells are leaves.
+        It has no region: the tree says which cells are leaves.
     places : int array
         Row-major number of each leaf's cell.
     """
@@ -45,7 +46,7 @@ class LeafGrid:
 
     @classmethod
     def of(cls, tree: Tree, domain: Domain, shape: tuple[int, int] | None) -> LeafGrid | None:
-        """Find the leaves on the grid of a shape, or without one on that of a quadtree; None if they are not there."""
+        """Find the leaves on the grid of a shape, or without one on a quadtree's grid; None if they are not there."""
         height = tree.height
         if tree.n_leaves != tree.offsets[-1] - tree.offsets[-2] or (shape is None and height > _HIGHEST_QUADTREE):
             return None
@@ -54,14 +55,14 @@ class LeafGrid:
         return None if places is None else cls(tree, grid, places)
 
     def histogram(self, values: Floats) -> Histogram:
-        """Estimates of the tree's nodes as a histogram of the leaves, which answers boxes but knows no noise."""
+        """The leaves' estimates, out of those of all nodes, as a histogram; it answers boxes but knows no noise."""
         cells = np.zeros(self.grid.mask.shape)
         cells.ravel()[self.places] = values[self.tree.level(self.tree.height)]
         return Histogram(self.grid, cells, IndependentNoise(self.grid, 0.0, 0.0, 0.0))
 
     @cached_property
     def families(self) -> Families:
-        """The tree above its leaves."""
+        """The tree above its leaves, with the leaves as grid cells."""
         leaves = np.zeros(self.grid.mask.shape)
         leaves.ravel()[self.places] = 1.0
         return Families.of(self.tree, self.grid, leaves)
@@ -74,13 +75,16 @@ class LeafGrid:
         return None if None in sides else tuple(side for side in sides if side)
 
     def box_squares(self, boxes: Integers) -> tuple[Floats, list[Floats]]:
-        """Areas of boxes in cells, and for each level the sum of its nodes' squared covered shares."""
+        """Areas of boxes in cells, and for each level the sum of the nodes' squared covered shares."""
         x, y = coverages(self.grid, boxes)
         squares = [x.squares(width) * y.squares(height) for width, height in self.block_sides or ()]
         return (x.stop - x.start) * (y.stop - y.start), squares
 
     def polygon_squares(self, polygons: Polygons) -> tuple[Floats, list[Floats]]:
-        """What `box_squares` gives, for polygons: the nodes of a level are the cells of a coarser grid."""
+        """Areas of polygons in cells, and for each level the sum of the nodes' squared covered shares.
+
+        The nodes of a level are the cells of a coarser grid, which is scanned.
+        """
         area, squares = np.zeros(polygons.size), []
         for width, height in self.block_sides or ():
             nodes = self.grid.domain.grid((self.grid.shape[0] // width, self.grid.shape[1] // height))
@@ -93,7 +97,7 @@ class LeafGrid:
 
 
 def _places(grid: Grid, boxes: LatticeBoxes, side: tuple[int, int]) -> Integers | None:
-    """Row-major numbers of the cells in the boxes' lower left corners, if the boxes are blocks of so many cells."""
+    """Row-major numbers of the cells in the boxes' lower left corners; None unless boxes are blocks of `side` cells."""
     low = []
     for axis, (lines, cells) in enumerate(zip((grid.x_lines, grid.y_lines), side, strict=True)):
         first = cells_of(boxes[:, axis].astype(np.int64), lines.size - 1)
@@ -105,7 +109,7 @@ def _places(grid: Grid, boxes: LatticeBoxes, side: tuple[int, int]) -> Integers 
 
 
 def _block_side(grid: Grid, boxes: LatticeBoxes) -> tuple[int, int] | None:
-    """Width and height in cells of equal boxes that fill the grid; None if they are not such boxes."""
+    """Width and height in cells of equal boxes that fill the grid; None if the boxes do not."""
     nx, ny = grid.shape
     width, height = (int(np.searchsorted(lines, boxes[0, i])) for i, lines in ((2, grid.x_lines), (3, grid.y_lines)))
     fills = width * height * len(boxes) == nx * ny and nx % width == 0 == ny % height

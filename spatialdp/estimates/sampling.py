@@ -1,8 +1,10 @@
-"""Synthetic points drawn from a release, for tools that only eat points.
+"""How are synthetic points drawn from a release? A cell by its estimate, then a place within the cell, evenly.
 
-A cell or leaf is drawn in proportion to its non-negative estimate, then a lattice square of it, all alike. Draws are
-whole numbers from the shared source of random bits; a point is the centre of its lattice square, so that it snaps back
-to the cell it was drawn for. Post-processing: it reads the release and costs nothing.
+Some tools read points and no counts. For them, a cell or leaf is drawn in proportion to its
+non-negative estimate, and then one of its lattice squares, each equally likely. Draws are whole
+numbers from the shared source of random bits. A point is the centre of its lattice square, so that
+snapping it gives the cell from which it was drawn. Sampling reads the release alone, never a record:
+it is post-processing and costs nothing.
 """
 
 from __future__ import annotations
@@ -21,7 +23,7 @@ __all__ = ["sample"]
 
 
 LARGEST_SAMPLE = 2**30
-_SHARES = 2**62  # a whole is divided into so many parts when cells are drawn
+_SHARES = 2**62  # weights of cells are rounded to whole multiples of 1/_SHARES of their sum
 
 
 def sample(estimate: Estimate, domain: Domain, n: int | None, noise: Noise | None) -> Floats:
@@ -39,54 +41,58 @@ def sample(estimate: Estimate, domain: Domain, n: int | None, noise: Noise | Non
 
 
 def _draw_leaves(weights: Floats, count: int, source: Noise) -> Integers:
-    """Places of leaves, drawn in proportion to their weights (rounded to 2^-62 of the whole)."""
+    """Numbers of `count` leaves, drawn in proportion to the leaves' weights (rounded to 2^-62 of their sum)."""
     if not count:
         return np.empty(0, dtype=np.int64)
     if not weights.sum() > 0:
         raise ReleaseError(
-            "no estimate of this release is above zero, so there is nothing to draw points from; ask for n=0 points, "
-            "or release with a larger ε or larger cells."
+            "no estimate of this release is above zero, but points are drawn from such estimates only; ask for n=0 "
+            "points, or release with a larger ε or larger cells."
         )
     return _draw((weights / weights.sum() * _SHARES).astype(np.int64), np.zeros(count, dtype=np.int64), source)
 
 
-def _draw(weights: Integers, group: Integers, source: Noise, groups: Integers | None = None) -> Integers:
-    """For each wish for a group, the place of one of its members, drawn by weight; members of a group are neighbours.
+def _draw(weights: Integers, groups: Integers, source: Noise, first_members: Integers | None = None) -> Integers:
+    """Draw one member of each group in `groups`, in proportion to the members' weights; returns the members' indices.
 
-    `groups` says where each group begins in `weights`; without it there is one.
+    The members of a group lie next to each other in `weights`. `first_members` holds the index of each
+    group's first member; without it, all members form one group.
     """
     ends = np.cumsum(weights)
     starts = ends - weights
-    first = np.zeros(1, dtype=np.int64) if groups is None else groups
+    first = np.zeros(1, dtype=np.int64) if first_members is None else first_members
     low = starts[first]
-    whole = np.append(low[1:], ends[-1]) - low
-    return np.searchsorted(ends, low[group] + source.below(whole[group]), side="right")
+    totals = np.append(low[1:], ends[-1]) - low
+    return np.searchsorted(ends, low[groups] + source.below(totals[groups]), side="right")
 
 
 def _draw_parts(boxes: Integers, domain: Domain, leaves: Integers, source: Noise) -> Integers:
-    """Boxes to draw from: the chosen leaves, or with a region parts of them that are in its raster, drawn by area."""
+    """A lattice box for each drawn leaf: the leaf itself, or with a region a part of the leaf within the region.
+
+    Parts are cut at the region's raster and drawn in proportion to their areas.
+    """
     raster = domain.region_raster
     if raster is None or not leaves.size:
         return boxes[leaves]
-    used, again = np.unique(leaves, return_inverse=True)
-    owner, parts = _parts(boxes[used], raster)
+    distinct, place = np.unique(leaves, return_inverse=True)
+    owner, parts = _parts(boxes[distinct], raster)
     areas = (parts[:, 2] - parts[:, 0]) * (parts[:, 3] - parts[:, 1])
-    firsts = np.searchsorted(owner, np.arange(used.size))
-    return parts[_draw(areas, again, source, firsts)]
+    first_parts = np.searchsorted(owner, np.arange(distinct.size))
+    return parts[_draw(areas, place, source, first_parts)]
 
 
 def _parts(boxes: Integers, raster: Booleans) -> tuple[Integers, Integers]:
-    """Boxes cut at the raster's cells, without those outside the region, and whose they are.
+    """Cut boxes at the raster's cells and drop parts outside the region; returns each part's box number, and the parts.
 
-    A box that meets no raster cell of the region (a cell finer than the raster may) is left whole.
+    A box that meets no raster cell of the region stays whole; a cell that is finer than the raster can be such a box.
     """
     low, high = boxes[:, :2] >> RASTER_SHIFT, ((boxes[:, 2:] - 1) >> RASTER_SHIFT) + 1
     by_row, row = expand_ranges(low[:, 1], high[:, 1])
     by_cell, column = expand_ranges(low[by_row, 0], high[by_row, 0])
     owner, row = by_row[by_cell], row[by_cell]
-    held = raster[row, column]
-    held |= np.bincount(owner, held, minlength=len(boxes))[owner] == 0
-    owner, cell = owner[held], np.stack([column, row], axis=1)[held]
+    inside = raster[row, column]
+    inside |= np.bincount(owner, inside, minlength=len(boxes))[owner] == 0
+    owner, cell = owner[inside], np.stack([column, row], axis=1)[inside]
     edges = np.concatenate([cell, cell + 1], axis=1) << RASTER_SHIFT
     parts = np.concatenate(
         [np.maximum(boxes[owner, :2], edges[:, :2]), np.minimum(boxes[owner, 2:], edges[:, 2:])], axis=1

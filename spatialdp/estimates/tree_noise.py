@@ -1,10 +1,13 @@
-"""The noise of answers from a tree: one algebra for nodes, for walked boxes and polygons, and in closed form.
+"""How noisy is an answer from a tree? One algebra: for all nodes, for walked boxes and polygons, and in closed form.
 
-An answer is a weighted sum of independent measurements, so its second and fourth cumulants are Σ k^p times those of the
-measurements, with p = 2 and p = 4. The weights k come from the least-squares fit, in the notation of
-`trees.least_squares` (s, V, VS, w, A, g): k = w g. Everything here depends on the variances and never on a value, so
-it is known before anything is measured. The derivation is in ``docs/design/tree-noise.md``; the explorer's
-``tree.mjs`` does the same in the browser. Nothing here sees a record.
+An answer is a weighted sum of independent measurements, so its second and fourth cumulants are the
+sums of k² and of k⁴ times those of the measurements. The weights k come from the least-squares fit,
+in the notation of `trees.least_squares` (s, V, VS, w, A, g): k = w g. The derivation is in
+``docs/design/tree-noise.md``.
+
+Cumulants must depend on variances and never on a value, so that they are known before anything is
+measured. The explorer's ``tree.mjs`` computes the same in the browser and must change with this
+module. It reads no record.
 """
 
 from __future__ import annotations
@@ -16,7 +19,7 @@ from functools import cached_property
 import numpy as np
 
 from spatialdp._support.arrays import Array, Booleans, Floats, Integers
-from spatialdp.trees.leaf_families import Opened
+from spatialdp.trees.leaf_families import OpenedNodes
 from spatialdp.trees.least_squares import SubtreeVariances, divisor, own_weight, subtree_variances
 from spatialdp.trees.tree import Tree
 from spatialdp.trees.walk import Pairs
@@ -26,14 +29,14 @@ __all__ = ["TreeNoise", "or_zero"]
 
 @dataclass(frozen=True, eq=False)
 class TreeNoise:
-    """The noise of the measurements on a tree, and of what a fit makes of them.
+    """The noise of the measurements on a tree, and of the estimates that are fitted to them.
 
     Attributes
     ----------
     tree : Tree
     variances, kurtosis : float arrays
-        s and excess kurtosis of each measurement: one for each node or one for each level. Infinite variance: the node
-        was not measured.
+        Variance s and excess kurtosis of each measurement: one for each node or one for each level.
+        The variance of an unmeasured node is infinite.
     """
 
     tree: Tree
@@ -41,14 +44,14 @@ class TreeNoise:
     kurtosis: Floats
 
     def at(self, values: Floats, nodes: Array) -> Floats:
-        """Values of some nodes, from an array with one for each node or one for each level."""
+        """Values of some nodes, out of an array with one value for each node or for each level."""
         if values.size == self.tree.n_nodes:
             return values.take(nodes)
         return values.take(self.tree.depth.take(nodes))
 
     @property
     def by_level(self) -> bool:
-        """Whether all nodes of a level are measured alike."""
+        """Whether all nodes of a level have the same noise."""
         return self.variances.size == self.tree.height + 1
 
     @cached_property
@@ -79,7 +82,7 @@ class TreeNoise:
 
     @cached_property
     def subtree_fourth(self) -> Floats:
-        """Fourth cumulant of each node's best estimate from its own subtree."""
+        """Fourth cumulant K of each node's best estimate from its own subtree."""
         result = self.own_weight**4 * self.own_fourth
         for depth in reversed(range(self.tree.height)):
             level = self.tree.level(depth)
@@ -93,11 +96,14 @@ class TreeNoise:
 
     def fitted_nodes(self) -> tuple[Floats, Floats]:
         """Second and fourth cumulants of the noise in every node's fitted estimate."""
-        second = self._settled(2, self.own_second(self._every), self.subtree.up_variance)
-        return second, self._settled(4, self.own_fourth, self.subtree_fourth)
+        second = self._power_sums(2, self.own_second(self._every), self.subtree.up_variance)
+        return second, self._power_sums(4, self.own_fourth, self.subtree_fourth)
 
     def raw_nodes(self) -> tuple[Floats, Floats]:
-        """The same without a fit: of the node's own measurement, or of its children's sum if it was not measured."""
+        """Second and fourth cumulants of every node without a fit.
+
+        They are those of the node's own measurement, or of its children's sum if it was not measured.
+        """
         second, fourth = self.own_second(self._every), self.own_fourth.copy()
         for depth in reversed(range(self.tree.height)):
             level, children = self.tree.level(depth), self.tree.level(depth + 1)
@@ -106,39 +112,49 @@ class TreeNoise:
                 np.copyto(cumulant[level], below, where=self.unmeasured[level])
         return second, fourth
 
-    def _settled(self, power: int, own: Floats, subtree: Floats) -> Floats:
-        """Sums of (weight)^power over all measurements, for every node's fitted estimate.
+    def _power_sums(self, power: int, own: Floats, subtree: Floats) -> Floats:
+        """For every node's fitted estimate, the sum over all measurements of weight^power times the cumulant.
 
-        With z the best estimate from a node's own subtree and S the sum of the children's z, the fit says
-        x_c = z_c + J (x_v - S), J the child's share. So if x_v has weight b on its z, and thus a = b (1 - w) on S,
-        the child has 1 - J (1 - a) on its own z, -J (1 - a) on each sibling's, and J times what x_v has elsewhere.
+        With z the best estimate from a node's own subtree and S the sum of the children's z, the fit is
+        x_c = z_c + J (x_v - S), J being the child's share. So if x_v has the weight b on its own z, and
+        thus a = b (1 - w) on S, then x_c has the weight 1 - J (1 - a) on its own z, -J (1 - a) on each
+        sibling's z, and J times the weights that x_v has elsewhere.
+
+        Parameters
+        ----------
+        power : int
+            2 or 4.
+        own, subtree : (nodes,) arrays
+            Cumulant of this order of each node's measurement, and of its best estimate z.
         """
-        tree, weight = self.tree, np.ones(self.tree.n_nodes)
-        elsewhere = np.zeros(tree.n_nodes)
+        tree, weight = self.tree, np.ones(self.tree.n_nodes)  # b of each node
+        elsewhere = np.zeros(tree.n_nodes)  # the part of the sum outside each node's subtree
         for depth in range(tree.height):
             level, children = tree.level(depth), tree.level(depth + 1)
             below = divisor(self.subtree.children_variance[level])
             share = self.subtree.shares[children] / tree.to_children(depth, below)
-            taken = share * tree.to_children(depth, 1 - weight[level] * (1 - self.own_weight[level]))
+            passed = share * tree.to_children(depth, 1 - weight[level] * (1 - self.own_weight[level]))  # J (1 - a)
             above = elsewhere[level] + (weight[level] * self.own_weight[level]) ** power * own[level]
             siblings = tree.to_children(depth, tree.family_sums(depth, subtree[children])) - subtree[children]
-            weight[children] = 1 - taken
-            elsewhere[children] = share**power * tree.to_children(depth, above) + taken**power * siblings
+            weight[children] = 1 - passed
+            elsewhere[children] = share**power * tree.to_children(depth, above) + passed**power * siblings
         return weight**power * subtree + elsewhere
 
-    def fitted_walk(self, levels: Sequence[Pairs], opened: Opened | None, count: int) -> tuple[Floats, Floats]:
-        """Second and fourth cumulants of the fitted answers to `count` walked boxes or polygons, exactly.
+    def fitted_walk(self, levels: Sequence[Pairs], opened: OpenedNodes | None, count: int) -> tuple[Floats, Floats]:
+        """Exact second and fourth cumulants of the fitted answers to `count` walked boxes or polygons.
 
-        Going up, A of each pair; going down, g. A subtree that the box does not cut contributes g² V and g⁴ times its
-        fourth cumulant, both known beforehand; a cut node contributes its own measurement.
+        The pass up computes A of each pair of a box and a node, the pass down g. A subtree that the box
+        does not cut contributes g² V and g⁴ times its fourth cumulant, both known beforehand; a cut node
+        contributes its own measurement.
 
         Parameters
         ----------
         levels : sequence of Pairs
-            The pairs of each depth, root first.
-        opened : Opened, optional
+            The pairs of a box and a node at each depth, root first.
+        opened : OpenedNodes, optional
             Families of leaves below the last depth's pairs that were not visited one by one.
         count : int
+            Number of boxes or polygons.
         """
         averages = self._averages(levels)  # A of each depth's pairs
         second, fourth = np.zeros((2, count))
@@ -160,7 +176,7 @@ class TreeNoise:
         return second, fourth
 
     def _averages(self, levels: Sequence[Pairs]) -> list[Floats]:
-        """A of every pair: its coverage where it ends, the weighted mean of its children where it is divided."""
+        """A of every pair: its coverage where the walk ends, the weighted mean of its children where it goes on."""
         result = [pairs.coverage.copy() for pairs in levels]
         for depth in reversed(range(len(levels) - 1)):
             pairs, below = levels[depth], levels[depth + 1]
@@ -181,22 +197,22 @@ class TreeNoise:
     def complete(
         self, area: Floats, level_squares: Sequence[Floats], block_sides: Sequence[tuple[int, int]]
     ) -> tuple[Floats, Floats]:
-        """Closed form of the second cumulant of fitted answers, and a close upper bound of the fourth.
+        """Second cumulants of fitted answers in closed form, and close upper bounds of the fourth, on a complete tree.
 
-        Let S be the sum over a level's nodes of their squared covered shares (a product over the axes), f the fan-out
-        above it, and P the sum of the nodes' squared weights g. Deviations from the mean of a family add up to zero, so
-        P_root = S_root and P = S - f S_above + f (1 - w_above)² P_above; the variance is the sum over levels of w² s P.
-        For the fourth cumulant the largest weight of a level is bounded: a child's share is at most 1 - 1/f away from
-        its parent's, and no larger than the box.
+        Let S be the sum over a level's nodes of their squared covered shares, f the fan-out above the
+        level, and P the sum of the nodes' squared weights g. Deviations from the mean of a family add up
+        to zero, so P_root = S_root and P = S - f S_above + f (1 - w_above)² P_above; the variance is the
+        sum over levels of w² s P. For the fourth cumulant the largest g of a level is bounded: a child's
+        share is at most 1 - 1/f away from its parent's, and no larger than the box's area over the node's.
 
         Parameters
         ----------
         area : (queries,) array
-            In cells.
+            Area of each box or polygon, in cells.
         level_squares : sequence of (queries,) arrays
             S of each level, root first.
         block_sides : sequence of (width, height)
-            Of the nodes of each level, in cells.
+            Width and height of each level's nodes, in cells.
         """
         own = self.level_weights()
         squares = largest = above = np.zeros(area.size)
@@ -215,12 +231,12 @@ class TreeNoise:
 
 
 def or_zero(values: Floats) -> Floats:
-    """Variances, with 0 for what was not measured."""
+    """Variances, with 0 in place of the infinite ones of unmeasured nodes."""
     return np.where(np.isfinite(values), values, 0.0)
 
 
 def _shifted(powers: Floats, shift: Floats, count: Array) -> tuple[Floats, Floats]:
-    """Σ (A + shift)² and Σ (A + shift)⁴ over families, from the sums of the powers of A."""
+    """Σ (A + shift)² and Σ (A + shift)⁴ over the `count` leaves of each family, from the sums of powers of A."""
     first, second, third, fourth = powers
     squares = second + shift * (2 * first + shift * count)
     fourths = fourth + shift * (4 * third + shift * (6 * second + shift * (4 * first + shift * count)))

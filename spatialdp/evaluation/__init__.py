@@ -1,1 +1,1 @@
-"""Comparing releases with the truth. What this package returns is as private as the records."""
+"""Compare releases with the true records. Every result of this package is as private as the records."""

@@ -1,8 +1,8 @@
-"""Results of trials in a file, so that an interrupted evaluation goes on where it stopped.
+"""How does an interrupted evaluation go on? `TrialCache` keeps the results of trials in a file.
 
-One line of JSON for each trial, appended as it ends; the first line says which data, queries and settings they belong
-to. Numbers are written so that they come back bit by bit. The file holds errors, which are computed from the records:
-it is as private as they are.
+Each trial adds one line of JSON when it ends. The first line names the records, queries and settings that the trials
+belong to, by a digest; a file with another digest is refused. Numbers are written so that they are read back exactly.
+The file holds errors, which are computed from the records: it is as private as they are.
 """
 
 from __future__ import annotations
@@ -20,26 +20,26 @@ __all__ = ["TrialCache", "TrialResults"]
 
 FORMAT = "spatialdp-trials"
 
-# Number of the workload (-1: the map as a whole), metric, value.
+# Each result is the number of the workload (-1 for the whole map), the metric and its value.
 TrialResults = list[tuple[int, str, float]]
 
 
 class TrialCache:
-    """Trials that were run before, and a place for those that are run now.
+    """A file with the results of trials: those of earlier evaluations are read, and new ones are added.
 
     Parameters
     ----------
     path : path
-        Made if it does not exist.
+        The file is made if it does not exist.
     context : str
         Digest of everything that the trials have in common.
     note : str
-        Written into the file, for whoever finds it.
+        Written into the file, for people who open it.
 
     Raises
     ------
     FileFormatError
-        If the file is something else, is damaged, or belongs to another evaluation.
+        If the file is not a cache of trials, is damaged, or belongs to another evaluation.
 
     Examples
     --------
@@ -60,13 +60,15 @@ class TrialCache:
         if self._path.exists():
             self._read()
         elif not self._path.parent.is_dir():
-            raise FileNotFoundError(f"there is no folder {self._path.parent}; make it first.")
+            raise FileNotFoundError(
+                f"the folder {self._path.parent} of the cache file does not exist; make the folder first."
+            )
 
     def __enter__(self) -> Self:
         self._file = self._path.open("ab")
         self._lock(self._file)
-        self._read()  # what another evaluation may have added since
-        self._file.truncate(self._length)  # a line that an interruption cut short
+        self._read()  # again: another evaluation may have added trials since
+        self._file.truncate(self._length)  # removes a last line that an interruption cut short
         if not self._length:
             self._write(self._header)
         return self
@@ -78,7 +80,7 @@ class TrialCache:
             self._file.close()
 
     def _lock(self, file: IO[bytes]) -> None:
-        """One evaluation at a time, where the system has locks; a lock ends with its process."""
+        """Allow one evaluation at a time, if the system has file locks; a lock ends with its process."""
         try:
             import fcntl
         except ImportError:
@@ -88,11 +90,11 @@ class TrialCache:
         except BlockingIOError:
             file.close()
             raise FileFormatError(
-                f"{self._path} is in use by another evaluation; wait for its end, or give another cache file."
+                f"{self._path} is in use by another evaluation; wait until that one ends, or give another cache file."
             ) from None
 
     def add(self, key: str, measured: TrialResults) -> None:
-        """Keep the results of a trial; they survive whatever comes after."""
+        """Add the results of a trial; they are in the file at once, so that a later interruption does not lose them."""
         self.done[key] = measured
         self._write({"trial": key, "measured": measured})
 
@@ -112,18 +114,18 @@ class TrialCache:
             return
         header = self._parsed(lines[0])
         if header.get("format") != FORMAT:
-            raise self._foreign("is no file of trials")
+            raise self._foreign("is not a cache of trials")
         if header.get("context") != self._header["context"]:
-            raise self._foreign("belongs to other records, queries, settings or another version")
+            raise self._foreign("belongs to other records, queries or settings, or to another version of spatialdp")
         for line in lines[1:]:
-            self._take(self._parsed(line))
+            self._add_stored(self._parsed(line))
 
     def _refuse_foreign(self, content: bytes) -> None:
-        """One line that does not end: the beginning of our own header, or somebody else's file."""
+        """Refuse a file of one unfinished line, unless the line is the beginning of this cache's own header."""
         if not (json.dumps(self._header, allow_nan=False).encode()).startswith(content):
-            raise self._foreign("is no file of trials")
+            raise self._foreign("is not a cache of trials")
 
-    def _take(self, line: dict[str, Any]) -> None:
+    def _add_stored(self, line: dict[str, Any]) -> None:
         try:
             measured = [(int(i), str(metric), float(value)) for i, metric, value in line["measured"]]
             self.done[str(line["trial"])] = measured
@@ -136,8 +138,8 @@ class TrialCache:
         except ValueError:
             parsed = None
         if not isinstance(parsed, dict):
-            raise self._foreign("is damaged, or no file of trials")
+            raise self._foreign("is damaged, or is not a cache of trials")
         return parsed
 
-    def _foreign(self, why: str) -> FileFormatError:
-        return FileFormatError(f"{self._path} {why}; give another cache file, or remove this one.")
+    def _foreign(self, problem: str) -> FileFormatError:
+        return FileFormatError(f"{self._path} {problem}; give another cache file, or remove this one.")

@@ -1,8 +1,8 @@
-"""The evaluator: which mechanism, at which ε, for these queries? Error against ε, as a tidy table.
+"""Which mechanism, at which ε, answers these queries best? `evaluate` measures errors and returns a tidy table.
 
-It compares releases with the truth. Whatever it returns has seen the records and is not covered by any budget: it is
-for people who may see them, and to choose a mechanism for sensitive records by it would leak. Choose on public data
-like yours.
+The evaluator makes many releases and compares their answers with the truth. Its results are computed from the records
+and no budget covers them: they are for people who may see the records. Do not choose a mechanism for sensitive records
+by an evaluation on the same records, because the choice leaks. Evaluate on public data that resemble yours.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ __all__ = ["NOTE", "evaluate", "evaluate_subsamples", "write_frame"]
 
 NOTE = "Private-only: compared with the true records; seeded noise, not private"
 
-FLOOR = 0.001  # of the records: smaller true counts do not make an error relatively larger
+FLOOR = 0.001  # relative errors divide by at least this share of the records
 BASELINE_SHAPE = (256, 256)
 
 Mechanisms = Mechanism | Sequence[Mechanism] | Mapping[str, Mechanism]
@@ -65,54 +65,55 @@ def evaluate(
     cache: str | PathLike[str] | None = None,
     progress: bool = False,
 ) -> pandas.DataFrame:
-    """Release many times, answer the workload, and compare with the truth.
+    """Make many releases, answer the workload from each, and compare the answers with the truth.
 
     Parameters
     ----------
     mechanisms : Mechanism, sequence of them, or mapping of labels to them
-        The baselines `Uniform` and `Flat` are added where they are missing; `Flat` on the grid of the first mechanism
-        that has one, else on 256 x 256 cells.
+        The baselines `Uniform` and `Flat` are added if they are missing. `Flat` gets the grid of the first mechanism
+        that has one, else 256 × 256 cells.
     points : as for `Mechanism.release`
     domain : Domain
     workload : Workload or sequence of them
-        With different names.
+        Several workloads need different names.
     epsilons : number or sequence of numbers
     trials : int
-        Releases for each mechanism and ε.
+        Number of releases for each mechanism and ε.
     delta, neighbours
-        As for `Mechanism.release`; δ is given to Gaussian noise only.
+        As for `Mechanism.release`; only mechanisms with Gaussian noise get δ.
     metrics : sequence of str, optional
-        Among the names in `spatialdp.evaluation.metrics.METRICS`, and ``"earth_mover"``. By default all that take no
-        time to speak of: without intervals and the earth mover's distance.
+        Names of `spatialdp.evaluation.metrics.METRICS`, and ``"earth_mover"``. By default all metrics that are quick to
+        compute: those of intervals and the earth mover's distance are left out.
     floor : float
         Relative errors divide by the true count, but at least by this share of the records (and by one record).
     level : float
-        Of the intervals whose coverage and width are measured.
+        Confidence level of the intervals whose coverage and width are measured.
     seed : int
         Same seed, same results.
     dataset : str
         A name for the records, for tables of several data sets.
     processes : int
-        Trials run in so many processes; results are the same. They are new interpreters, so a script must do its work
-        under ``if __name__ == "__main__":``.
+        Number of processes that run trials; it does not change the results. The processes are new interpreters, so a
+        script must call `evaluate` under ``if __name__ == "__main__":``.
     cache : path, optional
-        File that keeps the results of trials: an interrupted evaluation goes on, and one with more mechanisms, ε or
-        trials computes only what is new. One of other records, queries or settings is refused. As private as the
-        records.
+        File that keeps the results of trials, so that an interrupted evaluation can go on, and an evaluation with more
+        mechanisms, ε or trials computes only the new ones. A file of other records, queries or settings is refused. The
+        file is as private as the records.
     progress : bool
-        Show a bar on standard error.
+        Show a progress bar on standard error.
 
     Returns
     -------
     pandas.DataFrame
-        One row for each mechanism, ε, trial, workload and metric. `seed` is that of the row's release,
-        ``SeededNoise(seed)``; `floor` the least count that relative errors divide by. The earth mover's distance is of
-        the map and not of a workload. Rows of metrics that a release does not offer (intervals of biased releases) are
-        missing. ``attrs["note"]``, and the column `note`, say that the frame has seen the truth.
+        One row for each mechanism, ε, trial, workload and metric. The column `seed` holds the seed of the row's
+        release, ``SeededNoise(seed)``; `floor` holds the least count that relative errors divide by. The earth mover's
+        distance belongs to the map and not to a workload. Metrics that a release does not have (intervals of biased
+        releases) have no rows. ``attrs["note"]`` and the column `note` say that the table is computed from the true
+        records.
 
     Privacy
     -------
-    None. The frame tells the truth about the records; keep it with them.
+    None. The table is computed from the true records; keep it as private as they are.
 
     Examples
     --------
@@ -126,12 +127,12 @@ def evaluate(
     >>> frame.attrs["note"]
     'Private-only: compared with the true records; seeded noise, not private'
     """
-    held = as_points(points, _checked_domain(domain))
+    records = as_points(points, _checked_domain(domain))
     labelled = _with_baselines(_labelled(mechanisms), domain)
     budgets = _budgets(epsilons)
     experiment = Experiment.prepare(
         mechanisms=labelled,
-        points=held,
+        points=records,
         domain=domain,
         workloads=_workloads(workload, domain),
         delta=Budget(1, delta).delta,
@@ -142,8 +143,8 @@ def evaluate(
         seed=whole_number(seed, "seed", 0, 2**63),
         epsilons=budgets,
     )
-    repeats = range(whole_number(trials, "trials", 1, 10**6))
-    todo = [Trial(label, epsilon, number) for label in labelled for epsilon in budgets for number in repeats]
+    numbers = range(whole_number(trials, "trials", 1, 10**6))
+    todo = [Trial(label, epsilon, number) for label in labelled for epsilon in budgets for number in numbers]
     results = _results(experiment, todo, whole_number(processes, "processes", 1, 1024), cache, progress=progress)
     return _frame(experiment, todo, results, dataset)
 
@@ -161,21 +162,21 @@ def evaluate_subsamples(
     cache: str | PathLike[str] | None = None,
     **options: Any,
 ) -> pandas.DataFrame:
-    """Evaluate on random parts of the records: error against their number.
+    """Evaluate on random parts of the records, to see how errors depend on the number of records.
 
     Parameters
     ----------
     records : sequence of int
-        How many of the records in the domain are taken, without replacement; each part holds the smaller ones.
+        Sizes of the parts. Records in the domain are drawn without replacement; each part contains the smaller parts.
     cache : path, optional
-        One file for each part, with its number in the name.
+        Each part has a file of its own, with the size of the part in the name.
     mechanisms, points, domain, workload, epsilons, trials, seed, **options
         As for `evaluate`.
 
     Returns
     -------
     pandas.DataFrame
-        As of `evaluate`; the column `records` tells the parts apart.
+        As for `evaluate`; the column `records` holds the size of the part.
 
     Privacy
     -------
@@ -194,28 +195,32 @@ def evaluate_subsamples(
     import pandas
 
     columns, rows = lattice_points(as_points(points, _checked_domain(domain)), domain)
-    wanted = [whole_number(count, "records", 0, 2**62) for count in records]
-    if max(wanted, default=0) > columns.size:
-        raise ParameterError("records asks for more than there are in the domain; give smaller numbers.")
+    sizes = [whole_number(count, "records", 0, 2**62) for count in records]
+    if max(sizes, default=0) > columns.size:
+        raise ParameterError(
+            "records holds a size above the number of records in the domain; give sizes that are not larger."
+        )
     order = np.argsort(SeededNoise((seed, 0)).uniform_words(columns.size), kind="stable")
     parts = []
-    for count in wanted:
+    for count in sizes:
         part = LatticePoints([(columns[order[:count]], rows[order[:count]])], domain)
-        kept = None if cache is None else Path(cache).with_stem(f"{Path(cache).stem}-{count}")
-        parts.append(evaluate(mechanisms, part, domain, workload, epsilons, trials, seed=seed, cache=kept, **options))
+        part_cache = None if cache is None else Path(cache).with_stem(f"{Path(cache).stem}-{count}")
+        parts.append(
+            evaluate(mechanisms, part, domain, workload, epsilons, trials, seed=seed, cache=part_cache, **options)
+        )
     frame = pandas.concat(parts, ignore_index=True)
     frame.attrs = {"note": NOTE}
     return frame
 
 
 def write_frame(frame: pandas.DataFrame, path: str | PathLike[str]) -> None:
-    """Write the table as CSV, whole or not at all; each row says that it has seen the truth."""
+    """Write the table of an evaluation as CSV, completely or not at all; each row carries the note."""
     from spatialdp._support.atomic import write_all
 
     write_all({Path(path): frame.to_csv(index=False).encode()}, overwrite=True)
 
 
-# --- what is evaluated -----------------------------------------------------------------------------
+# --- checking arguments ----------------------------------------------------------------------------
 
 
 def _checked_domain(domain: Any) -> Domain:
@@ -225,71 +230,79 @@ def _checked_domain(domain: Any) -> Domain:
 
 
 def _labelled(mechanisms: Mechanisms) -> dict[str, Mechanism]:
-    """Mechanisms by label: the ones given, or their names, with parameters where a name is not enough."""
+    """Return mechanisms by label. Without given labels, a label is the name, with parameters if names repeat."""
     if isinstance(mechanisms, Mapping):
         labelled = {str(label): mechanism for label, mechanism in mechanisms.items()}
     else:
-        held = [mechanisms] if isinstance(mechanisms, Mechanism) else list(mechanisms)
-        names = [getattr(mechanism, "name", "") for mechanism in held]
+        listed = [mechanisms] if isinstance(mechanisms, Mechanism) else list(mechanisms)
+        names = [getattr(mechanism, "name", "") for mechanism in listed]
         labelled = {
             name if names.count(name) == 1 else _described(mechanism): mechanism
-            for name, mechanism in zip(names, held, strict=True)
+            for name, mechanism in zip(names, listed, strict=True)
         }
-        if len(labelled) < len(held):
-            raise ParameterError("a mechanism is given twice; leave one out, or give labels: {label: mechanism, ...}.")
+        if len(labelled) < len(listed):
+            raise ParameterError(
+                "a mechanism is given twice; mechanisms need different labels. Leave one out, or give labels: "
+                "{label: mechanism, ...}."
+            )
     for mechanism in labelled.values():
         if not isinstance(mechanism, Mechanism):
-            raise ParameterError(f"{mechanism!r} is no mechanism; give such as spatialdp.Quadtree(height=8).")
+            raise ParameterError(
+                f"{mechanism!r} is not a mechanism; give a mechanism such as spatialdp.Quadtree(height=8)."
+            )
     return labelled
 
 
 def _described(mechanism: Mechanism) -> str:
-    """The name, and the parameters that are not the defaults."""
+    """Return the name of a mechanism and those of its parameters that differ from the defaults."""
     if not isinstance(mechanism, Mechanism):
         return repr(mechanism)
     default = {field.name: field.default for field in fields(cast(Any, mechanism)) if field.default is not MISSING}
-    given = mechanism.parameters()
-    shown = [f"{name}={given[name]}" for name in given if str(given[name]) != str(default.get(name, MISSING))]
-    return f"{mechanism.name}({', '.join(shown)})"
+    parameters = mechanism.parameters().items()
+    differing = [f"{name}={value}" for name, value in parameters if str(value) != str(default.get(name, MISSING))]
+    return f"{mechanism.name}({', '.join(differing)})"
 
 
 def _with_baselines(mechanisms: dict[str, Mechanism], domain: Domain) -> dict[str, Mechanism]:
-    found = {type(mechanism) for mechanism in mechanisms.values()}
+    kinds = {type(mechanism) for mechanism in mechanisms.values()}
     added: dict[str, Mechanism] = {}
-    if Uniform not in found:
+    if Uniform not in kinds:
         added["uniform"] = Uniform()
-    if Flat not in found:
-        # A uniform release has a grid only to take the region at.
+    if Flat not in kinds:
+        # The grid of a uniform release serves only to approximate the region, so the baseline does not take it.
         grids = (each.leaf_grid(domain) for each in mechanisms.values() if not isinstance(each, Uniform))
         added["flat"] = Flat(next((grid.shape for grid in grids if grid is not None), BASELINE_SHAPE))
     clash = set(added) & set(mechanisms)
     if clash:
-        raise ParameterError(f"the label {clash.pop()!r} is that of a baseline; give your mechanism another one.")
+        raise ParameterError(
+            f"the label {clash.pop()!r} is the label of a baseline; give your mechanism another label."
+        )
     return mechanisms | added
 
 
 def _workloads(workload: Workloads, domain: Domain) -> tuple[Workload, ...]:
-    held = (workload,) if isinstance(workload, Workload) else tuple(workload)
-    if not held or any(not isinstance(part, Workload) for part in held):
+    workloads = (workload,) if isinstance(workload, Workload) else tuple(workload)
+    if not workloads or any(not isinstance(each, Workload) for each in workloads):
         raise ParameterError(
-            "workload is no spatialdp.Workload nor a sequence of them; make one, such as workload.random_boxes(domain)."
+            "workload is not a spatialdp.Workload or a sequence of them; make one, for instance with "
+            "workload.random_boxes(domain)."
         )
-    names = [part.name for part in held]
+    names = [each.name for each in workloads]
     if len(set(names)) < len(names):
-        raise ParameterError(f"two workloads have the same name; they are {names}: give different ones.")
-    for part in held:
-        if part.boxes is not None:
-            domain.boxes(part.boxes)  # says what is wrong with them
+        raise ParameterError(f"the workloads are named {names}; the names must differ. Rename one of them.")
+    for each in workloads:
+        if each.boxes is not None:
+            domain.boxes(each.boxes)  # raises an error that says what is wrong with the boxes
         else:
-            read_polygons(part.polygons, domain)
-    return held
+            read_polygons(each.polygons, domain)
+    return workloads
 
 
 def _budgets(epsilons: Number | Sequence[Number]) -> tuple[Fraction, ...]:
-    held = epsilons if isinstance(epsilons, Sequence | np.ndarray) else [epsilons]
-    budgets = tuple(dict.fromkeys(Budget(epsilon).epsilon for epsilon in held))
+    numbers = epsilons if isinstance(epsilons, Sequence | np.ndarray) else [epsilons]
+    budgets = tuple(dict.fromkeys(Budget(epsilon).epsilon for epsilon in numbers))
     if not budgets:
-        raise ParameterError("there is no epsilon; give at least one.")
+        raise ParameterError("epsilons holds no epsilon; give at least one.")
     return budgets
 
 
@@ -300,24 +313,24 @@ def _share(value: Any, name: str) -> float:
     return share
 
 
-# --- running it ------------------------------------------------------------------------------------
+# --- running trials --------------------------------------------------------------------------------
 
 
 def _results(
     experiment: Experiment, todo: Sequence[Trial], processes: int, cache: str | PathLike[str] | None, *, progress: bool
 ) -> dict[Trial, TrialResults]:
     if cache is None:
-        return dict(_shown(run_trials(experiment, todo, processes), len(todo), progress=progress))
-    with TrialCache(cache, _context(experiment), NOTE) as kept:
+        return dict(_with_bar(run_trials(experiment, todo, processes), len(todo), progress=progress))
+    with TrialCache(cache, _context(experiment), NOTE) as stored:
         key = {trial: f"{identity(experiment.mechanisms[trial.label])} {trial.key}" for trial in todo}
-        missing = [trial for trial in todo if key[trial] not in kept.done]
-        for trial, measured in _shown(run_trials(experiment, missing, processes), len(missing), progress=progress):
-            kept.add(key[trial], measured)
-        return {trial: kept.done[key[trial]] for trial in todo}
+        missing = [trial for trial in todo if key[trial] not in stored.done]
+        for trial, measured in _with_bar(run_trials(experiment, missing, processes), len(missing), progress=progress):
+            stored.add(key[trial], measured)
+        return {trial: stored.done[key[trial]] for trial in todo}
 
 
-def _shown(results: Any, total: int, *, progress: bool) -> Any:
-    """A bar on standard error; how many trials there are is public."""
+def _with_bar(results: Any, total: int, *, progress: bool) -> Any:
+    """Show a progress bar on standard error while results come; the number of trials is public."""
     if not progress:
         return results
     import sys
@@ -328,7 +341,7 @@ def _shown(results: Any, total: int, *, progress: bool) -> Any:
 
 
 def _context(experiment: Experiment) -> str:
-    """Digest of everything that trials have in common, the records among it."""
+    """Return a digest of everything that all trials share, records included: a cache belongs to one digest."""
     domain = experiment.domain
     region = b"" if domain.region is None else domain.region.wkb
     digest = hashlib.sha256(f"{__version__} {domain.bounds} {domain.crs} ".encode() + region)

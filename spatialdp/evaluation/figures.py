@@ -1,7 +1,8 @@
-"""Figures and tables of errors: what `evaluate` found, for people who may see the records.
+"""Which mechanism has the smaller error? Figures and rankings of the tables that `evaluate` returns.
 
-Lines are told apart by colour, marker and dash, so that they survive grey printing and colour-blindness, and are named
-at their ends rather than in a legend.
+Lines differ by colour, marker and dash, so that they can be told apart in grey and by colour-blind readers. Their names
+stand at their ends instead of in a legend. Figures and rankings are computed from the records, as the tables are: they
+are for people who may see the records.
 """
 
 from __future__ import annotations
@@ -22,10 +23,20 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["STYLES", "draw_line", "dress", "finish", "label_lines", "plot_errors", "push_apart", "ranking", "summary"]
+__all__ = [
+    "STYLES",
+    "draw_line",
+    "finish",
+    "label_lines",
+    "plot_errors",
+    "push_apart",
+    "ranking",
+    "style_axes",
+    "summary",
+]
 
 
-# Okabe and Ito's colours, each with a marker and a dash of its own.
+# Colours (the first ones by Okabe and Ito), each with its own marker and dash.
 STYLES = (
     ("#000000", "o", "-"),
     ("#D55E00", "s", "--"),
@@ -60,8 +71,8 @@ NAMES = {
     "scaled_error": "scaled average per-query error",
     "uniformity_rmse": "error without noise (RMSE)",
     "noise_rmse": "error from noise (RMSE)",
-    "coverage": "intervals that hold the truth",
-    "noise_coverage": "intervals that hold the noise-free answer",
+    "coverage": "share of intervals that contain the true answer",
+    "noise_coverage": "share of intervals that contain the answer without noise",
     "interval_width": "mean width of intervals",
     "earth_mover": "earth mover's distance",
 }
@@ -69,23 +80,23 @@ LINEAR = ("coverage", "noise_coverage")
 
 
 def summary(frame: pandas.DataFrame, by: Sequence[str]) -> pandas.DataFrame:
-    """Mean over trials of each group, with a 95 % confidence interval (Student's t) for it.
+    """Return the mean over trials of each group, with its 95 % confidence interval (Student's t).
 
     Parameters
     ----------
     frame : DataFrame
-        Rows of `evaluate`, of one metric.
+        Rows of `evaluate` with one metric.
     by : sequence of str
-        Columns that make a group.
+        Rows that are equal in these columns are a group.
 
     Returns
     -------
     DataFrame
-        Columns `mean`, `low`, `high` and `trials`; with a single trial the interval is the mean itself.
+        Columns `mean`, `low`, `high` and `trials`. With a single trial, the interval is the mean itself.
     """
     from scipy.stats import t
 
-    # What else differs (workloads, data sets) is no repetition: each trial counts once, by its mean over them.
+    # Several workloads or data sets of one trial are not repetitions of the trial: their mean counts, once.
     trials = frame.groupby([*by, "trial"], sort=False, dropna=False)["value"].mean().reset_index()
     grouped = trials.groupby(list(by), sort=False, dropna=False)["value"].agg(["mean", "std", "count"]).reset_index()
     count = grouped["count"].to_numpy()
@@ -109,23 +120,24 @@ def plot_errors(
     Parameters
     ----------
     frame : DataFrame
-        From `evaluate` or `evaluate_subsamples`; may be several, concatenated.
+        Table of `evaluate` or `evaluate_subsamples`, or several tables, concatenated.
     metric : str or sequence of str
-        If there are several, one row of panels for each.
+        Several metrics get one row of panels each.
     x : {"epsilon", "size", "records"}
-        What errors are drawn against: ε, the share of the domain's area that the queries have, or the number of
+        Column for the horizontal axis: ε, the area of the queries as a share of the domain's area, or the number of
         records.
     panels : str
-        Column of the frame with one panel for each of its values, such as "workload", "epsilon" or "dataset".
+        Column of the table, such as "workload", "epsilon" or "dataset"; each of its values gets a panel.
     title, caption : str, optional
-        The caption says by default what bands mean, how relative errors are floored, and that the figure has seen the
-        truth.
+        The default caption explains the bands and the floor of relative errors, and says that the figure is computed
+        from the true records.
 
     Returns
     -------
     matplotlib Figure
-        Lines are means over trials (and over what else is not told apart), bands 95 % confidence intervals of them: by
-        Student's t, on logarithmic axes of the mean's logarithm, so that they stay above zero.
+        Lines are means over trials, and over all other rows of a panel with the same mechanism and x. Bands are 95 %
+        confidence intervals of these means (Student's t). On logarithmic axes they are intervals of the mean's
+        logarithm, so that they stay above zero.
 
     Examples
     --------
@@ -140,25 +152,25 @@ def plot_errors(
 
     metrics = [metric] if isinstance(metric, str) else list(metric)
     _check(frame, metrics, x, panels)
-    held = frame[frame["metric"].isin(metrics)].dropna(subset=[x])
-    shown = list(dict.fromkeys(held[panels]))
-    lines = 1 if len(metrics) > 1 else -(-len(shown) // MOST_COLUMNS)
-    columns = -(-len(shown) // lines)  # as even as can be: five panels are three and two
+    selected = frame[frame["metric"].isin(metrics)].dropna(subset=[x])
+    panel_values = list(dict.fromkeys(selected[panels]))
+    lines = 1 if len(metrics) > 1 else -(-len(panel_values) // MOST_COLUMNS)
+    columns = -(-len(panel_values) // lines)  # as even as possible: five panels are three and two
     rows = len(metrics) * lines
-    names = 0.5 + 0.085 * max(len(name) for name in held["mechanism"])  # inches, beside the last column
+    names = 0.5 + 0.085 * max(len(name) for name in selected["mechanism"])  # inches, beside the last column
     size = (0.6 + 3.4 * columns + names, 1.3 + 2.8 * rows)
     figure, axes = plt.subplots(rows, columns, figsize=size, squeeze=False, sharex=True, sharey="row")
-    styles = _styles(held)
-    for ax, (name, panel) in zip(axes.flat, product(metrics, shown), strict=False):
-        part = held[(held["metric"] == name) & (held[panels] == panel)]
+    styles = _styles(selected)
+    for ax, (name, panel) in zip(axes.flat, product(metrics, panel_values), strict=False):
+        part = selected[(selected["metric"] == name) & (selected[panels] == panel)]
         _panel(ax, part, x, styles, logarithmic=name not in LINEAR)
         ax.set_title(_panel_title(panels, panel), fontsize="medium")
         if ax.get_subplotspec().is_first_col():
             ax.set_ylabel(NAMES.get(name, name))
         ax.set_xlabel(NAMES[x])
-    for ax in axes.flat[len(metrics) * len(shown) :]:
+    for ax in axes.flat[len(metrics) * len(panel_values) :]:
         ax.remove()
-    finish(figure, title or "", _caption(held) if caption is None else caption)
+    finish(figure, title or "", _caption(selected) if caption is None else caption)
     for row in axes:
         _limit(row)
     for ax in axes[:, -1]:
@@ -167,12 +179,12 @@ def plot_errors(
 
 
 def _limit(row: Objects) -> None:
-    """Let lines, and not wide bands, decide how far a logarithmic axis reaches."""
-    shown = [ax for ax in row if ax.figure is not None and ax.get_yscale() == "log"]
-    values = np.concatenate([np.empty(0), *(line.get_ydata() for ax in shown for line in ax.lines)])
+    """Set the limits of logarithmic axes by the lines, not by the bands, which may be wide."""
+    panels = [ax for ax in row if ax.figure is not None and ax.get_yscale() == "log"]
+    values = np.concatenate([np.empty(0), *(line.get_ydata() for ax in panels for line in ax.lines)])
     values = values[values > 0]
     if values.size:
-        shown[0].set_ylim(values.min() / 1.6, values.max() * 1.6)
+        panels[0].set_ylim(values.min() / 1.6, values.max() * 1.6)
 
 
 def _check(frame: pandas.DataFrame, metrics: Sequence[str], x: str, panels: str) -> None:
@@ -180,16 +192,22 @@ def _check(frame: pandas.DataFrame, metrics: Sequence[str], x: str, panels: str)
         raise ParameterError(f"x is {x!r}; it must be 'epsilon', 'size' or 'records'.")
     if panels not in frame.columns:
         raise ParameterError(f"panels is {panels!r}; it must be a column of the frame, such as 'workload'.")
-    found = set(frame["metric"])
+    metrics_there = set(frame["metric"])
     for name in metrics:
-        if name not in found:
-            raise ParameterError(f"metric is {name!r}; the frame holds {', '.join(sorted(found))}: evaluate it, too.")
+        if name not in metrics_there:
+            raise ParameterError(
+                f"metric is {name!r}; the frame holds {', '.join(sorted(metrics_there))}. Choose one of these, or "
+                f"evaluate with metrics=[{name!r}, ...]."
+            )
     if frame[x].dropna().empty:
-        raise ParameterError(f"no row has a {x}; for x='size' take workloads such as workload.area_boxes(domain).")
+        raise ParameterError(
+            f"no row has a {x}; for x='size' evaluate workloads whose queries have one size, such as "
+            "workload.area_boxes(domain)."
+        )
 
 
 def _styles(frame: pandas.DataFrame) -> dict[str, tuple[str, str, str]]:
-    """A style for each mechanism, the same in all panels."""
+    """Return a style for each mechanism, the same in all panels."""
     names = [name for name in dict.fromkeys(frame["mechanism"]) if name != "uniform"]
     return {name: STYLES[index % len(STYLES)] for index, name in enumerate(names)} | {"uniform": BASELINE}
 
@@ -203,7 +221,7 @@ def _panel(
     for name, rows in summary(part, ["mechanism", x]).groupby("mechanism", sort=False):
         line = rows.sort_values(x)
         low, middle, high = line["low"], line["mean"], line["high"]
-        if logarithmic:  # where zero has no place; the interval of log(mean), by the delta method
+        if logarithmic:  # zero has no place there: the interval of log(mean), by the delta method
             middle = middle.where(middle > 0)
             factor = np.exp((high - middle) / middle)
             low, high = middle / factor, middle * factor
@@ -211,7 +229,7 @@ def _panel(
     places = sorted(set(part[x]))
     if len(places) <= MOST_TICKS:
         ax.set_xticks(places)
-    dress(ax)
+    style_axes(ax)
 
 
 def _panel_title(panels: str, panel: Any) -> str:
@@ -221,12 +239,14 @@ def _panel_title(panels: str, panel: Any) -> str:
 def _caption(frame: pandas.DataFrame) -> str:
     trials = frame.groupby(["mechanism", "epsilon"])["trial"].nunique()
     text = (
-        f"Mean of {trials.max()} releases; bands: 95 % confidence intervals of the mean (Student's t; on a logarithmic "
-        "axis, of its logarithm). "
+        f"Lines: means of {trials.max()} releases. Bands: 95 % confidence intervals of the mean (Student's t; on "
+        "logarithmic axes, of its logarithm). "
     )
     if frame["metric"].str.contains("relative").any():
         floors = sorted(set(frame["floor"]))
-        text += f"Relative errors divide by the true count, at least by {', '.join(f'{floor:g}' for floor in floors)}. "
+        text += (
+            f"Relative errors divide by the true count, but at least by {', '.join(f'{floor:g}' for floor in floors)}. "
+        )
     if not frame["private_by_design"].all():
         names = dict.fromkeys(frame.loc[~frame["private_by_design"], "mechanism"])
         text += f"Not private by design, for comparison: {', '.join(names)}. "
@@ -239,21 +259,21 @@ def _caption(frame: pandas.DataFrame) -> str:
 def draw_line(
     ax: Axes, x: Any, low: Any, middle: Any, high: Any, style: tuple[str, str, str], *, label: str = ""
 ) -> None:
-    """A line with markers, and a band around it."""
+    """Draw a line with markers, and a band around it."""
     colour, marker, dash = style
     ax.fill_between(x, low, high, color=colour, alpha=0.15, linewidth=0)
     ax.plot(x, middle, color=colour, marker=marker, linestyle=dash, markersize=4, linewidth=1.4, label=label)
 
 
-def dress(ax: Axes) -> None:
-    """A light grid and no more frame than needed."""
+def style_axes(ax: Axes) -> None:
+    """Give axes a light grid, and remove the frame at the top and at the right."""
     ax.grid(which="major", color="0.9", linewidth=0.6)
     ax.set_axisbelow(True)
     ax.spines[["top", "right"]].set_visible(False)
 
 
 def label_lines(ax: Axes, *, gap: float = 0.085) -> None:
-    """Write the name of every line at its right end, moved apart where they would touch; when limits are final."""
+    """Write the name of every line at its right end, without overlaps, once the limits of the axes are final."""
     named = [line for line in ax.lines if not str(line.get_label()).startswith("_")]
     lines = [line for line in named if np.isfinite(np.asarray(line.get_xydata())).all(axis=1).any()]
     if not lines:
@@ -262,7 +282,9 @@ def label_lines(ax: Axes, *, gap: float = 0.085) -> None:
     places = ax.transAxes.inverted().transform(ax.transData.transform(ends))[:, 1]
     heights = push_apart(places, gap)
     order = np.argsort(heights)
-    heights[order] = np.maximum(heights[order], gap * np.arange(order.size))  # not down among the ticks' numbers
+    heights[order] = np.maximum(
+        heights[order], gap * np.arange(order.size)
+    )  # not so low that they overlap the numbers of the ticks
     for line, end, height in zip(lines, ends, heights, strict=True):
         ax.annotate(
             str(line.get_label()),
@@ -278,13 +300,13 @@ def label_lines(ax: Axes, *, gap: float = 0.085) -> None:
 
 
 def _last(points: Floats) -> tuple[float, float]:
-    """The last point that is drawn."""
+    """Return the last point of a line that is finite."""
     x, y = points[np.isfinite(points).all(axis=1)][-1]
     return float(x), float(y)
 
 
 def push_apart(heights: Floats, gap: float) -> Floats:
-    """The same order, at least a gap apart, and otherwise near where they were."""
+    """Move heights apart until neighbours differ by at least `gap`; their order stays the same."""
     order = np.argsort(heights, kind="stable")
     places = heights[order]
     for _ in range(500):
@@ -297,7 +319,7 @@ def push_apart(heights: Floats, gap: float) -> Floats:
 
 
 def finish(figure: Figure, title: str, caption: str) -> None:
-    """Title, caption in lines as wide as the figure, and plain numbers on the axes."""
+    """Add title and caption to a figure, and write plain numbers on its axes."""
     import textwrap
 
     from matplotlib.ticker import FuncFormatter, NullFormatter
@@ -323,14 +345,15 @@ def ranking(frame: pandas.DataFrame, metric: str = "rmse") -> str:
     Parameters
     ----------
     frame : DataFrame
-        From `evaluate`.
+        Table of `evaluate`.
     metric : str
+        Name of the metric to rank by.
 
     Returns
     -------
     str
-        One table for each data set and workload. "rank" is the mean, over all ε, of a mechanism's place (1 is the
-        best; the lower the mean, the better). Errors are means over trials ± half a 95 % confidence interval.
+        One table for each data set and workload. The column "rank" is the mean of a mechanism's places over all ε;
+        place 1 is the best. Errors are means over trials ± half a 95 % confidence interval.
 
     Examples
     --------
@@ -342,15 +365,15 @@ def ranking(frame: pandas.DataFrame, metric: str = "rmse") -> str:
     random boxes: root-mean-square error, mean of 2 trials ± half a 95 % confidence interval
     """
     _check(frame, [metric], "epsilon", "workload")
-    held = frame[frame["metric"] == metric]
+    selected = frame[frame["metric"] == metric]
     tables = []
-    for (dataset, workload), part in held.groupby(["dataset", "workload"], sort=False):
+    for (dataset, workload), part in selected.groupby(["dataset", "workload"], sort=False):
         trials = int(part.groupby(["mechanism", "epsilon"])["trial"].nunique().max())
         name = f"{dataset}, {workload}" if dataset else workload
         head = f"{name}: {NAMES.get(metric, metric)}, mean of {trials} trials ± half a 95 % confidence interval"
         tables.append(f"{head}\n\n{_ranked(part)}")
-    note = "; ".join(dict.fromkeys(held["note"]))
-    floors = ", ".join(f"{floor:g}" for floor in sorted(set(held["floor"])))
+    note = "; ".join(dict.fromkeys(selected["note"]))
+    floors = ", ".join(f"{floor:g}" for floor in sorted(set(selected["floor"])))
     ending = f"Floor of relative errors: {floors} records. " if "relative" in metric else ""
     return "\n\n".join([*tables, f"{ending}{note}."])
 
@@ -369,7 +392,7 @@ def _ranked(part: pandas.DataFrame) -> str:
 
 
 def _number(value: float) -> str:
-    """Three digits, without an exponent where that is readable."""
+    """Write a number with three significant digits, without an exponent unless the number is tiny."""
     if value == 0 or not math.isfinite(value):
         return f"{value:g}"
     digits = max(0, 2 - math.floor(math.log10(abs(value))))

@@ -1,8 +1,10 @@
-"""How wrong a release is: errors of its answers beside the truth. What comes out is as private as the records.
+"""How wrong are the answers of a release? Metrics compare them with the truth.
 
-An answer is off for two reasons: noise, and records that are not spread evenly within the cells it cuts (or whatever
-else the mechanism leaves out on purpose). The second part is what remains at infinite ε; it is the error of the
-release without its noise, on the same structure. Both are measured apart.
+An answer is wrong for two reasons. The first is noise. The second is that records are not spread evenly within the
+cells that a query cuts through, or that the mechanism leaves something out on purpose. The second part remains at
+infinite ε: it is the error of the same structure without noise. The metrics measure both parts separately.
+
+All values are computed from the records and are as private as they are.
 """
 
 from __future__ import annotations
@@ -25,15 +27,15 @@ COARSE = (16, 16)  # the grid on which maps are compared by `earth_movers_distan
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
-    """A release's answers to a workload, and the truth.
+    """The answers of a release to a workload, and the true answers.
 
     Attributes
     ----------
     answers, truth : (m,) arrays
     noise_free : (m,) array
-        What the same structure answers without noise.
+        Answers of the same structure without noise.
     intervals : (m, 2) array, optional
-        Where the release offers them.
+        Intervals of the answers; None if they are not measured or the release is biased.
     records : int
         Number of records in the domain.
     floor : float
@@ -49,12 +51,12 @@ class Outcome:
 
     @property
     def errors(self) -> Floats:
-        """Absolute errors."""
+        """Absolute error of each answer."""
         return np.abs(self.answers - self.truth)
 
     @property
     def relative(self) -> Floats:
-        """Absolute errors over the true count or the floor, whichever is larger."""
+        """Absolute error of each answer, divided by the true count or by the floor, whichever is larger."""
         return np.asarray(self.errors / np.maximum(self.truth, self.floor))
 
 
@@ -63,7 +65,7 @@ def _rms(values: Floats) -> float:
 
 
 def _scaled(outcome: Outcome) -> float:
-    """DPBench's scaled average per-query error: L2 norm of the errors over (number of queries x number of records)."""
+    """Return DPBench's scaled average per-query error: the L2 norm of the errors / (queries × records)."""
     norm = float(np.linalg.norm(outcome.answers - outcome.truth))
     return norm / (outcome.truth.size * max(outcome.records, 1))
 
@@ -72,7 +74,7 @@ def _share_within(outcome: Outcome, values: Floats) -> float | None:
     if outcome.intervals is None:
         return None
     low, high = outcome.intervals.T
-    slack = 1e-9 * np.maximum(np.abs(values), 1.0)  # of rounding
+    slack = 1e-9 * np.maximum(np.abs(values), 1.0)  # allows for rounding
     return float(np.mean((values >= low - slack) & (values <= high + slack)))
 
 
@@ -80,7 +82,7 @@ def _width(outcome: Outcome) -> float | None:
     return None if outcome.intervals is None else float(np.mean(outcome.intervals[:, 1] - outcome.intervals[:, 0]))
 
 
-# None: the release does not offer what the metric is about.
+# A metric is None if it needs intervals and the release has none.
 METRICS: dict[str, Callable[[Outcome], float | None]] = {
     "mean_error": lambda outcome: float(outcome.errors.mean()),
     "median_error": lambda outcome: float(np.median(outcome.errors)),
@@ -102,36 +104,35 @@ DEFAULT_METRICS = tuple(name for name in METRICS if name not in INTERVALS)
 
 
 def check_metrics(metrics: Sequence[str] | None) -> tuple[str, ...]:
-    """Names of metrics, all known; None stands for those that take no time to speak of."""
+    """Return the names of metrics without duplicates, all of them known; None stands for the quick ones."""
     names = DEFAULT_METRICS if metrics is None else (metrics,) if isinstance(metrics, str) else tuple(metrics)
     for name in names:
         if name not in METRICS and name != EARTH_MOVER:
             known = ", ".join((*METRICS, EARTH_MOVER))
             raise ParameterError(f"metric is {name!r}; it must be one of {known}.")
     if not names:
-        raise ParameterError("there are no metrics; name at least one, or leave them out.")
+        raise ParameterError("metrics is empty; name at least one metric, or leave the argument out.")
     return tuple(dict.fromkeys(names))
 
 
 def earth_movers_distance(first: npt.ArrayLike, second: npt.ArrayLike) -> float:
-    """How far the mass of one map must travel to become another: exact, with taxicab distances.
+    """Return how far the mass of one map must travel to become another: exact, with taxicab distances.
 
     Parameters
     ----------
     first, second : (ny, nx) arrays
-        Estimates below zero are cut off, and both maps are scaled to the same mass, so that only where it lies
-        matters. A map without mass counts as an even one.
+        Negative estimates count as zero, and both maps are scaled to the same mass, so that only the place of the mass
+        matters. A map without mass counts as one with even mass.
 
     Returns
     -------
     float
-        Mean distance, in shares of the domain's sides: 0 to 2. Where the maps are coarse, movements within a cell are
-        not seen.
+        Mean distance in shares of the domain's sides, from 0 to 2. Movements within a cell count as zero.
 
     Notes
     -----
-    With taxicab distances mass can go from neighbour to neighbour, so that the transport problem is a linear program
-    with four variables a cell in place of one for each pair of cells; the optimum is the same.
+    With taxicab distances mass can move from neighbour to neighbour. So the transport problem is a linear program with
+    four variables for each cell, instead of one for each pair of cells, and has the same optimum.
 
     Examples
     --------
@@ -143,7 +144,7 @@ def earth_movers_distance(first: npt.ArrayLike, second: npt.ArrayLike) -> float:
 
     a, b = _mass(first), _mass(second)
     if a.shape != b.shape:
-        raise ParameterError(f"the maps have shapes {a.shape} and {b.shape}; both must have the same cells.")
+        raise ParameterError(f"the maps have shapes {a.shape} and {b.shape}; give maps of the same cells.")
     if a.size == 1:
         return 0.0
     ny, nx = a.shape
@@ -157,12 +158,12 @@ def earth_movers_distance(first: npt.ArrayLike, second: npt.ArrayLike) -> float:
         (np.repeat([1.0, -1.0], edges.size), (np.concatenate([tails, heads]), np.tile(edges, 2))),
         shape=(a.size, edges.size),
     )
-    # Rounding leaves a trace of mass that no flow can balance: the last equation, which the others imply, is left out.
-    solved = linprog(costs, A_eq=flows.tocsr()[:-1], b_eq=(a - b).ravel()[:-1], method="highs")
-    return float(max(solved.fun, 0.0))
+    # Rounding leaves a little mass that no flow can balance, so the last equation is left out: the others imply it.
+    solution = linprog(costs, A_eq=flows.tocsr()[:-1], b_eq=(a - b).ravel()[:-1], method="highs")
+    return float(max(solution.fun, 0.0))
 
 
 def _mass(values: npt.ArrayLike) -> Floats:
-    held = np.maximum(np.atleast_2d(np.asarray(values, dtype=np.float64)), 0.0)
-    total = held.sum()
-    return held / total if total > 0 else np.full(held.shape, 1 / held.size)
+    mass = np.maximum(np.atleast_2d(np.asarray(values, dtype=np.float64)), 0.0)
+    total = mass.sum()
+    return mass / total if total > 0 else np.full(mass.shape, 1 / mass.size)

@@ -1,12 +1,12 @@
-"""Dwork and McSherry's traffic histogram, run again on real highway junctions.
+"""Do our releases have the errors of Dwork and McSherry's traffic histogram? Their experiment, on real junctions.
 
-Their slides show the counts of traffic intersections in 64,909 cells, released with independent
-noise at ε = 1, 0.1, 0.01 and 0.001, and tabulate the largest and the average error. Here the junctions
-of the contiguous United States' highways are counted in exactly 64,909 public cells, released many
-times, and set beside the slides' figures and beside theory.
+Their slides show the counts of traffic intersections in 64,909 cells, released with independent noise at ε = 1, 0.1,
+0.01 and 0.001, and tabulate the largest and the average error. Here the highway junctions of the contiguous United
+States are counted in exactly 64,909 public cells and released many times. The tables show the errors beside the slides'
+numbers and beside theory.
 
-This room compares with the truth, as the evaluator does: what it prints is for people who may see the
-records. The junctions are public data, so here that is everybody.
+This module compares with the truth, as the evaluator does: its results are for people who may see the records. The
+junctions are public data, so here everybody may see them.
 """
 
 from __future__ import annotations
@@ -75,9 +75,10 @@ CLASS_NAMES = ("none or fewer", "1", "2 to 3", "4 to 6", "7 to 10", "11 to 20", 
 
 @dataclass(frozen=True)
 class Row:
-    """Errors of the releases at one ε under one law, beside the slides and theory.
+    """Errors of the releases at one ε with one law of noise, beside the slides and theory.
 
-    Bands are the smallest and largest of the releases; theory's band covers 95 %.
+    Names with `low` and `high` are the smallest and the largest value of all releases; for theory, they are the ends of
+    an interval that contains 95 % of the values.
     """
 
     epsilon: float
@@ -100,25 +101,25 @@ class Row:
 
 @lru_cache(maxsize=4)
 def find_cell_size(cells: int = CELLS) -> float:
-    """Side, in degrees, of square cells of which exactly `cells` have their centre in the contiguous US.
+    """Return the side, in degrees, of square cells of which exactly `cells` have their centre in the contiguous US.
 
-    The number of centres falls as cells grow, almost monotonically: bisection from the side that the region's
-    area suggests. Cells are anchored at the lower left corner of the region's bounding box.
+    The first cell lies at the lower left corner of the region's bounding box. The number of centres falls almost
+    monotonically as cells grow, so bisection finds the side, starting from the side that the region's area suggests.
     """
     region = Domain.around(datasets.contiguous_us(), crs="EPSG:4326")
     guess = math.sqrt(region.region.area / cells)
     low, high = 0.98 * guess, 1.02 * guess
     for _ in range(60):
         size = (low + high) / 2
-        found = region.fitted(size).grid(cell_size=size).n_cells
-        if found == cells:
+        count = region.fitted(size).grid(cell_size=size).n_cells
+        if count == cells:
             return size
-        low, high = (size, high) if found > cells else (low, size)
+        low, high = (size, high) if count > cells else (low, size)
     raise ParameterError(f"no cell size gives exactly {cells} cells; try a neighbouring number.")
 
 
 def traffic_grid() -> Grid:
-    """The public grid of the experiment: 64,909 cells in the region."""
+    """Return the public grid of the experiment, with 64,909 cells in the region."""
     size = find_cell_size()
     region = Domain.around(datasets.contiguous_us(), crs="EPSG:4326")
     return region.fitted(size).grid(cell_size=size)
@@ -131,17 +132,17 @@ def run(
     seed: int = 1,
     progress: Callable[[Iterable[tuple[Law, Fraction]]], Iterable[tuple[Law, Fraction]]] = iter,
 ) -> list[Row]:
-    """Release the histogram `releases` times for each ε and law, and measure the errors.
+    """Release the histogram `releases` times for each ε and law of noise, and measure the errors.
 
     Parameters
     ----------
     epsilons : sequence of Fraction
     releases : int
-        For each ε and law.
+        Number of releases for each ε and law.
     seed : int
-        The releases are drawn from `SeededNoise`, so that the table can be had again. They are not private.
+        The noise is `SeededNoise`, so that the table can be made again. The releases are not private.
     progress : callable, optional
-        Wraps the iterable of (law, ε), for a progress bar.
+        Wraps the iterable of (law, ε), to show a progress bar.
     """
     if releases < 1:
         raise ParameterError(f"releases is {releases}; give at least 1.")
@@ -159,7 +160,7 @@ def run(
 
 
 def _release(points: Points, grid: Grid, law: Law, epsilon: Fraction, seed: tuple[int, ...]) -> Release:
-    """One release, with a stream of noise of its own for every law, ε and trial."""
+    """Make one release; every law, ε and trial has its own stream of noise."""
     stream = (*seed, list(Law).index(law), epsilon.numerator, epsilon.denominator)
     return Flat(grid.shape, law=law).release(points, grid.domain, epsilon=epsilon, noise=SeededNoise(stream))
 
@@ -189,10 +190,10 @@ def _row(law: Law, epsilon: Fraction, averages: Floats, maxima: Floats) -> Row:
 
 
 def _mean_maximum(law: Law, scale: float) -> float:
-    """Mean of the largest of 64,909 absolute errors.
+    """Return the mean of the largest of 64,909 absolute errors.
 
-    Laplace errors are exponential, so theirs is scale times the 64,909th harmonic number. Discrete ones have
-    P(error > k) = 2 a^(k+1) / (1 + a), a = exp(-1 / scale), and the mean is the sum of P(maximum > k).
+    Absolute Laplace errors are exponential, so this mean is scale times the 64,909th harmonic number. Absolute discrete
+    Laplace errors have P(error > k) = 2 a^(k+1) / (1 + a), where a = exp(-1 / scale); the mean is Σ P(maximum > k).
     """
     if law is Law.LAPLACE:
         return scale * math.fsum(1 / k for k in range(1, CELLS + 1))
@@ -202,26 +203,26 @@ def _mean_maximum(law: Law, scale: float) -> float:
 
 
 def _maximum_quantile(law: Law, scale: float, probability: float) -> float:
-    """Quantile of the largest of 64,909 absolute errors."""
-    tail = -math.expm1(math.log(probability) / CELLS)  # of one error, beyond the quantile
+    """Return a quantile of the largest of 64,909 absolute errors."""
+    tail = -math.expm1(math.log(probability) / CELLS)  # probability that one error exceeds the quantile
     if law is Law.LAPLACE:
         return -scale * math.log(tail)
     return float(max(0, math.ceil(-scale * math.log(tail * (1 + math.exp(-1 / scale)) / 2)) - 1))
 
 
 def _theory_of_average(law: Law, scale: float) -> tuple[float, float]:
-    """Mean and standard deviation of one cell's absolute error."""
+    """Return mean and standard deviation of the absolute error of one cell."""
     if law is Law.LAPLACE:
         return scale, scale
     mean, square = 1 / math.sinh(1 / scale), 0.5 / math.sinh(0.5 / scale) ** 2
     return mean, math.sqrt(square - mean**2)
 
 
-# --- showing it ------------------------------------------------------------------------------------
+# --- tables and maps -------------------------------------------------------------------------------
 
 
 def table(rows: Sequence[Row]) -> str:
-    """The experiment as two Markdown tables, slides, theory and ours side by side."""
+    """Return the experiment as two Markdown tables, with slides, theory and our releases side by side."""
     releases = rows[0].releases
     average = [
         ["noise", "ε", "slides", "theory", f"ours, {releases} releases (lowest to highest)"],
@@ -253,7 +254,7 @@ def table(rows: Sequence[Row]) -> str:
 
 
 def write_csv(rows: Sequence[Row], path: Path) -> None:
-    """Every number of the table, one row for each law and ε."""
+    """Write every number of the tables as CSV, one row for each law and ε."""
     text = io.StringIO(newline="")
     writer = csv.DictWriter(text, fieldnames=list(asdict(rows[0])))
     writer.writeheader()
@@ -262,7 +263,7 @@ def write_csv(rows: Sequence[Row], path: Path) -> None:
 
 
 def draw_maps(epsilons: Sequence[Fraction] = EPSILONS, *, seed: int = 1) -> Figure:
-    """The true map and one release for each ε, on one public colour scale."""
+    """Draw the true map and one release for each ε, on one public colour scale."""
     import matplotlib.pyplot as plt
 
     from spatialdp.outputs.maps.colours import Classes

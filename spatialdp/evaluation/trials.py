@@ -1,7 +1,8 @@
-"""One trial of an evaluation: release, answer, measure; and many of them, in one process or several.
+"""How is one trial of an evaluation run, and how are many? Release, answer, measure; in one process or several.
 
-A trial's noise depends on the seed, the mechanism, ε and the trial's number alone, so that neither the order of trials
-nor the number of processes nor an interruption changes a result.
+The noise of a trial must depend on the seed, the mechanism, ε and the trial's number alone. So neither the order of
+trials, nor the number of processes, nor an interruption changes a result. Results are computed from the records and are
+as private as they are.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from spatialdp._support.arrays import Floats, Integers
+from spatialdp._support.override import override
 from spatialdp.estimates.decomposition import Decomposition
 from spatialdp.evaluation.cache import TrialResults
 from spatialdp.evaluation.metrics import COARSE, EARTH_MOVER, INTERVALS, METRICS, Outcome, earth_movers_distance
@@ -37,12 +39,21 @@ from spatialdp.workload import Workload, all_cells
 
 __all__ = ["Experiment", "Trial", "run_trials"]
 
-WHOLE_MAP = -1  # in the place of a workload's number
+WHOLE_MAP = -1  # stands for the whole map where results name a workload by its number
 
 
 @dataclass(frozen=True)
 class Trial:
-    """Which release is made: a mechanism by its label, ε, and how many-th time."""
+    """One release of an evaluation.
+
+    Attributes
+    ----------
+    label : str
+        Label of the mechanism.
+    epsilon : Fraction
+    number : int
+        Number of the trial among those with this label and ε, counted from 0.
+    """
 
     label: str
     epsilon: Fraction
@@ -50,29 +61,33 @@ class Trial:
 
     @property
     def key(self) -> str:
-        """A name for the cache."""
+        """Name of the trial in the cache."""
         return json.dumps([self.label, str(self.epsilon), self.number])
 
 
-class _Silent(SeededNoise):
-    """Draws no noise; what a mechanism chooses by other draws is chosen as ever."""
+class _NoNoise(SeededNoise):
+    """A source that adds no noise. Everything that a mechanism chooses by other draws is chosen as with noise."""
 
+    @override
     def laplace(self, scale: Any, size: int | tuple[int, ...]) -> Integers:  # noqa: ARG002 - no noise
         return np.zeros(size, dtype=np.int64)
 
+    @override
     def gaussian(self, variance: Any, size: int | tuple[int, ...]) -> Integers:  # noqa: ARG002 - no noise
         return np.zeros(size, dtype=np.int64)
 
+    @override
     def wide_laplace(self, scale: Any, size: int | tuple[int, ...]) -> Wide:
         return Wide.shifted(self.laplace(scale, size))
 
+    @override
     def wide_gaussian(self, variance: Any, size: int | tuple[int, ...]) -> Wide:
         return Wide.shifted(self.gaussian(variance, size))
 
 
 @dataclass(frozen=True, eq=False)
 class Experiment:
-    """Everything that the trials have in common; sent to each process once."""
+    """Everything that the trials have in common. Each process gets it once."""
 
     mechanisms: dict[str, Mechanism]
     points: Points
@@ -88,44 +103,44 @@ class Experiment:
     records: int
     _noise_free: dict[tuple[str, Fraction], list[Floats] | None] = field(default_factory=dict)
 
-    _current: ClassVar[Experiment]  # of a worker process
+    _current: ClassVar[Experiment]  # the experiment of a worker process
 
     @classmethod
     def prepare(cls, *, floor_share: float, epsilons: Sequence[Fraction], **parts: Any) -> Experiment:
-        """Check everything that is public; then count the records in every query, once."""
+        """Check all public parameters first; then count the true answers of all queries, once."""
         blank = cls(truths=(), records=0, floor=1.0, **parts)
         for label in blank.mechanisms:
             for epsilon in epsilons:
-                blank._prepared(label, epsilon)  # says what is wrong with it
+                blank._prepared(label, epsilon)  # raises an error that says what is wrong with the parameters
         counter = blank._counter
         truths = tuple(_truth(workload, blank.points, blank.domain, counter) for workload in blank.workloads)
         floor = max(floor_share * counter.n_records, 1.0)
         experiment = replace(blank, truths=truths, records=counter.n_records, floor=floor)
-        experiment.__dict__["_counter"] = counter  # building it takes longer than many a trial
+        experiment.__dict__["_counter"] = counter  # kept, because building it takes longer than many trials
         return experiment
 
     def __getstate__(self) -> dict[str, Any]:
-        """What is sent to a process: not the counter, which most trials do without."""
+        """Leave the counter out when the experiment is sent to a process: most trials do not need it."""
         return {name: value for name, value in self.__dict__.items() if name != "_counter"}
 
     def _prepared(self, label: str, epsilon: Fraction) -> PreparedRelease:
-        """A mechanism with all that is public about its releases decided."""
+        """Return a mechanism whose public decisions are made, ready to release."""
         return self.mechanisms[label].prepare(
             self.domain, epsilon=epsilon, delta=self.delta_of(label), neighbours=self.neighbours
         )
 
     def delta_of(self, label: str) -> Fraction:
-        """The δ that a mechanism is granted: none if its noise needs none."""
+        """Return the δ of a mechanism: 0 if its noise is not Gaussian."""
         return self.delta if self.mechanisms[label].law is Law.GAUSSIAN else Fraction(0)
 
     def stream(self, trial: Trial) -> tuple[int, ...]:
-        """The seed of a trial's noise."""
-        who = hashlib.sha256(f"{trial.label} {identity(self.mechanisms[trial.label])}".encode()).digest()
-        number = int.from_bytes(who[:4], "little")
+        """Return the seed of a trial's noise."""
+        digest = hashlib.sha256(f"{trial.label} {identity(self.mechanisms[trial.label])}".encode()).digest()
+        number = int.from_bytes(digest[:4], "little")
         return (self.seed, number, trial.epsilon.numerator, trial.epsilon.denominator, trial.number)
 
     def run(self, trial: Trial) -> TrialResults:
-        """Release once and measure all metrics of all workloads."""
+        """Make one release and measure all metrics for all workloads."""
         release = self._release(trial, SeededNoise(self.stream(trial)))
         answers, noise_free = self._with_and_without_noise(trial, release)
         measured: TrialResults = []
@@ -151,33 +166,34 @@ class Experiment:
         return self._prepared(trial.label, trial.epsilon).release(self.points, noise=noise)
 
     def _answers(self, release: Release) -> list[Floats]:
-        """Answers to every workload; all boxes in one go."""
+        """Answer every workload; the boxes of all workloads are answered together."""
         return self._by_workload(release, release.estimate.answer(self._boxes))
 
-    def _by_workload(self, release: Release, answered: Floats) -> list[Floats]:
-        """Answers to all boxes, divided among the workloads; those to polygons come to them."""
+    def _by_workload(self, release: Release, box_answers: Floats) -> list[Floats]:
+        """Divide the answers to all boxes among the workloads, and answer the workloads of polygons."""
         counts = [0 if workload.boxes is None else len(workload) for workload in self.workloads]
-        parts = np.split(answered, np.cumsum(counts)[:-1])
+        parts = np.split(box_answers, np.cumsum(counts)[:-1])
         return [
             part if workload.boxes is not None else release.answer_polygons(workload.polygons)
             for workload, part in zip(self.workloads, parts, strict=True)
         ]
 
     def _with_and_without_noise(self, trial: Trial, release: Release) -> tuple[list[Floats], list[Floats]]:
-        """The release's answers, and what the same structure answers without noise.
+        """Return the answers of a release, and the answers of the same structure without noise.
 
-        A structure that is public is released once more, silently, and kept for the other trials. A tree that records
-        or noise shaped gets the true counts of its own leaves. Anything else that is chosen by chance (the block of a
-        Fourier histogram) is chosen again, by the same draws.
+        If the structure is public, one release without noise serves all trials. A tree whose boxes depend on records or
+        noise gets the true counts of its own leaves. Anything else that is chosen at random (the block of a Fourier
+        histogram) is chosen again, by the same draws.
         """
-        where = trial.label, trial.epsilon
-        if where not in self._noise_free:
-            public = self._prepared(*where).is_foreseeable
-            self._noise_free[where] = self._answers(self._silent(trial)) if public else None
-        known = self._noise_free[where]
-        if known is None and isinstance(release.estimate, Decomposition):
+        key = trial.label, trial.epsilon
+        if key not in self._noise_free:
+            public = self._prepared(*key).is_foreseeable
+            self._noise_free[key] = self._answers(self._release_without_noise(trial)) if public else None
+        noise_free = self._noise_free[key]
+        if noise_free is None and isinstance(release.estimate, Decomposition):
             return self._tree_answers(release, release.estimate)
-        return self._answers(release), self._answers(self._silent(trial)) if known is None else known
+        answers = self._answers(release)
+        return answers, self._answers(self._release_without_noise(trial)) if noise_free is None else noise_free
 
     def _tree_answers(self, release: Release, estimate: Decomposition) -> tuple[list[Floats], list[Floats]]:
         counts = sums(estimate.tree, self._counter.count(estimate.leaf_boxes()))
@@ -185,12 +201,12 @@ class Experiment:
         noisy, noise_free = estimate.answers(self._boxes, (estimate.values, counts))
         return self._by_workload(release, noisy), self._by_workload(exact, noise_free)
 
-    def _silent(self, trial: Trial) -> Release:
-        return self._release(trial, _Silent(self.stream(trial)))
+    def _release_without_noise(self, trial: Trial) -> Release:
+        return self._release(trial, _NoNoise(self.stream(trial)))
 
     def _intervals(self, release: Release, workload: Workload) -> Floats | None:
-        wanted = any(name in self.metrics for name in INTERVALS)
-        if not wanted or release.estimate.biased:
+        measured = any(name in self.metrics for name in INTERVALS)
+        if not measured or release.estimate.biased:
             return None
         if workload.boxes is None:
             return release.interval_polygons(workload.polygons, self.level)
@@ -198,9 +214,9 @@ class Experiment:
 
     @cached_property
     def _boxes(self) -> Integers:
-        """The boxes of all workloads, on the lattice."""
-        held = [self.domain.boxes(workload.boxes) for workload in self.workloads if workload.boxes is not None]
-        return np.concatenate([np.empty((0, 4), dtype=np.int64), *held])
+        """Lattice boxes of all workloads."""
+        boxes = [self.domain.boxes(workload.boxes) for workload in self.workloads if workload.boxes is not None]
+        return np.concatenate([np.empty((0, 4), dtype=np.int64), *boxes])
 
     @cached_property
     def _counter(self) -> Counter:
@@ -218,7 +234,7 @@ class Experiment:
 
 
 def identity(mechanism: Mechanism) -> str:
-    """A text that tells mechanisms with different parameters apart."""
+    """Return a text that differs for mechanisms with different parameters."""
     return f"{type(mechanism).__qualname__} {json.dumps(mechanism.parameters(), default=repr, sort_keys=True)}"
 
 
@@ -233,9 +249,9 @@ def _truth(workload: Workload, points: Points, domain: Domain, counter: Counter)
 
 
 def run_trials(experiment: Experiment, trials: Sequence[Trial], processes: int) -> Iterator[tuple[Trial, TrialResults]]:
-    """Results as they come, which with several processes is in no particular order.
+    """Yield results as they come; with several processes their order is not fixed.
 
-    This process works too, from the other end of the line, so that no time is lost while its helpers start.
+    This process works too, from the end of the list, so that no time is lost while the worker processes start.
     """
     if processes == 1 or len(trials) < 2:
         for trial in trials:
@@ -245,22 +261,22 @@ def run_trials(experiment: Experiment, trials: Sequence[Trial], processes: int) 
     with ProcessPoolExecutor(
         processes - 1, multiprocessing.get_context("spawn"), initializer=_enter, initargs=(experiment,)
     ) as pool:
-        line = {pool.submit(_run, trial): trial for trial in trials}
+        waiting = {pool.submit(_run, trial): trial for trial in trials}
         finished: deque[Future[TrialResults]] = deque()
-        for future in line:
+        for future in waiting:
             future.add_done_callback(finished.append)
         try:
-            for future, trial in reversed(list(line.items())):
-                if not future.cancel():  # a helper has it: the two ends have met
+            for future, trial in reversed(list(waiting.items())):
+                if not future.cancel():  # a worker has begun this trial: the two ends have met
                     break
-                del line[future]
+                del waiting[future]
                 yield trial, experiment.run(trial)
                 while finished:
-                    if (done := finished.popleft()) in line:
-                        yield line.pop(done), done.result()
-            for future in as_completed(list(line)):
-                yield line[future], future.result()
-        except BaseException:  # an interruption, or a caller who has seen enough: do not begin what is left
+                    if (done := finished.popleft()) in waiting:
+                        yield waiting.pop(done), done.result()
+            for future in as_completed(list(waiting)):
+                yield waiting[future], future.result()
+        except BaseException:  # an interruption, or the caller stopped: do not begin the trials that are left
             pool.shutdown(wait=False, cancel_futures=True)
             raise
 

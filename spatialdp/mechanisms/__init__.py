@@ -1,4 +1,4 @@
-"""Mechanisms, one file each, and the registry that the command line and the evaluator read."""
+"""Mechanisms, the only way from records to a release; the command line and the evaluator read `MECHANISMS`."""
 
 from spatialdp.mechanisms.adaptive.kdtree import KdTree
 from spatialdp.mechanisms.base import Mechanism, Plan, PreparedRelease

@@ -1,4 +1,11 @@
-"""What all mechanisms share: everything public is checked first, then records have one way in."""
+"""How do records become a release, whatever the mechanism? Everything public comes first, then the records.
+
+`Mechanism.prepare` decides everything public (budget, design, plan, privacy statement) and refuses
+public values that are wrong. `PreparedRelease.release` then hands the records to the mechanism's
+`_estimate`, the only method that sees them. No record may be looked at before the statement is made,
+and no design may depend on a record. See ``docs/design/recipe.md``; a new mechanism is written in
+``docs/new-mechanism.md``.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +42,7 @@ __all__ = [
 
 @dataclass(frozen=True)
 class Terms:
-    """What the curator grants: a budget, and between which data sets it must hold."""
+    """The terms of a release: its privacy budget, and the neighbour relation under which the promise holds."""
 
     budget: Budget
     neighbours: Neighbours
@@ -43,27 +50,28 @@ class Terms:
 
 @dataclass(frozen=True)
 class Plan:
-    """What a release will cost and how large it will be; known before any record is read.
+    """Cost, size and noise of a release; known before any record is read.
 
     Attributes
     ----------
     mechanism : str
     cells : int
-        Cells of the region; for kd-trees, at most.
+        Number of cells in the region; for kd-trees, the largest possible number.
     currency : str
-        ``"epsilon"`` or ``"rho"`` (zCDP): what `budget` counts.
+        The unit of `budget`: ``"epsilon"``, or ``"rho"`` (zCDP).
     budget : dict of str to Fraction
         Cost of each step.
     standard_deviation : float
-        Of the noise in one cell's estimate, after the fit: the root-mean-square over the region's cells, or over 400 of
-        them spread evenly. Where the cells depend on the records (kd-trees, trees that are pruned or stopped), of the
-        noise in one count of the deepest level, before the fit. `Fourier` without all coefficients: over all cells, and
-        of the noisiest block if there is a choice.
+        Standard deviation of the noise in one cell's estimate after the fit: the root-mean-square over
+        the region's cells, or over 400 of them spread evenly. Where the cells depend on the records
+        (kd-trees, trees that are pruned or stopped), that of one count of the deepest level before the
+        fit. For `Fourier` without all coefficients, the root-mean-square over all cells, of the noisiest
+        block if there is a choice.
     memory : int
-        Bytes the counts and estimates take.
+        Bytes that counts and estimates take.
     errors : dict of str to float
-        Root-mean-square error, from noise, of boxes with 1 % and 10 % of the domain's area and of the whole domain.
-        Empty where it depends on the records, as for kd-trees.
+        Root-mean-square error, from noise, of boxes with 1 % and 10 % of the domain's area and of the
+        whole domain. Empty where the error depends on the records, as for kd-trees.
     limits : dict of str to int
         Public limits at which private numbers are cut off; empty if there are none.
     """
@@ -81,8 +89,9 @@ class Plan:
 class Mechanism(ABC):
     """A way to publish points, as a frozen dataclass of public parameters.
 
-    Subclasses give `name`; `_design`, all that is public about a release, in a form of their own; `_plan` and `_blank`,
-    which tell of it; and `_estimate`, which carries it out and is the only method that is handed records.
+    Subclasses give a `name` and four methods. `_design` makes a design, an object of any type that
+    holds all that is public about a release. `_plan` and `_blank` derive the plan and the noise to
+    expect from a design. `_estimate` carries a design out and is the only method that is handed records.
     """
 
     name: ClassVar[str]
@@ -117,9 +126,10 @@ class Mechanism(ABC):
         delta: Number = 0,
         neighbours: str = Neighbours.ADD_REMOVE,
     ) -> None:
-        """Raise what `release` would raise before it looks at a record: for callers who have yet to read theirs.
+        """Raise the errors that `release` would raise before it looks at a record.
 
-        Parameters are those of `release`, without the points.
+        This is for callers who have not read their records yet. Parameters are those of `release`,
+        without the points.
 
         Examples
         --------
@@ -161,7 +171,7 @@ class Mechanism(ABC):
         [43.4, 12.5]
         """
         if not np.size(boxes):
-            raise ParameterError("there are no boxes to average over; give at least one.")
+            raise ParameterError("boxes is empty, but the error is an average over boxes; give at least one.")
         return self.prepare(domain, epsilon=epsilon, delta=delta, neighbours=neighbours).expected_error(boxes)
 
     def prepare(
@@ -172,11 +182,11 @@ class Mechanism(ABC):
         delta: Number = 0,
         neighbours: str = Neighbours.ADD_REMOVE,
     ) -> PreparedRelease:
-        """Decide everything public about a release, for callers who have yet to read their records.
+        """Decide everything public about a release, for callers who have not read their records yet.
 
-        Parameters are those of `release`, without the points. Raises what `release` would raise before it looks at a
-        record; ``mechanism.prepare(domain, epsilon=1).release(points)`` is ``mechanism.release(points, domain,
-        epsilon=1)``.
+        Parameters are those of `release`, without the points, and so are the errors that are raised
+        before a record is looked at. ``mechanism.prepare(domain, epsilon=1).release(points)`` does the
+        same as ``mechanism.release(points, domain, epsilon=1)``.
 
         Examples
         --------
@@ -212,10 +222,10 @@ class Mechanism(ABC):
         epsilon : int, float, Decimal or Fraction
             The privacy budget; floats are taken as typed.
         delta : optional
-            Needed by Gaussian noise, refused by the others.
+            Needed by Gaussian noise, refused by the other laws.
         neighbours : {"add-remove", "replace"}
-            Whether the promise compares data sets that differ by one record more or less, or by
-            one record's value.
+            Whether the promise compares data sets of which one has one more record, or data sets of
+            the same size in which one record is different.
         noise : Noise, optional
             `SystemNoise` by default. A `SeededNoise` makes the release reproducible and not private.
 
@@ -225,9 +235,9 @@ class Mechanism(ABC):
 
         Privacy
         -------
-        Everything public is checked and planned before a record is looked at. What comes back depends on the records
-        only through noise that the budget pays for; each mechanism's own Privacy section has the argument. Two releases
-        of the same records cost the sum of their ε.
+        Everything public is checked and planned before a record is looked at. The release depends on
+        the records only through noise that the budget pays for; each mechanism's own Privacy section
+        has the argument. Two releases of the same records cost the sum of their ε.
 
         Examples
         --------
@@ -241,25 +251,30 @@ class Mechanism(ABC):
 
     @property
     def private(self) -> bool:
-        """Whether the mechanism keeps its promise; false only for references that the evaluator compares with."""
+        """Whether the mechanism is private; false only for non-private ones that the evaluator compares with."""
         return True
 
     @abstractmethod
     def _design(self, domain: Domain, terms: Terms) -> Any:
-        """Everything that is decided before a record is read; raises whatever is wrong with the public values."""
+        """Decide everything that is public before a record is read; raises an error if public values are wrong."""
 
     @abstractmethod
-    def _plan(self, design: Any) -> Plan: ...
+    def _plan(self, design: Any) -> Plan:
+        """The plan of a design, without the errors to expect."""
 
     @abstractmethod
     def _blank(self, design: Any) -> Estimate | None:
-        """An estimate of no records without noise, for the variances it knows; None if records shape the structure."""
+        """An estimate with all values 0 and the variances of a release, from which errors are foreseen.
+
+        None if records or noise shape the structure, so that variances are not known beforehand.
+        """
 
     @abstractmethod
-    def _estimate(self, points: Points, design: Any, noise: Noise) -> Estimate: ...
+    def _estimate(self, points: Points, design: Any, noise: Noise) -> Estimate:
+        """Carry out a design on the records. Nothing may depend on them but through noise that is paid for."""
 
     def _statement(self, plan: Plan, terms: Terms) -> Privacy:
-        """What a release with the system's own noise promises."""
+        """The privacy statement of a release with the system's own noise."""
         statement = Privacy(
             epsilon=terms.budget.epsilon,
             delta=terms.budget.delta,
@@ -272,11 +287,11 @@ class Mechanism(ABC):
             private=self.private,
             version=__version__,
         )
-        json.dumps(statement.to_json(), allow_nan=False)  # what could not be saved must fail before it is paid for
+        json.dumps(statement.to_json(), allow_nan=False)  # a statement that no file can hold must fail before spending
         return statement
 
     def parameters(self) -> dict[str, Any]:
-        """Public parameters by name, as values that JSON can hold (with tuples for lists).
+        """Public parameters by name, as values that JSON can hold (tuples become lists there).
 
         Examples
         --------
@@ -287,8 +302,8 @@ class Mechanism(ABC):
         assert is_dataclass(self)
         return {field.name: _plain(getattr(self, field.name)) for field in fields(self)}
 
-    def leaf_grid(self, domain: Domain) -> Grid | None:  # noqa: ARG002 - for those that have one
-        """The grid whose cells are the smallest areas that a release has estimates of; None if it is not public.
+    def leaf_grid(self, domain: Domain) -> Grid | None:  # noqa: ARG002 - subclasses with a public grid use it
+        """The grid whose cells are the smallest areas that have estimates of their own; None if it is not public.
 
         Examples
         --------
@@ -303,7 +318,7 @@ class Mechanism(ABC):
 
 @dataclass(frozen=True, eq=False)
 class PreparedRelease:
-    """A release of which everything public is decided: only the records are missing. `Mechanism.prepare` makes it.
+    """A release of which everything public is decided; `Mechanism.prepare` makes it, and only records are missing.
 
     Attributes
     ----------
@@ -311,15 +326,15 @@ class PreparedRelease:
     domain : Domain
     terms : Terms
     design : object
-        In the mechanism's own form.
+        All that is public about the release, as the mechanism's own type.
     plan : Plan
         Cost, size and noise, without the errors to expect.
     statement : Privacy
-        What a release with the system's own noise promises.
+        The privacy statement of a release with the system's own noise.
 
     Privacy
     -------
-    Holds public values only. Each call of `release` spends the whole budget.
+    A prepared release holds public values only. Each call of `release` spends the whole budget.
     """
 
     mechanism: Mechanism
@@ -331,11 +346,11 @@ class PreparedRelease:
 
     @property
     def is_foreseeable(self) -> bool:
-        """Whether the noise of every answer is known beforehand: records and noise do not shape the structure."""
+        """Whether the noise of every answer is known beforehand: neither records nor noise shape the structure."""
         return self.mechanism._blank(self.design) is not None
 
     def plan_with_errors(self) -> Plan:
-        """The plan, with the errors to expect where they are foreseeable."""
+        """The plan, with the errors to expect if these are foreseeable."""
         blank = self.mechanism._blank(self.design)
         if blank is None:
             return self.plan
@@ -347,11 +362,14 @@ class PreparedRelease:
         )
 
     def expected_error(self, boxes: npt.ArrayLike) -> float:
-        """Root-mean-square error of box answers that noise will cause; see `Mechanism.expected_error`."""
+        """Root-mean-square error that noise will cause in the answers to boxes; see `Mechanism.expected_error`."""
         blank = self.mechanism._blank(self.design)
         if blank is None:
             name = self.mechanism.name
-            raise ParameterError(f"the error of a {name} depends on the records; it cannot be told beforehand.")
+            raise ParameterError(
+                f"the error of this {name} depends on the records, so it is not known before they are read; choose a "
+                "mechanism with a public structure, or run spatialdp.evaluate on public data."
+            )
         return expected_error(blank, self.domain.boxes(boxes))
 
     def release(self, points: Any, *, noise: Noise | None = None) -> Release:
@@ -384,7 +402,7 @@ def _checked_noise(noise: Noise | None) -> Noise:
 
 
 def _plain(value: Any) -> Any:
-    """A value that JSON can hold, with tuples for lists."""
+    """A parameter as a value that JSON can hold."""
     if isinstance(value, tuple):
         return tuple(_plain(item) for item in value)
     return str(value) if isinstance(value, Option | Fraction | BoxQueries) else value

@@ -1,7 +1,8 @@
-"""How a tree's budget is divided over its levels.
+"""How is a tree's budget divided over its levels? By a named rule, or by one weight for each level.
 
-Levels are given root first everywhere. The nodes of a level are disjoint, so a level costs its own budget once, and a
-path from the root to a leaf costs their sum.
+Levels are given root first everywhere. The nodes of a level are disjoint, so a level costs its own
+budget once, and a path from the root to a leaf costs the sum over the levels. That sum must be the
+whole budget, exactly. This module reads no record.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ BudgetRule = str | tuple[Number, ...]
 
 
 class LevelBudget(Option):
-    """How a tree's budget is divided over its levels."""
+    """Rules that divide a tree's budget over its levels."""
 
     UNIFORM = "uniform"
     GEOMETRIC = "geometric"
@@ -31,33 +32,38 @@ class LevelBudget(Option):
 
 
 def check_budget(budget: BudgetRule | Sequence[Number], height: int) -> BudgetRule:
-    """A named rule, or one weight for each level, root first, with the leaves' above zero."""
+    """Check a budget: a named rule, or one weight for each level, root first, with that of the leaves above 0."""
     if isinstance(budget, str):
         return LevelBudget.parse(budget)
     try:
         weights = tuple(float(w) if isinstance(w, float | np.floating) else exact(w, "budget") for w in budget)
     except TypeError:
-        raise ParameterError(f"budget is {budget!r}; give a rule's name, or one number for each level.") from None
+        names = ", ".join(repr(str(rule)) for rule in LevelBudget)
+        raise ParameterError(f"budget is {budget!r}; give one of {names}, or one number for each level.") from None
     if min(weights, default=0) < 0 or not all(np.isfinite(float(w)) for w in weights):
-        raise ParameterError(f"budget is {budget!r}; no weight may be negative or infinite.")
+        raise ParameterError(
+            f"budget is {budget!r}, but no weight may be negative or infinite; give finite weights from 0 up."
+        )
     if len(weights) != height + 1:
         raise ParameterError(
-            f"budget has {len(weights)} weights; a tree of height {height} has {height + 1} levels: give one for each, "
-            "root first."
+            f"budget has {len(weights)} weights, but a tree of height {height} has {height + 1} levels; give one "
+            "weight for each level, root first."
         )
     if not weights[-1] > 0:
-        raise ParameterError(f"the leaves' budget is {weights[-1]}; it must be above 0. Choose a lower height instead.")
+        raise ParameterError(
+            f"the leaves' weight in budget is {weights[-1]}; it must be above 0. Raise it, or choose a lower height."
+        )
     return weights
 
 
 def level_costs(budget: BudgetRule, height: int, whole: Fraction, law: Law) -> tuple[Fraction, ...]:
-    """Cost of each level, root first; they add up to the whole, exactly.
+    """Cost of each level, root first; the costs add up to the whole budget, exactly.
 
     Notes
     -----
-    Geometric: a box takes about 2^d nodes of depth d, so the best budgets grow towards the leaves, by 2^(1/3) a level
-    where the variance falls with the budget's square (Laplace; Cormode et al. 2012) and by 2^(1/2) where it falls with
-    the budget itself (Gaussian, in ρ).
+    The geometric rule: a box takes about 2^d nodes of depth d, so the best budgets grow towards the
+    leaves. They grow by 2^(1/3) a level where the variance falls with the budget's square (Laplace;
+    Cormode et al. 2012) and by 2^(1/2) where it falls with the budget itself (Gaussian, in ρ).
 
     Examples
     --------
@@ -67,7 +73,10 @@ def level_costs(budget: BudgetRule, height: int, whole: Fraction, law: Law) -> t
     if not isinstance(budget, str):
         costs = divide(whole, budget)
         if not costs[-1]:
-            raise ParameterError("the leaves' weight is so small that nothing of the budget is left to them; raise it.")
+            raise ParameterError(
+                f"the leaves' weight in budget is {budget[-1]}, which is so small that nothing of the budget is left "
+                "to the leaves; raise it."
+            )
         return costs
     rule = LevelBudget.parse(budget)
     if rule is LevelBudget.LEAVES:

@@ -1,7 +1,8 @@
-"""One recipe for every mechanism whose structure is public: measure exactly, add noise group by group, fit.
+"""How does a mechanism with a public structure make its release? Measure exactly, add noise to each group, fit.
 
-A mechanism gives a structure (`structures.py`) and divides the budget over its groups. The rest is the same for all:
-each group's noise follows from its cost and sensitivity, measurements are exact integers, and the fit reads no records.
+A mechanism gives a structure (`spatialdp.structures`) and divides the budget over the structure's
+groups. The rest is the same for all: the noise of each group follows from its cost and sensitivity,
+measurements are exact integers, and the fit must not read records. See ``docs/design/recipe.md``.
 """
 
 from __future__ import annotations
@@ -36,14 +37,16 @@ S_co = TypeVar("S_co", bound=Structure, covariant=True)
 
 @dataclass(frozen=True)
 class Design(Generic[S_co]):
-    """A structure, and each group's cost and noise: all that is public about a release.
+    """A structure, with the cost and the noise of each group: all that is public about a release.
 
     Attributes
     ----------
     structure : Structure
     neighbours : Neighbours
     costs : tuple of Fraction
+        Cost of each group.
     laws : tuple of NoiseLaw or None
+        Noise of each group; None for a group without cost, which is not measured.
     """
 
     structure: S_co
@@ -52,12 +55,12 @@ class Design(Generic[S_co]):
     laws: tuple[NoiseLaw | None, ...]
 
     def carry_out(self, exact: Iterable[Integers | Wide], noise: Noise) -> Estimate:
-        """Add noise to exact measurements and fit, group by group so that few copies are alive at a time."""
+        """Add noise to exact measurements and fit them; group by group, so that few copies are in memory."""
         parts = (noisy(part, law, noise) for part, law in zip(exact, self.laws, strict=True))
         return self.structure.estimate(self.structure.fit(parts, self.laws), self.laws)
 
     def blank(self) -> Estimate:
-        """The estimate of no records without noise, for what it tells of the noise."""
+        """An estimate with all values 0 and the variances of a release, from which errors are foreseen."""
         return self.structure.blank(self.laws)
 
     @property
@@ -68,7 +71,7 @@ class Design(Generic[S_co]):
 
 
 def design_of(structure: S, costs: Sequence[Fraction], law: Law, neighbours: Neighbours) -> Design[S]:
-    """A structure with the least noise that each group's cost allows."""
+    """The design of a structure, with the least noise that each group's cost allows."""
     for group, (name, cost) in enumerate(zip(structure.groups, costs, strict=True)):
         if not cost and structure.needs(group):
             raise BudgetError(
@@ -82,29 +85,31 @@ def design_of(structure: S, costs: Sequence[Fraction], law: Law, neighbours: Nei
 class StructuredMechanism(Mechanism):
     """A mechanism whose structure is public.
 
-    Subclasses give `_design`, a `Design` and most often ``self._priced(structure, terms)``, and `_costs` unless all
-    groups get the same. `_finished` alters estimates afterwards. One with another kind of design (`Fourier` has several
-    to choose from) also gives `_plan`, `_blank` and `_estimate`, and calls these with the `Design` that is used.
+    Subclasses give `_design`, which returns a `Design`, most often ``self._priced(structure, terms)``,
+    and `_costs` unless all groups get the same. They may give `_finished`, which alters estimates
+    afterwards. A subclass with another type of design (`Fourier` chooses among several) also gives
+    `_plan`, `_blank` and `_estimate`, which call the methods here with the `Design` that is used.
     """
 
     def _costs(self, structure: Any, whole: Fraction) -> Sequence[Fraction]:
-        """Cost of each group; they add up to the whole."""
+        """Cost of each group; the costs add up to the whole budget."""
         return divide(whole, [1] * len(structure.groups))
 
     def _steps(self, design: Design[Any]) -> dict[str, Fraction]:
-        """What the budget is said to be spent on."""
+        """Cost of each step, by the name that the plan and the privacy statement show."""
         return dict(zip(design.structure.groups, design.costs, strict=True))
 
     def _finished(self, estimate: Any) -> Estimate:
-        """What is published of the fit; reads released values only."""
-        found: Estimate = estimate
-        return found
+        """The estimate that is published, made from the fitted one; reads released values only."""
+        published: Estimate = estimate
+        return published
 
     def _priced(self, structure: S, terms: Terms) -> Design[S]:
-        """A structure with the budget divided over its groups."""
+        """The design of a structure, with the budget divided over its groups by `_costs`."""
         costs = self._costs(structure, spendable(self.law, terms.budget))
         return design_of(structure, costs, self.law, terms.neighbours)
 
+    @override
     def _plan(self, design: Any) -> Plan:
         return Plan(
             mechanism=self.name,
@@ -115,10 +120,12 @@ class StructuredMechanism(Mechanism):
             memory=design.structure.memory,
         )
 
+    @override
     def _blank(self, design: Any) -> Estimate | None:
         blank: Estimate = design.blank()
         return blank
 
+    @override
     def _estimate(self, points: Points, design: Any, noise: Noise) -> Estimate:
         exact = design.structure.measure(count_cells(points, design.structure.grid))
         return self._finished(design.carry_out(exact, noise))
@@ -132,7 +139,11 @@ class GridMechanism(StructuredMechanism):
 
     def _check_grid(self) -> None:
         if (self.shape is None) == (self.cell_size is None):
-            raise ParameterError(f"{type(self).__name__} needs either shape=(nx, ny) or cell_size=..., and not both.")
+            number = "neither" if self.shape is None else "both"
+            raise ParameterError(
+                f"{type(self).__name__} got {number} of shape and cell_size, but needs exactly one; give either "
+                "shape=(nx, ny) or cell_size=..."
+            )
         if self.shape is not None:
             object.__setattr__(self, "shape", whole_pair(self.shape, "shape"))
         if self.cell_size is not None:
@@ -144,7 +155,11 @@ class GridMechanism(StructuredMechanism):
 
 
 def with_cells(grid: Grid) -> Grid:
-    """The grid, if its region has any cell."""
+    """Return the grid, or raise an error if no cell lies in its region."""
     if not grid.n_cells:
-        raise DomainError("no cell has its centre in the region; use smaller cells or a larger region.")
+        nx, ny = grid.shape
+        raise DomainError(
+            f"no cell of the {nx} x {ny} grid has its centre in the region, but at least one is needed; use smaller "
+            "cells or a larger region."
+        )
     return grid

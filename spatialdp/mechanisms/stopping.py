@@ -1,8 +1,9 @@
-"""Noisy counts of a tree, level by level; nodes whose noisy count is small end and are counted once more.
+"""How are a tree's nodes counted, and where does a tree end early? One rule for all trees.
 
-One rule for all trees. A level is counted with its own budget. A node whose noisy count is under a public threshold
-is not divided; what its path would have spent below goes into a second count of it, and both counts are combined by
-inverse variance. So every path from the root to a leaf costs the same, whether it ends early or not.
+A level is counted with its own budget. A node whose noisy count is under a public threshold ends: it
+is not divided. The budget that its path would have spent below goes into a second count of the node,
+and both counts are combined by inverse variance. So every path from the root to a leaf costs the same,
+whether it ends early or not. Decisions must depend on noisy counts only, never on exact ones.
 """
 
 from __future__ import annotations
@@ -33,7 +34,14 @@ __all__ = [
 
 @dataclass(frozen=True, eq=False)
 class NoisyCounts:
-    """Noisy counts and the moments of their noise, one entry for each node (moments also: for each level)."""
+    """Noisy counts of nodes, with the variance and kurtosis of their noise.
+
+    Attributes
+    ----------
+    values : (nodes,) array
+    variances, kurtosis : arrays
+        One for each node or one for each level.
+    """
 
     values: Floats
     variances: Floats
@@ -42,19 +50,25 @@ class NoisyCounts:
 
 @dataclass(frozen=True, eq=False)
 class NoisyLevel(NoisyCounts):
-    """Noisy counts of some nodes of one depth, and which of them end there because their count is small."""
+    """Noisy counts of some nodes of one depth.
+
+    Attributes
+    ----------
+    ended : (nodes,) bool array
+        Whether each node ends here because its noisy count is under the threshold.
+    """
 
     ended: Booleans
 
 
 @dataclass(frozen=True)
 class Stopping:
-    """When nodes end.
+    """The rule by which nodes end.
 
     Attributes
     ----------
     threshold : float
-        Public. Nodes whose noisy count is under it are not divided.
+        Public. Nodes whose noisy count is below the threshold are not divided.
     second_laws : tuple of NoiseLaw
         Noise of the second count of a node that ends, for each depth but the deepest.
     """
@@ -66,16 +80,16 @@ class Stopping:
 def stopping_rule(
     threshold: float, left: Sequence[Fraction], law: Law, sensitivities: Sequence[Sensitivity]
 ) -> Stopping:
-    """The rule for a threshold.
+    """Make the rule for a threshold, with the noise of second counts.
 
     Parameters
     ----------
     threshold : float
     left : sequence of Fraction
-        For each depth but the deepest, what a path has left to spend below it.
+        For each depth but the deepest, the budget that a path has left to spend below that depth.
     law : Law
     sensitivities : sequence of Sensitivity
-        Of the counts of each of these depths.
+        Sensitivity of the counts of each of these depths.
     """
     pairs = zip(left, sensitivities, strict=True)
     return Stopping(threshold, tuple(calibrate(law, cost, sensitivity) for cost, sensitivity in pairs))
@@ -84,7 +98,7 @@ def stopping_rule(
 def count_level(
     counts: Integers, depth: int, laws: Sequence[NoiseLaw | None], stopping: Stopping | None, noise: Noise
 ) -> NoisyLevel:
-    """Count the nodes of one depth, and those that end once more.
+    """Count the nodes of one depth with noise, and count those that end a second time.
 
     Parameters
     ----------
@@ -92,8 +106,9 @@ def count_level(
         Exact counts of the nodes.
     depth : int
     laws : sequence of NoiseLaw or None
-        Of all depths, root first; a depth without one is not counted, and no node ends there.
+        Noise of each depth, root first; a depth without a law is not counted, and no node ends there.
     stopping : Stopping, optional
+        Without it no node ends.
     noise : Noise
     """
     law = laws[depth]
@@ -113,7 +128,18 @@ def count_level(
 def count_again(
     counts: Integers, once: Floats, law: NoiseLaw, second: NoiseLaw, noise: Noise
 ) -> tuple[Floats, float, float]:
-    """Values, variance and kurtosis of two counts of the same nodes, combined by inverse variance."""
+    """Count nodes a second time; returns both counts combined by inverse variance, their variance and kurtosis.
+
+    Parameters
+    ----------
+    counts : int array
+        Exact counts of the nodes.
+    once : float array
+        Their first noisy counts.
+    law, second : NoiseLaw
+        Noise of the first and of the second count.
+    noise : Noise
+    """
     again = second.add_to(counts, noise)
     total = law.variance + second.variance
     weights = (second.variance / total, law.variance / total) if total else (0.5, 0.5)
@@ -125,7 +151,7 @@ def count_again(
 def count_tree(
     tree: Tree, counts: Integers, laws: Sequence[NoiseLaw | None], stopping: Stopping, noise: Noise
 ) -> tuple[Tree, NoisyCounts]:
-    """Count a public tree from the root down, without what lies below nodes that end.
+    """Count the nodes of a public tree from the root down, except those below nodes that end.
 
     Parameters
     ----------
@@ -138,8 +164,9 @@ def count_tree(
     Returns
     -------
     tree : Tree
-        Pruned to the nodes that were counted.
+        The tree of the nodes that were counted.
     noisy : NoisyCounts
+        Their noisy counts.
     """
     levels: list[NoisyLevel] = []
     divided, alive = np.zeros(tree.n_nodes, dtype=bool), np.ones(1, dtype=bool)
@@ -155,7 +182,7 @@ def count_tree(
 
 
 def joined(levels: Sequence[NoisyLevel]) -> NoisyCounts:
-    """The counts of several levels, root first, as those of one tree."""
+    """The noisy counts of several levels, root first, as those of one tree."""
     values, variances, kurtosis = (
         np.concatenate([getattr(level, name) for level in levels]) for name in ("values", "variances", "kurtosis")
     )

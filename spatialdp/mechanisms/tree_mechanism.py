@@ -1,4 +1,7 @@
-"""What quadtrees and kd-trees share: parameters, and the way from noisy counts to a release."""
+"""What do quadtrees and kd-trees share? Their parameters, and the way from noisy counts to a release.
+
+Everything after the noisy counts (fit, pruning) must read released values only.
+"""
 
 from __future__ import annotations
 
@@ -30,28 +33,34 @@ class TreeMechanism(Mechanism):
     stop: float | None
 
     def _check_tree(self) -> None:
-        """Read the parameters all trees share, once, and refuse what makes no tree."""
+        """Check the parameters that all trees share."""
         object.__setattr__(self, "height", whole_number(self.height, "height", 0, HIGHEST))
         object.__setattr__(self, "budget", check_budget(self.budget, self.height))
         true_or_false(self.consistent, "consistent")
         for name in ("prune", "stop"):
             object.__setattr__(self, name, _threshold(getattr(self, name), name))
         if self.prune is not None and not self.consistent:
-            raise ParameterError("prune needs consistent=True: it compares consistent estimates with the threshold.")
+            raise ParameterError(
+                f"prune is {self.prune} and consistent=False, but only consistent estimates are compared with the "
+                "threshold; use consistent=True, or leave prune out."
+            )
         if self.stop is not None and self.budget == LevelBudget.LEAVES and self.height:
-            raise ParameterError("stop needs counts above the leaves; choose another budget than 'leaves'.")
+            raise ParameterError(
+                f"stop is {self.stop} and budget is 'leaves', but stop needs counts above the leaves; choose another "
+                "budget, or leave stop out."
+            )
 
-    def _decompose(self, domain: Domain, tree: Tree, measured: NoisyCounts, step: float) -> Decomposition:
-        """Fit the noisy counts of a tree that was chosen on the way, if asked to; reads no records.
+    def _decompose(self, domain: Domain, tree: Tree, counts: NoisyCounts, step: float) -> Decomposition:
+        """The estimate on a tree that was chosen while it was counted, fitted if `consistent`; reads no records.
 
-        A tree that stopped where its noisy counts were small has kept those that came out too large: it is biased.
+        With `stop` the estimate is biased: nodes are divided more often where their noise was large.
         """
         return Decomposition(
             domain,
             tree,
-            fitted(tree, measured.values, measured.variances) if self.consistent else measured.values,
-            measured.variances,
-            measured.kurtosis,
+            fitted(tree, counts.values, counts.variances) if self.consistent else counts.values,
+            counts.variances,
+            counts.kurtosis,
             step=0.0 if self.consistent else step,
             consistent=self.consistent,
             biased=self.stop is not None,

@@ -1,1 +1,1 @@
-"""Files, maps and pages made from releases. Nothing here can reach a record."""
+"""Files, maps and web pages of releases. No module here may import `spatialdp.records` or read a record."""

@@ -1,1 +1,1 @@
-"""The privacy core: budgets, exact noise, noise laws, and the statement a release makes."""
+"""The privacy core: budgets, neighbours, exact noise, and the privacy statement of a release."""

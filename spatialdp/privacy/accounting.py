@@ -1,13 +1,13 @@
-"""From (ε, δ) to ρ: what Gaussian noise may cost.
+"""How much zCDP (ρ) Gaussian noise may spend for a promise of (ε, δ).
 
-Gaussian noise is accounted in zero-concentrated differential privacy (zCDP), which adds
-up over steps without loss. The promise to the outside is (ε, δ), so the question is: the
-largest ρ for which ρ-zCDP implies (ε, δ)-DP. We use the tight conversion of Canonne,
-Kamath and Steinke (The discrete Gaussian for differential privacy, 2020),
+Gaussian noise is accounted in zero-concentrated differential privacy (zCDP), which adds up over steps without loss. A
+release promises (ε, δ)-DP, so `rho_for` finds the largest ρ for which ρ-zCDP implies it, by the tight conversion of
+Canonne, Kamath and Steinke (The discrete Gaussian for differential privacy, 2020),
 
     δ = min over α > 1 of  exp((α - 1)(αρ - ε)) (1 - 1/α)^α / (α - 1),
 
-minimised numerically; every α gives a valid bound, so the minimiser need not be exact.
+minimised numerically. Every α gives a valid bound, so the minimum need not be exact; ρ must never be rounded up. See
+``docs/design/noise.md``.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from spatialdp.privacy.budget import Budget
 
 __all__ = ["rho_for", "zcdp_log_delta"]
 
-# The bound is evaluated in doubles, good to about 1e-13 relative. Asking for slightly
-# less than δ keeps the rational ρ we return on the safe side of that.
+# The bound is evaluated in doubles, with a relative error of about 1e-13. Asking for slightly less than δ keeps the ρ
+# that is returned on the safe side of that error.
 _SAFETY = 1e-9
 _SIGNIFICANT_BITS = 48
 
 
 def zcdp_log_delta(rho: float, epsilon: float) -> float:
-    """Logarithm of the smallest δ this conversion proves for a ρ-zCDP mechanism at the given ε.
+    """Return the logarithm of the smallest δ that the conversion proves for a ρ-zCDP mechanism at the given ε.
 
     Examples
     --------
@@ -48,7 +48,7 @@ def zcdp_log_delta(rho: float, epsilon: float) -> float:
 
 @lru_cache(maxsize=1024)
 def rho_for(budget: Budget) -> Fraction:
-    """Largest ρ (rounded down) with which ρ-zCDP implies the budget's (ε, δ)-DP.
+    """Return the largest ρ, rounded down, for which ρ-zCDP implies the budget's (ε, δ)-DP.
 
     Examples
     --------
@@ -59,7 +59,7 @@ def rho_for(budget: Budget) -> Fraction:
     if budget.delta == 0:
         raise BudgetError(
             "delta is 0; Gaussian noise needs a positive delta. "
-            "Give delta=1e-9 or so, or choose a Laplace law, which needs none."
+            "Give one, such as delta=1e-9, or choose a Laplace law, which needs none."
         )
     epsilon, log_delta = float(budget.epsilon), math.log(budget.delta) - _SAFETY
     low, high = 0.0, epsilon + 1.0
@@ -75,6 +75,8 @@ def rho_for(budget: Budget) -> Fraction:
 
 def _round_down(value: float) -> Fraction:
     if value <= 0:
-        raise BudgetError("epsilon and delta are too small for Gaussian noise; raise either of them.")
+        raise BudgetError(
+            "epsilon and delta are too small for Gaussian noise: no positive rho is allowed; raise either of them."
+        )
     unit = Fraction(2) ** (math.frexp(value)[1] - _SIGNIFICANT_BITS)
     return math.floor(Fraction(value) / unit) * unit

@@ -1,8 +1,8 @@
-"""Exact privacy budgets: what a release may spend, and how it is divided.
+"""Exact privacy budgets: how much a release may spend, and how that is divided over its steps.
 
-A budget is a rational number, so "the parts never add up to more than the whole" is
-a statement about integers and not about rounding. A float is read as it was typed
-(0.1 is one tenth), and the parts of a division always add up to the whole.
+A budget is a rational number, so "the parts never add up to more than the whole" is a statement about integers and not
+about rounding. A float is read as it was typed (0.1 is one tenth), and the parts of a division always add up to the
+whole. No other module may divide a budget in floating point. See ``docs/design/noise.md``.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _MOST_DIGITS = 400
 
 
 def exact(value: Number, name: str) -> Fraction:
-    """Read a number exactly as it was typed.
+    """Return a number as the exact fraction that was typed; `name` is for the error message.
 
     Examples
     --------
@@ -43,10 +43,10 @@ def exact(value: Number, name: str) -> Fraction:
     if not isinstance(value, Rational) and not Decimal(value).is_finite():
         raise BudgetError(f"{name} is {value}; it must be finite. Give a number such as 0.1.")
     if isinstance(value, Decimal) and abs(value.adjusted()) > _MOST_DIGITS:
-        raise BudgetError(f"{name} is {value}, which is absurdly large or small. Give a number such as 0.1.")
+        raise BudgetError(f"{name} is {value}; it must not be absurdly large or small. Give a number such as 0.1.")
     number = _as_typed(value)
     if max(abs(number.numerator), number.denominator) >= 10**_MOST_DIGITS:
-        raise BudgetError(f"{name} has more than {_MOST_DIGITS} digits. Round it.")
+        raise BudgetError(f"{name} has more than {_MOST_DIGITS} digits; give at most so many: round it.")
     return number
 
 
@@ -58,19 +58,19 @@ def _as_typed(value: Number) -> Fraction:
 
 @dataclass(frozen=True)
 class Budget:
-    """What a release may spend: ε, and δ where the noise law needs one.
+    """The privacy budget of a release: ε, and δ if the noise law needs one.
 
     Parameters
     ----------
     epsilon : int, float, Decimal or Fraction
         Between 1e-9 and 1000. Floats are taken as typed.
     delta : int, float, Decimal or Fraction, optional
-        0 (pure differential privacy) up to, not including, 1.
+        From 0 (pure differential privacy) up to, not including, 1.
 
     Raises
     ------
     BudgetError
-        For zero, negative, NaN, infinite or absurd values.
+        If a value is zero (ε), negative, NaN, infinite or out of range.
 
     Examples
     --------
@@ -99,7 +99,7 @@ class Budget:
         return dict(zip(weights, divide(self.epsilon, list(weights.values())), strict=True))
 
     def levels(self, weights: Sequence[Number]) -> tuple[Fraction, ...]:
-        """Divide ε over levels in proportion to their weights; weight 0 means 0, not measured.
+        """Divide ε over levels in proportion to their weights; a level of weight 0 gets 0 and is not measured.
 
         Examples
         --------
@@ -110,12 +110,11 @@ class Budget:
 
 
 def divide(whole: Fraction, weights: Sequence[Number]) -> tuple[Fraction, ...]:
-    """Divide a budget in proportion to weights, exactly or rounding down.
+    """Divide a budget in proportion to weights; the parts add up to the whole, exactly.
 
-    Integer and Fraction weights are divided exactly. If any weight is a float (they come
-    from roots such as 2^(1/3)), every share is rounded down to a multiple of whole/2^40,
-    which keeps the noise scales short fractions, and the largest gets what is left. The
-    parts always add up to the whole, exactly.
+    Integer and Fraction weights are divided exactly. If any weight is a float (they come from roots such as 2^(1/3)),
+    every share is rounded down to a multiple of whole/2^40, which keeps the noise scales short fractions, and the
+    largest share also gets the remainder.
 
     Examples
     --------
@@ -127,7 +126,7 @@ def divide(whole: Fraction, weights: Sequence[Number]) -> tuple[Fraction, ...]:
     parts = [exact(weight, "weight") for weight in weights]
     total = sum(parts, Fraction(0))
     if min(parts, default=Fraction(-1)) < 0 or total == 0:
-        raise BudgetError(f"weights are {list(weights)}; they must be at least one, none negative, not all zero.")
+        raise BudgetError(f"weights are {list(weights)}; give at least one, none of them negative and not all zero.")
     shares = [part / total for part in parts]
     if any(isinstance(weight, float) for weight in weights):
         shares = [Fraction(math.floor(share * 2**_SHARE_BITS), 2**_SHARE_BITS) for share in shares]

@@ -1,4 +1,8 @@
-"""Which two data sets a promise compares, and how far one record can move a group of counts between them."""
+"""Which two data sets a privacy promise compares, and how far one record can move counts between them.
+
+Both are facts about data sets and need no noise: `noise.laws` turns a sensitivity and a cost into a noise law. The
+sensitivities of transforms and trees are computed where these are defined (`structures`). See ``docs/design/noise.md``.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +14,7 @@ __all__ = ["Neighbours", "Sensitivity", "count_sensitivity"]
 
 
 class Neighbours(Option):
-    """Which data sets must be hard to tell apart."""
+    """Which pairs of data sets the promise compares: one record added or removed, or one record replaced."""
 
     ADD_REMOVE = "add-remove"
     REPLACE = "replace"
@@ -18,17 +22,17 @@ class Neighbours(Option):
 
 @dataclass(frozen=True)
 class Sensitivity:
-    """How far one unit can move a vector of counts: L1 norm, and square of the L2 norm."""
+    """How far one record can move a vector of counts: in L1 norm, and in the square of the L2 norm."""
 
     l1: int
     l2_squared: int
 
 
 def count_sensitivity(neighbours: Neighbours, cells: int) -> Sensitivity:
-    """Sensitivity of the counts of disjoint cells.
+    """Return the sensitivity of the counts of disjoint cells.
 
-    Adding or removing a record moves one cell by 1. Replacing a record moves it from one cell to another, or, where
-    there is only one, out of the domain, where it counts nowhere.
+    Adding or removing a record changes one count by 1. Replacing a record moves it from one cell to another, which
+    changes two counts by 1; or, if there is only one cell, out of the domain, which changes one count by 1.
     """
     moved = 1 if neighbours is Neighbours.ADD_REMOVE or cells == 1 else 2
     return Sensitivity(l1=moved, l2_squared=moved)

@@ -1,4 +1,9 @@
-"""What a release promises, as a value that travels with it into every file."""
+"""The privacy statement: what a release promises, as a value that is saved with every file of the release.
+
+`Privacy` prints the promise in figures and in words, and is written to and read from JSON. Reading refuses a statement
+that contradicts itself. A statement must hold public values alone. Words must never promise more than the numbers do:
+factors and numbers are rounded up.
+"""
 
 from __future__ import annotations
 
@@ -26,33 +31,33 @@ _VERSION = re.compile(r"[0-9][0-9A-Za-z.+-]{0,40}")
 
 @dataclass(frozen=True)
 class Privacy:
-    """The privacy statement of a release.
+    """The privacy statement of a release: what it promises, and how the budget was spent.
 
     Attributes
     ----------
     epsilon, delta : Fraction
-        The promise.
+        The promise: (ε, δ)-differential privacy.
     neighbours : str
         ``"add-remove"`` or ``"replace"``: which two data sets the promise compares.
     unit : str
-        What is protected: one record.
+        The unit by which neighbouring data sets differ: one ``"record"``.
     mechanism : str
         Name of the mechanism, as on the command line.
     parameters : mapping
-        Its public parameters.
+        Public parameters of the mechanism.
     currency : str
-        ``"epsilon"`` or ``"rho"`` (zCDP): what `budget` counts.
+        ``"epsilon"`` or ``"rho"`` (zCDP): the unit of the costs in `budget`.
     budget : mapping of str to Fraction
-        What each step spent.
+        Cost of each step.
     private : bool
-        False if the noise can be reproduced (a seeded source) or the mechanism is a reference that is not
-        private: then nothing is promised.
+        False if the noise can be reproduced (a seeded source) or the mechanism is a reference that is not private;
+        then nothing is promised.
     version : str
         Version of spatialdp that made the release.
 
     Privacy
     -------
-    Holds public values only: what was granted and how it was divided, never what was found.
+    A statement holds public values only: the budget and how it was divided, never a measured number.
 
     Examples
     --------
@@ -87,7 +92,10 @@ class Privacy:
         return f"{promise}, {self.mechanism}, spatialdp {self.version}"
 
     def in_words(self) -> str:
-        """The promise in plain words.
+        """Return the promise in plain words.
+
+        The factor and δ are rounded up. For k records of one person, ε-differential privacy gives the factor e^(kε);
+        with a δ, the k-fold promise is (kε, k e^((k-1)ε) δ).
 
         Examples
         --------
@@ -95,20 +103,21 @@ class Privacy:
         >>> release = sdp.Flat(shape=(2, 2)).release([], sdp.Domain((0, 0, 1, 1)), epsilon=0.5)
         >>> print(release.privacy.in_words())
         If any one record were left out or added, the probability of any outcome would change by a factor of at most
-        e^ε = 1.649. One record is what is protected; a person with several of them is protected that much less.
+        e^ε = 1.649. The promise is about one record: for a person with k records, the factor grows to e^(kε).
         """
         if not self.private:
             return "NOT PRIVATE: the noise can be reproduced or records show through. For experiments; do not publish."
         change = "were left out or added" if self.neighbours == Neighbours.ADD_REMOVE else "had any other value"
-        besides = f", but for events of probability at most {float(self.delta):.2g}" if self.delta else ""
+        delta = f", and by at most δ = {format_exact(self.delta)} on top of that" if self.delta else ""
+        delta_grows = ", and δ grows too" if self.delta else ""
         return (
             f"If any one {self.unit} {change}, the probability of any outcome would change by a factor of at most "
-            f"e^ε = {_factor(self.epsilon)}{besides}. One {self.unit} is what is protected; a person with several of "
-            "them is protected that much less."
+            f"e^ε = {_factor(self.epsilon)}{delta}. The promise is about one {self.unit}: for a person with k "
+            f"{self.unit}s, the factor grows to e^(kε){delta_grows}."
         )
 
     def to_json(self) -> dict[str, Any]:
-        """Plain values; fractions as exact strings such as ``"1/10"``.
+        """Return the statement as plain values for JSON; fractions become exact strings such as ``"1/10"``.
 
         Examples
         --------
@@ -132,7 +141,7 @@ class Privacy:
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Privacy:
-        """Read what `to_json` wrote, refusing anything else.
+        """Rebuild the statement that `to_json` wrote; anything else is refused.
 
         Examples
         --------
@@ -179,7 +188,7 @@ class Privacy:
             raise ValueError
 
     def _granted(self) -> Fraction:
-        """What the promise allows to be spent, in the statement's currency."""
+        """The most that the promise allows to be spent, in the statement's currency."""
         budget = Budget(self.epsilon, self.delta)
         return {"epsilon": lambda: budget.epsilon, "rho": lambda: rho_for(budget)}[self.currency]()
 
@@ -188,7 +197,7 @@ class FrozenDict(dict[str, Any]):
     """A dictionary that can be copied and pickled but not changed."""
 
     def _refuse(self, *_: Any, **__: Any) -> NoReturn:
-        raise TypeError("a privacy statement can not be changed")
+        raise TypeError("a privacy statement cannot be changed")
 
     __setitem__ = __delitem__ = update = pop = popitem = clear = setdefault = __ior__ = _refuse
 
@@ -197,7 +206,7 @@ class FrozenDict(dict[str, Any]):
 
 
 def format_exact(value: Fraction) -> str:
-    """A number for people: exactly if it is short, and otherwise never smaller than it is."""
+    """Format a number for people: exactly if it is short, and otherwise rounded up to six digits."""
     if Fraction(repr(float(value))) == value:
         return f"{float(value):.16g}"
     if len(str(value)) <= 12:
@@ -206,10 +215,19 @@ def format_exact(value: Fraction) -> str:
 
 
 def _factor(epsilon: Fraction) -> str:
-    """e^ε, rounded up."""
+    """Format e^ε for people, rounded up.
+
+    Examples
+    --------
+    >>> _factor(Fraction(1)), _factor(Fraction("13.819"))  # e^13.819 is 1,003,496
+    ('2.719', '1.01e+06')
+    """
     value = math.exp(float(epsilon)) if epsilon < 700 else math.inf
-    return f"{math.ceil(value * 1000) / 1000:,.3f}" if value < 1e6 else f"{value * (1 + 1e-3):.3g}"
+    if value < 1e6:
+        return f"{math.ceil(value * 1000) / 1000:,.3f}"
+    return f"{float(Context(prec=3, rounding=ROUND_CEILING).create_decimal_from_float(value)):.3g}"
 
 
 def _frozen(value: Any) -> Any:
+    """Turn lists, which JSON has for tuples, into tuples."""
     return tuple(_frozen(item) for item in value) if isinstance(value, list) else value

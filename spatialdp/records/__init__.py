@@ -1,1 +1,1 @@
-"""The only package that holds records."""
+"""Records: reading, counting and exact answers. The only package that holds records."""

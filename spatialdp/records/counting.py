@@ -1,4 +1,10 @@
-"""Records in the cells of a grid, counted exactly, a block of records at a time."""
+"""How many records lie in each cell of a grid, counted exactly, a block of records at a time.
+
+A record is snapped to the lattice, and its cell follows in integer arithmetic, as in `space.lattice`; the same two
+formulas are written out here on reused work arrays, for speed (``docs/design/lattice.md``). Records outside the bounds
+or not finite count nowhere. Nothing here may warn or raise because of a value: a warning would tell that the record
+exists. The counts are private.
+"""
 
 from __future__ import annotations
 
@@ -16,27 +22,27 @@ if TYPE_CHECKING:
 
 __all__ = ["cell_numbers", "count_cells", "lattice_cell_numbers"]
 
-_CHUNK = 2**15  # records at a time through the arithmetic: the work arrays stay in cache
+_CHUNK = 2**15  # records at a time: the work arrays stay in the processor's cache
 
 
 def count_cells(points: Points, grid: Grid) -> Integers:
-    """Exact counts, (ny, nx), of the records in each cell; zero outside the region.
+    """Return the exact number of records in each cell, as an (ny, nx) array; zero outside the region.
 
-    One pass, in blocks: memory beyond the input is a few megabytes and the counts.
+    The records are read once, in blocks: beyond the input, memory holds a few megabytes and the counts.
     """
     nx, ny = grid.shape
-    counts = np.zeros(nx * ny + 1, dtype=np.int64)  # the last one collects what counts nowhere
+    counts = np.zeros(nx * ny + 1, dtype=np.int64)  # the last entry collects the records outside the bounds
     for cells in points._cells(grid):
         counts += np.bincount(cells, minlength=counts.size)
-    inside: Integers = counts[:-1].reshape(ny, nx)
-    inside[~grid.mask] = 0
-    return inside
+    cell_counts: Integers = counts[:-1].reshape(ny, nx)
+    cell_counts[~grid.mask] = 0
+    return cell_counts
 
 
 def cell_numbers(blocks: Iterable[tuple[Array, Array]], grid: Grid, most: int) -> Iterator[Integers]:
-    """Cell numbers of coordinates, row * nx + column, block by block; nx * ny for those outside the bounds.
+    """Yield the cell numbers of coordinates, row * nx + column, block by block; nx * ny for those outside the bounds.
 
-    Blocks have at most `most` records. A block of numbers is overwritten by the next one.
+    Blocks have at most `most` records. The same array is used for each block: read it before the next one.
     """
     snapper, cells = _CellSnapper(grid), np.empty(most, dtype=np.int64)
     for x, y in blocks:
@@ -48,7 +54,7 @@ def cell_numbers(blocks: Iterable[tuple[Array, Array]], grid: Grid, most: int) -
 
 
 def lattice_cell_numbers(blocks: Iterable[tuple[Integers32, Integers32]], grid: Grid) -> Iterator[Integers]:
-    """Cell numbers of lattice columns and rows, all of them within the bounds, block by block."""
+    """Yield the cell numbers of lattice columns and rows, all of them within the bounds, block by block."""
     nx, ny = grid.shape
     for columns, rows in blocks:
         cells = np.empty(columns.size, dtype=np.int64)
@@ -60,7 +66,7 @@ def lattice_cell_numbers(blocks: Iterable[tuple[Integers32, Integers32]], grid: 
 
 
 class _CellSnapper:
-    """Cell numbers of chunks of records, with the work arrays allocated once."""
+    """Computes the cell numbers of chunks of records, in work arrays that are allocated once."""
 
     def __init__(self, grid: Grid) -> None:
         self._axes = grid.domain.axes
@@ -70,7 +76,7 @@ class _CellSnapper:
         self._inside, self._flag = np.empty(_CHUNK, dtype=bool), np.empty(_CHUNK, dtype=bool)
 
     def cells(self, x: Array, y: Array, out: Integers) -> None:
-        """Write row * nx + column of each record, or nx * ny if it is outside."""
+        """Write row * nx + column of each record, or nx * ny if it is outside the bounds."""
         nx, ny = self._shape
         size = out.size
         column, inside = self._column[:size], self._inside[:size]
@@ -83,7 +89,7 @@ class _CellSnapper:
 
     def _axis_cells(self, values: Array, axis: Axis, count: int, out: Integers, inside: Booleans) -> None:
         work, flag = self._work[: out.size], self._flag[: out.size]
-        # Not-a-number and overflow are values like any other here: a warning would tell on a record.
+        # NaN and overflow must pass silently: a warning would tell that such a record exists.
         with np.errstate(all="ignore"):
             work[:] = values
             inside &= np.greater_equal(work, axis.low, out=flag)

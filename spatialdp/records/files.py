@@ -1,14 +1,19 @@
-"""Records in files: Parquet and GeoParquet, CSV, GeoPackage, GeoJSON, Shapefile; read in batches, 8 bytes a record.
+"""Reading records from files: Parquet and GeoParquet, CSV, GeoPackage, GeoJSON, Shapefile, FlatGeobuf.
 
-What is refused depends on a file's schema alone: its columns and their types, the type of geometry it declares, its
-CRS. A record that is not a point in the domain (missing or not finite, text that is no number, another geometry where
-no schema speaks of types) counts nowhere, silently, as everywhere else: a message about it would tell that it is
-there. Readers' own messages quote records and row numbers, so none of them is passed on. What is not a whole file of
-its format at all (a truncated Parquet file, a CSV file with a quote that is never closed) can not be told into records.
+Files are read in batches, and each batch is snapped to the domain's lattice at once: 8 bytes a record.
 
-A file is refused for its geometry only if it declares what no data set of points would: polygons, or several types, as
-GeoParquet can. Layers that are declared to hold any geometry are read, and what is no point in them counts nowhere:
-that is what usual writers declare of a layer without records, too, and one point must fare no other than none.
+Whether a file is refused must depend on its schema alone: its columns and their types, the type of geometry that it
+declares, its CRS. A record that is not a point in the domain (missing or not finite, text that is not a number, another
+geometry where the schema declares no type) counts nowhere, silently, as everywhere else: a message about the record
+would tell that it exists. The messages of the libraries that read files quote records and row numbers, so none of them
+is passed on. A file that is not a whole file of its format (a truncated Parquet file, a CSV file with a quote that is
+never closed) cannot be divided into records, and is refused.
+
+A file is refused for its geometry only if it declares a type that no data set of points declares: polygons, or several
+types, as GeoParquet can. A layer that is declared to hold any geometry is read, and geometries in it that are not
+points count nowhere. Such a layer must not be refused, because usual writers declare the same of a layer without
+records: whether a file is accepted would then tell a data set of one point from an empty one. See
+``docs/design/files.md``.
 """
 
 from __future__ import annotations
@@ -27,7 +32,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from spatialdp._support.arrays import Floats
-from spatialdp._support.gdal import ALGORITHM, is_what_it_is_called, offline
+from spatialdp._support.gdal import ALGORITHM, content_fits_suffix, offline
 from spatialdp._support.wkb import LONGEST_POINT
 from spatialdp.errors import CRSMismatchError, PointsError, SpatialDPError
 from spatialdp.records.points import LatticePoints, snap
@@ -46,8 +51,8 @@ _NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$"
 
 
 @dataclass(frozen=True)
-class _Wanted:
-    """Where the coordinates are: two columns, or the geometry of a layer."""
+class _Selection:
+    """Where a file has the coordinates: in two columns, or in the geometry of a layer."""
 
     x: str | None
     y: str | None
@@ -59,8 +64,8 @@ class _Wanted:
 
 
 @dataclass(frozen=True)
-class _Opened:
-    """A file whose schema is in order: its CRS, if it states one, and its coordinates to come."""
+class _OpenFile:
+    """An open file that has passed the checks of its schema: its CRS, if it states one, and batches of coordinates."""
 
     crs: Any
     batches: Iterator[Batch]
@@ -83,34 +88,34 @@ def read_points(
         Parquet or GeoParquet (``.parquet``, ``.geoparquet``, ``.pq``), ``.csv``, ``.gpkg``, ``.geojson``, ``.shp`` or
         ``.fgb``.
     domain : Domain
-        Public; the file is not opened without it.
+        The public domain that the points are for.
     x, y : str, optional
-        Names of the columns with the coordinates; the file's geometry by default. CSV has no geometry.
+        Names of the columns with the coordinates; by default the file's geometry. Required for CSV, which has none.
     layer : str, optional
-        Of a GeoPackage with more than one.
+        Name of the layer, in a file with more than one.
     crs : optional
-        Of the coordinates, where the file does not state it. Columns of numbers whose CRS is not given are taken to be
-        in the domain's.
+        CRS of the coordinates, if the file does not state it. Columns of numbers without a CRS are taken to be in the
+        domain's.
 
     Returns
     -------
     Points
-        Snapped to the domain's lattice, 8 bytes a record.
+        The records, snapped to the domain's lattice; 8 bytes each.
 
     Raises
     ------
     PointsError
-        If the file can not be read, or its schema has no points: missing columns, columns of text, a layer of
-        polygons, geometries of several declared types.
+        If the file cannot be read, or its schema has no points: missing columns, columns of text, a layer of polygons,
+        several declared types of geometry.
     CRSMismatchError
-        If its CRS is not the domain's.
+        If the CRS of the file is not the domain's.
 
     Privacy
     -------
-    Errors depend on the schema, never on records (see the head of this module); nothing is warned of or logged.
-    The one thing that is told of geometries is that a file declares other types than points: such a file is not a data
-    set of points, and there is nothing to promise about it. Data sets of points, empty ones and points that are missing
-    included, are never told apart.
+    Errors depend on the schema, never on records (see the head of this module); nothing is warned of or logged. The one
+    thing that an error tells about geometries is that the file declares types other than points: such a file is not a
+    data set of points, and nothing is promised about it. Data sets of points, empty ones and ones with missing points
+    included, are never distinguished.
 
     Examples
     --------
@@ -129,31 +134,31 @@ def read_points(
     if (x is None) != (y is None):
         raise PointsError("only one of x and y was given; name both columns, or neither to use the geometry.")
     with contextlib.ExitStack() as stack:
-        stack.enter_context(_discreet(source))
-        opened = FORMATS[source.suffix.lower()](source, _Wanted(x, y, layer), stack)
-        _check_crs(source, opened.crs, crs, domain, geometric=x is None)
-        return LatticePoints([snap(*batch, domain) for batch in opened.batches], domain)
+        stack.enter_context(_silenced(source))
+        file = FORMATS[source.suffix.lower()](source, _Selection(x, y, layer), stack)
+        _check_crs(source, file.crs, crs, domain, from_geometry=x is None)
+        return LatticePoints([snap(*batch, domain) for batch in file.batches], domain)
 
 
 def _checked_path(source: Path) -> Path:
-    """A file that exists, can be opened, has something in it, and a name that tells its format."""
+    """Return the path, checked to be a file that can be opened, is not empty, and has the suffix of a known format."""
     if source.is_dir():
         raise PointsError(f"{source} is a folder; give a single file of points.")
     if source.suffix.lower() not in FORMATS:
-        raise PointsError(f"{source.name} does not end in a known format; use one of {', '.join(FORMATS)}.")
+        raise PointsError(f"{source.name} does not have the suffix of a known format; use one of {', '.join(FORMATS)}.")
     try:
         with source.open("rb") as file:
             empty = not file.read(1)
     except OSError as error:
-        raise PointsError(f"{source} can not be opened ({os.strerror(error.errno or 0)}); check its name.") from None
+        raise PointsError(f"{source} cannot be opened ({os.strerror(error.errno or 0)}); check its name.") from None
     if empty:
-        raise PointsError(f"{source} is an empty file, without so much as a header; was it written to the end?")
+        raise PointsError(f"{source} is an empty file, without even a header; write it again, or give another file.")
     return source
 
 
 @contextlib.contextmanager
-def _discreet(source: Path) -> Iterator[None]:
-    """Let no reader's message, warning or log line out: they quote records."""
+def _silenced(source: Path) -> Iterator[None]:
+    """Suppress the messages, warnings and log lines of the libraries that read files: they quote records."""
     log = logging.getLogger("pyogrio")
     level = log.level
     log.setLevel(logging.CRITICAL + 1)
@@ -163,53 +168,53 @@ def _discreet(source: Path) -> Iterator[None]:
             yield
     except (SpatialDPError, MemoryError):
         raise
-    except Exception:  # whatever a reader of eight formats may come up with
+    except Exception:  # each library that reads files has errors of its own
         raise PointsError(
-            f"{source} can not be read as {source.suffix.lower()[1:]}: it is truncated, damaged or of another format. "
-            "Open it in a GIS or ask for the original."
+            f"{source} cannot be read as {source.suffix.lower()[1:]}: it is truncated, damaged or of another format. "
+            "Open it in a GIS, or ask for the original."
         ) from None
     finally:
         log.setLevel(level)
 
 
-def _check_crs(source: Path, stated: Any, given: Any, domain: Domain, *, geometric: bool) -> None:
-    """The CRS that the file states, or else the given one, must be the domain's."""
-    if stated is not None and given is not None and not crs_.same(stated, crs_.canonical(given)):
+def _check_crs(source: Path, file_crs: Any, user_crs: Any, domain: Domain, *, from_geometry: bool) -> None:
+    """Check that the CRS that the file states, or else the one that the user gives, is the domain's."""
+    if file_crs is not None and user_crs is not None and not crs_.same(file_crs, crs_.canonical(user_crs)):
         raise CRSMismatchError(
-            f"{source.name} states the CRS {crs_.canonical(stated)} but {crs_.canonical(given)} was given for it; "
-            "leave that out, or correct the file."
+            f"{source.name} states the CRS {crs_.canonical(file_crs)} but {crs_.canonical(user_crs)} was given for it; "
+            "leave crs out, or correct the file."
         )
-    known = given if stated is None else stated
-    if known is None and geometric and domain.crs is not None:
+    crs = user_crs if file_crs is None else file_crs
+    if crs is None and from_geometry and domain.crs is not None:
         raise CRSMismatchError(
             f"{source.name} states no CRS but the domain has {domain.crs}; if its coordinates are in that CRS, say so "
             "(crs=..., or --points-crs on the command line)."
         )
-    if known is not None:
-        crs_.require_same("points", known, domain.crs)
+    if crs is not None:
+        crs_.require_same("points", crs, domain.crs)
 
 
 # --- formats ---------------------------------------------------------------------------------------
 
 
-def _open_parquet(source: Path, wanted: _Wanted, stack: contextlib.ExitStack) -> _Opened:
+def _open_parquet(source: Path, selection: _Selection, stack: contextlib.ExitStack) -> _OpenFile:
     import pyarrow.parquet as pq
 
     # Without pre-buffering: a row group may be as large as the file.
     file = stack.enter_context(pq.ParquetFile(source, pre_buffer=False, buffer_size=2**20))
     schema = file.schema_arrow
-    if wanted.columns:
-        _check_columns(source, schema, wanted.columns)
-        batches = file.iter_batches(_BATCH, columns=list(wanted.columns), use_pandas_metadata=False)
-        return _Opened(None, (_column_batch(batch, wanted.columns) for batch in batches))
+    if selection.columns:
+        _check_columns(source, schema, selection.columns)
+        batches = file.iter_batches(_BATCH, columns=list(selection.columns), use_pandas_metadata=False)
+        return _OpenFile(None, (_column_batch(batch, selection.columns) for batch in batches))
     name, column = _geometry_column(source, schema)
     batches = file.iter_batches(_BATCH, columns=[name])
     read = _point_structs if column.get("encoding") == "point" else _wkb_points
-    return _Opened(column.get("crs", "OGC:CRS84"), (read(batch.column(0)) for batch in batches))
+    return _OpenFile(column.get("crs", "OGC:CRS84"), (read(batch.column(0)) for batch in batches))
 
 
 def _geometry_column(source: Path, schema: pa.Schema) -> tuple[str, dict[str, Any]]:
-    """Name and description of a GeoParquet file's points."""
+    """Return the name of a GeoParquet file's geometry column, and its description in the metadata."""
     try:
         geo = json.loads((schema.metadata or {})[b"geo"])
         name = geo["primary_column"]
@@ -221,25 +226,25 @@ def _geometry_column(source: Path, schema: pa.Schema) -> tuple[str, dict[str, An
     return str(name), column
 
 
-def _open_csv(source: Path, wanted: _Wanted, stack: contextlib.ExitStack) -> _Opened:
+def _open_csv(source: Path, selection: _Selection, stack: contextlib.ExitStack) -> _OpenFile:
     import pandas as pd
 
-    if wanted.columns is None:
+    if selection.columns is None:
         raise _no_geometry(source)
-    # A file without a header has a record in its first line, so the names found are not told.
+    # A file without a header has a record in its first line, so messages must not quote that line.
     first = pd.read_csv(source, header=None, nrows=1, dtype=str, encoding_errors="replace", keep_default_na=False)
     names = first.iloc[0].tolist()
-    for name in wanted.columns:
+    for name in selection.columns:
         if names.count(name) != 1:
             raise PointsError(
-                f"the first line of {source.name} has {'more than one' if name in names else 'no'} column {name!r}; it "
-                "must hold the columns' names, separated by commas, each of the given ones once."
+                f"the first line of {source.name} has {'more than one' if name in names else 'no'} column {name!r}; "
+                "that line must have the names of the columns, separated by commas, and those of x and y once each."
             )
-    # All as text: what one record holds must not change how others are read.
+    # All columns as text: no record may change how others are read.
     chunks = stack.enter_context(
         pd.read_csv(
             source,
-            usecols=list(wanted.columns),
+            usecols=list(selection.columns),
             dtype=str,
             chunksize=_BATCH,
             index_col=False,
@@ -247,53 +252,55 @@ def _open_csv(source: Path, wanted: _Wanted, stack: contextlib.ExitStack) -> _Op
             encoding_errors="replace",
         )
     )
-    return _Opened(None, (_text_batch(chunk, wanted.columns) for chunk in chunks))
+    return _OpenFile(None, (_text_batch(chunk, selection.columns) for chunk in chunks))
 
 
-def _open_layer(source: Path, wanted: _Wanted, stack: contextlib.ExitStack) -> _Opened:
+def _open_layer(source: Path, selection: _Selection, stack: contextlib.ExitStack) -> _OpenFile:
     import pyarrow as pa
     import pyogrio
 
-    if not is_what_it_is_called(source):
+    if not content_fits_suffix(source):
         raise ValueError("of another format")
-    opened, layers = _layers_of(source)
-    if wanted.layer is not None and wanted.layer not in layers:
-        raise PointsError(f"{source.name} has no layer {wanted.layer!r}; its layers are {layers}.")
-    if wanted.layer is None and len(layers) > 1:
+    readable, layers = _layers_of(source)
+    if selection.layer is not None and selection.layer not in layers:
+        raise PointsError(f"{source.name} has no layer {selection.layer!r}; its layers are {layers}. Name one of them.")
+    if selection.layer is None and len(layers) > 1:
         raise PointsError(f"{source.name} has several layers; name one of {layers}.")
-    if wanted.columns and source.suffix.lower() in _SCHEMALESS:
-        raise PointsError(f"{source.name} is GeoJSON, whose points are its geometry; leave x and y out.")
-    if wanted.columns:
+    if selection.columns and source.suffix.lower() in _SCHEMALESS:
+        raise PointsError(
+            f"{source.name} is GeoJSON, which has points as geometries, not as columns; leave x and y out."
+        )
+    if selection.columns:
         with offline():
-            fields = pyogrio.read_info(opened, layer=wanted.layer or layers[0])["fields"].tolist()
-        _check_names(source, fields, wanted.columns)
+            fields = pyogrio.read_info(readable, layer=selection.layer or layers[0])["fields"].tolist()
+        _check_names(source, fields, selection.columns)
     opening = pyogrio.raw.open_arrow(
-        opened,
-        layer=wanted.layer or layers[0],
-        columns=list(wanted.columns or ()),
-        read_geometry=wanted.columns is None,
+        readable,
+        layer=selection.layer or layers[0],
+        columns=list(selection.columns or ()),
+        read_geometry=selection.columns is None,
         batch_size=_BATCH,
     )
     with offline():
         meta, stream = stack.enter_context(opening)
     reader = pa.RecordBatchReader.from_stream(stream)
-    if wanted.columns:
-        _check_columns(source, reader.schema, wanted.columns)
-        return _Opened(None, (_column_batch(batch, wanted.columns) for batch in reader))
+    if selection.columns:
+        _check_columns(source, reader.schema, selection.columns)
+        return _OpenFile(None, (_column_batch(batch, selection.columns) for batch in reader))
     kind = meta["geometry_type"]
     if kind is None:
         raise _no_geometry(source)
     _check_type(source, [] if kind == "Unknown" else [kind])
     name = meta["geometry_name"] or "wkb_geometry"
-    # One record with a height makes GDAL call all of a GeoJSON file three-dimensional.
+    # GDAL declares a GeoJSON file three-dimensional if a single record has a height.
     crs = "EPSG:4326" if meta["crs"] == "EPSG:4979" and source.suffix.lower() in _SCHEMALESS else meta["crs"]
-    return _Opened(crs, (_wkb_points(batch.column(name)) for batch in reader))
+    return _OpenFile(crs, (_wkb_points(batch.column(name)) for batch in reader))
 
 
 def _layers_of(source: Path) -> tuple[Path | bytes, list[str]]:
-    """What GDAL is to open, and the names of its layers.
+    """Return the path or the bytes that GDAL can read, and the names of their layers.
 
-    For one number that no double holds, GDAL refuses a GeoJSON file as a whole. Such a file is read from a copy in
+    GDAL refuses a whole GeoJSON file for one number that no double can represent. Such a file is read from a copy in
     memory in which the number is infinite, or 0.
     """
     import pyogrio
@@ -309,7 +316,7 @@ def _layers_of(source: Path) -> tuple[Path | bytes, list[str]]:
 
 
 def _plain_numbers(source: Path) -> bytes:
-    """The same GeoJSON, with numbers as doubles have them and the layer's name inside."""
+    """Return the same GeoJSON with all numbers as doubles represent them, and with the name of the layer in it."""
     parse = partial(json.loads, parse_int=lambda digits: int(digits) if len(digits) < 300 else float(digits))
     plain = json.dumps({"name": source.stem, **parse(source.read_bytes())}).encode()
     if ALGORITHM in plain:
@@ -317,7 +324,7 @@ def _plain_numbers(source: Path) -> bytes:
     return plain
 
 
-FORMATS: dict[str, Callable[[Path, _Wanted, contextlib.ExitStack], _Opened]] = {
+FORMATS: dict[str, Callable[[Path, _Selection, contextlib.ExitStack], _OpenFile]] = {
     **dict.fromkeys((".parquet", ".geoparquet", ".pq"), _open_parquet),
     ".csv": _open_csv,
     **dict.fromkeys((".gpkg", ".geojson", ".json", ".shp", ".fgb"), _open_layer),
@@ -350,17 +357,17 @@ def _check_columns(source: Path, schema: pa.Schema, columns: tuple[str, str]) ->
 def _numeric(kind: pa.DataType) -> bool:
     from pyarrow import types
 
-    # A column of nulls has no type of its own; that all are missing is a fact about records.
+    # A column of nulls alone has no type of its own. To refuse it would tell that all values are missing.
     return bool(types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind) or types.is_null(kind))
 
 
 def _check_type(source: Path, declared: list[str]) -> None:
-    """Refuse what no data set of points declares. Nothing declared is no reason: it may be a layer without records."""
+    """Refuse types that no data set of points declares; a file may declare none, as it does if it has no records."""
     kinds = [kind.removeprefix("2.5D ").removeprefix("3D ").split()[0] for kind in declared]
     if set(kinds) - {"Point"}:
         raise PointsError(
             f"{source.name} holds geometries of type {', '.join(declared)}; points are required. "
-            "Use centroids, explode multi-points, or leave the others out, first."
+            "Use centroids, explode multi-points, or leave other geometries out, first."
         )
 
 
@@ -377,7 +384,7 @@ def _column_batch(batch: pa.RecordBatch, columns: tuple[str, str]) -> Batch:
 
 
 def _doubles(column: pa.Array) -> Floats:
-    """A column of numbers as doubles; nulls become NaN and count nowhere."""
+    """Return a column of numbers as doubles; nulls become NaN and count nowhere."""
     import pyarrow as pa
 
     return np.asarray(column.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False), dtype=np.float64)

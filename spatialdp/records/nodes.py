@@ -1,7 +1,8 @@
-"""Records in the boxes of a growing tree.
+"""Which records lie in which node of a tree that grows level by level.
 
-The records are held twice, sorted within each node by x and by y. Splitting along x leaves the first order as it is and
-parts the second stably, and the other way round, so that no level sorts again. A level is a few array operations.
+The records are stored twice: sorted within each node by x, and sorted within each node by y. Splitting nodes along x
+keeps the order by x and partitions the order by y stably, and the other way round, so that only the root is sorted. A
+level takes a few array operations. Everything but the boxes is private.
 """
 
 from __future__ import annotations
@@ -18,7 +19,17 @@ __all__ = ["Nodes"]
 
 @dataclass
 class Nodes:
-    """The nodes of one level, and the records in them in two orders: by x and by y within each node."""
+    """The nodes of one level, and their records in two orders: by x and by y within each node.
+
+    Attributes
+    ----------
+    boxes : (n, 4) int array
+        Lattice box (xlo, ylo, xhi, yhi) of each node.
+    starts : int array
+        Where the records of each node begin in both orders, and at the end their number: n + 1 entries.
+    orders : list of two (x, y) pairs of int32 arrays
+        Lattice positions of all records, node after node, sorted within each node by x, and the same by y.
+    """
 
     boxes: Integers
     starts: Integers
@@ -26,59 +37,65 @@ class Nodes:
 
     @classmethod
     def root(cls, x: Integers32, y: Integers32) -> Nodes:
-        """All records in one node, the whole domain."""
+        """Put all records into one node, which is the whole domain."""
         boxes = np.array([[0, 0, LATTICE, LATTICE]], dtype=np.int64)
         by_x, by_y = np.argsort(x, kind="stable"), np.argsort(y, kind="stable")
         return cls(boxes, np.array([0, x.size]), [(x[by_x], y[by_x]), (x[by_y], y[by_y])])
 
     @property
     def counts(self) -> Integers:
-        """Number of records in each node: private."""
+        """Number of records in each node; private."""
         return np.diff(self.starts)
 
     def range(self, axis: int) -> tuple[Integers, Integers]:
-        """Lower and upper lattice lines of the nodes along an axis."""
+        """Return the lower and upper lattice lines of all nodes along an axis."""
         return self.boxes[:, axis], self.boxes[:, axis + 2]
 
     def sorted(self, axis: int) -> Integers32:
-        """Integers32 of the records along an axis, node after node and sorted within each."""
+        """Return the lattice positions of the records along an axis, node after node and sorted within each node."""
         return self.orders[axis][axis]
 
     def split(self, lines: Integers, axis: int) -> tuple[Nodes, Integers]:
-        """Divide every node at its line; also the parent of each half. Halves without any width are left out."""
+        """Split every node at its line; return the halves as nodes, and the parent of each half.
+
+        Halves without any width are left out.
+        """
+        # The two halves of each node follow each other: left (or lower), right (or upper).
         parent = np.repeat(np.arange(len(self.boxes)), 2)
         boxes = np.repeat(self.boxes, 2, axis=0)
         boxes[0::2, axis + 2] = boxes[1::2, axis] = lines
         wide = boxes[:, axis] < boxes[:, axis + 2]
-        of = np.repeat(np.arange(lines.size), self.counts)
-        right = [order[axis] >= lines[of] for order in self.orders]
+        node = np.repeat(np.arange(lines.size), self.counts)  # of each record
+        right = [order[axis] >= lines[node] for order in self.orders]
+        # reduceat returns a neighbour's value for a node without records; that is set to 0.
         n_right = np.add.reduceat(np.append(right[axis], False), self.starts[:-1], dtype=np.int64) * (self.counts > 0)
         sizes = np.stack([self.counts - n_right, n_right], axis=1).ravel()
         other = 1 - axis
         orders = list(self.orders)
-        orders[other] = _part(self.orders[other], right[other], of, self.starts, n_right)
+        orders[other] = _partition(self.orders[other], right[other], node, self.starts, n_right)
         starts = np.concatenate([[0], np.cumsum(sizes[wide])])
         return Nodes(boxes[wide], starts, orders), parent[wide]
 
-    def keep(self, wanted: Booleans) -> Nodes:
-        """Only some of the nodes and their records."""
-        held = np.repeat(wanted, self.counts)
-        starts = np.concatenate([[0], np.cumsum(self.counts[wanted])])
-        return Nodes(self.boxes[wanted], starts, [(x[held], y[held]) for x, y in self.orders])
+    def keep(self, chosen: Booleans) -> Nodes:
+        """Return the chosen nodes with their records; the other nodes and their records are dropped."""
+        kept = np.repeat(chosen, self.counts)  # for each record whether its node is chosen
+        starts = np.concatenate([[0], np.cumsum(self.counts[chosen])])
+        return Nodes(self.boxes[chosen], starts, [(x[kept], y[kept]) for x, y in self.orders])
 
 
-def _part(
-    order: tuple[Integers32, Integers32], right: Booleans, of: Integers, starts: Integers, n_right: Integers
+def _partition(
+    order: tuple[Integers32, Integers32], right: Booleans, node: Integers, starts: Integers, n_right: Integers
 ) -> tuple[Integers32, Integers32]:
-    """Within each node the records of the left half before those of the right, both in their old order."""
-    before: Integers = np.cumsum(right) - right  # right ones before each record
-    before -= before[np.minimum(starts[:-1], max(right.size - 1, 0))][of] if right.size else before
-    place = np.arange(right.size) - starts[of]
-    n_left = np.diff(starts)[of] - n_right[of]
-    target = starts[of] + np.where(right, n_left + before, place - before)
+    """Put, within each node, the records of the left half before those of the right half, both in their old order."""
+    # How many records of the right half come before each record, first in all nodes and then in its own node alone.
+    before: Integers = np.cumsum(right) - right
+    before -= before[np.minimum(starts[:-1], max(right.size - 1, 0))][node] if right.size else before
+    place = np.arange(right.size) - starts[node]
+    n_left = np.diff(starts)[node] - n_right[node]
+    target = starts[node] + np.where(right, n_left + before, place - before)
     moved = []
     for values in order:
-        parted = np.empty_like(values)
-        parted[target] = values
-        moved.append(parted)
+        partitioned = np.empty_like(values)
+        partitioned[target] = values
+        moved.append(partitioned)
     return moved[0], moved[1]

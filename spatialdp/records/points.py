@@ -1,8 +1,11 @@
-"""Records held in memory: arrays and GeoDataFrames, snapped to the lattice and counted.
+"""Records in memory, and where they lie on the lattice of a domain.
 
-Records that are outside the domain or its region, or not finite, are records that are not in
-the data: they count nowhere, silently, because how many there were is private. Errors here speak of
-the form of the input (types, columns, CRS), never of a value or a number of rows.
+`Points` holds records as arrays of coordinates, in whatever form the caller has them; `LatticePoints` holds them as
+lattice columns and rows of one domain. Both give their cells (`records.counting`) and their positions block by block.
+
+Records outside the domain or its region, or not finite, are treated as if they were not in the data: they count
+nowhere, silently, because their number is private. Errors here may speak of the form of the input (types, columns,
+CRS), never of a value or a number of rows. See ``docs/design/lattice.md``.
 """
 
 from __future__ import annotations
@@ -13,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from spatialdp._support.arrays import Array, Booleans, Integers, Integers32
+from spatialdp._support.override import override
 from spatialdp.errors import PointsError
 from spatialdp.records.counting import cell_numbers, lattice_cell_numbers
 from spatialdp.records.reading import column_of, columns_of, point_coordinates
@@ -22,33 +26,33 @@ from spatialdp.space.lattice import LATTICE
 
 __all__ = ["LatticePoints", "Points", "as_points", "lattice_points", "snap"]
 
-_BLOCK = 2**18  # records at a time through bincount
+_BLOCK = 2**18  # records that are counted at a time
 
 
 class Points:
-    """Sensitive locations.
+    """Sensitive locations: the records that a release is about.
 
     Parameters
     ----------
     x : (n, 2) array-like, GeoDataFrame or GeoSeries of points, or array-like of n numbers
     y : array-like of n numbers, optional
-        Needed if and only if `x` is one coordinate.
+        The other coordinate; required if and only if `x` holds one coordinate.
     crs : optional
-        Of plain arrays, if you want it checked; a GeoDataFrame brings its own.
+        CRS of plain arrays, if you want it checked against the domain's; a GeoDataFrame brings its own.
 
     Raises
     ------
     PointsError
-        If the input has the wrong form: text, complex numbers or other geometries than points among it, or the wrong
-        number of columns. No number raises, whatever its value.
+        If the input has the wrong form: it contains text, complex numbers or geometries other than points, or has the
+        wrong number of columns. No number causes an error, whatever its value.
 
     Notes
     -----
-    Arrays are not copied: do not change them while the points are in use.
+    Arrays are not copied: do not change them as long as the points are in use.
 
     Privacy
     -------
-    The object shows nothing of what it holds: no length, no extent, nothing in its `repr`.
+    The object shows nothing about its records: it has no length and no extent, and its `repr` shows the CRS alone.
 
     Examples
     --------
@@ -65,7 +69,8 @@ class Points:
         if self._geometric:
             if y is not None or crs is not None:
                 raise PointsError(
-                    "points are a GeoDataFrame or GeoSeries; it brings its own y and crs, leave them out."
+                    "points are a GeoDataFrame or GeoSeries, and y or crs was given too; it brings its own. "
+                    "Leave y and crs out."
                 )
             self._x, self._y = point_coordinates(x)
             self.crs = crs_.canonical(x.crs)
@@ -73,20 +78,20 @@ class Points:
         self.crs = crs_.canonical(crs)
         self._x, self._y = columns_of(x) if y is None else (column_of(x, "x"), column_of(y, "y"))
         if self._x.shape != self._y.shape:
-            raise PointsError("x and y have different lengths; each record needs both.")
+            raise PointsError("x and y have different lengths; each record needs both. Give arrays of one length.")
 
     def __repr__(self) -> str:
         return "Points(<private>)" if self.crs is None else f"Points(<private>, crs={self.crs!r})"
 
     def _cells(self, grid: Grid) -> Iterator[Integers]:
-        """Cell numbers of the records, row * nx + column, block by block; nx * ny for those outside the bounds.
+        """Yield the cell numbers of the records, row * nx + column, block by block; nx * ny for those out of bounds.
 
-        A block is only good until the next one is asked for.
+        A block may be overwritten by the next one: read it before.
         """
         return cell_numbers(self._blocks(), grid, _BLOCK)
 
     def _positions(self, domain: Domain) -> Iterator[tuple[Integers32, Integers32]]:
-        """Lattice columns and rows of the records within the bounds, block by block."""
+        """Yield the lattice columns and rows of the records within the bounds, block by block."""
         return (snap(x, y, domain) for x, y in self._blocks())
 
     def _blocks(self) -> Iterator[tuple[Array, Array]]:
@@ -95,14 +100,14 @@ class Points:
 
 
 class LatticePoints(Points):
-    """Records on the lattice of one domain: 8 bytes each, and nothing of those outside its bounds.
+    """Records as squares on the lattice of one domain, 8 bytes each; records outside its bounds are left out.
 
     Parameters
     ----------
     parts : list of (columns, rows)
-        As `snap` gives them.
+        Lattice columns and rows, as `snap` returns them.
     domain : Domain
-        The one they were snapped to.
+        The domain that the records were snapped to; they can be used with no other bounds.
     """
 
     __slots__ = ("_bounds", "_parts")
@@ -111,9 +116,11 @@ class LatticePoints(Points):
         self._geometric = False
         self._parts, self._bounds, self.crs = parts, domain.bounds, domain.crs
 
+    @override
     def _cells(self, grid: Grid) -> Iterator[Integers]:
         return lattice_cell_numbers(self._positions(grid.domain), grid)
 
+    @override
     def _positions(self, domain: Domain) -> Iterator[tuple[Integers32, Integers32]]:
         if domain.bounds != self._bounds:
             raise PointsError(
@@ -124,17 +131,17 @@ class LatticePoints(Points):
 
 
 def as_points(points: Any, domain: Domain) -> Points:
-    """Whatever the caller holds, as `Points` whose CRS is not at odds with the domain's."""
-    held = points if isinstance(points, Points) else Points(points)
-    if held._geometric or held.crs is not None:
-        crs_.require_same("points", held.crs, domain.crs)
-    return held
+    """Return the caller's points, in any accepted form, as `Points`; a CRS other than the domain's is refused."""
+    records = points if isinstance(points, Points) else Points(points)
+    if records._geometric or records.crs is not None:
+        crs_.require_same("points", records.crs, domain.crs)
+    return records
 
 
 def lattice_points(points: Points, domain: Domain) -> tuple[Integers32, Integers32]:
-    """Lattice columns and rows of the records in the domain and its region.
+    """Return the lattice columns and rows of the records in the domain and its region.
 
-    The region is taken at the resolution of `region_raster`: a record is in it if its raster cell is.
+    A record is in the region if its cell of `Domain.region_raster` is.
     """
     raster = domain.region_raster
     parts = [_within(raster, *part) for part in points._positions(domain)]
@@ -152,14 +159,14 @@ def _within(raster: Booleans | None, columns: Integers32, rows: Integers32) -> t
 
 
 def snap(x: Array, y: Array, domain: Domain) -> tuple[Integers32, Integers32]:
-    """Lattice columns and rows of the coordinates that are within the bounds; the others leave no trace."""
+    """Return the lattice columns and rows of the coordinates within the bounds; the others are left out, silently."""
     inside = np.ones(x.shape[0], dtype=bool)
     positions = []
-    # Not-a-number and overflow are values like any other here: a warning would tell on a record.
+    # NaN and overflow must pass silently: a warning would tell that such a record exists.
     with np.errstate(all="ignore"):
         for values, axis in zip((x, y), domain.axes, strict=True):
-            held = values.astype(np.float64)
-            inside &= (held >= axis.low) & (held <= axis.high)
-            positions.append(np.minimum((held - axis.low) / axis.spacing, LATTICE - 1).astype(np.int64))
+            doubles = values.astype(np.float64)
+            inside &= (doubles >= axis.low) & (doubles <= axis.high)
+            positions.append(np.minimum((doubles - axis.low) / axis.spacing, LATTICE - 1).astype(np.int64))
     columns, rows = (position[inside].astype(np.int32) for position in positions)
     return columns, rows

@@ -1,6 +1,7 @@
-"""Arrays, frames and series in whatever form a caller holds them, read as two columns of numbers.
+"""How arrays, frames and series, in whatever form a caller has them, become two columns of coordinates.
 
-Errors speak of the form of the input (types, columns), never of a value or a number of rows.
+Numbers of any type are accepted, and missing values become NaN, which counts nowhere. Errors may speak of the form of
+the input (types, columns), never of a value or a number of rows.
 """
 
 from __future__ import annotations
@@ -18,47 +19,47 @@ __all__ = ["column_of", "columns_of", "point_coordinates"]
 
 
 def columns_of(array: Any) -> tuple[Array, Array]:
-    """The two columns of an (n, 2) array-like."""
-    held = _numbers(array, "points")
-    if held.ndim == 1 and held.size == 0:
-        held = held.reshape(0, 2)
-    if held.ndim != 2 or held.shape[1] != 2:
+    """Return the two columns of an (n, 2) array-like."""
+    numbers = _numbers(array, "points")
+    if numbers.ndim == 1 and numbers.size == 0:
+        numbers = numbers.reshape(0, 2)
+    if numbers.ndim != 2 or numbers.shape[1] != 2:
         raise PointsError(
             "points are not an (n, 2) array of x and y; give two columns, two arrays Points(x, y), "
             "or a GeoDataFrame of points."
         )
-    return held[:, 0], held[:, 1]
+    return numbers[:, 0], numbers[:, 1]
 
 
 def column_of(array: Any, name: str) -> Array:
-    """A one-dimensional array-like of numbers, which is called `name` in errors."""
-    held = _numbers(array, name)
-    if held.ndim != 1:
-        raise PointsError(f"{name} is not a one-dimensional array of numbers; give one coordinate per record.")
-    return held
+    """Return a one-dimensional array-like of numbers, which is called `name` in errors."""
+    numbers = _numbers(array, name)
+    if numbers.ndim != 1:
+        raise PointsError(f"{name} is not a one-dimensional array of numbers; give one coordinate for each record.")
+    return numbers
 
 
 def _numbers(array: Any, name: str) -> Array:
-    """A numeric array, without a copy where it is one already; missing values become NaN and count nowhere."""
-    held = None
-    with contextlib.suppress(Exception):  # whose message may quote a record
-        held = (
+    """Return a numeric array, without a copy if it is one already; missing values become NaN and count nowhere."""
+    numbers = None
+    with contextlib.suppress(Exception):  # its message may quote a record
+        numbers = (
             np.ma.filled(array.astype(np.float64), np.nan)
             if isinstance(array, np.ma.MaskedArray)
             else np.asarray(array)
         )
-        if held.dtype.kind == "O":
-            held = np.asarray(_FLOATS(held), dtype=np.float64)
-    if held is None or held.dtype.kind not in "iuf":
+        if numbers.dtype.kind == "O":
+            numbers = np.asarray(_FLOATS(numbers), dtype=np.float64)
+    if numbers is None or numbers.dtype.kind not in "iuf":
         raise PointsError(
-            f"{name} can not be read as numbers; convert the coordinates to floats, or put geometries into a "
+            f"{name} cannot be read as numbers; convert the coordinates to floats, or put geometries into a "
             "geopandas.GeoSeries, first."
         )
-    return held
+    return numbers
 
 
 def _float(value: Any) -> float:
-    """A number as a double; what is missing, or too large for one, is not a number."""
+    """Return a number as a double; missing values, and numbers too large for a double, become NaN."""
     if isinstance(value, str | bytes | complex):
         raise TypeError
     try:
@@ -66,7 +67,7 @@ def _float(value: Any) -> float:
     except OverflowError:
         return np.nan
     except ValueError:
-        if isinstance(value, Number):  # a decimal that signals that it is none
+        if isinstance(value, Number):  # a signalling NaN of the decimal module
             return np.nan
         raise
     except TypeError:
@@ -78,14 +79,16 @@ def _float(value: Any) -> float:
 _FLOATS = np.frompyfunc(_float, 1, 1)
 
 
-def point_coordinates(held: Any) -> tuple[Floats, Floats]:
-    """The coordinates of a GeoDataFrame or GeoSeries of points; missing and empty points are left out."""
+def point_coordinates(frame: Any) -> tuple[Floats, Floats]:
+    """Return the coordinates of a GeoDataFrame or GeoSeries of points; missing and empty points are left out."""
     import shapely
 
-    if getattr(held, "active_geometry_name", "geometry") is None:
+    if getattr(frame, "active_geometry_name", "geometry") is None:
         raise PointsError("the GeoDataFrame has no active geometry column; choose one with set_geometry.")
-    geometry = np.asarray(held.geometry.array, dtype=object)
+    geometry = np.asarray(frame.geometry.array, dtype=object)
     if not np.isin(shapely.get_type_id(geometry), (-1, 0)).all():  # missing, or Point
-        raise PointsError("the geometries are not all points; use centroids or explode multi-points first.")
+        raise PointsError(
+            "the geometries are not all points; points are required. Use centroids, or explode multi-points, first."
+        )
     xy = shapely.get_coordinates(geometry)  # missing and empty points have none
     return xy[:, 0], xy[:, 1]

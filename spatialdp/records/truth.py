@@ -1,9 +1,11 @@
-"""Exact answers: how many records lie in each of many boxes or polygons. The truth, so private.
+"""Exact answers: how many records lie in each of many boxes or polygons.
 
-Boxes are half-open and on the lattice, as everywhere. The records are sorted by column, and their rows, replaced by
-ranks, are parted bit by bit (a wavelet matrix): level after level stably by one bit, highest first, and the number of
-zero bits before each place is kept. How many of the first i records have a rank below r is then one lookup a level, for
-all questions at once. Building it takes n log n steps, each question log n.
+Boxes are half-open and on the lattice, as everywhere. The records are kept as a wavelet matrix: sorted by column, with
+their rows replaced by ranks, and partitioned stably by one bit of the rank after the other, the highest first. How many
+of the first i records have a rank below r then takes one lookup for each bit, for all queries at once. Building the
+matrix takes n log n steps and a query log n (``docs/design/truth.md``).
+
+Everything here is the truth and thus private: it is for evaluation, and no mechanism may use it.
 """
 
 from __future__ import annotations
@@ -17,16 +19,16 @@ from spatialdp.space.domain import Domain
 __all__ = ["Counter", "count_polygons"]
 
 
-_BLOCK = 2**14  # boxes at a time: the work arrays stay in cache
+_BLOCK = 2**14  # boxes at a time: the work arrays stay in the processor's cache
 
 
 class Counter:
-    """Exact counts of lattice boxes.
+    """Counts the records in lattice boxes, exactly.
 
     Parameters
     ----------
     columns, rows : integer arrays
-        Lattice squares of the records, as `lattice_points` gives them.
+        Lattice squares of the records, as `lattice_points` returns them.
 
     Examples
     --------
@@ -51,14 +53,14 @@ class Counter:
 
     @classmethod
     def of(cls, points: Points, domain: Domain) -> Counter:
-        """The records of a domain and its region."""
+        """Make the counter of the records in a domain and its region."""
         return cls(*lattice_points(points, domain))
 
     def count(self, boxes: Integers) -> Integers:
-        """Records in half-open lattice boxes (x0, y0, x1, y1)."""
+        """Return the number of records in each half-open lattice box (x0, y0, x1, y1)."""
         x0, y0, x1, y1 = (
-            np.searchsorted(held, boxes[:, side].astype(held.dtype)).astype(np.int32)
-            for side, held in enumerate((self._columns, self._rows) * 2)
+            np.searchsorted(positions, boxes[:, side].astype(positions.dtype)).astype(np.int32)
+            for side, positions in enumerate((self._columns, self._rows) * 2)
         )
         counts = np.empty(boxes.shape[0], dtype=np.int64)
         for start in range(0, counts.size, _BLOCK):
@@ -68,28 +70,29 @@ class Counter:
         return counts
 
     def _below(self, start: Integers32, stop: Integers32, rank: Integers32) -> Integers32:
-        """How many of the records from place `start` to `stop` have a rank below `rank`."""
-        found = np.zeros(rank.size, dtype=np.int32)
+        """Return how many of the records from place `start` to `stop` have a rank below `rank`."""
+        below = np.zeros(rank.size, dtype=np.int32)
         for bit, zeros in self._levels:
             one = (rank >> bit & 1).astype(bool)
             first, last = zeros.take(start), zeros.take(stop)
-            found += np.where(one, last - first, 0)
+            below += np.where(one, last - first, 0)
             start = np.where(one, zeros[-1] + start - first, first)
             stop = np.where(one, zeros[-1] + stop - last, last)
-        return found
+        return below
 
 
 def count_polygons(points: Points, domain: Domain, polygons: Objects) -> Integers:
-    """Exact counts of the records in polygons.
+    """Return the exact number of records in each polygon.
 
-    A record stands at the centre of its lattice square, where hardly any outline passes: polygons that tile the domain
-    share no record and lose none, and boxes count as half-open ones, up to 2^-30 of the domain's side.
+    A record is taken to lie at the centre of its lattice square, where hardly any outline passes. So polygons that tile
+    the domain share no record and lose none, and a box given as a polygon counts as a half-open box, up to 2^-30 of the
+    domain's side.
     """
     import shapely
 
     lattice = lattice_points(points, domain)
-    x, y = (axis.low + (at + 0.5) * axis.spacing for axis, at in zip(domain.axes, lattice, strict=True))
+    x, y = (axis.low + (squares + 0.5) * axis.spacing for axis, squares in zip(domain.axes, lattice, strict=True))
     tree = shapely.STRtree(shapely.points(x, y))
-    found, _ = tree.query(polygons, predicate="contains")
-    counts: Integers = np.bincount(found, minlength=len(polygons)).astype(np.int64)
+    polygon, _ = tree.query(polygons, predicate="contains")
+    counts: Integers = np.bincount(polygon, minlength=len(polygons)).astype(np.int64)
     return counts

@@ -1,1 +1,1 @@
-"""The public frame: coordinate systems, lattice, domains, grids, polygons. Nothing is inferred from records."""
+"""The public frame of a release: coordinate systems, lattice, domains, grids, polygons. Nothing here sees a record."""

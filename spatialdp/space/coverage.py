@@ -1,9 +1,9 @@
-"""How much of each cell of an axis a box covers, and sums over cells weighted by it.
+"""How much of each cell a box covers, and sums over cells that are weighted by this coverage.
 
-The coverage of an axis is a vector with at most three distinct stretches: the partly covered first cell, the whole
-cells between, the partly covered last one. A sum over cells of (value x coverage along x x coverage along y) therefore
-needs the 2D prefix sums at 4 x 4 knots, whatever the size of the box. The same knots with powers of the coverage give
-the noise's moments.
+Along one axis the coverage has at most three stretches: the partly covered first cell, the whole cells between, the
+partly covered last cell. A sum over cells of value x (coverage along x) x (coverage along y) therefore needs prefix
+sums at 4 x 4 knots, whatever the size of the box. The same knots with powers of the coverage give the moments of the
+noise in an answer. The derivation is in ``docs/design/boxes.md``. Nothing here sees a record.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ __all__ = ["Coverage", "Extent", "block_powers", "coverages", "prefix_sums", "we
 
 @dataclass(frozen=True, eq=False)
 class Coverage:
-    """How much of each cell of one axis every box covers.
+    """How much of each cell of one axis is covered, for many boxes.
 
     Attributes
     ----------
@@ -32,7 +32,7 @@ class Coverage:
     parts : (3, m) float array
         Coverage of the cells between successive knots.
     start, stop : (m,) float arrays
-        Where each box begins and ends, counted in cells.
+        Where each box begins and ends, in units of cells.
     """
 
     knots: Integers
@@ -42,7 +42,7 @@ class Coverage:
 
     @classmethod
     def of(cls, low: Integers, high: Integers, lines: Integers) -> Coverage:
-        """Coverage of cells with edges at `lines` by the lattice intervals [low, high)."""
+        """Compute the coverage, by lattice intervals [low, high), of the cells with edges at `lines`."""
         first, from_ = _cell_and_fraction(low, lines)
         last, to = _cell_and_fraction(high, lines)
         same = first == last
@@ -53,31 +53,32 @@ class Coverage:
         return cls(knots, parts, first + from_, last + to)
 
     def weights(self, power: int) -> Floats:
-        """Weights of the prefix sums at the knots that add up to Σ value x coverage^power."""
+        """Return the weights with which the prefix sums at the four knots add up to Σ value x coverage^power."""
         first, middle, last = self.parts**power
         return np.array([-first, first - middle, middle - last, last])
 
     def squares(self, side: int) -> Floats:
-        """Σ (mean coverage)² over the blocks of `side` cells."""
+        """Return Σ (mean coverage)² over the blocks of `side` cells."""
         return block_powers(self.start / side, self.stop / side, 2)
 
 
 def block_powers(start: Floats, stop: Floats, power: int) -> Floats:
-    """Σ (covered share)^power over the unit intervals [0, 1), [1, 2), ..., for intervals [start, stop)."""
+    """Return Σ (covered share)^power over the unit intervals [0, 1), [1, 2), ..., for intervals [start, stop)."""
     first, last = np.floor(start), np.floor(stop)
     apart = (first + 1 - start) ** power + (last - first - 1) + (stop - last) ** power
     return np.where(first == last, (stop - start) ** power, apart)
 
 
-def _cell_and_fraction(lines_at: Integers, lines: Integers) -> tuple[Integers, Floats]:
+def _cell_and_fraction(places: Integers, lines: Integers) -> tuple[Integers, Floats]:
+    """Return the cell that each lattice line lies in, and the share of the cell below that line."""
     count = lines.size - 1
-    cell = cells_of(np.minimum(lines_at, LATTICE - 1), count)
+    cell = cells_of(np.minimum(places, LATTICE - 1), count)
     start = lines[cell]
-    return cell, (lines_at - start) / (lines[cell + 1] - start)
+    return cell, (places - start) / (lines[cell + 1] - start)
 
 
 def prefix_sums(values: npt.NDArray[np.generic]) -> Floats:
-    """(ny + 1, nx + 1) sums of all cells south-west of each grid corner."""
+    """Return, for each corner of the grid, the sum over all cells south-west of it: (ny + 1, nx + 1)."""
     sums = np.zeros((values.shape[0] + 1, values.shape[1] + 1))
     np.cumsum(values, axis=0, out=sums[1:, 1:])
     np.cumsum(sums[1:, 1:], axis=1, out=sums[1:, 1:])
@@ -85,7 +86,7 @@ def prefix_sums(values: npt.NDArray[np.generic]) -> Floats:
 
 
 def weighted_sums(sums: Floats, x: Coverage, y: Coverage, power: int) -> Floats:
-    """Sums over cells of value x coverage along x x coverage along y, each to a power, from the values' prefix sums."""
+    """Return Σ value x (coverage along x)^power x (coverage along y)^power over cells, from the values' prefix sums."""
     result, weights = np.zeros(x.knots.shape[1]), x.weights(power)
     for row, row_weight in zip(y.knots * sums.shape[1], y.weights(power), strict=True):
         along = np.zeros(result.size)
@@ -96,7 +97,7 @@ def weighted_sums(sums: Floats, x: Coverage, y: Coverage, power: int) -> Floats:
 
 
 def coverages(grid: Grid, boxes: Integers) -> tuple[Coverage, Coverage]:
-    """How much of a grid's columns and of its rows each lattice box covers."""
+    """Return how much of a grid's columns, and of its rows, each lattice box covers."""
     x = Coverage.of(boxes[:, 0], boxes[:, 2], grid.x_lines)
     y = Coverage.of(boxes[:, 1], boxes[:, 3], grid.y_lines)
     return x, y
@@ -104,14 +105,15 @@ def coverages(grid: Grid, boxes: Integers) -> tuple[Coverage, Coverage]:
 
 @dataclass(frozen=True, eq=False)
 class Extent:
-    """The rectangle around the cells of a grid's region."""
+    """The smallest rectangle of cells that contains all cells of a grid's region."""
 
     grid: Grid
 
     def within(self, boxes: Integers) -> tuple[Integers, Booleans]:
-        """Boxes cut to the rectangle around the region's cells, and which hold any: the rest is known to be empty.
+        """Clip boxes to the extent, and tell which of them cover any cell of the region.
 
-        A box around all of them is the whole grid instead, whose sum transforms know best.
+        The other boxes are known to be empty. A box that contains every cell of the region is answered as the whole
+        grid: transforms measure that total with the least noise.
         """
         mask = self.grid.mask
         if mask.all() or not mask.any():
@@ -123,18 +125,18 @@ class Extent:
 
     @cached_property
     def sums(self) -> Floats:
-        """Prefix sums of the region's cells."""
+        """Prefix sums of the number of cells in the region."""
         return prefix_sums(self.grid.mask)
 
     @cached_property
     def cells(self) -> tuple[tuple[int, int], tuple[int, int]]:
-        """Column and row of the first of the region's cells, and those after the last."""
+        """Lowest column and row of the region's cells, and one more than the highest column and row."""
         rows, columns = np.nonzero(self.grid.mask)
         return (int(columns.min()), int(rows.min())), (int(columns.max()) + 1, int(rows.max()) + 1)
 
     @cached_property
     def _around(self) -> tuple[Integers, Integers]:
-        """Lattice lines around the region's cells: the least and the most of a box's four sides."""
+        """Lattice lines around the region's cells: the least and the greatest that each side of a box may be."""
         x, y = self.grid.x_lines, self.grid.y_lines
         low, high = ((x[column], y[row]) for column, row in self.cells)
         return np.array(low * 2), np.array(high * 2)

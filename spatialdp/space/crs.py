@@ -1,4 +1,7 @@
-"""Coordinate reference systems: one canonical text, one rule for "the same"."""
+"""Coordinate reference systems (CRS): one canonical name for each, and one rule for which two are the same.
+
+Coordinates are never reprojected here. `require_same` refuses those that are in another CRS than the domain.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,7 @@ __all__ = ["canonical", "geographic", "require_same", "same", "to_projjson"]
 
 
 def canonical(crs: Any) -> str | None:
-    """Short authority name where there is one (``"EPSG:4326"``), else WKT; None stays None."""
+    """Return a CRS as its short authority name (``"EPSG:4326"``), or as WKT if it has none; None stays None."""
     if crs is None:
         return None
     from pyproj import CRS
@@ -24,37 +27,37 @@ def canonical(crs: Any) -> str | None:
         ) from None
 
 
-def require_same(what: str, crs: Any, domain_crs: str | None) -> None:
-    """Refuse coordinates whose CRS is not the domain's."""
-    given = canonical(crs)
-    if given == domain_crs:
+def require_same(name: str, crs: Any, domain_crs: str | None) -> None:
+    """Refuse coordinates, called `name` in the error, unless their CRS is the domain's."""
+    own_crs = canonical(crs)
+    if own_crs == domain_crs:
         return
     if domain_crs is None:
         raise CRSMismatchError(
-            f"the {what} have CRS {given} but the domain has none; "
+            f"the {name} have CRS {own_crs} but the domain has none; "
             f"give the domain the CRS its bounds are in: Domain(bounds, crs=...)."
         )
-    if given is None:
+    if own_crs is None:
         raise CRSMismatchError(
-            f"the domain has CRS {domain_crs} but the {what} have none; "
+            f"the domain has CRS {domain_crs} but the {name} have none; "
             f"state it with set_crs, or pass plain coordinate arrays that are already in {domain_crs}."
         )
-    if not same(given, domain_crs):
+    if not same(own_crs, domain_crs):
         raise CRSMismatchError(
-            f"the domain has CRS {domain_crs} but the {what} have {given}; "
+            f"the domain has CRS {domain_crs} but the {name} have {own_crs}; "
             f"reproject them with to_crs({domain_crs!r}) first."
         )
 
 
 def same(one: Any, other: Any) -> bool:
-    """Whether two names mean the same CRS, the order of its axes aside."""
+    """Whether two names mean the same CRS; the order of the axes does not matter."""
     from pyproj import CRS
 
     return bool(CRS.from_user_input(one).equals(CRS.from_user_input(other), ignore_axis_order=True))
 
 
 def geographic(crs: str | None) -> bool:
-    """Whether coordinates are degrees."""
+    """Whether coordinates in a CRS are longitude and latitude, in degrees."""
     if crs is None:
         return False
     from pyproj import CRS
@@ -63,7 +66,7 @@ def geographic(crs: str | None) -> bool:
 
 
 def to_projjson(crs: str | None) -> dict[str, Any] | None:
-    """PROJJSON, as GeoParquet wants it."""
+    """Return a CRS as PROJJSON, the form that GeoParquet requires; None stays None."""
     if crs is None:
         return None
     from pyproj import CRS

@@ -1,6 +1,7 @@
-"""The public frame of a release: a rectangle, its region and its grids.
+"""The public frame of a release: a rectangle, an optional region in it, and grids of cells over it.
 
-Bounds, CRS, region and grids are public parameters. Nothing here is ever inferred from records.
+Bounds, CRS, region and grids are public parameters, checked once, when a `Domain` or a `Grid` is made. Nothing here may
+be inferred from records. In which cell a record lies is decided in `lattice` (``docs/design/lattice.md``).
 """
 
 from __future__ import annotations
@@ -22,13 +23,10 @@ from spatialdp.space.lattice import LATTICE, LATTICE_BITS, Axis, box_array, edge
 
 __all__ = ["Domain", "Grid"]
 
-LARGEST_GRID = 2**28
+LARGEST_GRID = 2**28  # cells
 
-
-# Trees whose splits follow no grid take the region at this resolution: 1024 x 1024 cells of the domain.
+# Trees whose split lines follow no grid take the region at this resolution: 1024 x 1024 cells of the domain.
 RASTER_BITS = 10
-
-
 RASTER_SHIFT = LATTICE_BITS - RASTER_BITS
 
 
@@ -39,13 +37,13 @@ class Domain:
     Parameters
     ----------
     bounds : (xmin, ymin, xmax, ymax)
-        Public knowledge, never the bounding box of the records. A record on the far edge belongs to the
-        last cell; one outside counts nowhere.
+        Public knowledge, never the bounding box of the records. A record on the far edge belongs to the last cell; a
+        record outside the bounds counts nowhere.
     crs : str, int or pyproj.CRS, optional
-        Of the bounds, e.g. ``"EPSG:4326"`` (then x is longitude).
+        CRS of the bounds, such as ``"EPSG:4326"`` (then x is longitude).
     region : polygon, GeoSeries or GeoDataFrame, optional
-        Public area within the bounds. A cell belongs to it if the cell's centre does; other
-        cells are known to be empty and cost nothing.
+        Public area within the bounds. A cell belongs to the region if its centre does; other cells are known to be
+        empty and cost nothing.
 
     Raises
     ------
@@ -70,7 +68,7 @@ class Domain:
 
     @classmethod
     def around(cls, region: Any, crs: Any = None) -> Domain:
-        """The domain of a public region: its bounding box, and the region itself.
+        """Make the domain of a public region: the bounds are the region's bounding box.
 
         Examples
         --------
@@ -78,9 +76,9 @@ class Domain:
         >>> Domain.around(shapely.box(0, 0, 2, 1)).bounds
         (0.0, 0.0, 2.0, 1.0)
         """
-        own = crs_.canonical(getattr(region, "crs", None) if crs is None else crs)
-        shape = _geometry(region, own)
-        return cls(shape.bounds, crs=own, region=shape)
+        region_crs = crs_.canonical(getattr(region, "crs", None) if crs is None else crs)
+        geometry = _geometry(region, region_crs)
+        return cls(geometry.bounds, crs=region_crs, region=geometry)
 
     @property
     def axes(self) -> tuple[Axis, Axis]:
@@ -90,14 +88,14 @@ class Domain:
 
     @property
     def size(self) -> tuple[float, float]:
-        """Width and height."""
+        """Width and height, in units of the bounds."""
         xmin, ymin, xmax, ymax = self.bounds
         return xmax - xmin, ymax - ymin
 
     def fitted(self, cell_size: float | Sequence[float]) -> Domain:
-        """The same lower left corner, with a whole number of cells of this size on each side.
+        """Return a domain with the same lower left corner that whole cells of this size fill exactly.
 
-        A row or column is kept if its centre lies within the bounds.
+        A row or column of cells is kept if its centre lies within the bounds.
 
         Examples
         --------
@@ -107,7 +105,10 @@ class Domain:
         (width, height), (xmin, ymin, _, _) = positive_pair(cell_size, "cell_size"), self.bounds
         nx, ny = (math.floor(side / cell + 0.5) for side, cell in zip(self.size, (width, height), strict=True))
         if not nx or not ny:
-            raise DomainError(f"cell_size {cell_size} is too large for bounds {self.bounds}; no cell's centre fits.")
+            raise DomainError(
+                f"cell_size {cell_size} is too large for bounds {self.bounds}; no cell has its centre within them. "
+                "Give a smaller size."
+            )
         return Domain((xmin, ymin, xmin + nx * width, ymin + ny * height), self.crs, self.region)
 
     def grid(
@@ -123,7 +124,7 @@ class Domain:
         shape : (nx, ny), optional
             Number of columns and rows.
         cell_size : float or (width, height), optional
-            In units of the bounds; must divide them (see `fitted`).
+            Size of a cell in units of the bounds; it must divide the sides of the domain (see `fitted`).
 
         Examples
         --------
@@ -131,18 +132,19 @@ class Domain:
         (4, 2)
         """
         if (shape is None) == (cell_size is None):
-            raise DomainError("give either shape=(nx, ny) or cell_size=..., and not both.")
+            problem = "neither shape nor cell_size was" if shape is None else "both shape and cell_size were"
+            raise DomainError(f"{problem} given; give either shape=(nx, ny) or cell_size=..., and not both.")
         if shape is None:
             return Grid(self, self._shape_of(positive_pair(cell_size, "cell_size")))
         return Grid(self, whole_pair(shape, "shape"))
 
     @property
     def region_raster(self) -> Booleans | None:
-        """The region on a grid of 1024 x 1024 cells, for structures without a grid of their own."""
+        """The region as 1024 x 1024 cells of the domain, for trees that follow no grid; None if there is no region."""
         return None if self.region is None else self.grid((2**RASTER_BITS, 2**RASTER_BITS)).mask
 
     def boxes(self, boxes: npt.ArrayLike) -> Integers:
-        """Snap boxes (xmin, ymin, xmax, ymax) to lattice lines, clipped to the domain.
+        """Snap boxes (xmin, ymin, xmax, ymax) to lattice lines and clip them to the domain.
 
         Examples
         --------
@@ -166,13 +168,13 @@ class Domain:
     def _checked_region(self, region: Any) -> Any:
         import shapely
 
-        shape = _geometry(region, self.crs)
-        if not shapely.intersects(shape, shapely.box(*self.bounds)):
+        geometry = _geometry(region, self.crs)
+        if not shapely.intersects(geometry, shapely.box(*self.bounds)):
             raise DomainError(
-                f"the region lies in {shape.bounds}, outside the bounds {self.bounds}; "
+                f"the region lies in {geometry.bounds}, outside the bounds {self.bounds}; "
                 "give both in the same CRS and axis order (x = longitude)."
             )
-        return shape
+        return geometry
 
 
 @dataclass(frozen=True)
@@ -219,7 +221,7 @@ class Grid:
 
     @cached_property
     def mask(self) -> Booleans:
-        """(ny, nx) array: which cells have their centre in the region. All, if there is none."""
+        """Which cells have their centre in the region, as an (ny, nx) array; all cells if the domain has no region."""
         return _region_mask(self)
 
     @cached_property
@@ -230,7 +232,7 @@ class Grid:
 
 @lru_cache(maxsize=16)
 def _region_mask(grid: Grid) -> Booleans:
-    """Kept between releases: a detailed region takes longer to rasterise than a map to release."""
+    """Which cells have their centre in the region; cached, because finding them takes longer than a release."""
     nx, ny = grid.shape
     mask = np.ones((ny, nx), dtype=bool)
     if grid.domain.region is not None:
@@ -255,17 +257,17 @@ def _checked_bounds(bounds: Sequence[float]) -> tuple[float, float, float, float
                 f"bounds are {(xmin, ymin, xmax, ymax)}; {axis}min must be below {axis}max. "
                 "For an area across the antimeridian use longitudes from 0 to 360, or two domains."
             )
-        # The lattice constant must be a normal double, or snapping would lose its meaning.
+        # The spacing of the lattice must be a normal double: dividing by a subnormal one loses digits.
         if not (math.isfinite(high - low) and (high - low) / LATTICE >= 1e-290):
             raise DomainError(
-                f"bounds are {(xmin, ymin, xmax, ymax)}; they must be finite and the sides not absurdly "
-                "large or small. Change the unit."
+                f"bounds are {(xmin, ymin, xmax, ymax)}; they must be finite, and neither side may be absurdly "
+                "large or small. Use another unit of length."
             )
     return xmin, ymin, xmax, ymax
 
 
 def _geometry(region: Any, crs: str | None) -> Any:
-    """One valid polygon or multipolygon out of whatever the user holds."""
+    """Return a region given in any accepted form as one valid, two-dimensional polygon or multipolygon."""
     import shapely
 
     if getattr(region, "active_geometry_name", "geometry") is None:

@@ -5,7 +5,8 @@ integer arithmetic: a record is in exactly one cell of every grid, and no two co
 Cell i of n begins at the lattice line floor(i 2^30 / n), which is the line that the coordinate of its edge snaps to; so
 lattice column k lies in cell (k n + n - 1) >> 30. The derivation is in ``docs/design/lattice.md``.
 
-Everything here is public.
+No other module may snap coordinates or find the cell of a lattice column by a rule of its own. `records.points` and
+`records.counting` repeat the two formulas on blocks of records, for speed, and must change with them.
 """
 
 from __future__ import annotations
@@ -21,45 +22,44 @@ from spatialdp.errors import ParameterError
 __all__ = ["LATTICE", "LATTICE_BITS", "Axis", "box_array", "cells_of", "edge_lines"]
 
 LATTICE_BITS = 30
-
-
 LATTICE = 2**LATTICE_BITS
 
 
 @dataclass(frozen=True)
 class Axis:
-    """One side of a domain and its 2^30 lattice intervals."""
+    """One axis of a domain, from `low` to `high`, divided into 2^30 lattice intervals."""
 
     low: float
     high: float
 
     @property
     def spacing(self) -> float:
-        """Width of a lattice interval. Dividing by it rounds once, so that exact shares stay exact."""
+        """Width of a lattice interval. A coordinate is divided by it, which rounds once, so exact shares stay exact."""
         return float((self.high - self.low) / LATTICE)
 
     def positions(self, values: npt.ArrayLike) -> Integers:
-        """Lattice lines of coordinates, clipped to the domain: the lower end is 0, the upper 2^30."""
+        """Snap coordinates to lattice lines, clipped to the domain: `low` is line 0 and `high` is line 2^30."""
         inside = np.clip(np.asarray(values, dtype=np.float64), self.low, self.high)
         lines: Integers = ((inside - self.low) / self.spacing).astype(np.int64)
         return lines
 
     def coordinates(self, lines: Array) -> Floats:
-        """Coordinates of lattice lines."""
+        """Return the coordinates of lattice lines, as doubles that snap back to the same lines."""
         return self._nudged(lines / LATTICE, np.asarray(lines, dtype=np.int64))
 
     def centres(self, lines: Integers) -> Floats:
-        """Coordinates of the middle of the lattice intervals that begin at these lines."""
+        """Return the coordinates of the centres of the lattice intervals that begin at these lines."""
         return self._nudged((lines + 0.5) / LATTICE, lines)
 
     def edges(self, count: int) -> Floats:
-        """Coordinates of the edges of `count` equal cells."""
+        """Return the coordinates of the edges of `count` equal cells."""
         return self._nudged(np.arange(count + 1) / count, edge_lines(count))
 
     def _nudged(self, share: Array, lines: Integers) -> Floats:
-        """Coordinates of shares of the axis, nudged where rounding puts them on another line than the given one.
+        """Turn shares of the axis into coordinates that snap to the given lines.
 
-        Where doubles are finer than the lattice, as in any sensible domain, they then snap to that line.
+        Rounding may put a coordinate on another line; it is then moved by a few units in its last place. That helps
+        wherever doubles are finer than the lattice, as in any sensible domain.
         """
         values = np.asarray(self.low * (1 - share) + self.high * share)
         ulp = np.spacing(max(abs(self.low), abs(self.high)))
@@ -69,18 +69,18 @@ class Axis:
 
 
 def edge_lines(count: int) -> Integers:
-    """Lattice lines at which the `count` cells of an axis begin, and the line at its end."""
+    """Return the lattice lines at which the `count` cells of an axis begin, and the line at its end."""
     lines: Integers = np.arange(count + 1, dtype=np.int64) * LATTICE // count
     return lines
 
 
 def cells_of(positions: Integers, count: int) -> Integers:
-    """Cells that lattice columns lie in."""
+    """Return the cell, of `count` cells along an axis, that each lattice column lies in."""
     return (positions * count + (count - 1)) >> LATTICE_BITS
 
 
 def box_array(boxes: npt.ArrayLike) -> Floats:
-    """One box or many as an (m, 4) array of xmin, ymin, xmax, ymax; refuses what is none."""
+    """Return one box or many as an (m, 4) array of xmin, ymin, xmax, ymax; anything else is refused."""
     try:
         box = np.atleast_2d(np.asarray(boxes, dtype=np.float64))
     except (TypeError, ValueError):

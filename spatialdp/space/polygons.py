@@ -1,12 +1,13 @@
-"""How much of each cell of a grid polygons cover: what areas other than boxes are answered from.
+"""How much of each cell of a grid a polygon covers, for answers about areas other than boxes.
 
-Every polygon is scanned once along its edges. An edge that runs through a cell adds what lies east of it,
-signed by its direction, so that sums along the rows are the covered shares of all cells, whatever the polygon's holes
-and parts; between two edges the share is constant. A polygon is therefore a list of stretches of cells of one row with
-one share, and what is summed over cells is a few prefix sums for each. The work is that of walking along the boundary.
+Every polygon is scanned once along its edges. An edge that runs through a cell adds the part of the cell that lies east
+of the edge, signed by the edge's direction, so that running sums along the rows are the covered shares of all cells,
+whatever the polygon's holes and parts. Between two edges the share is constant. A polygon is therefore a list of runs:
+cells of one row with one share. A sum over cells takes a few prefix sums for each run, and the work is proportional to
+the length of the boundary. See ``docs/design/boxes.md``.
 
-Coordinates are taken as they are, not snapped to the lattice. Shares within 1e-8 of nothing or of a whole cell are
-taken as such, so that edges along cells do not leave crumbs. Nothing here sees a record.
+Coordinates of polygons are not snapped to the lattice. Shares within 1e-8 of 0 or 1 are rounded to 0 or 1, so that
+edges along cell edges do not leave tiny shares. Nothing here sees a record.
 """
 
 from __future__ import annotations
@@ -25,32 +26,31 @@ from spatialdp.space.domain import Domain, Grid
 
 __all__ = ["COLLECTION", "CRUMB", "POLYGON", "PolygonBlock", "Polygons", "Runs", "read_polygons", "scan"]
 
-Polygons = Objects
+Polygons = Objects  # of shapely Polygons and MultiPolygons
 
-
-CRUMB = 1e-8
-
+CRUMB = 1e-8  # a share of a cell below which nothing is covered
 
 _PIECES = 2**20  # pieces of edges scanned together
-
 
 POLYGON, MULTIPOLYGON, COLLECTION = 3, 6, 7  # shapely's numbers of geometry types
 
 
 def read_polygons(geometries: Any, domain: Domain) -> Polygons:
-    """Check polygons in whatever form they come: a geometry, a list, an array, a GeoSeries or a GeoDataFrame.
+    """Return polygons as an array, given a geometry, a list, an array, a GeoSeries or a GeoDataFrame.
 
     Raises
     ------
     ParameterError
-        If something is not a valid Polygon or MultiPolygon; empty ones are allowed and hold nothing.
+        If an element is not a valid Polygon or MultiPolygon; empty ones are allowed and cover nothing.
     CRSMismatchError
         If a GeoSeries or GeoDataFrame is not in the domain's CRS.
     """
     import shapely
 
     if getattr(geometries, "active_geometry_name", "geometry") is None:
-        raise ParameterError("the polygons are a GeoDataFrame without an active geometry; choose one by set_geometry.")
+        raise ParameterError(
+            "the polygons are a GeoDataFrame without an active geometry; choose one with set_geometry."
+        )
     if hasattr(geometries, "crs"):
         crs_.require_same("polygons", geometries.crs, domain.crs)
     polygons = np.atleast_1d(np.asarray(getattr(geometries, "geometry", geometries), dtype=object))
@@ -58,7 +58,7 @@ def read_polygons(geometries: Any, domain: Domain) -> Polygons:
     if polygons.ndim != 1 or kinds.shape != polygons.shape:
         raise ParameterError(
             f"the polygons are a {type(geometries).__name__} of something else; give shapely Polygons or MultiPolygons "
-            "as a list, array, GeoSeries or GeoDataFrame. For boxes (xmin, ymin, xmax, ymax) there is `answer`."
+            "as a list, array, GeoSeries or GeoDataFrame. Boxes (xmin, ymin, xmax, ymax) are answered by `answer`."
         )
     _check(polygons, kinds)
     return polygons
@@ -69,29 +69,30 @@ def _check(polygons: Polygons, kinds: Array) -> None:
 
     wrong = np.nonzero(~np.isin(kinds, (POLYGON, MULTIPOLYGON)))[0]
     if wrong.size:
-        given = polygons[wrong[0]]
-        what = "missing" if given is None else f"a {given.geom_type}"
+        first = polygons[wrong[0]]
+        kind = "missing" if first is None else f"a {first.geom_type}"
         raise ParameterError(
-            f"geometry {wrong[0]} is {what}; it must be a Polygon or MultiPolygon. Leave it out, or give its area."
+            f"geometry {wrong[0]} is {kind}; it must be a Polygon or MultiPolygon. Leave it out, or give its area."
         )
     invalid = np.nonzero(~shapely.is_valid(polygons))[0]
     if invalid.size:
         reason = shapely.is_valid_reason(polygons[invalid[0]])
         raise ParameterError(
             f"geometry {invalid[0]} is not a valid polygon ({reason}); repair it with shapely.make_valid or "
-            "GeoSeries.make_valid and keep the polygons."
+            "GeoSeries.make_valid, and keep only the polygons of the result."
         )
 
 
 @dataclass(frozen=True, eq=False)
 class PolygonBlock:
-    """The rectangle of cells around one polygon.
+    """The smallest rectangle of cells that contains one polygon, with the covered share of each cell.
 
     Attributes
     ----------
     polygon : int
+        Number of the polygon.
     row, column : int
-        Of the south-west cell.
+        Row and column of the rectangle's south-west cell.
     shares : (rows, columns) array
         Covered share of each cell.
     """
@@ -104,16 +105,16 @@ class PolygonBlock:
 
 @dataclass(frozen=True, eq=False)
 class Runs:
-    """Polygons as stretches of cells of a grid; sorted by polygon and row.
+    """Polygons as runs of cells of a grid: cells of one row with one covered share; sorted by polygon and row.
 
     Attributes
     ----------
     count : int
         Number of polygons.
     polygon, row, start, stop : int arrays
-        Cells from column `start` up to `stop` of a row.
+        For each run its polygon, its row, and its columns, from `start` up to (not including) `stop`.
     share : float array
-        Share of each of these cells that the polygon covers.
+        For each run the share of each of its cells that the polygon covers.
     """
 
     count: int
@@ -124,27 +125,27 @@ class Runs:
     share: Floats
 
     def sums(self, prefixes: Floats, power: int = 1) -> Floats:
-        """Σ value x share^power for each polygon, from the values' prefix sums."""
+        """Return Σ value x share^power over cells for each polygon, from the values' prefix sums."""
         north, south = (self.row + 1) * prefixes.shape[1], self.row * prefixes.shape[1]
-        held = prefixes.take(north + self.stop) - prefixes.take(north + self.start)
-        held -= prefixes.take(south + self.stop) - prefixes.take(south + self.start)
-        return _totals(self.polygon, self.share**power * held, self.count)
+        run_sums = prefixes.take(north + self.stop) - prefixes.take(north + self.start)
+        run_sums -= prefixes.take(south + self.stop) - prefixes.take(south + self.start)
+        return _totals(self.polygon, self.share**power * run_sums, self.count)
 
     @property
     def areas(self) -> tuple[Floats, Floats]:
-        """Sums of the shares and of their squares, over all cells."""
+        """For each polygon, the sums over all cells of the shares and of their squares."""
         lengths = (self.stop - self.start).astype(np.float64)
         first, second = (_totals(self.polygon, self.share**power * lengths, self.count) for power in (1, 2))
         return first, second
 
     def within(self, low: tuple[int, int], high: tuple[int, int]) -> Runs:
-        """Only the cells from the column and row `low` up to `high`."""
+        """Return the runs clipped to the cells from the column and row `low` up to (not including) `high`."""
         start, stop = np.maximum(self.start, low[0]), np.minimum(self.stop, high[0])
         keep = (start < stop) & (self.row >= low[1]) & (self.row < high[1])
         return replace(self, start=start, stop=stop)._only(keep)
 
     def whole(self, chosen: Booleans, shape: tuple[int, int]) -> Runs:
-        """The chosen polygons replaced by all cells of a grid."""
+        """Return the runs with the chosen polygons replaced by all cells of the grid."""
         nx, ny = shape
         numbers = np.repeat(np.flatnonzero(chosen), ny)
         added = (numbers, np.tile(np.arange(ny), chosen.sum()), 0 * numbers, 0 * numbers + nx, np.ones(numbers.size))
@@ -155,8 +156,8 @@ class Runs:
         return Runs(self.count, *(part[order] for part in parts))
 
     def blocks(self) -> Iterator[PolygonBlock]:
-        """Each polygon that covers something, as a small dense array."""
-        ends = np.nonzero(np.diff(self.polygon, prepend=-1, append=-1))[0]
+        """Yield each polygon that covers any cell as a small dense array of shares."""
+        ends = np.nonzero(np.diff(self.polygon, prepend=-1, append=-1))[0]  # where another polygon begins
         for first, last in pairwise(ends.tolist()):
             part = slice(first, last)
             rows, start, stop, share = (a[part] for a in (self.row, self.start, self.stop, self.share))
@@ -173,7 +174,7 @@ class Runs:
 
 
 def scan(polygons: Polygons, grid: Grid) -> Iterator[tuple[slice, Runs]]:
-    """Cover a grid's cells by polygons, some polygons at a time."""
+    """Yield the runs of polygons on a grid, for a slice of the polygons at a time."""
     edges, polygon = _edges(polygons, grid)
     if not polygons.size:
         return
@@ -190,10 +191,14 @@ def scan(polygons: Polygons, grid: Grid) -> Iterator[tuple[slice, Runs]]:
 
 
 def _edges(polygons: Polygons, grid: Grid) -> tuple[Floats, Integers]:
-    """Edges with the polygon to their left, as (begin and end, x and y, edges) in units of cells; whose they are."""
+    """Return the edges of polygons, and the polygon that each edge belongs to.
+
+    Edges are an array (begin and end, x and y, edges) in units of cells, turned so that the polygon lies to their left.
+    Edges of constant y are left out: they have no height and change no share.
+    """
     import shapely
 
-    parts, of = shapely.get_parts(polygons, return_index=True)
+    parts, polygon = shapely.get_parts(polygons, return_index=True)
     rings, part = shapely.get_rings(parts, return_index=True)
     points, ring = shapely.get_coordinates(rings, return_index=True)
     shells = np.diff(part, prepend=-1) != 0  # a polygon's first ring; the others are holes
@@ -207,19 +212,20 @@ def _edges(polygons: Polygons, grid: Grid) -> tuple[Floats, Integers]:
     begin, end = cells[:, :-1], cells[:, 1:]
     edges = np.stack([np.where(turned, end, begin), np.where(turned, begin, end)])
     kept = (ring[1:] == ring[:-1]) & (begin[1] != end[1])
-    return edges[..., kept], of[part[ring[1:][kept]]]
+    return edges[..., kept], polygon[part[ring[1:][kept]]]
 
 
 def _runs(edges: Floats, polygon: Integers, count: int, shape: tuple[int, int]) -> Runs:
-    """Add up what every edge has to its east, and read the shares off along the rows."""
+    """Add up the part of each cell that lies east of each edge, and read the shares off along the rows."""
     nx, ny = shape
     owner, row, column, change = _changes(*_row_pieces(edges, ny), nx)
+    # Add up the changes at one place of one polygon, in the order of polygons, rows and columns.
     key = (polygon[owner] * ny + row) * (nx + 1) + column
     order = np.argsort(key, kind="stable")
     key, change = key[order], change[order]
     first = np.nonzero(np.diff(key, prepend=-1))[0]
     key = key[first]
-    # The changes of a row add up to nothing, so one running sum serves all rows.
+    # The changes of a row add up to zero, so one running sum serves all rows.
     share = np.cumsum(np.add.reduceat(change, first)) if first.size else change
     line, start = np.divmod(key, nx + 1)
     stop = np.append(start[1:], 0)
@@ -230,7 +236,7 @@ def _runs(edges: Floats, polygon: Integers, count: int, shape: tuple[int, int]) 
 
 
 def _row_pieces(edges: Floats, ny: int) -> tuple[Integers, Integers, Floats, Floats, Floats]:
-    """Cut edges at the rows: which edge, which row, least and greatest x, and signed height (down is positive)."""
+    """Cut edges at the rows; return edge, row, least x, greatest x and height (positive: runs down) of each piece."""
     down = edges[1, 1] < edges[0, 1]
     (low_x, low), (high_x, high) = np.where(down, edges[::-1], edges)
     owner, row = expand_ranges(np.clip(np.floor(low), 0, ny), np.clip(np.ceil(high), 0, ny))
@@ -244,21 +250,26 @@ def _row_pieces(edges: Floats, ny: int) -> tuple[Integers, Integers, Floats, Flo
 def _changes(
     owner: Integers, row: Integers, west: Floats, east: Floats, height: Floats, nx: int
 ) -> tuple[Integers, Integers, Integers, Floats]:
-    """Cut pieces at the columns: by how much the share changes where, going east along a row.
+    """Cut pieces at the columns; return edge, row, column and change of the covered share, going east along a row.
 
-    A piece changes the share of the cell it is in by its height times the part of the cell that lies east of it, and of
-    all cells beyond by its height. West and east of the grid are taken as one column each.
+    A piece changes the share of its own cell by its height times the part of the cell that lies east of the piece, and
+    the share of all cells further east by its height. Everything west of the grid is one column, and so is everything
+    east of it.
     """
+    # Columns that each piece runs through; -1 stands for everything west of the grid, nx for everything east of it.
     first = np.clip(np.floor(west), -1, nx)
     last = np.maximum(np.clip(np.ceil(east), 0, nx + 1), first + 1)
     piece, column = expand_ranges(first, last)
     left, right = np.maximum(west[piece], column), np.minimum(east[piece], column + 1)
     left, right = np.where(column < 0, west[piece], left), np.where(column == nx, east[piece], right)
+    # Height of the part of a piece that lies in one column; an upright piece lies in one column with all of its height.
     width = (east - west)[piece]
     with np.errstate(invalid="ignore", divide="ignore"):
         change = height[piece] * np.where(width > 0, (right - left) / width, 1.0)
+    # Part of the cell that lies west of the part's middle: the share of its own cell changes by the rest.
     beyond = np.clip((left + right) / 2 - column, 0.0, 1.0)
     beyond = np.where(column < 0, 1.0, np.where(column == nx, 0.0, beyond))
+    # Two changes for each part: in its own column, and in the next one, from where on all cells change by its height.
     here, further = column >= 0, column < nx
     places = np.concatenate([column[here], column[further] + 1])
     changes = np.concatenate([(change * (1 - beyond))[here], (change * beyond)[further]])

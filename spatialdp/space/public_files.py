@@ -1,4 +1,7 @@
-"""Public files that come with a question: polygons of a region or of areas, and boxes."""
+"""Reading public files: polygons of regions and areas, and boxes of queries.
+
+Errors may quote the content of such a file, because it is public. Files of records must be read with `records.files`.
+"""
 
 from __future__ import annotations
 
@@ -19,21 +22,21 @@ EDGES = ["xmin", "ymin", "xmax", "ymax"]
 
 
 def read_geometries(path: Path, layer: str | None = None) -> geopandas.GeoDataFrame:
-    """The features of a public file in any format that GDAL or GeoParquet knows."""
+    """Read the features of a public file: GeoParquet, or any format that GDAL knows."""
     import geopandas
 
     options = {} if layer is None else {"layer": layer}
     if path.suffix.lower() in _PARQUET:
-        found = _read(path, geopandas.read_parquet)
+        features = _read(path, geopandas.read_parquet)
     else:
-        found = _read(path, geopandas.read_file, **options)
-    if not isinstance(found, geopandas.GeoDataFrame) or found.active_geometry_name is None:
+        features = _read(path, geopandas.read_file, **options)
+    if not isinstance(features, geopandas.GeoDataFrame) or features.active_geometry_name is None:
         raise FileFormatError(f"{path} holds a table without geometries; give a file of polygons.")
-    return found
+    return features
 
 
 def read_frame(path: Path) -> Any:
-    """A table or the features of a public file, whichever it holds."""
+    """Read a public file as a table, or as features if it has geometries."""
     import pandas as pd
     import pyarrow.parquet as pq
 
@@ -45,14 +48,14 @@ def read_frame(path: Path) -> Any:
 
 
 def read_boxes(path: Path) -> npt.NDArray[np.float64]:
-    """Boxes from a CSV or Parquet file with the columns xmin, ymin, xmax and ymax."""
+    """Read boxes from a CSV or Parquet file with the columns xmin, ymin, xmax and ymax."""
     import pandas as pd
 
     return boxes_of(_read(path, pd.read_parquet if path.suffix.lower() in _PARQUET else pd.read_csv), path.name)
 
 
 def boxes_of(frame: Any, name: str) -> npt.NDArray[np.float64]:
-    """The columns xmin, ymin, xmax and ymax of a frame, which is called `name` in errors."""
+    """Return the columns xmin, ymin, xmax and ymax of a frame, which is called `name` in errors."""
     import numpy as np
 
     missing = [edge for edge in EDGES if edge not in frame.columns]
@@ -61,21 +64,23 @@ def boxes_of(frame: Any, name: str) -> npt.NDArray[np.float64]:
     try:
         return np.asarray(frame[EDGES], dtype=np.float64)
     except (TypeError, ValueError):
-        raise FileFormatError(f"the boxes in {name} are not all numbers; correct them.") from None
+        raise FileFormatError(
+            f"the boxes in {name} are not all numbers; their four columns must be numeric. Correct the file."
+        ) from None
 
 
 def _read(path: Path, reader: Any, **options: Any) -> Any:
     if path.is_dir():
         raise FileFormatError(f"{path} is a folder; give a single file.")
     if not path.exists():
-        raise FileFormatError(f"{path} can not be opened (No such file or directory); check its name.")
+        raise FileFormatError(f"{path} cannot be opened (No such file or directory); check its name.")
     try:
         return reader(path, **options)
     except OSError as error:
         raise FileFormatError(
-            f"{path} can not be opened ({error.strerror or 'not readable'}); check its name."
+            f"{path} cannot be opened ({error.strerror or 'not readable'}); check its name."
         ) from None
     except Exception as error:  # GDAL, Arrow and pandas each have errors of their own
         raise FileFormatError(
-            f"{path} can not be read: {error}. Is it complete, and of the format it is named for?"
+            f"{path} cannot be read: {error}. Check that the file is complete and has the format that its suffix names."
         ) from None

@@ -1,1 +1,1 @@
-"""Choosing what to measure for a given workload."""
+"""Strategies: which sums of cells to measure, and with how much of the budget, for a given workload."""

@@ -1,13 +1,16 @@
-"""Which levels of blocks to measure, and with how much: the least mean variance of a workload of boxes.
+"""Which levels of blocks to measure, and with how much? Those with the least mean variance of a workload of boxes.
 
-On a hierarchy of whole blocks the mean variance of the fitted answers is a sum over levels (cells first),
+On a hierarchy of whole blocks the mean variance of the fitted answers is a sum over levels (cells
+first),
 
     Σ D_l / E_l,   D_l = a_l S_l - a_(l+1) S_(l+1),   E_l = Σ_(j≤l) a_j / s_j,
 
-with a the cells of a block, S the mean over the workload of Σ (covered share of a block)², and s the noise variance.
-That is `trees.least_squares` for any fan-outs. It depends on the budgets through E alone, so that all sets
-of levels worth trying are optimised together, as the rows of one array. Blocks that the edge of the grid cuts off are
-taken as if they were whole; the fit and the variances of a release know better. Nothing here sees a record.
+with a the number of cells in a block, S the mean over the workload of Σ (covered share of a block)²,
+and s the noise variance. That is the fit of `trees.least_squares` for any fan-outs
+(``docs/design/tree-noise.md``). The sum depends on the budgets through E alone, so that all sets of
+levels worth trying are optimised together, as the rows of one array. Blocks that the edge of the grid
+cuts off are treated as whole here; the fit and the variances of a release treat them exactly. This
+module reads no record.
 """
 
 from __future__ import annotations
@@ -22,40 +25,43 @@ import numpy as np
 from spatialdp._support.arrays import Floats, Integers
 from spatialdp.privacy.noise.laws import Law
 from spatialdp.space.coverage import block_powers
-from spatialdp.strategies.products import Covered, ProductQueries
+from spatialdp.strategies.products import IntervalQueries, ProductQueries
 
 __all__ = ["BlockQueries", "GivenBoxes", "Levels", "best_budget", "best_levels", "mean_variance"]
 
 
-_FACTORS = (1, 3, 5, 9)
+_FACTORS = (1, 3, 5, 9)  # sides of blocks are these numbers times powers of two
 _MOST_LEVELS = 4
-# On longer grids there are powers of two enough to choose from.
+# On longer grids there are enough powers of two to choose from.
 _MANY_SIDES = 4096
 # Steps of the optimiser for all sets of levels, for the most promising ones, and for the best one.
 _COARSE, _CLOSER, _FINE = 8, 60, 400
-_PROMISING = 24
-# Shares that move by no more than this have arrived.
+_PROMISING = 24  # sets of levels that get the second number of steps
+# The optimiser ends when no share moves by more than this.
 _SETTLED = 1e-8
-# Blocks that fit the grid are preferred unless they cost more than this: their variances have a closed form.
+# Blocks that fit the grid are preferred unless their mean variance is larger by more than this factor: their
+# variances have a closed form.
 _WHOLE_IS_WORTH = 1.02
-# A simpler set of levels is taken if it is as good as this; shares below the second number are not worth measuring.
-_AS_GOOD, _SMALLEST_SHARE = 1 + 1e-6, 1e-4
+# A simpler set of levels is preferred if its mean variance is within this factor of the best.
+_AS_GOOD = 1 + 1e-6
+# Levels with a smaller share of the budget are not worth measuring.
+_SMALLEST_SHARE = 1e-4
 
 
 @dataclass(frozen=True)
 class BlockQueries:
-    """The boxes whose mean variance counts: all, all of one size, or single cells.
+    """A workload of boxes of whole cells: all boxes, or all boxes of one size.
 
     Attributes
     ----------
-    size : (width, height) in cells, or None
-        None: all boxes of whole cells, equally likely.
+    size : (width, height), optional
+        In cells; None for all boxes of whole cells, equally important.
     """
 
     size: tuple[int, int] | None = None
 
     def squares(self, shape: tuple[int, int], side: int) -> float:
-        """Mean over the boxes of Σ (covered share of a block)² over all blocks of so many cells a side."""
+        """Mean over the boxes of Σ (covered share)² over all blocks of `side` cells a side."""
         if self.size is None:
             return _all_intervals(shape[0], side) * _all_intervals(shape[1], side)
         return _intervals(shape[0], self.size[0], side) * _intervals(shape[1], self.size[1], side)
@@ -63,32 +69,32 @@ class BlockQueries:
 
 @dataclass(frozen=True)
 class GivenBoxes:
-    """Given boxes on a grid, in the place of a `BlockQueries`.
+    """A workload of given boxes on a grid; used like `BlockQueries`.
 
     Attributes
     ----------
-    asked : Questions[Covered]
-        What the boxes ask of both axes.
+    queries : ProductQueries of IntervalQueries
+        The queries of the boxes along both axes.
     """
 
-    queries: ProductQueries[Covered]
+    queries: ProductQueries[IntervalQueries]
 
     def squares(self, shape: tuple[int, int], side: int) -> float:
-        """Mean over the boxes of Σ (covered share of a block)² over all blocks of so many cells a side."""
+        """Mean over the boxes of Σ (covered share)² over all blocks of `side` cells a side."""
         x, y = (axis.coverage.squares(min(side, size)) for axis, size in zip(self.queries.sides, shape, strict=True))
         return self.queries.mean(x, y)
 
 
 @dataclass(frozen=True)
 class Levels:
-    """Measured levels, cells first.
+    """The levels of a hierarchy that are measured, cells first.
 
     Attributes
     ----------
     sides : tuple of int
-        Of the blocks, in cells.
+        Sides of the levels' blocks, in cells.
     shares : tuple of float
-        Of the budget; they add up to 1.
+        The levels' shares of the budget; they add up to 1.
     """
 
     sides: tuple[int, ...]
@@ -99,7 +105,8 @@ class Levels:
 def _all_intervals(count: int, side: int) -> float:
     """Mean over all intervals of an axis' cells of Σ (covered share of a block)².
 
-    Cells p <= q are both covered by (p + 1)(n - q) of the n(n + 1)/2 intervals; the sum over the pairs of each block.
+    Of the n(n + 1)/2 intervals, (p + 1)(n - q) cover both of the cells p <= q. The result adds these up
+    over the pairs of cells of each block.
     """
     side, cell = min(side, count), np.arange(count, dtype=np.float64)
     start = cell - cell % side
@@ -109,7 +116,7 @@ def _all_intervals(count: int, side: int) -> float:
 
 @lru_cache(maxsize=1024)
 def _intervals(count: int, length: int, side: int) -> float:
-    """The same for the intervals of one length."""
+    """Mean over the intervals of one length of Σ (covered share of a block)²."""
     side, length = min(side, count), min(length, count)
     first = np.arange(count - length + 1, dtype=np.float64)
     return float(block_powers(first / side, (first + length) / side, 2).mean())
@@ -118,16 +125,16 @@ def _intervals(count: int, length: int, side: int) -> float:
 def mean_variance(
     shape: tuple[int, int], sides: Sequence[int], variances: Sequence[float], workload: BlockQueries | GivenBoxes
 ) -> float:
-    """Mean variance of the workload's boxes after the fit, exact if all blocks are whole.
+    """Mean variance of the workload's boxes after the fit; exact if all blocks are whole.
 
     Parameters
     ----------
     shape : (nx, ny)
     sides : sequence of int
-        Of the measured blocks, cells first.
+        Sides of the measured blocks in cells, cells first.
     variances : sequence of float
-        Of the noise in each level's counts.
-    workload : Workload or GivenBoxes
+        Variance of the noise in each level's counts.
+    workload : BlockQueries or GivenBoxes
 
     Examples
     --------
@@ -141,15 +148,15 @@ def mean_variance(
 
 @lru_cache(maxsize=256)
 def best_levels(shape: tuple[int, int], law: Law, workload: BlockQueries | GivenBoxes, *, root: bool = False) -> Levels:
-    """The set of levels and their shares of the budget with the least mean variance.
+    """Find the set of levels, and their shares of the budget, with the least mean variance.
 
     Parameters
     ----------
     shape : (nx, ny)
     law : Law
-        Variances fall with the square of a budget (ε, Laplace), which favours few levels, or with the budget itself
-        (ρ, Gaussian), which favours many.
-    workload : Workload or GivenBoxes
+        With Laplace noise, variances fall with the square of the budget ε, which favours few levels;
+        with Gaussian noise, they fall with the budget ρ itself, which favours many.
+    workload : BlockQueries or GivenBoxes
     root : bool
         Whether the number of all records may be one of the levels.
 
@@ -170,7 +177,7 @@ def best_levels(shape: tuple[int, int], law: Law, workload: BlockQueries | Given
 def _preferred_costs(
     shape: tuple[int, int], chains: Sequence[tuple[int, ...]], law: Law, workload: BlockQueries | GivenBoxes, steps: int
 ) -> Floats:
-    """Mean variances of many sets of levels, a little less for those whose blocks are all whole."""
+    """Mean variances of many sets of levels, lowered by 2 % for those whose blocks are all whole."""
     sides, _, costs = _optimise(shape, chains, law, workload, steps)
     whole = np.all([(n % sides == 0) | (sides >= n) for n in shape], axis=(0, 2))
     return np.where(whole, costs / _WHOLE_IS_WORTH, costs)
@@ -180,7 +187,7 @@ def _preferred_costs(
 def best_budget(
     shape: tuple[int, int], sides: tuple[int, ...], law: Law, workload: BlockQueries | GivenBoxes
 ) -> Levels:
-    """The best shares for given levels, cells first; levels that are not worth measuring are left out.
+    """Find the best shares of the budget for given levels, cells first; levels not worth measuring are left out.
 
     Examples
     --------
@@ -189,13 +196,13 @@ def best_budget(
     """
     shares = _optimise(shape, [sides], law, workload, _FINE)[1][0]
     pairs = zip(sides, shares.tolist(), strict=True)
-    kept = [(side, share) for side, share in pairs if side == 1 or share >= _SMALLEST_SHARE]
-    total = sum(share for _, share in kept)
-    return Levels(tuple(side for side, _ in kept), tuple(share / total for _, share in kept))
+    measured = [(side, share) for side, share in pairs if side == 1 or share >= _SMALLEST_SHARE]
+    total = sum(share for _, share in measured)
+    return Levels(tuple(side for side, _ in measured), tuple(share / total for _, share in measured))
 
 
 def _chains(shape: tuple[int, int], law: Law, *, root: bool) -> Iterator[tuple[int, ...]]:
-    """Sets of levels worth trying: a few levels, or, where variances fall slowly, all sides of a kind."""
+    """Sets of levels worth trying: a few levels each; for Gaussian noise also all sides that double."""
     largest = max(shape)
     end = (largest,) if root else ()
     sides = _candidates(shape)
@@ -220,33 +227,33 @@ def _candidates(shape: tuple[int, int]) -> list[int]:
 
 
 def _divisible(sides: Sequence[int], most: int) -> list[tuple[int, ...]]:
-    """All sets of at most so many sides, the first 1 and each a multiple of the one before."""
-    level: list[tuple[int, ...]] = [(1,)]
-    found = level
+    """All chains of at most `most` sides, the first 1 and each a multiple of the one before."""
+    longest: list[tuple[int, ...]] = [(1,)]
+    chains = longest
     for _ in range(most - 1):
-        level = [(*chain, side) for chain in level for side in sides if side > chain[-1] and side % chain[-1] == 0]
-        found = found + level
-    return found
+        longest = [(*chain, side) for chain in longest for side in sides if side > chain[-1] and side % chain[-1] == 0]
+        chains = chains + longest
+    return chains
 
 
 def _optimise(
     shape: tuple[int, int], chains: Sequence[tuple[int, ...]], law: Law, workload: BlockQueries | GivenBoxes, steps: int
 ) -> tuple[Integers, Floats, Floats]:
-    """Sides, best shares and mean variances of many sets of levels, a row each.
+    """Sides, best shares and mean variances of many sets of levels, one row for each set.
 
-    At the best shares each level's share of the budget is its share in the fall of the variance; the shares are moved
-    there in steps damped so that a level by itself (variance ∝ 1/share^power) would arrive at once. Rows are filled up
-    with levels of no budget, which stay at none.
+    At the optimum each level's share of the budget equals its share in the fall of the variance. The
+    shares move there in steps that are damped so that a level by itself (variance ∝ 1/share^power)
+    would arrive in one step. Short rows are filled up with levels without budget, which never get any.
     """
     power = 1 if law is Law.GAUSSIAN else 2
-    sides, there = _rows(chains)
-    known, place = np.unique(sides, return_inverse=True)
-    sizes = _sizes(shape, known.tolist())
-    squares = sizes * np.array([workload.squares(shape, side) for side in known.tolist()])
-    size, square = sizes[place].reshape(sides.shape), squares[place].reshape(sides.shape) * there
-    # Nobody asks for single cells in large boxes; still they get a little.
-    gains = np.maximum(-np.diff(square, axis=1, append=0.0), 1e-9 * square[:, :1]) * there
-    shares = there / there.sum(axis=1, keepdims=True)
+    sides, present = _rows(chains)  # (sets, levels), and 1 where a level is not a filler
+    distinct, place = np.unique(sides, return_inverse=True)
+    sizes = _sizes(shape, distinct.tolist())
+    squares = sizes * np.array([workload.squares(shape, side) for side in distinct.tolist()])
+    size, square = sizes[place].reshape(sides.shape), squares[place].reshape(sides.shape) * present
+    # Where the workload is of large boxes only, the cells would get nothing; they must be measured nevertheless.
+    gains = np.maximum(-np.diff(square, axis=1, append=0.0), 1e-9 * square[:, :1]) * present
+    shares = present / present.sum(axis=1, keepdims=True)
     for _ in range(steps):
         before, shares = shares, _step(size, gains, shares, power)
         if np.abs(shares - before).max() < _SETTLED:
@@ -255,7 +262,7 @@ def _optimise(
 
 
 def _step(size: Floats, gains: Floats, shares: Floats, power: int) -> Floats:
-    """Shares moved towards the levels' shares in the fall of the variance."""
+    """The shares, moved towards the levels' shares in the fall of the variance."""
     spent = shares * shares if power == 2 else shares
     weights = size * spent
     energy = np.cumsum(weights, axis=1)
@@ -265,7 +272,7 @@ def _step(size: Floats, gains: Floats, shares: Floats, power: int) -> Floats:
 
 
 def _rows(chains: Sequence[tuple[int, ...]]) -> tuple[Integers, Floats]:
-    """Sets of levels as rows of one length, and which entries are real."""
+    """Sets of levels as rows of one length, and 1 for each entry that is not a filler."""
     longest = max(map(len, chains))
     sides = np.array([chain + chain[-1:] * (longest - len(chain)) for chain in chains], dtype=np.int64)
     lengths = np.array([len(chain) for chain in chains])
@@ -273,5 +280,5 @@ def _rows(chains: Sequence[tuple[int, ...]]) -> tuple[Integers, Floats]:
 
 
 def _sizes(shape: tuple[int, int], sides: Sequence[int]) -> Floats:
-    """Cells of a block of each side, no longer than the grid."""
+    """Number of cells in the blocks of each side, which end at the edge of the grid."""
     return np.array([min(side, shape[0]) * min(side, shape[1]) for side in sides], dtype=np.float64)

@@ -1,7 +1,9 @@
-"""How good a strategy of one axis is, and how its weights become whole numbers.
+"""How good is a strategy of one axis? Its mean variance; and how its weights become whole numbers.
 
-All queries of a workload have the mean variance tr((A'A)⁻¹ G) times that of one measurement, A being the strategy and G
-the workload's Gram matrix.
+The queries of a workload have the mean variance tr((A'A)⁻¹ G) times the variance of one measurement,
+A being the strategy and G the workload's Gram matrix (``docs/design/tailored.md``). Strategies must
+leave this module as whole numbers, so that measurements and sensitivities are exact. It reads no
+record.
 """
 
 from __future__ import annotations
@@ -20,29 +22,32 @@ SCALE = 1024
 
 
 def mean_variance(axis: WindowAxis, workload: AxisWorkload, law: Law) -> float:
-    """Mean variance of the workload's queries, in units of that of a single count measured with the whole budget."""
+    """Mean variance of the workload's queries; 1 is the variance of one count measured with the whole budget."""
     return unit_variance(axis, law) * axis.mean_square(workload.gram(axis.size))
 
 
 def unit_variance(axis: WindowAxis, law: Law) -> float:
-    """Variance of the axis' measurements, in units of that of a single count measured with the whole budget."""
+    """Variance of each of the axis' measurements; 1 is that of one count measured with the whole budget."""
     sensitivity = axis.sensitivities[0]
     return float(sensitivity.l2_squared if law is Law.GAUSSIAN else sensitivity.l1**2)
 
 
 def cells_alone(size: int) -> WindowAxis:
-    """The strategy without windows."""
+    """The strategy that measures every cell and no windows."""
     return WindowAxis(np.ones(size, dtype=np.int64), np.zeros((0, size), dtype=np.int64))
 
 
 def rounded(weights: Floats, law: Law) -> WindowAxis:
-    """[I; B] D in whole multiples of 1/SCALE; a cell's own weight takes what its windows leave of a norm of SCALE."""
+    """The strategy [I; B] D for the windows' weights B, in whole multiples of 1/SCALE.
+
+    A cell's own weight takes what its windows leave of the norm SCALE.
+    """
     gaussian = law is Law.GAUSSIAN
     norms = np.sqrt(1 + (weights**2).sum(axis=0)) if gaussian else 1 + weights.sum(axis=0)
     exact = weights / norms * SCALE
     power = 2 if gaussian else 1
     windows = np.rint(exact).astype(np.int64)
     full = (windows**power).sum(axis=0) >= SCALE**power
-    windows[:, full] = exact[:, full].astype(np.int64)  # rounded down, something is always left
+    windows[:, full] = exact[:, full].astype(np.int64)  # rounded down, so that the cell itself keeps a weight
     left = SCALE**power - (windows**power).sum(axis=0)
     return WindowAxis(np.sqrt(left).astype(np.int64) if gaussian else left, windows)

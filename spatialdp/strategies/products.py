@@ -1,9 +1,10 @@
-"""Which boxes matter: workloads of two dimensions, and what they ask of each axis of a grid.
+"""What does a workload of two dimensions ask of each axis of a grid? Weighted products of axis queries.
 
-A workload is a weighted set of products of a query along x and one along y: boxes, each of them one product, or unions
-of products of whole axis workloads, such as both marginals. Measured by a product of strategies its mean variance is
-Σ weight x (variance along x) x (variance along y), which is all that optimising needs to know. Nothing here sees a
-record.
+A workload is a weighted set of products of a query along x and one along y. Boxes are one product
+each; unions of products of whole axis workloads describe, for example, both marginals. If a product
+of strategies measures the grid, the mean variance of the workload is Σ weight x (variance along x)
+x (variance along y), and strategies are optimised for that sum alone (``docs/design/tailored.md``).
+Workloads are public. This module reads no record.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from spatialdp._support.arrays import Floats
+from spatialdp._support.override import override
 from spatialdp.errors import ParameterError
 from spatialdp.space.coverage import Coverage, Extent, coverages
 from spatialdp.space.domain import Grid
@@ -28,12 +30,20 @@ from spatialdp.space.lattice import box_array
 from spatialdp.strategies.axis_workload import AxisWorkload
 from spatialdp.transforms.matrices import WindowAxis
 
-__all__ = ["AxisQueries", "BoxQueries", "Covered", "ProductQueries", "box_queries", "parsed", "union_queries"]
+__all__ = [
+    "AxisQueries",
+    "BoxQueries",
+    "IntervalQueries",
+    "ProductQueries",
+    "box_queries",
+    "parse_workload",
+    "union_queries",
+]
 
 Ranges = str | tuple[tuple[int, int], ...]
 Product = tuple[Ranges, Ranges, float]
 
-# Workloads that are known by one name: queries along x and along y.
+# Workloads that have a name, as products of queries along x and along y.
 NAMED: dict[str, tuple[tuple[str, str], ...]] = {
     "boxes": (("ranges", "ranges"),),
     "prefixes": (("prefixes", "prefixes"),),
@@ -43,9 +53,10 @@ NAMED: dict[str, tuple[tuple[str, str], ...]] = {
 
 
 class BoxQueries:
-    """Boxes in domain coordinates, equally important; one that is given twice counts twice.
+    """A workload of boxes in domain coordinates, all equally important; a repeated box counts twice.
 
-    Equal boxes in the same order are an equal workload. Its text is short whatever their number, for statements.
+    Workloads with equal boxes in the same order are equal. Privacy statements show a workload as text,
+    which is short whatever the number of boxes.
 
     Examples
     --------
@@ -54,7 +65,7 @@ class BoxQueries:
     """
 
     def __init__(self, boxes: npt.ArrayLike) -> None:
-        corners = np.array(box_array(boxes)) + 0.0  # no negative zeros, which look different and are not
+        corners = np.array(box_array(boxes)) + 0.0  # turns -0.0 into 0.0: they are equal, but their bytes are not
         if not len(corners):
             raise ParameterError("the workload has no boxes; give at least one (xmin, ymin, xmax, ymax).")
         corners.setflags(write=False)
@@ -62,7 +73,7 @@ class BoxQueries:
 
     @cached_property
     def digest(self) -> str:
-        """Of the coordinates."""
+        """SHA-256 of the coordinates."""
         return hashlib.sha256(self.corners.astype("<f8").tobytes()).hexdigest()
 
     def __eq__(self, other: object) -> bool:
@@ -75,14 +86,14 @@ class BoxQueries:
         return f"{len(self.corners)} boxes, sha256 {self.digest}"
 
 
-def parsed(workload: Any) -> str | tuple[Product, ...] | BoxQueries:
-    """A name, a union of weighted products, or boxes."""
+def parse_workload(workload: Any) -> str | tuple[Product, ...] | BoxQueries:
+    """Check a workload as a user gives it; returns a name, a union of weighted products, or boxes."""
     if isinstance(workload, BoxQueries):
         return workload
     if isinstance(workload, str):
         if workload.lower() in NAMED:
             return workload.lower()
-    elif _numbers(workload):
+    elif _is_array_of_numbers(workload):
         return BoxQueries(workload)
     elif isinstance(workload, Sequence) and len(workload):
         if len(workload) == 2 and not any(map(_is_product, workload)):
@@ -96,8 +107,8 @@ def parsed(workload: Any) -> str | tuple[Product, ...] | BoxQueries:
     )
 
 
-def _numbers(workload: Any) -> bool:
-    """Whether it is an array of numbers in one or two dimensions."""
+def _is_array_of_numbers(workload: Any) -> bool:
+    """Whether a workload is an array of numbers in one or two dimensions."""
     try:
         return np.asarray(workload, dtype=np.float64).ndim in (1, 2)
     except (TypeError, ValueError):
@@ -105,7 +116,7 @@ def _numbers(workload: Any) -> bool:
 
 
 def _is_product(item: Any) -> bool:
-    """Whether it is (x, y) or (x, y, weight), and not the queries of one axis."""
+    """Whether an item is (x, y) or (x, y, weight), and not the queries of one axis."""
     listed = not isinstance(item, str) and isinstance(item, Sequence) and len(item) in (2, 3)
     return listed and all(isinstance(part, str) or _holds_pairs(part) for part in item[:2])
 
@@ -123,55 +134,57 @@ def _product(item: Sequence[Any]) -> Product:
 
 
 class AxisQueries(ABC):
-    """What a workload's products ask of one axis."""
+    """The queries of a workload's products along one axis."""
 
     size: int
 
     @abstractmethod
     def gram(self, weights: Floats) -> Floats:
-        """Weighted sum of the products' Gram matrices along this axis."""
+        """Weighted sum of the products' Gram matrices along this axis, (cells, cells)."""
 
     @abstractmethod
     def variances(self, axis: WindowAxis) -> Floats:
-        """Of each product along this axis, for measurements of variance 1."""
+        """Variance of each product along this axis, for measurements of variance 1, (products,)."""
 
     @abstractmethod
     def ranges(self) -> list[tuple[int, int]]:
-        """Ranges of cells that are asked for by themselves, and so may be worth measuring."""
+        """Ranges of cells that are queries of their own, and so may be worth measuring."""
 
 
 @dataclass(frozen=True, eq=False)
-class Named(AxisQueries):
-    """A whole axis workload for each product."""
+class WorkloadQueries(AxisQueries):
+    """Axis queries of which each product has a whole axis workload."""
 
     size: int
     workloads: tuple[AxisWorkload, ...]
 
+    @override
     def gram(self, weights: Floats) -> Floats:
-        """Weighted sum of the workloads' Gram matrices."""
         total = np.zeros((self.size, self.size))
         for weight, workload in zip(weights, self.workloads, strict=True):
             total += weight * workload.gram(self.size)
         return total
 
+    @override
     def variances(self, axis: WindowAxis) -> Floats:
-        """Mean over each workload's queries."""
         return np.array([axis.mean_square(workload.gram(self.size)) for workload in self.workloads])
 
+    @override
     def ranges(self) -> list[tuple[int, int]]:
-        """Those that are listed."""
         listed = (workload.plain for workload in self.workloads)
         return [pair for queries in listed if not isinstance(queries, str) for pair in queries]
 
 
 @dataclass(frozen=True, eq=False)
-class Covered(AxisQueries):
-    """A range for each product; where it cuts a cell, the covered share of it, as answers have it.
+class IntervalQueries(AxisQueries):
+    """Axis queries of which each product has one interval.
+
+    Where an interval cuts a cell, the query takes the covered share of the cell, as answers do.
 
     Examples
     --------
     >>> lines = np.arange(5) * 2**28
-    >>> half = Covered(4, Coverage.of(np.array([2**27]), np.array([2**29]), lines))
+    >>> half = IntervalQueries(4, Coverage.of(np.array([2**27]), np.array([2**29]), lines))
     >>> half.gram(np.array([1.0]))
     array([[0.25, 0.5 , 0.  , 0.  ],
            [0.5 , 1.  , 0.  , 0.  ],
@@ -182,8 +195,9 @@ class Covered(AxisQueries):
     size: int
     coverage: Coverage
 
+    @override
     def gram(self, weights: Floats) -> Floats:
-        """From second differences: a range is a sum of four steps, at the knots of its coverage."""
+        # From second differences: the coverage of an interval is a sum of four steps, at its knots.
         width, steps = self.size + 2, self.coverage.weights(1)
         corners = np.zeros(width * width)
         for row, along in zip(self.coverage.knots, steps, strict=True):
@@ -192,12 +206,13 @@ class Covered(AxisQueries):
         total = corners.reshape(width, width)[:0:-1, :0:-1].cumsum(axis=0).cumsum(axis=1)[::-1, ::-1]
         return np.asarray(total[: self.size, : self.size])
 
+    @override
     def variances(self, axis: WindowAxis) -> Floats:
-        """Of each range."""
         return np.asarray(axis.powers(self.coverage)[0][0])
 
+    @override
     def ranges(self) -> list[tuple[int, int]]:
-        """All, rounded to whole cells."""
+        # Intervals, rounded to whole cells.
         ends = np.rint(np.stack([self.coverage.start, self.coverage.stop], axis=1)).astype(np.int64)
         return [(start, stop) for start, stop in np.unique(ends, axis=0).tolist() if start < stop]
 
@@ -207,14 +222,15 @@ A = TypeVar("A", bound=AxisQueries, covariant=True)
 
 @dataclass(frozen=True, eq=False)
 class ProductQueries(Generic[A]):
-    """What a workload asks of both axes of a grid.
+    """A workload on a grid: weighted products of queries along x and along y.
 
     Attributes
     ----------
-    x, y : AxisQuestions
+    x, y : AxisQueries
     weights : (products,) array
+        They add up to 1.
     digest : str
-        Of all of it; equal digests are equal questions.
+        SHA-256 of the workload and the grid; equal digests mean equal queries.
     """
 
     x: A
@@ -224,11 +240,11 @@ class ProductQueries(Generic[A]):
 
     @property
     def sides(self) -> tuple[A, A]:
-        """Along x and along y."""
+        """The queries along x and along y."""
         return self.x, self.y
 
     def mean(self, x: Floats, y: Floats) -> float:
-        """Mean variance, from the variances along x and along y."""
+        """Mean variance of the workload, from the variances of the products along x and along y."""
         return float(self.weights @ (x * y))
 
     def __eq__(self, other: object) -> bool:
@@ -238,26 +254,27 @@ class ProductQueries(Generic[A]):
         return hash(self.digest)
 
 
-def union_queries(products: Sequence[Product], shape: tuple[int, int]) -> ProductQueries[Named]:
-    """Of a union of products of axis workloads, each of which counts by its weight."""
-    x = Named(shape[0], tuple(AxisWorkload(queries) for queries, _, _ in products))
-    y = Named(shape[1], tuple(AxisWorkload(queries) for _, queries, _ in products))
+def union_queries(products: Sequence[Product], shape: tuple[int, int]) -> ProductQueries[WorkloadQueries]:
+    """The queries of a union of products of axis workloads, each of which counts by its weight."""
+    x = WorkloadQueries(shape[0], tuple(AxisWorkload(queries) for queries, _, _ in products))
+    y = WorkloadQueries(shape[1], tuple(AxisWorkload(queries) for _, queries, _ in products))
     weights = np.array([weight for *_, weight in products])
     digest = hashlib.sha256(json.dumps([tuple(products), shape]).encode()).hexdigest()
     return ProductQueries(x, y, weights / weights.sum(), digest)
 
 
-def box_queries(boxes: BoxQueries, grid: Grid) -> ProductQueries[Covered]:
-    """Of boxes, cut to the rectangle around the region's cells, as their answers are."""
-    inside, held = Extent(grid).within(grid.domain.boxes(boxes.corners))
-    empty = np.flatnonzero(~held | (inside[:, 0] >= inside[:, 2]) | (inside[:, 1] >= inside[:, 3]))
+def box_queries(boxes: BoxQueries, grid: Grid) -> ProductQueries[IntervalQueries]:
+    """The queries of boxes, cut to the rectangle around the region's cells as for an answer."""
+    inside, meets_region = Extent(grid).within(grid.domain.boxes(boxes.corners))
+    empty = np.flatnonzero(~meets_region | (inside[:, 0] >= inside[:, 2]) | (inside[:, 1] >= inside[:, 3]))
     if empty.size:
         raise ParameterError(
             f"box {empty[0]} of the workload is {tuple(boxes.corners[empty[0]].tolist())}, which has no area in the "
-            f"domain {grid.domain.bounds} and its region ({empty.size} such boxes in all); leave those out, their "
-            "answers are 0."
+            f"domain {grid.domain.bounds} and its region ({empty.size} such boxes in all); leave these boxes out: "
+            "their answers are 0."
         )
-    once, counts = np.unique(inside, axis=0, return_counts=True)
-    digest = hashlib.sha256(json.dumps(grid.shape).encode() + np.column_stack([once, counts]).astype("<i8").tobytes())
-    x, y = (Covered(size, along) for size, along in zip(grid.shape, coverages(grid, once), strict=True))
+    distinct, counts = np.unique(inside, axis=0, return_counts=True)
+    table = np.column_stack([distinct, counts]).astype("<i8")
+    digest = hashlib.sha256(json.dumps(grid.shape).encode() + table.tobytes())
+    x, y = (IntervalQueries(size, along) for size, along in zip(grid.shape, coverages(grid, distinct), strict=True))
     return ProductQueries(x, y, counts / len(inside), digest.hexdigest())

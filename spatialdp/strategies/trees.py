@@ -1,4 +1,9 @@
-"""Trees of blocks along one axis, with the levels and weights that give a workload the least mean variance."""
+"""Which tree of blocks along one axis gives a workload the least mean variance? Its levels and weights.
+
+On an axis with a power of two of cells the Haar wavelets diagonalise every tree, so the mean variance
+is a short sum over scales, and all sets of levels can be compared (``docs/design/tailored.md``).
+This module reads no record.
+"""
 
 from __future__ import annotations
 
@@ -17,11 +22,11 @@ from spatialdp.transforms.matrices import WindowAxis
 
 __all__ = ["optimised_tree", "tree_for", "tree_strategy"]
 
-_MOST_NODES = 256  # Of one level of a tree, the cells excepted.
+_MOST_NODES = 256  # blocks of one level of a tree; the cells may be more
 
 
 def tree_strategy(size: int, levels: Sequence[int], weights: Sequence[Fraction | float]) -> WindowAxis:
-    """A tree in one dimension: cells, and blocks of 2, 4, 8, ... cells, each level with a weight of its own.
+    """Make a tree in one dimension: cells, and blocks of 2, 4, 8, ... cells, with one weight for each level.
 
     Parameters
     ----------
@@ -30,8 +35,8 @@ def tree_strategy(size: int, levels: Sequence[int], weights: Sequence[Fraction |
     levels : sequence of int
         Level l has blocks of 2^l cells; level 0, the cells, must be among them.
     weights : sequence of numbers
-        One for each level; rounded to multiples of 1/1024 (never to 0). With Laplace noise a level's weight is its
-        share of the budget, with Gaussian noise its square is.
+        One for each level; rounded to multiples of 1/1024 (never to 0). With Laplace noise a level's
+        weight is its share of the budget; with Gaussian noise the square of the weight is.
 
     Examples
     --------
@@ -44,7 +49,10 @@ def tree_strategy(size: int, levels: Sequence[int], weights: Sequence[Fraction |
            [  0,   0, 512, 512]])
     """
     if len(levels) != len(weights) or 0 not in levels or min(weights) <= 0:
-        raise ParameterError("a tree needs a positive weight for each level, and level 0 (the cells) among its levels.")
+        raise ParameterError(
+            f"levels are {tuple(levels)} and weights {tuple(weights)}; a tree needs one positive weight for each "
+            "level, and level 0 (the cells) among its levels: give those."
+        )
     parts = {level: max(1, round(weight * SCALE)) for level, weight in zip(levels, weights, strict=True)}
     cells = np.arange(size)
     blocks = [
@@ -56,11 +64,10 @@ def tree_strategy(size: int, levels: Sequence[int], weights: Sequence[Fraction |
 
 
 def optimised_tree(size: int, workload: AxisWorkload = ALL_RANGES, law: Law = Law.LAPLACE) -> WindowAxis:
-    """The tree whose levels and weights give the least mean variance.
+    """Find the tree whose levels and weights give a workload the least mean variance.
 
-    On an axis of a power of two cells the Haar wavelets diagonalise every tree, so that the mean variance is a sum over
-    scales of (the workload's share) / (sum of weight² x block size over the levels that are finer). Other axes take the
-    weights of the padded one. Levels of more than 256 blocks (but for the cells) are left out.
+    Axes without a power of two of cells take the weights of the padded axis. Levels of more than 256
+    blocks are left out, except the cells.
 
     Examples
     --------
@@ -72,18 +79,18 @@ def optimised_tree(size: int, workload: AxisWorkload = ALL_RANGES, law: Law = La
 
 
 def tree_for(gram: Floats, law: Law) -> WindowAxis:
-    """The tree with the least mean variance for a Gram matrix; see `optimised_tree`."""
+    """Find the tree with the least mean variance for a Gram matrix; see `optimised_tree`."""
     size = len(gram)
     depth = (size - 1).bit_length()
     powers = _scale_powers(gram, depth)
     allowed = [level for level in range(1, depth + 1) if (size - 1) >> level < _MOST_NODES]
-    tried = [_best_weights(powers, (0, *more), law) for more in _level_sets(allowed, law)]
-    _, levels, weights = min(tried, key=lambda found: found[0])
+    candidates = [_best_weights(powers, (0, *more), law) for more in _level_sets(allowed, law)]
+    _, levels, weights = min(candidates, key=lambda candidate: candidate[0])
     return tree_strategy(size, levels, weights)
 
 
 def _level_sets(allowed: list[int], law: Law) -> Iterator[tuple[int, ...]]:
-    """All levels, for Gaussian noise (a convex problem); all sets of up to four otherwise."""
+    """Sets of levels above the cells to compare: all levels for Gaussian noise (a convex problem), else up to three."""
     if law is Law.GAUSSIAN:
         yield tuple(allowed)
     else:
@@ -91,7 +98,10 @@ def _level_sets(allowed: list[int], law: Law) -> Iterator[tuple[int, ...]]:
 
 
 def _scale_powers(gram: Floats, depth: int) -> Floats:
-    """Σ ψ'Gψ over the orthonormal Haar wavelets of each scale: nodes of 2, 4, ... cells, then the constant."""
+    """The workload's share of each scale: Σ ψ'Gψ over the Haar wavelets of nodes of 2, 4, ... cells, then the constant.
+
+    The wavelets ψ are orthonormal, and G is the Gram matrix.
+    """
     sums = np.zeros((2**depth, 2**depth))
     sums[: len(gram), : len(gram)] = gram
     powers = []
@@ -104,23 +114,24 @@ def _scale_powers(gram: Floats, depth: int) -> Floats:
 
 
 def _best_weights(powers: Floats, levels: tuple[int, ...], law: Law) -> tuple[float, tuple[int, ...], list[float]]:
-    """Least mean variance of a set of levels, the levels used, and their weights."""
+    """The least mean variance of a set of levels, the levels that are used, and their weights."""
     from scipy.optimize import minimize
 
-    # λ of scale j (rows) is the sum of squared weight x block size over the levels that do not see its wavelets as 0.
+    # A tree's eigenvalue at a scale (rows) is the sum of weight² x block size over the levels (columns) with smaller
+    # blocks: over a larger block, the wavelets of the scale add up to 0.
     seen = np.array([[2.0**level if level <= scale else 0.0 for level in levels] for scale in range(len(powers))])
-    power = 1 if law is Law.GAUSSIAN else 2  # of the shares, which add up to 1, in the measurements' squared weights
+    power = 1 if law is Law.GAUSSIAN else 2  # a level's squared weight is its share of the budget to this power
 
     def value(logs: Floats) -> tuple[float, Floats]:
         shares = np.exp(logs - logs.max())
         shares /= shares.sum()
-        reach = seen @ shares**power
-        slope = -power * shares**power * (seen.T @ (powers / reach**2))
-        return float((powers / reach).sum()), slope - shares * slope.sum()
+        eigenvalues = seen @ shares**power
+        slope = -power * shares**power * (seen.T @ (powers / eigenvalues**2))
+        return float((powers / eigenvalues).sum()), slope - shares * slope.sum()
 
-    found = minimize(value, np.zeros(len(levels)), jac=True, method="L-BFGS-B")
-    shares = np.exp(found.x - found.x.max())
+    minimum = minimize(value, np.zeros(len(levels)), jac=True, method="L-BFGS-B")
+    shares = np.exp(minimum.x - minimum.x.max())
     shares /= shares.sum()
-    kept = [i for i, level in enumerate(levels) if level == 0 or shares[i] > 1e-4]
-    weights = [float(shares[i] ** (power / 2)) for i in kept]
-    return float(found.fun), tuple(levels[i] for i in kept), weights
+    used = [i for i, level in enumerate(levels) if level == 0 or shares[i] > 1e-4]
+    weights = [float(shares[i] ** (power / 2)) for i in used]
+    return float(minimum.fun), tuple(levels[i] for i in used), weights

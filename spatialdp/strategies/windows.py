@@ -1,10 +1,13 @@
-"""Windows: the weighted sums of cells to measure along one axis, so that a workload's answers carry the least noise.
+"""Which weighted sums of cells along one axis give a workload the least noise? Windows, found by optimisation.
 
-A strategy measures every cell and some weighted sums of cells ("windows"): A = [I; B] D, with a diagonal D that gives
-every column of A the norm 1 (L1 for Laplace noise, L2 for Gaussian noise). `optimised_windows` minimises the mean
-variance of the workload (see `objective`) over B >= 0. Results are whole numbers, so that measurements and
-sensitivities are exact. (McKenna, Miklau, Hay, Machanavajjhala, "Optimizing error of high-dimensional statistical
-queries under differential privacy", VLDB 2018, call A a p-identity strategy.) Nothing here sees a record.
+A strategy measures every cell and some weighted sums of cells ("windows"): A = [I; B] D, with a
+diagonal D that gives every column of A the norm 1 (L1 for Laplace noise, L2 for Gaussian noise).
+`optimised_windows` minimises the mean variance of the workload (`objective`) over B >= 0; the
+derivation is in ``docs/design/tailored.md``. Results are whole numbers, so that measurements and
+sensitivities are exact. (McKenna, Miklau, Hay, Machanavajjhala, "Optimizing error of high-dimensional
+statistical queries under differential privacy", VLDB 2018, call A a p-identity strategy.) Everything
+here is public: this module reads no record. After a change that finds better windows, raise
+`store._VERSION`.
 """
 
 from __future__ import annotations
@@ -25,20 +28,22 @@ __all__ = ["Problem", "optimised_windows", "windows_for"]
 
 # Longer axes have windows that are constant within each of this many stretches.
 _LONGEST = 512
-_SCREENED = 128  # Stretches while comparing numbers of windows.
-_MOST_WINDOWS = 64  # For Laplace noise, which likes few; Gaussian noise likes half as many as there are stretches.
-_HEAVIEST = 1000.0  # Weight of a cell in a window; beyond, f(C) would be a difference of too large numbers.
-_SCREENING, _REFINING = 400, {True: 100, False: 200}  # Steps of the optimiser,
-_FINISHING = {True: 100, False: 800}  # and for the best one, if it has more than the screened stretches.
-_KEPT = {True: 1, False: 3}  # Starting points worth refining; for Gaussian noise the first is the best.
+_SCREENED = 128  # stretches while starting points and numbers of windows are compared
+# For Laplace noise, which needs few; Gaussian noise takes half as many as there are cells, or one for each stretch.
+_MOST_WINDOWS = 64
+_HEAVIEST = 1000.0  # largest weight of a cell in a window; beyond, f(C) would be a difference of too large numbers
+# Most steps of the optimiser: while comparing, while refining the best, and for the last strategy if it has more than
+# the screened stretches. {True: for Gaussian noise, False: for Laplace noise}
+_SCREENING, _REFINING = 400, {True: 100, False: 200}
+_FINISHING = {True: 100, False: 800}
+_REFINED = {True: 1, False: 3}  # starting points that are refined; for Gaussian noise the first is the best
 
 
 @dataclass(frozen=True, eq=False)
 class Problem:
     """The mean variance as a function of the windows' weights, which are constant within stretches of cells.
 
-    With C the (windows, stretches) weights, s the column norms of [I; C], N the stretches' sizes, Ĝ the Gram matrix
-    summed within stretches and t its trace within stretches,
+    With C the (windows, stretches) weights and s the column norms of [I; C],
 
         f(C) = Σ t s² - tr(W C S Ĝ S C'),   W = (I + C N C')⁻¹,   S = diag(s),
 
@@ -47,7 +52,11 @@ class Problem:
     Attributes
     ----------
     gram : (stretches, stretches) array
-    trace, sizes : (stretches,) arrays
+        Ĝ: the Gram matrix, summed within stretches.
+    trace : (stretches,) array
+        t: the diagonal of the Gram matrix, summed within stretches.
+    sizes : (stretches,) array
+        N: the number of cells in each stretch.
     gaussian : bool
         Whether columns have an L2 norm of 1, rather than an L1 norm.
     """
@@ -65,7 +74,7 @@ class Problem:
         sizes = np.diff(np.append(starts, len(gram))).astype(np.float64)
         return cls(summed, np.add.reduceat(np.diag(gram), starts), sizes, law is Law.GAUSSIAN)
 
-    def pressed(self, stretches: int) -> Problem:
+    def coarsened(self, stretches: int) -> Problem:
         """The same problem with fewer stretches."""
         starts = -(-np.arange(stretches) * self.sizes.size // stretches)
         summed = np.add.reduceat(np.add.reduceat(self.gram, starts, axis=0), starts, axis=1)
@@ -77,18 +86,18 @@ class Problem:
         return np.asarray(np.sqrt(1 + (weights**2).sum(axis=0)) if self.gaussian else 1 + weights.sum(axis=0))
 
     def value_and_gradient(self, weights: Floats) -> tuple[float, Floats]:
-        """f(C) and its derivative."""
+        """f(C) and its derivative, (windows, stretches)."""
         norms = self.norms(weights)
         inner = np.linalg.inv(np.eye(len(weights)) + (weights * self.sizes) @ weights.T)
-        met = inner @ ((weights * norms) @ self.gram)  # the only product that costs windows x stretches²
-        value = float((self.trace * norms**2).sum() - (weights * met * norms).sum())
-        by_norm = 2 * self.trace * norms - 2 * (weights * met).sum(axis=0)
-        met *= norms
-        gradient = 2 * ((met @ weights.T) @ (inner @ weights)) * self.sizes - 2 * met
+        product = inner @ ((weights * norms) @ self.gram)  # W C S Ĝ, the only step that costs windows x stretches²
+        value = float((self.trace * norms**2).sum() - (weights * product * norms).sum())
+        by_norm = 2 * self.trace * norms - 2 * (weights * product).sum(axis=0)  # derivative by s
+        product *= norms
+        gradient = 2 * ((product @ weights.T) @ (inner @ weights)) * self.sizes - 2 * product
         return value, gradient + (weights * (by_norm / norms) if self.gaussian else by_norm)
 
     def minimised(self, start: Floats, steps: int) -> tuple[float, Floats]:
-        """A local minimum over non-negative weights."""
+        """A local minimum of f over non-negative weights: the value, and the weights (windows, stretches)."""
         from scipy.optimize import minimize
 
         def flat(weights: Floats) -> tuple[float, Floats]:
@@ -96,16 +105,16 @@ class Problem:
             return value, gradient.ravel()
 
         options = {"maxiter": steps, "maxfun": 2 * steps, "ftol": 1e-7, "gtol": 1e-9, "maxcor": 5}
-        found = minimize(
+        minimum = minimize(
             flat, start.ravel(), jac=True, method="L-BFGS-B", bounds=[(0, _HEAVIEST)] * start.size, options=options
         )
-        return float(found.fun), np.asarray(found.x).reshape(start.shape)
+        return float(minimum.fun), np.asarray(minimum.x).reshape(start.shape)
 
 
 def optimised_windows(
     size: int, workload: AxisWorkload, law: Law, near: Sequence[WindowAxis] = (), *, search: bool = True
 ) -> WindowAxis:
-    """The best strategy of cells and windows that was found for a workload; see `windows_for`.
+    """Find a strategy of cells and windows with a small mean variance for a workload; see `windows_for`.
 
     Examples
     --------
@@ -129,19 +138,20 @@ def windows_for(
     finish: bool = True,
     queries: Sequence[tuple[int, int]] = (),
 ) -> WindowAxis:
-    """The best strategy of cells and windows that was found for a Gram matrix, from fixed starting points.
+    """Find a strategy of cells and windows with a small mean variance for a Gram matrix, from fixed starting points.
 
-    Numbers of windows and starting points are compared with windows that are constant within 128 stretches of the axis;
-    the best are refined on 512 (which are the cells themselves of an axis that has no more). Measuring the cells alone
-    is always among the candidates, so that the result is never worse than flat.
+    Numbers of windows and starting points are compared with windows that are constant within 128
+    stretches of the axis; the best are refined on 512 stretches (or on the cells, if there are no more
+    than 512). Measuring the cells alone is always among the candidates, so the result is never worse
+    than flat.
 
     Parameters
     ----------
     gram : (cells, cells) array
     law : Law
     near : sequence of WindowAxis
-        Strategies for something similar, of any number of cells: where to start from as well, or (without `search`)
-        only.
+        Strategies for similar problems, of any number of cells: more starting points, or without
+        `search` the only ones.
     search : bool
         Whether to try the usual starting points.
     finish : bool
@@ -153,15 +163,15 @@ def windows_for(
     coarse, fine = (Problem.of(gram, min(size, most), law) for most in (_SCREENED, _LONGEST if finish else _SCREENED))
     place = np.arange(fine.sizes.size) * coarse.sizes.size // fine.sizes.size
     starts = [_stretched(axis, fine.sizes.size) for axis in near if len(axis.windows)]
-    found = []
+    minima = []
     if search or not starts:
         screened = progress(list(_starts(queries, size, coarse)), f"comparing strategies of {size} cells")
-        found = sorted((coarse.minimised(start, _SCREENING) for start in screened), key=_value)
-    if fine.sizes.size > coarse.sizes.size:  # what was found is another start
-        starts += [weights[:, place] for _, weights in found[: _KEPT[fine.gaussian]]]
-        found = []
+        minima = sorted((coarse.minimised(start, _SCREENING) for start in screened), key=_rank)
+    if fine.sizes.size > coarse.sizes.size:  # minima on the coarse stretches are starting points on the fine ones
+        starts += [weights[:, place] for _, weights in minima[: _REFINED[fine.gaussian]]]
+        minima = []
     refined = progress(starts, f"refining strategies of {size} cells")
-    _, weights = min([*found, *(fine.minimised(start, _REFINING[fine.gaussian]) for start in refined)], key=_value)
+    _, weights = min([*minima, *(fine.minimised(start, _REFINING[fine.gaussian]) for start in refined)], key=_rank)
     if fine.sizes.size > coarse.sizes.size:
         _, weights = fine.minimised(weights, _FINISHING[fine.gaussian])
     windows = np.repeat(weights, fine.sizes.astype(np.int64), axis=1)
@@ -170,28 +180,30 @@ def windows_for(
 
 
 def _stretched(axis: WindowAxis, width: int) -> Floats:
-    """An axis' windows, relative to its cells, drawn out or pressed to another number of stretches."""
+    """An axis' windows, relative to its cells' own weights, interpolated to another number of stretches."""
     place = (np.arange(width) + 0.5) / width * axis.size - 0.5
     relative = axis.windows / axis.diagonal
     return np.array([np.interp(place, np.arange(axis.size), window) for window in np.minimum(relative, _HEAVIEST)])
 
 
-def _value(found: tuple[float, Floats]) -> float:
-    """What was found, with a small price for every window: of equally good strategies the simplest rounds best."""
-    value, weights = found
+def _rank(minimum: tuple[float, Floats]) -> float:
+    """The value of a minimum and a small price for each window: of equally good strategies the simplest rounds best."""
+    value, weights = minimum
     return value * (1 + 1e-5 * len(weights))
 
 
 def _starts(queries: Sequence[tuple[int, int]], size: int, problem: Problem) -> Iterator[Floats]:
-    """One heavy sum of all; wide windows; narrow and wide ones; three widths; the queries themselves if given.
+    """Starting points of the search, (windows, stretches) each.
 
-    Gaussian noise has a better one: the best strategy of all.
+    For Laplace noise: one heavy sum of all cells; wide windows; narrow and wide windows; windows of
+    three widths; and the queries themselves, if there are any. For Gaussian noise: the heavy sum, and
+    the optimum over all strategies.
     """
     width, most = problem.sizes.size, _MOST_WINDOWS
     yield np.full((1, width), 100.0)
     if problem.gaussian:
         count = min(max(1, size // 2), width)  # more windows cost measurements and gain next to nothing
-        yield _convex_start(problem.pressed(count))[:, np.arange(width) * count // width]
+        yield _convex_start(problem.coarsened(count))[:, np.arange(width) * count // width]
         return
     for count in sorted({1, *(min(max(1, size // share), most) for share in (32, 21, 16, 12))}):
         yield _windows(count, width, 0.2)
@@ -207,14 +219,14 @@ def _starts(queries: Sequence[tuple[int, int]], size: int, problem: Problem) -> 
 
 
 def _convex_start(problem: Problem) -> Floats:
-    """For Gaussian noise, the windows of the best strategy of all, up to weights that would be negative.
+    """For Gaussian noise, the windows of the optimum over all strategies; negative weights become 0.
 
-    The least tr(X⁻¹ G) over positive definite X with a diagonal of 1 is a convex problem. Where its gradient vanishes,
-    X⁻¹ G X⁻¹ = V is diagonal, so X = V^-½ (V^½ G V^½)^½ V^-½; V is found by iteration. Then X = δ + B'B, and B is
-    triangular.
+    The least tr(X⁻¹ G) over positive definite X with a diagonal of 1 is a convex problem. Where the
+    gradient vanishes, X⁻¹ G X⁻¹ = V is diagonal, so X = V^-½ (V^½ G V^½)^½ V^-½; V is found by
+    iteration. Then X = δ + B'B with a triangular B.
     """
     mean = problem.gram / np.outer(problem.sizes, problem.sizes)
-    mean = mean / np.diag(mean).mean() + 1e-6 * np.eye(len(mean))  # also where nothing is asked
+    mean = mean / np.diag(mean).mean() + 1e-6 * np.eye(len(mean))  # positive definite even where no query lies
     scale = np.ones(len(mean))  # the root of V
     for _ in range(30):
         powers, vectors = np.linalg.eigh(mean * np.outer(scale, scale))
@@ -230,7 +242,7 @@ def _convex_start(problem: Problem) -> Floats:
 
 
 def _windows(count: int, width: int, reach: float) -> Floats:
-    """Evenly spaced raised cosines."""
+    """Evenly spaced raised cosines as windows, (count, width); `reach` is half their width, as a share of the axis."""
     centres = (np.arange(count) + 0.5) / count
     distance = np.abs((np.arange(width) + 0.5) / width - centres[:, None]) / max(reach, 1 / count)
     return np.where(distance < 1, np.cos(np.minimum(distance, 1) * np.pi / 2) ** 2, 0.0)

@@ -1,1 +1,1 @@
-"""What is measured: groups, sensitivities, the exact measurement and the fit."""
+"""Structures: which sums of cells are measured, how far a record moves them, and how they are fitted."""

@@ -1,4 +1,8 @@
-"""Products of a transform along x and one along y."""
+"""How does a pair of axis transforms measure a grid? By products of measurements along x and along y.
+
+The sensitivity of a product follows from the column norms of both axes, over the region's cells. This
+module sees counts, never records, and draws no noise.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +14,7 @@ from itertools import product
 import numpy as np
 
 from spatialdp._support.arrays import Booleans, Floats, Integers
+from spatialdp._support.override import override
 from spatialdp.estimates.grid_noise import NoiseModel, SeparableNoise
 from spatialdp.privacy.neighbours import Neighbours, Sensitivity
 from spatialdp.space.domain import Grid
@@ -34,16 +39,18 @@ class AxisPairs(GridStructure):
     y: AxisTransform
 
     @cached_property
+    @override
     def groups(self) -> tuple[str, ...]:
-        """Pairs, the y group changing fastest."""
+        # The y group changes fastest.
         return tuple(f"coefficients of x group {i}, y group {j}" for i, j in self._pairs)
 
     def sensitivity(self, group: int, neighbours: Neighbours) -> Sensitivity:
-        """A product over the axes: the largest one in any of the region's cells.
+        """How far one record can move a group: the largest product of column norms over the region's cells.
 
-        Replacing a record takes one away and adds another. That is twice the L1 norm; the squared L2 norm doubles, or,
-        if the two can enter a measurement with opposite signs, is four times as large. Where all cells look alike it is
-        the same as removing a record, which then leaves the domain.
+        Replacing a record removes one and adds another. That doubles the L1 norm. The squared L2 norm
+        doubles as well, or is four times as large if the two records can enter a measurement with
+        opposite signs. Where the group is the same for all cells (`constant`), replacing a record can
+        only change it by a record that leaves or enters the domain, as in adding or removing.
         """
         (i, j), x, y = self._pairs[group], self.x, self.y
         l1, l2_squared = (
@@ -55,30 +62,30 @@ class AxisPairs(GridStructure):
         signed = (x.signed and not x.constant[i]) or (y.signed and not y.constant[j])
         return Sensitivity(2 * l1, (4 if signed else 2) * l2_squared)
 
+    @override
     def measure(self, counts: Integers) -> Iterator[Integers]:
-        """Views of one table of coefficients."""
         table = forward(counts, (self.x, self.y))
-        return (table[part] for part in self._parts)
+        return (table[part] for part in self._parts)  # views
 
-    def fit(self, noisy: Iterable[Floats], laws: Laws) -> Floats:  # noqa: ARG002 - the pairs are fitted one by one
-        """The inverse, or least squares along each axis."""
+    @override
+    def fit(self, noisy: Iterable[Floats], laws: Laws) -> Floats:  # noqa: ARG002 - each axis fits with equal weights
         table = np.empty((self.y.n_coefficients, self.x.n_coefficients))
         for part, values in zip(self._parts, noisy, strict=True):
             table[part] = values
         return inverse(table, (self.x, self.y))
 
+    @override
     def noise_model(self, laws: Laws) -> NoiseModel:
-        """The weight of a measurement in a box is a product over the axes."""
         shape = self.x.n_groups, self.y.n_groups
         return SeparableNoise(self.x, self.y, *(moments.reshape(shape) for moments in noise_of(laws)))
 
     def mean_squares(self) -> Floats:
-        """Mean over all boxes of the sum of squares of each group's weights."""
+        """Mean over all boxes of the sum of squares of each group's weights, (groups,)."""
         return np.outer(_mean_squares(self.x), _mean_squares(self.y)).ravel()
 
     @property
+    @override
     def memory(self) -> int:
-        """Of tables of coefficients."""
         return 5 * 8 * self.x.n_coefficients * self.y.n_coefficients
 
     @property
@@ -92,7 +99,7 @@ class AxisPairs(GridStructure):
 
 
 def _largest_product(rows: Integers, columns: Integers, mask: Booleans) -> int:
-    """Over the cells of a mask, (rows, columns)."""
+    """The largest product of a row's and a column's number over the cells of a mask, (rows, columns)."""
     if mask.all() or (rows.min() == rows.max() and columns.min() == columns.max()):
         return int(rows.max()) * int(columns.max())
     in_row = np.where(mask, columns, 0).max(axis=1)
@@ -101,15 +108,15 @@ def _largest_product(rows: Integers, columns: Integers, mask: Booleans) -> int:
 
 @lru_cache(maxsize=32)
 def _mean_squares(axis: AxisTransform) -> Floats:
-    """Kept, as it takes longer than a release."""
+    """Mean squares of an axis; cached, because computing them takes longer than a release."""
     return axis.mean_squares()
 
 
 def forward(counts: Integers, axes: tuple[AxisTransform, AxisTransform]) -> Integers:
-    """(y coefficients, x coefficients) of an array of (rows, columns)."""
+    """Exact coefficients of counts along both axes: from (rows, columns) to (y coefficients, x coefficients)."""
     return axes[1].forward(axes[0].forward(counts).T).T
 
 
 def inverse(coefficients: Floats, axes: tuple[AxisTransform, AxisTransform]) -> Floats:
-    """Estimates of the cells (rows, columns) from (y coefficients, x coefficients)."""
+    """Estimates of the cells along both axes: from (y coefficients, x coefficients) to (rows, columns)."""
     return axes[0].inverse(axes[1].inverse(coefficients.T).T)

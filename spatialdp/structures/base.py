@@ -1,8 +1,13 @@
-"""What is measured of a grid of counts: the public half of every mechanism that does not look at the data first.
+"""What is measured of a grid of counts, and how far can one record move it? The protocol of structures.
 
-A structure says which sums of cells are measured, in groups that are paid for one by one; how far one record can move
-each group; and how noisy sums become estimates of which every box's variance is known. It is made from public values.
-Measuring is exact integer arithmetic; fitting reads released numbers only. Nothing here sees a record.
+A structure is the public half of every mechanism that does not shape itself after the records. It
+says which sums of cells are measured, in groups that are paid for one by one; how far one record can
+move each group; and how noisy sums become estimates with a known variance for every box. See
+``docs/design/recipe.md``.
+
+A structure must be made from public values alone. Measuring must be exact integer arithmetic, and
+fitting must read released numbers only. A structure sees counts, never records, and draws no noise.
+``tests/contract/test_structures.py`` holds every structure to this; a new one must be listed there.
 """
 
 from __future__ import annotations
@@ -13,6 +18,7 @@ from collections.abc import Iterable, Iterator, Sequence
 import numpy as np
 
 from spatialdp._support.arrays import Floats, Integers
+from spatialdp._support.override import override
 from spatialdp.estimates.base import Estimate
 from spatialdp.estimates.grid_noise import NoiseModel
 from spatialdp.estimates.histogram import Histogram
@@ -23,7 +29,7 @@ from spatialdp.space.domain import Grid
 
 __all__ = ["GridStructure", "Laws", "Structure", "noise_of", "step_of"]
 
-# The noise of each group; None where nothing is spent and so nothing measured.
+# The law of each group's noise; None where nothing is spent and so nothing is measured.
 Laws = Sequence[NoiseLaw | None]
 
 
@@ -45,7 +51,7 @@ class Structure(ABC):
 
     @abstractmethod
     def sensitivity(self, group: int, neighbours: Neighbours) -> Sensitivity:
-        """How far one record can move the measurements of a group."""
+        """How far one record can move the measurements of a group, under a neighbour relation."""
 
     @abstractmethod
     def measure(self, counts: Integers) -> Iterator[Integers] | Iterator[Wide]:
@@ -53,34 +59,34 @@ class Structure(ABC):
 
     @abstractmethod
     def fit(self, noisy: Iterable[Floats], laws: Laws) -> Floats:
-        """Estimates from noisy measurements, which are taken one group at a time; an unmeasured group is zeros."""
+        """Estimates from noisy measurements, which are consumed group by group; an unmeasured group is zeros."""
 
     @abstractmethod
     def estimate(self, values: Floats, laws: Laws) -> Estimate:
-        """What `fit` gave, with what is known of its noise."""
+        """The estimate made of the values from `fit`, together with their noise."""
 
     @abstractmethod
     def blank(self, laws: Laws) -> Estimate:
-        """The estimate of no records without noise, for what it tells of the noise."""
+        """An estimate with all values 0; its variances are those of a release with the same laws."""
 
     @property
     @abstractmethod
     def memory(self) -> int:
-        """Bytes that counts, measurements and estimates take."""
+        """Bytes that counts, measurements and estimates take, for the plan."""
 
     def needs(self, group: int) -> bool:
-        """Whether nothing can be estimated without this group."""
+        """Whether a release is impossible without this group."""
         return 0 <= group < len(self.groups)
 
 
 def noise_of(laws: Laws) -> tuple[Floats, Floats]:
-    """Variance and kurtosis of each group; infinite variance where nothing is measured."""
+    """Variance and excess kurtosis of each group's noise; an infinite variance where nothing is measured."""
     variances = np.array([np.inf if law is None else law.variance for law in laws])
     return variances, np.array([0.0 if law is None else law.kurtosis for law in laws])
 
 
 def step_of(laws: Laws) -> float:
-    """Width of the lattice of the last measured group's noise."""
+    """Width of the lattice on which the noise of the last measured group lies."""
     return next(law.step for law in reversed(laws) if law)
 
 
@@ -89,12 +95,12 @@ class GridStructure(Structure):
 
     @abstractmethod
     def noise_model(self, laws: Laws) -> NoiseModel:
-        """What is known of the noise in the estimates."""
+        """The noise of the estimates that `fit` makes."""
 
+    @override
     def estimate(self, values: Floats, laws: Laws) -> Histogram:
-        """Estimates of the cells."""
         return Histogram(self.grid, values, self.noise_model(laws))
 
+    @override
     def blank(self, laws: Laws) -> Histogram:
-        """Zero in each cell."""
         return self.estimate(np.zeros(self.grid.shape[::-1]), laws)

@@ -1,4 +1,8 @@
-"""The counts of single cells, or their total alone."""
+"""How are single cells measured, or their total alone? `CellCounts` and `EvenTotal`, one group each.
+
+The sensitivities are those of disjoint counts (`count_sensitivity`). This module sees counts, never
+records, and draws no noise.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from spatialdp._support.arrays import Floats, Integers
+from spatialdp._support.override import override
 from spatialdp.estimates.grid_noise import IndependentNoise, NoiseModel, SharedNoise
 from spatialdp.privacy.neighbours import Neighbours, Sensitivity, count_sensitivity
 from spatialdp.space.domain import Grid
@@ -18,7 +23,7 @@ __all__ = ["CellCounts", "EvenTotal"]
 
 @dataclass(frozen=True, eq=False)
 class CellCounts(GridStructure):
-    """The counts of the region's cells, as they are.
+    """The counts of the region's cells. A record is in one cell.
 
     Examples
     --------
@@ -31,65 +36,65 @@ class CellCounts(GridStructure):
     grid: Grid
 
     @property
+    @override
     def groups(self) -> tuple[str, ...]:
-        """One."""
         return ("counts",)
 
+    @override
     def sensitivity(self, group: int, neighbours: Neighbours) -> Sensitivity:  # noqa: ARG002 - there is one group
-        """A record is in one cell."""
         return count_sensitivity(neighbours, self.grid.n_cells)
 
+    @override
     def measure(self, counts: Integers) -> Iterator[Integers]:
-        """Cell by cell, row by row."""
         return iter([counts[self.grid.mask]])
 
-    def fit(self, noisy: Iterable[Floats], laws: Laws) -> Floats:  # noqa: ARG002 - whatever the noise, there is no choice
-        """The noisy counts; nothing outside the region."""
+    @override
+    def fit(self, noisy: Iterable[Floats], laws: Laws) -> Floats:  # noqa: ARG002 - the same for all laws
         values = np.zeros(self.grid.shape[::-1])
         (values[self.grid.mask],) = noisy
         return values
 
+    @override
     def noise_model(self, laws: Laws) -> NoiseModel:
-        """Every cell has its own."""
         (variance,), (kurtosis,) = (moments.tolist() for moments in noise_of(laws))
         return IndependentNoise(self.grid, variance, kurtosis, step_of(laws))
 
     @property
+    @override
     def memory(self) -> int:
-        """Of arrays of cells."""
         return 4 * 8 * self.grid.mask.size
 
 
 @dataclass(frozen=True, eq=False)
 class EvenTotal(GridStructure):
-    """The number of all records, which is spread evenly over the region's cells."""
+    """The number of all records, spread evenly over the region's cells. A record can only enter or leave."""
 
     grid: Grid
 
     @property
+    @override
     def groups(self) -> tuple[str, ...]:
-        """One."""
         return ("total",)
 
+    @override
     def sensitivity(self, group: int, neighbours: Neighbours) -> Sensitivity:  # noqa: ARG002 - there is one group
-        """A record can only enter or leave."""
         return count_sensitivity(neighbours, 1)
 
+    @override
     def measure(self, counts: Integers) -> Iterator[Integers]:
-        """One number."""
         return iter([counts.sum(keepdims=True).reshape(1)])
 
-    def fit(self, noisy: Iterable[Floats], laws: Laws) -> Floats:  # noqa: ARG002 - there is no choice
-        """The same in every cell of the region."""
+    @override
+    def fit(self, noisy: Iterable[Floats], laws: Laws) -> Floats:  # noqa: ARG002 - the same for all laws
         (total,) = noisy
         return np.where(self.grid.mask, total / self.grid.n_cells, 0.0)
 
+    @override
     def noise_model(self, laws: Laws) -> SharedNoise:
-        """All cells share it."""
         (variance,), (kurtosis,) = (moments.tolist() for moments in noise_of(laws))
         return SharedNoise(self.grid, variance, kurtosis, step_of(laws))
 
     @property
+    @override
     def memory(self) -> int:
-        """Of arrays of cells."""
         return 4 * 8 * self.grid.mask.size

@@ -1,4 +1,8 @@
-"""The non-standard Haar wavelet: differences within the nodes of a quadtree."""
+"""How is a grid measured by the non-standard Haar wavelet? Each kind of difference of each scale is a group.
+
+The transform and its sensitivities are in `transforms.quad_haar`. This module sees counts, never
+records, and draws no noise.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from spatialdp._support.arrays import Floats, Integers
+from spatialdp._support.override import override
 from spatialdp.estimates.grid_noise import NoiseModel, QuadHaarNoise
 from spatialdp.privacy.neighbours import Neighbours, Sensitivity
 from spatialdp.space.domain import Grid
@@ -23,33 +28,33 @@ class QuadtreeWavelet(GridStructure):
     grid: Grid
 
     @cached_property
+    @override
     def groups(self) -> tuple[str, ...]:
-        """The total, then kinds of differences from the coarsest scale on."""
         return tuple(f"coefficients {name}" for name in self._transform.groups)
 
+    @override
     def sensitivity(self, group: int, neighbours: Neighbours) -> Sensitivity:
-        """See `QuadHaar.sensitivity`."""
         return self._transform.sensitivity(group, neighbours)
 
+    @override
     def measure(self, counts: Integers) -> Iterator[Integers]:
-        """Sums and differences."""
         return iter(self._transform.forward(counts))
 
-    def fit(self, noisy: Iterable[Floats], laws: Laws) -> Floats:  # noqa: ARG002 - an inverse knows no weights
-        """The inverse."""
+    @override
+    def fit(self, noisy: Iterable[Floats], laws: Laws) -> Floats:  # noqa: ARG002 - an inverse has no weights
         return self._transform.inverse(list(noisy))
 
+    @override
     def noise_model(self, laws: Laws) -> NoiseModel:
-        """The noise of each group."""
         return QuadHaarNoise(self._transform, *noise_of(laws))
 
     def mean_squares(self) -> Floats:
-        """Mean over all boxes of the sum of squares of each group's weights."""
+        """Mean over all boxes of the sum of squares of each group's weights, (groups,)."""
         return self._transform.mean_squares()
 
     @property
+    @override
     def memory(self) -> int:
-        """Of arrays of cells."""
         return 6 * 8 * self.grid.mask.size
 
     @cached_property

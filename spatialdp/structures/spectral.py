@@ -1,4 +1,8 @@
-"""One block of the coefficients of a two-dimensional spectrum, in whole numbers."""
+"""How is a block of Fourier coefficients measured? As whole numbers of steps, and inverted after the noise.
+
+The derivation is in ``docs/design/fourier.md``. Coefficients must stay exact integers until their
+noise is added; counts are cut off at a public limit. This module sees counts, never records.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from spatialdp._support.arrays import Floats, Integers
+from spatialdp._support.override import override
 from spatialdp.estimates.grid_noise import SeparableNoise
 from spatialdp.estimates.histogram import Histogram
 from spatialdp.privacy.neighbours import Neighbours, Sensitivity
@@ -19,16 +24,18 @@ from spatialdp.transforms.frequency_blocks import FrequencyBlock, largest_count,
 from spatialdp.transforms.integer_waves import Spectrum, constant_gain, spectrum
 from spatialdp.transforms.spectral import Basis, SpectralAxis, padded, synthesise
 
+__all__ = ["SpectralBlock"]
+
 
 @dataclass(frozen=True, eq=False)
 class SpectralBlock(GridStructure):
-    """A block of a grid's coefficients, as whole numbers of steps; one group.
+    """A block of the coefficients of a grid's counts, as whole numbers of steps; one group.
 
     Attributes
     ----------
     basis : Basis
     grid : Grid
-    block : Block
+    block : FrequencyBlock
     """
 
     basis: Basis
@@ -36,8 +43,8 @@ class SpectralBlock(GridStructure):
     block: FrequencyBlock
 
     @property
+    @override
     def groups(self) -> tuple[str, ...]:
-        """One."""
         return ("coefficients",)
 
     @property
@@ -47,52 +54,54 @@ class SpectralBlock(GridStructure):
 
     @property
     def sizes(self) -> tuple[int, int]:
-        """Number of all coefficients along x and y."""
+        """Number of all coefficients along x and along y, measured or not."""
         nx, ny = self.grid.shape
         return padded(self.basis, nx), padded(self.basis, ny)
 
     @property
     def whole(self) -> bool:
-        """Whether all coefficients are measured."""
+        """Whether the block holds all coefficients, so that nothing is lost."""
         return self.block.n_coefficients == self.n_functions
 
+    @override
     def sensitivity(self, group: int, neighbours: Neighbours) -> Sensitivity:  # noqa: ARG002 - there is one group
-        """In steps."""
         return sensitivity_of(self.basis, self.grid, self.block, neighbours)
 
     @property
     def width(self) -> float:
-        """Of a step, as orthonormal coefficients."""
+        """Width of a step: measurements times this are orthonormal coefficients."""
         return step_width(self.basis, self.grid.shape)
 
+    @override
     def measure(self, counts: Integers) -> Iterator[Wide]:
-        """Coefficients of counts that are cut off at the public limit."""
-        cut = np.minimum(counts, largest_count(self.basis, self.grid.shape))
-        return self.taken(spectrum(cut, self.basis, (self.block.x[-1], self.block.y[-1])))
+        limited = np.minimum(counts, largest_count(self.basis, self.grid.shape))
+        return self.select(spectrum(limited, self.basis, (self.block.x[-1], self.block.y[-1])))
 
-    def taken(self, found: Spectrum) -> Iterator[Wide]:
-        """What is measured of all coefficients, or of the first ones."""
-        steps = found.whole(slice(self.block.y[-1]), slice(self.block.x[-1]))
+    def select(self, coefficients: Spectrum) -> Iterator[Wide]:
+        """Measurements of the block out of a spectrum that holds at least its coefficients."""
+        steps = coefficients.whole(slice(self.block.y[-1]), slice(self.block.x[-1]))
         return iter([steps if self._rectangle else steps[self.block.mask]])
 
-    def fit(self, noisy: Iterable[Floats], laws: Laws) -> Floats:  # noqa: ARG002 - an inverse knows no weights
-        """The inverse, with zeros for what is not measured."""
+    @override
+    def fit(self, noisy: Iterable[Floats], laws: Laws) -> Floats:  # noqa: ARG002 - an inverse has no weights
         (steps,) = noisy
         if not self._rectangle:
-            low = np.zeros((self.block.y[-1], self.block.x[-1]))
-            low[self.block.mask] = steps
-            steps = low
+            table = np.zeros((self.block.y[-1], self.block.x[-1]))  # zeros where nothing is measured
+            table[self.block.mask] = steps
+            steps = table
         coefficients = steps * self.width
         coefficients[:, 0] /= constant_gain(self.basis, self.grid.shape[0])
         coefficients[0] /= constant_gain(self.basis, self.grid.shape[1])
         return _inverse(coefficients, self.basis, self.grid.shape)
 
+    @override
     def estimate(self, values: Floats, laws: Laws) -> Histogram:
-        """Biased, if something was not measured."""
+        # Biased unless everything is measured: unmeasured coefficients are taken as 0.
         return replace(super().estimate(values, laws), biased=not self.whole)
 
+    @override
     def noise_model(self, laws: Laws) -> SeparableNoise:
-        """Every kept pair of bands has the same noise, the others have none."""
+        # Every measured pair of bands has the same noise; the others are zeros without noise.
         x, y = (
             SpectralAxis(size, self.basis, edges)
             for size, edges in zip(self.grid.shape, (self.block.x, self.block.y), strict=True)
@@ -102,8 +111,8 @@ class SpectralBlock(GridStructure):
         return SeparableNoise(x, y, kept * variances * self.width**2, kept * kurtosis)
 
     @property
+    @override
     def memory(self) -> int:
-        """Of arrays of coefficients."""
         return 9 * 8 * self.n_functions
 
     @property

@@ -1,4 +1,8 @@
-"""Counts of the nodes of a public tree, level by level."""
+"""How are the nodes of a public tree measured? By counts of each level, made consistent by least squares.
+
+Leaves are cells of the grid, and a level is a group. The fit is `trees.least_squares`
+(``docs/design/tree-noise.md``). This module sees counts, never records, and draws no noise.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +15,7 @@ from itertools import pairwise
 import numpy as np
 
 from spatialdp._support.arrays import Floats, Integers
+from spatialdp._support.override import override
 from spatialdp.estimates.decomposition import Decomposition
 from spatialdp.privacy.neighbours import Neighbours, Sensitivity, count_sensitivity
 from spatialdp.space.domain import Grid
@@ -26,6 +31,8 @@ __all__ = ["BlockLevels", "QuadtreeLevels", "TreeLevels", "fitted"]
 class TreeLevels(Structure):
     """Counts of the nodes of each depth, root first, of a public tree whose leaves are the region's cells.
 
+    A record is in one node of each depth.
+
     Attributes
     ----------
     consistent : bool
@@ -37,39 +44,39 @@ class TreeLevels(Structure):
     @property
     @abstractmethod
     def tree(self) -> Tree:
-        """The tree."""
+        """The tree whose nodes are counted."""
 
     @abstractmethod
     def leaf_counts(self, counts: Integers) -> Integers:
-        """Counts of the leaves in the tree's order."""
+        """Counts of the leaves in the tree's order, from the counts of the grid's cells."""
 
     @property
     def leaf_shape(self) -> tuple[int, int] | None:
-        """Shape of the grid of leaves, if the tree does not tell by itself."""
+        """Shape of the grid whose cells are the leaves; None for quadtrees, where it follows from the height."""
         return None
 
+    @override
     def sensitivity(self, group: int, neighbours: Neighbours) -> Sensitivity:
-        """A record is in one node of each depth."""
         offsets = self.tree.offsets
         return count_sensitivity(neighbours, int(offsets[group + 1] - offsets[group]))
 
     def node_counts(self, counts: Integers) -> Integers:
-        """Exact counts of all nodes."""
-        found: Integers = sums(self.tree, self.leaf_counts(counts))
-        return found
+        """Exact counts of all nodes, from the counts of the grid's cells."""
+        nodes: Integers = sums(self.tree, self.leaf_counts(counts))
+        return nodes
 
+    @override
     def measure(self, counts: Integers) -> Iterator[Integers]:
-        """Views of the counts of all nodes."""
         nodes = self.node_counts(counts)
-        return (nodes[start:stop] for start, stop in pairwise(self.tree.offsets.tolist()))
+        return (nodes[start:stop] for start, stop in pairwise(self.tree.offsets.tolist()))  # views
 
+    @override
     def fit(self, noisy: Iterable[Floats], laws: Laws) -> Floats:
-        """Least squares, if asked for."""
         values = np.concatenate(list(noisy))
         return fitted(self.tree, values, noise_of(laws)[0]) if self.consistent else values
 
+    @override
     def estimate(self, values: Floats, laws: Laws) -> Decomposition:
-        """Estimates of all nodes."""
         return Decomposition(
             self.grid.domain,
             self.tree,
@@ -80,22 +87,26 @@ class TreeLevels(Structure):
             shape=self.leaf_shape,
         )
 
+    @override
     def blank(self, laws: Laws) -> Decomposition:
-        """Zero in each node."""
         return self.estimate(np.zeros(self.tree.n_nodes), laws)
 
+    @override
     def needs(self, group: int) -> bool:
-        """Only the leaves must be measured."""
+        # Only the leaves must be measured; the other levels make them more accurate.
         return group == self.tree.height
 
     @property
+    @override
     def memory(self) -> int:
-        """Of arrays of nodes."""
         return 60 * self.tree.n_nodes
 
 
 def fitted(tree: Tree, values: Floats, variances: Floats) -> Floats:
-    """Consistent estimates of all nodes, from noisy counts and one variance for each node or each level."""
+    """Consistent estimates of all nodes, from noisy counts and one variance for each node or each level.
+
+    Complete trees with one variance for each level take `three_pass`, all others `two_pass`.
+    """
     by_level = variances.size == tree.height + 1
     fan_outs = set(tree.fan_outs[:-1])
     if by_level and len(fan_outs) == 1 and 0 not in fan_outs and np.all(variances > 0):
@@ -112,17 +123,19 @@ class QuadtreeLevels(TreeLevels):
     consistent: bool = True
 
     @property
+    @override
     def tree(self) -> Tree:
-        """The quadtree of the region, or the complete one."""
+        # Without a region all grids of one height share the complete quadtree.
         return _quadtree(self.grid if self.grid.domain.region is not None else None, self._height)
 
     @property
+    @override
     def groups(self) -> tuple[str, ...]:
-        """Depths."""
         return tuple(f"counts at depth {depth}" for depth in range(self._height + 1))
 
+    @override
     def leaf_counts(self, counts: Integers) -> Integers:
-        """Morton's order, without the cells outside the region."""
+        # In Morton's order, without the cells outside the region.
         order = morton_order(self._height)
         leaves: Integers = counts.ravel()[order]
         return leaves if self.tree.n_leaves == leaves.size else leaves[self.grid.mask.ravel()[order]]
@@ -134,7 +147,7 @@ class QuadtreeLevels(TreeLevels):
 
 @lru_cache(maxsize=2)
 def _quadtree(grid: Grid | None, height: int) -> Tree:
-    """Kept between releases."""
+    """The quadtree of a grid's region, or the complete one; cached, because building it takes longer than a release."""
     return quadtree(height, mask=None if grid is None else grid.mask)
 
 
@@ -146,7 +159,7 @@ class BlockLevels(TreeLevels):
     ----------
     grid : Grid
     sides : tuple of int
-        Side of each depth's blocks in cells, root first, as `blocks.levels_of` gives them.
+        Side of each depth's blocks in cells, root first, as `trees.blocks.levels_of` gives them.
     """
 
     grid: Grid
@@ -154,29 +167,29 @@ class BlockLevels(TreeLevels):
     consistent: bool = True
 
     @property
+    @override
     def tree(self) -> Tree:
-        """The blocks with cells in the region."""
         return self._blocks.tree
 
     @property
+    @override
     def groups(self) -> tuple[str, ...]:
-        """Sizes of blocks; the cells come last."""
         blocks = [f"counts of {side} x {side} cells" for side in self.sides[1:-1]]
         return (*["count of all records", *blocks][: len(self.sides) - 1], "counts of cells")
 
     @property
+    @override
     def leaf_shape(self) -> tuple[int, int]:
-        """That of the grid."""
         return self.grid.shape
 
+    @override
     def leaf_counts(self, counts: Integers) -> Integers:
-        """Family by family."""
         leaves: Integers = counts.ravel()[self._blocks.cells]
         return leaves
 
     @property
+    @override
     def memory(self) -> int:
-        """Of arrays of nodes and of cells."""
         return super().memory + 24 * self.grid.mask.size
 
     @property
@@ -186,5 +199,5 @@ class BlockLevels(TreeLevels):
 
 @lru_cache(maxsize=2)
 def _block_tree(grid: Grid, sides: tuple[int, ...]) -> BlockTree:
-    """Kept between releases."""
+    """The hierarchy of blocks of a grid; cached, because building it takes longer than a release."""
     return block_tree(grid, sides)

@@ -1,1 +1,1 @@
-"""Linear maps of a grid's axes, in exact integers."""
+"""Linear transforms of a grid's axes, in exact integers: sums and differences of cells that are measured."""

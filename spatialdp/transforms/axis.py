@@ -1,10 +1,15 @@
-"""Transforms along one axis of a grid: exact integer measurements, their sensitivity, and the way back.
+"""What must the transform of one axis know, to measure a grid? Exact coefficients, sensitivity, inverse, weights.
 
-A mechanism measures a grid by transforming its columns and its rows. One axis knows everything that is needed:
-`forward` turns exact counts into exact integer coefficients, which fall into groups (the scales of a wavelet); one
-record changes the coefficients of group g by at most `sensitivities[g]`; `inverse` turns noisy coefficients back into
-estimates; and `powers` tells how strongly the measurements of each group enter the answer of a box. Nothing here sees a
-record.
+A mechanism measures a grid by transforming its rows and its columns. The transform of one axis
+knows four things. `forward` turns exact counts into exact integer coefficients, which fall into
+groups (such as the scales of a wavelet). One record changes the coefficients of group g by at most
+`sensitivities[g]`. `inverse` turns noisy coefficients back into estimates of the cells. `powers`
+says how strongly the measurements of each group enter the answer to a box; the noise of an answer
+follows from that (``docs/design/boxes.md``).
+
+A transform must not read a record or draw noise, and everything before the noise must be exact
+integer arithmetic. A new kind of axis also needs its entry in `outputs.files.noise_models` and in
+the explorer's ``noise.mjs``, which compute the noise of saved releases.
 """
 
 from __future__ import annotations
@@ -16,6 +21,7 @@ from typing import Any
 import numpy as np
 
 from spatialdp._support.arrays import Floats, Integers, even_points
+from spatialdp._support.override import override
 from spatialdp.privacy.neighbours import Sensitivity
 from spatialdp.space.coverage import Coverage
 from spatialdp.space.lattice import edge_lines
@@ -24,26 +30,29 @@ __all__ = ["AxisTransform", "AxisWeights", "IdentityAxis", "sample_intervals"]
 
 
 class AxisWeights(ABC):
-    """How a box enters the measurements along one axis, group by group: what the noise of answers is made of."""
+    """The weights that the measurements of one axis have in the answers to boxes, group by group.
+
+    The noise of an answer follows from these weights and from the variances of the measurements.
+    """
 
     size: int
 
     @property
     @abstractmethod
     def groups(self) -> tuple[slice, ...]:
-        """Which coefficients belong to which group."""
+        """The coefficients of each group, as slices."""
 
     @abstractmethod
     def powers(self, coverage: Coverage) -> tuple[Floats, Floats]:
-        """Sums of squares and of fourth powers of the measurements' weights, (groups, boxes)."""
+        """Sums of squares and of fourth powers of the measurements' weights in boxes, each (groups, boxes)."""
 
     @abstractmethod
     def cell_weights(self, cells: slice) -> Floats:
-        """(cells, measurements): what each measurement contributes to the estimates of some cells."""
+        """Weights of the measurements in the estimates of some cells, (cells, measurements)."""
 
     @abstractmethod
     def to_json(self) -> dict[str, Any]:
-        """Plain values from which `axis_from_json` makes the same axis."""
+        """Plain values from which `outputs.files.noise_models.axis_from_json` makes the same axis."""
 
     @property
     def n_groups(self) -> int:
@@ -52,30 +61,33 @@ class AxisWeights(ABC):
 
     @property
     def n_coefficients(self) -> int:
-        """Number of measurements."""
+        """Number of measurements of all groups together."""
         return int(self.groups[-1].stop)
 
     def mean_squares(self) -> Floats:
-        """Mean of the sums of squares of `powers` over all intervals of cells, or a spread of many of them."""
+        """Mean of the sums of squares of `powers` over all intervals of cells, or over an even sample of them."""
         return np.asarray(self.powers(sample_intervals(self.size))[0].mean(axis=1))
 
 
 class AxisTransform(AxisWeights):
-    """A linear transform of the cells of one axis, along the last axis of an array, in exact integers."""
+    """A linear transform of the cells of one axis in exact integers; it runs along the last axis of an array."""
 
     @property
     @abstractmethod
     def sensitivities(self) -> tuple[Sensitivity, ...]:
-        """Largest change of each group's coefficients by one record: L1 norm and squared L2 norm."""
+        """Largest change that one record can make to each group's coefficients: L1 norm and squared L2 norm."""
 
     def column_norms(self, group: int) -> tuple[Integers, Integers]:
-        """L1 norms and squared L2 norms of what a record in each of the cells changes; by default all are alike."""
+        """L1 norms and squared L2 norms of the change that a record in each cell makes to a group, each (cells,).
+
+        By default all cells have the norms of `sensitivities`.
+        """
         largest = self.sensitivities[group]
         return np.full(self.size, largest.l1), np.full(self.size, largest.l2_squared)
 
     @abstractmethod
     def forward(self, counts: Integers) -> Integers:
-        """Exact coefficients of exact counts."""
+        """Exact integer coefficients of exact counts."""
 
     @abstractmethod
     def inverse(self, coefficients: Floats) -> Floats:
@@ -83,7 +95,7 @@ class AxisTransform(AxisWeights):
 
     @property
     def constant(self) -> tuple[bool, ...]:
-        """Groups that only see how many records there are: moving one within the axis does not change them."""
+        """Whether each group depends only on the number of records, not on where they lie along the axis."""
         return (False,) * self.n_groups
 
     @property
@@ -93,7 +105,7 @@ class AxisTransform(AxisWeights):
 
 
 def sample_intervals(size: int, most: int = 40_000) -> Coverage:
-    """All intervals of an axis' cells, or an evenly spread sample of them."""
+    """Coverage of all intervals of an axis' cells, or of at most `most` evenly spread ones on long axes."""
     low, high = np.triu_indices(size + 1, 1) if size <= 512 else _even_pairs(size, most)
     lines = edge_lines(size)
     return Coverage.of(lines[low], lines[high], lines)
@@ -108,43 +120,43 @@ def _even_pairs(size: int, most: int) -> tuple[Integers, Integers]:
 
 @dataclass(frozen=True)
 class IdentityAxis(AxisTransform):
-    """No transform: every cell is measured by itself."""
+    """No transform: every cell is measured by itself, in one group. A record changes one measurement by 1."""
 
     size: int
 
     @property
+    @override
     def groups(self) -> tuple[slice, ...]:
-        """One group with a measurement for each cell."""
         return (slice(0, self.size),)
 
     @property
+    @override
     def sensitivities(self) -> tuple[Sensitivity, ...]:
-        """A record is in one cell."""
         return (Sensitivity(1, 1),)
 
     @property
+    @override
     def constant(self) -> tuple[bool, ...]:
-        """Constant if there is only one cell."""
         return (self.size == 1,)
 
+    @override
     def forward(self, counts: Integers) -> Integers:
-        """The counts."""
         return counts
 
+    @override
     def inverse(self, coefficients: Floats) -> Floats:
-        """The noisy counts."""
         return coefficients
 
+    @override
     def powers(self, coverage: Coverage) -> tuple[Floats, Floats]:
-        """Powers of the covered shares."""
         lengths = np.diff(coverage.knots, axis=0)
         squares, fourths = ((coverage.parts**power * lengths).sum(axis=0) for power in (2, 4))
         return squares[None, :], fourths[None, :]
 
+    @override
     def cell_weights(self, cells: slice) -> Floats:
-        """Each cell's own measurement."""
         return np.eye(cells.stop - cells.start, self.size, cells.start)
 
+    @override
     def to_json(self) -> dict[str, Any]:
-        """Only the kind."""
         return {"kind": "identity"}

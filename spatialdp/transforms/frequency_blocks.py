@@ -1,7 +1,10 @@
-"""Which coefficients of a 2D transform are measured, and how far one record can move them.
+"""Which coefficients are measured, and how far can one record move them? Blocks of frequencies and their norms.
 
-A block is a set of pairs of frequency bands: a rectangle of low frequencies, a hyperbolic cross, or the two marginals.
-Its coefficients are exact integers (see `waves`), and so is what a record can do to them. Nothing here sees a record.
+A block is a set of pairs of frequency bands: a rectangle of low frequencies, a hyperbolic cross, or
+the two marginals. A block's coefficients are exact integers (`integer_waves`), and so are the norms
+of a record's change: the largest over the region's cells, compared in Python's integers. Sensitivities
+must be declared from these norms and never from the functions in doubles. The derivation is in
+``docs/design/fourier.md``. This module reads no record.
 """
 
 from __future__ import annotations
@@ -44,14 +47,14 @@ _LARGEST_COUNT = 2**40
 
 @dataclass(frozen=True)
 class FrequencyBlock:
-    """Pairs of frequency bands.
+    """A set of pairs of frequency bands: the coefficients that are measured.
 
     Attributes
     ----------
     x, y : tuple of int
         Edges of the bands along each axis, from 0.
     kept : tuple of tuples of bool
-        [x band][y band]: which pairs are measured. The pair of the lowest bands always is.
+        Whether each pair is measured, as [x band][y band]. The pair of the lowest bands always is.
     """
 
     x: tuple[int, ...]
@@ -60,7 +63,7 @@ class FrequencyBlock:
 
     @property
     def table(self) -> Booleans:
-        """(x bands, y bands) array of the kept pairs."""
+        """Whether each pair of bands is measured, (x bands, y bands)."""
         return np.array(self.kept)
 
     @property
@@ -70,18 +73,18 @@ class FrequencyBlock:
 
     @property
     def mask(self) -> Booleans:
-        """(y frequencies, x frequencies): which coefficients are measured."""
+        """Whether each coefficient is measured, (y frequencies, x frequencies)."""
         return np.repeat(np.repeat(self.table.T, np.diff(self.y), axis=0), np.diff(self.x), axis=1)
 
     def holds(self, x: Sequence[int], y: Sequence[int]) -> Booleans:
-        """(x, y) table: whether pairs of frequencies are measured."""
+        """Whether pairs of some x and some y frequencies are measured, (x, y)."""
         columns, rows = (np.searchsorted(edges, at, side="right") - 1 for edges, at in ((self.x, x), (self.y, y)))
-        grown = np.pad(self.table, ((0, 1), (0, 1)))  # beyond the last edge nothing is kept
-        return np.asarray(grown[np.ix_(columns, rows)])
+        extended = np.pad(self.table, ((0, 1), (0, 1)))  # nothing is measured beyond the last edge
+        return np.asarray(extended[np.ix_(columns, rows)])
 
 
 def check_block(block: Any) -> Description:
-    """A description of a block in its plain form: (kx, ky), ("hyperbolic", k) or "marginals"."""
+    """Check a description of a block; returns it as (kx, ky), ("hyperbolic", k) or "marginals"."""
     if isinstance(block, str) and block.lower() == "marginals":
         return "marginals"
     parts = () if isinstance(block, str) or not isinstance(block, Iterable) else tuple(block)
@@ -95,7 +98,7 @@ def check_block(block: Any) -> Description:
 
 
 def check_candidates(candidates: Any) -> tuple[Description, ...]:
-    """Descriptions of one or more blocks, from any sequence or array of them."""
+    """Check the descriptions of one or more blocks, given as any sequence or array."""
     blocks = () if isinstance(candidates, str) or not isinstance(candidates, Iterable) else tuple(candidates)
     if not blocks:
         raise ParameterError(
@@ -105,7 +108,7 @@ def check_candidates(candidates: Any) -> tuple[Description, ...]:
 
 
 def make_block(description: Description, sizes: Sizes) -> FrequencyBlock:
-    """The block of a description for axes with so many coefficients.
+    """Make the block of a description, for axes with `sizes` coefficients.
 
     Examples
     --------
@@ -128,7 +131,7 @@ def make_block(description: Description, sizes: Sizes) -> FrequencyBlock:
 
 
 def _hyperbolic(level: int, sizes: Sizes) -> FrequencyBlock:
-    """Pairs of dyadic bands 0, 1, 2-3, 4-7, ... whose numbers add up to at most `level`."""
+    """The pairs of dyadic bands 0, 1, 2-3, 4-7, ... whose numbers add up to at most `level`."""
     x, y = (_dyadic_edges(size)[: level + 2] for size in sizes)
     return FrequencyBlock(x, y, tuple(tuple(i + j <= level for j in range(len(y) - 1)) for i in range(len(x) - 1)))
 
@@ -138,7 +141,10 @@ def _dyadic_edges(size: int) -> tuple[int, ...]:
 
 
 def default_blocks(sizes: Sizes) -> tuple[Description, ...]:
-    """Squares and rectangles with sides 2^i and 3 · 2^i, and hyperbolic crosses; depends on the sizes alone."""
+    """Candidates for the choice of a block: squares, rectangles and hyperbolic crosses of all sizes.
+
+    Squares have sides 2^i and 3 · 2^i. The list depends on the sizes alone.
+    """
     longest = max(sizes)
     sides = sorted({s for i in range(longest.bit_length()) for s in (2**i, 3 * 2**i) if s < longest} | {longest})
     shapes = [(k, k) for k in sides]
@@ -149,26 +155,29 @@ def default_blocks(sizes: Sizes) -> tuple[Description, ...]:
 
 
 def step_bits(sizes: Sizes) -> int:
-    """Coefficients of waves are whole multiples of 2^-bits."""
+    """Binary places of measured cosine and Fourier coefficients: they are whole multiples of 2^-bits."""
     return sum(wave_bits(size) for size in sizes)
 
 
 def step_width(basis: Basis, sizes: Sizes) -> float:
-    """Orthonormal coefficients are whole multiples of this: 2^-bits, or for sums with signs √(1/cells)."""
+    """Width of one step: orthonormal coefficients are whole multiples of 2^-bits, or for Walsh of √(1/cells)."""
     if basis is Basis.WALSH:
         return 1 / math.sqrt(math.prod(padded(basis, size) for size in sizes))
     return 2.0 ** -step_bits(sizes)
 
 
 def largest_count(basis: Basis, sizes: Sizes) -> int:
-    """Cells count at most so many records, so that all integers have a public bound, and Walsh sums fit in doubles."""
+    """The public limit at which the count of a cell is cut off.
+
+    With it all integers have a public bound, and the sums of Walsh functions are exact in doubles.
+    """
     if basis is Basis.WALSH:
         return min(_LARGEST_COUNT, 2**52 // math.prod(padded(basis, size) for size in sizes))
     return _LARGEST_COUNT
 
 
 def block_norms(basis: Basis, grid: Grid, block: FrequencyBlock) -> tuple[int, int]:
-    """Largest L1 norm and squared L2 norm of a record's coefficients, in steps: a maximum over the region's cells.
+    """Largest L1 norm and squared L2 norm of one record's coefficients over the region's cells, in steps.
 
     Examples
     --------
@@ -198,26 +207,27 @@ def _norms_within(basis: Basis, grid: Grid, block: FrequencyBlock) -> tuple[int,
 def _largest_norm(basis: Basis, sizes: Sizes, block: FrequencyBlock, inside: Any, power: int) -> int:
     """The largest Σ|coefficient|^power of a record in any of the cells (column, row) inside, exactly.
 
-    Sought in doubles first: sums of at most nx + ny products, none negative, so that in whatever order they are added
-    up they are right to that many times 2^-52. All that come close enough to be the largest are worked out in integers.
+    The largest is sought in doubles first. They are sums of at most nx + ny products, none negative,
+    so in whatever order they are added up, their relative error is at most that many times 2^-52. All
+    cells that come close enough to be the largest are then computed in Python's integers.
     """
     (x, kinds_x), (y, kinds_y) = (
         _kinds_of_cells(basis, size, edges, power) for size, edges in zip(sizes, (block.x, block.y), strict=True)
     )
-    held = np.ones((x.shape[1], y.shape[1]), dtype=bool)
+    present = np.ones((x.shape[1], y.shape[1]), dtype=bool)  # pairs of kinds that occur inside
     if inside is not None:
-        held = _merged(_merged(inside, kinds_x, 0), kinds_y, 1)
+        present = _any_of_kind(_any_of_kind(inside, kinds_x, 0), kinds_y, 1)
     right = block.table.astype(np.float64) @ y.astype(np.float64)
-    columns, rows = _nearly_largest(x.astype(np.float64), right, held, 8 * (sum(sizes) + 8) * 2.0**-52)
+    columns, rows = _nearly_largest(x.astype(np.float64), right, present, 8 * (sum(sizes) + 8) * 2.0**-52)
     return int((x[:, columns] * block.table.astype(object).dot(y[:, rows])).sum(axis=0).max())
 
 
 @lru_cache(maxsize=256)
 def _kinds_of_cells(basis: Basis, size: int, edges: tuple[int, ...], power: int) -> tuple[Objects, Integers]:
-    """(bands, kinds) sums of |function|^power over each band, as Python's integers, and the kind of every cell.
+    """Sums of |function|^power over each band for each kind of cell, (bands, kinds), and the kind of every cell.
 
-    Cells with the same sums are of one kind. Functions are even or odd about the middle (cosines) or about cell 0
-    (Fourier), so half the cells show all.
+    The sums are Python's integers. Cells with the same sums are of one kind. Functions are even or odd
+    about the middle (cosines) or about cell 0 (Fourier), so half of the cells show all kinds.
     """
     half, step = size // 2 + 1, max(1, 2**20 // edges[-1])
     parts = [np.arange(start, min(start + step, half)) for start in range(0, half, step)]
@@ -230,7 +240,7 @@ def _kinds_of_cells(basis: Basis, size: int, edges: tuple[int, ...], power: int)
 
 
 def _band_sums(basis: Basis, size: int, edges: tuple[int, ...], cells: Integers, power: int) -> list[list[int]]:
-    """Sums of |function|^power over each band at some cells, exactly: they are below 2^(2 bits + 1)."""
+    """Exact sums of |function|^power over each band in some cells; they are below 2^(2 bits + 1)."""
     waves = np.abs(whole_waves(basis, size, slice(edges[-1]), cells)).astype(np.int64)
     if wave_bits(size) > 30:
         waves = waves.astype(object)
@@ -238,23 +248,23 @@ def _band_sums(basis: Basis, size: int, edges: tuple[int, ...], cells: Integers,
     return sums
 
 
-def _merged(inside: Booleans, kinds: Integers, axis: int) -> Booleans:
-    """Whether any cell of each kind is inside."""
+def _any_of_kind(inside: Booleans, kinds: Integers, axis: int) -> Booleans:
+    """Whether any cell of each kind along an axis is inside."""
     order = np.argsort(kinds, kind="stable")
     starts = np.flatnonzero(np.diff(kinds[order], prepend=-1))
     return np.logical_or.reduceat(np.take(inside, order, axis=axis), starts, axis=axis)
 
 
 def _nearly_largest(x: Floats, right: Floats, inside: Booleans, near: float) -> tuple[Integers, Integers]:
-    """Where xᵀ right, (columns, rows), is within a share of its largest value; in blocks of columns."""
-    step, found, best = max(1, 2**22 // right.shape[1]), [], 0.0
+    """Columns and rows at which xᵀ right is within the share `near` of its largest value inside."""
+    step, candidates, best = max(1, 2**22 // right.shape[1]), [], 0.0  # blocks of columns save memory
     for start in range(0, x.shape[1], step):
         values = x[:, start : start + step].T @ right
         values *= inside[start : start + step]
         best = max(best, float(values.max()))
         columns, rows = np.nonzero(values >= (1 - near) * best)
-        found.append((columns + start, rows, values[columns, rows]))
-    columns, rows, reached = (np.concatenate(parts) for parts in zip(*found, strict=True))
+        candidates.append((columns + start, rows, values[columns, rows]))
+    columns, rows, reached = (np.concatenate(parts) for parts in zip(*candidates, strict=True))
     close = reached >= (1 - near) * best
     return columns[close], rows[close]
 
@@ -264,11 +274,14 @@ def sensitivity_of(basis: Basis, grid: Grid, block: FrequencyBlock, neighbours: 
 
     Notes
     -----
-    Adding or removing a record moves them by what they are in its cell: `block_norms`, exactly. Replacing one moves
-    them by the difference of two cells' vectors: at most 2 S₁ and 2 S₂. As K coordinates of a vector, of length √2 but
-    for what rounding does to the functions (`wave_error`, t for each cell), also at most √K (√2 + 2 t) and √2 + 2 t.
-    These are bounds, which no two cells need to reach. A block with the total alone does not move at all, unless the
-    record leaves the domain.
+    Let S₁ and S₂ be the largest L1 and L2 norms of one record's coefficients (`block_norms`), K the
+    number of coefficients, and t the bound on what rounding the functions adds to one record's vector
+    (`wave_error`). Adding or removing a record moves the coefficients by that record's vector: by S₁
+    and S₂ at most, exactly. Replacing a record moves them by the difference of two cells' vectors: at
+    most 2 S₁ and 2 S₂. That difference consists of K coordinates of a vector of length √2, up to
+    rounding, so it is also at most √K (√2 + 2 t) in L1 and √2 + 2 t in L2. The bounds for replacing
+    need not be reached by any two cells. A block with the total alone does not move at all, unless
+    the record leaves the domain.
     """
     if basis is Basis.WALSH:
         return _walsh_sensitivity(grid.shape, block, neighbours)
@@ -283,10 +296,11 @@ def sensitivity_of(basis: Basis, grid: Grid, block: FrequencyBlock, neighbours: 
 
 
 def _walsh_sensitivity(sizes: Sizes, block: FrequencyBlock, neighbours: Neighbours) -> Sensitivity:
-    """Exact, in whole sums: a record moves each of K sums by ±1.
+    """Exact sensitivity of Walsh coefficients, in steps: a record moves each of K sums by ±1.
 
-    Replacing moves those by ±2 in which the cells a and b differ, and the product of their signs is the function at
-    a xor b: half of K - Σ φ(a xor b) of them. All such sums are one transform of the block.
+    Replacing a record in cell a by one in cell b moves by ±2 those sums in which the signs of a and b
+    differ. The product of the two signs is the function at a xor b, so half of K - Σ φ(a xor b) sums
+    move. All such sums over φ are one Walsh transform of the block.
     """
     count = block.n_coefficients
     if neighbours is Neighbours.ADD_REMOVE:

@@ -1,10 +1,14 @@
-"""Cosines and sines as whole numbers, and exact spectra of counts in them.
+"""How are coefficients of cosines measured as exact integers? With functions rounded to whole numbers.
 
-A basis function, times 2^bits and rounded to whole numbers, *is* the function that is measured. So a coefficient is an
-integer combination of integer counts, a record moves it by one entry of a public table, and no floating-point error
-has to be argued about. Matrix products in doubles do the work: all values are split into digits so short that every
-sum of products stays below 2^53, where doubles are exact in whatever order they are added up. How many digits there
-are, and so how long it takes, depends on the counts; the result does not depend on it.
+A cosine or sine, times 2^bits and rounded to whole numbers, *is* the function that is measured. So
+a coefficient is an integer combination of integer counts, a record moves the coefficient by one
+entry of a public table, and no floating-point error has to be argued about. Matrix products in
+doubles do the work: all values are split into digits so short that every sum of products stays
+below 2^53, where doubles are exact in whatever order they are added up. The number of digits, and
+so the time, depends on the counts; the result does not depend on the number of digits.
+
+The derivation is in ``docs/design/fourier.md``. Nothing here may round a coefficient before its
+noise is added, and nothing here reads a record.
 """
 
 from __future__ import annotations
@@ -33,19 +37,20 @@ __all__ = [
 
 
 _DIGIT = 19  # bits of a digit
-_LARGEST_SUM = 2**52  # of products; with a carry it is still below 2^53
-# Fixed point for the table of cosines: its error of a few size^2 / 2^224 is nothing against a rounding step.
+_LARGEST_SUM = 2**52  # of products; together with a carry the sum is still below 2^53
+# Binary places of the fixed-point table of cosines: an error of a few size² / 2^224 is far below a rounding step.
 _POINT = 224
 _PI = 31415926535897932384626433832795028841971693993751058209749445923078164062862  # times 10^76
 _PI_DIGITS = 76
-# Smaller matrices are multiplied as they are, larger ones than this are never held as a whole.
+# Matrices with fewer rows or columns are multiplied without folding, which would take longer.
 _SMALLEST_FOLD = 64
-_LARGEST_HELD = 2**24
+# Larger matrices are never in memory as a whole.
+_LARGEST_MATRIX = 2**24
 
 
 @lru_cache(maxsize=64)
 def wave_bits(size: int) -> int:
-    """Functions of so many cells are rounded to multiples of 2^-bits: as fine as sums of digits can be.
+    """Binary places to which functions of `size` cells are rounded: as many as exact sums of digits allow.
 
     Examples
     --------
@@ -59,15 +64,19 @@ def wave_bits(size: int) -> int:
 
 
 def _reach(size: int, bits: int) -> int:
-    """A bound on Σ|function| in whole numbers: Σφ² = 1, so Σ|φ| <= √size, and rounding adds less than 1 for a cell."""
+    """A bound on Σ|function| in units of 2^-bits.
+
+    Σφ² = 1 implies Σ|φ| <= √size, and rounding adds less than 1 for each cell.
+    """
     return math.isqrt(size * 4**bits) + 1 + size
 
 
 def wave_error(sizes: tuple[int, int]) -> Fraction:
-    """A bound on how far the rounding of functions can move a record's coefficients, as a vector of all of them.
+    """A bound on the length by which rounding the functions moves the vector of one record's coefficients.
 
-    Along an axis each of n is off by at most (½ + 2^-60) 2^-bits, so the vector is off by e = √n 2^-bits (½ + 2^-60)
-    at most. A record's coefficients are products of an x and a y vector of length 1, hence e_x + e_y + e_x e_y.
+    Along an axis each of n functions is off by at most (½ + 2^-60) 2^-bits, so the vector of their
+    values in one cell is off by e = √n 2^-bits (½ + 2^-60) at most. A record's coefficients are
+    products of an x and a y vector of length 1, hence the bound e_x + e_y + e_x e_y.
     """
     half = Fraction(1, 2) + Fraction(1, 1 << 60)
     x, y = (half * Fraction(math.isqrt(n << 64) + 1, 1 << (32 + wave_bits(n))) for n in sizes)
@@ -75,7 +84,7 @@ def wave_error(sizes: tuple[int, int]) -> Fraction:
 
 
 def whole_waves(basis: Basis, size: int, orders: slice, cells: slice | Integers = slice(None)) -> Floats:
-    """Some functions at some cells, (orders, cells): whole numbers, the nearest ones to 2^bits times the function.
+    """Values of some functions in some cells, (orders, cells), times 2^bits and rounded to whole numbers.
 
     Examples
     --------
@@ -83,15 +92,16 @@ def whole_waves(basis: Basis, size: int, orders: slice, cells: slice | Integers 
     array([[ 0.5       ,  0.5       ,  0.5       ,  0.5       ],
            [ 0.65328148,  0.27059805, -0.27059805, -0.65328148]])
     """
-    at, level = angles(basis, size, orders, cells)
-    tall, flat = _turn(size)
-    return np.asarray(np.where(level[:, None], flat[at], tall[at]) if level.any() else tall[at])
+    steps, flat = angles(basis, size, orders, cells)
+    waves, flat_waves = _turn(size)
+    return np.asarray(np.where(flat[:, None], flat_waves[steps], waves[steps]) if flat.any() else waves[steps])
 
 
 def constant_gain(basis: Basis, size: int) -> float:
-    """The constant function as it is measured, over √(1/size) as it should be.
+    """The rounded constant function over the exact one, √(1/size).
 
-    The same error in every cell adds up; those of the other functions do not. Dividing by it keeps totals unbiased.
+    Its rounding error is the same in every cell and adds up; those of the other functions do not.
+    Dividing coefficients of the constant function by this ratio keeps totals unbiased.
     """
     if basis is Basis.WALSH:
         return 1.0
@@ -100,9 +110,9 @@ def constant_gain(basis: Basis, size: int) -> float:
 
 @lru_cache(maxsize=8)
 def _turn(size: int) -> tuple[Floats, Floats]:
-    """√(2/size) cos and √(1/size) cos of a turn in 4 size steps, as whole numbers times 2^-bits.
+    """√(2/size) cos and √(1/size) cos at the 4 size steps of a full turn, times 2^bits and rounded.
 
-    A quarter is worked out and mirrored, so that functions are exactly even or odd where cosines are.
+    One quarter is computed and then mirrored, so that functions are exactly even or odd where cosines are.
     """
     quarter, bits = _quarter(size), wave_bits(size)
     shift = 2 * _POINT - bits
@@ -116,9 +126,10 @@ def _turn(size: int) -> tuple[Floats, Floats]:
 
 
 def _quarter(size: int) -> list[int]:
-    """cos(π m / (2 size)) times 2^224 for m from 0 to size, by the rule cos(m + 1) = 2 cos(1) cos(m) - cos(m - 1).
+    """cos(π m / (2 size)) times 2^224 for m from 0 to size.
 
-    An error of cos(1), or one made on the way, grows no faster than m².
+    With c(m) for the cosine, c(m + 1) = 2 c(1) c(m) - c(m - 1). An error of c(1), or one made on the
+    way, grows no faster than m².
     """
     one = 2**_POINT
     angle = (_PI << _POINT) // (10**_PI_DIGITS * 2 * size)
@@ -136,34 +147,34 @@ def _quarter(size: int) -> list[int]:
 
 @dataclass(frozen=True)
 class Spectrum:
-    """Coefficients as exact integers Σ parts[j] 2^(19 j), in units of 2^-bits.
+    """Coefficients of a grid of counts as exact integers Σ parts[j] 2^(19 j), in units of 2^-bits.
 
     Attributes
     ----------
     parts : tuple of (y, x) arrays
         Doubles that hold whole numbers below 2^53.
     bits : int
-        0 for sums with signs.
+        0 for Walsh functions: their coefficients are sums with signs.
     """
 
     parts: tuple[Floats, ...]
     bits: int
 
     def whole(self, rows: slice = slice(None), columns: slice = slice(None)) -> Wide:
-        """The integers themselves, of counts up to 2^40: 2^106 at most."""
+        """The coefficients as wide integers; at most 2^106 for counts up to 2^40."""
         parts = [part[rows, columns] for part in self.parts]
 
-        def some(few: Any) -> Wide:
-            first, *rest = (Wide.shifted(part[few].astype(np.int64), _DIGIT * j) for j, part in enumerate(parts))
+        def joined(some_rows: Any) -> Wide:
+            first, *rest = (Wide.shifted(part[some_rows].astype(np.int64), _DIGIT * j) for j, part in enumerate(parts))
             return sum(rest, start=first)
 
-        return Wide.by_rows(parts[0].shape, some)
+        return Wide.by_rows(parts[0].shape, joined)
 
 
 def spectrum(counts: Integers, basis: Basis, orders: tuple[int, int]) -> Spectrum:
-    """The first (x, y) coefficients of (row, column) counts, exactly.
+    """Exact coefficients of the first (x, y) functions, for counts as (rows, columns).
 
-    Counts must be at least 0; for Walsh functions their sum below 2^53.
+    Counts must be at least 0; for Walsh functions their sum must be below 2^53.
     """
     kx, ky = orders
     if basis is Basis.WALSH:
@@ -175,7 +186,7 @@ def spectrum(counts: Integers, basis: Basis, orders: tuple[int, int]) -> Spectru
 
 
 def _digits(parts: list[Floats]) -> Iterator[Floats]:
-    """Digits of Σ parts[j] 2^(19 j): from 0 to 2^19 - 1, the last one with a sign. Parts are used up.
+    """Digits of Σ parts[j] 2^(19 j): from 0 to 2^19 - 1, the last one with a sign. Overwrites `parts`.
 
     Multiplying by a power of two, rounding down and subtracting are exact for whole numbers below 2^53.
     """
@@ -192,9 +203,9 @@ def _digits(parts: list[Floats]) -> Iterator[Floats]:
 
 
 def _multiply(values: Floats, basis: Basis, size: int, orders: int) -> Floats:
-    """The first functions times columns of digits, exactly: (orders, columns). Values are used up."""
+    """Exact product of the first functions and columns of digits, (orders, columns). Overwrites `values`."""
     out = np.empty((orders, values.shape[1]))
-    step = max(1, _LARGEST_HELD // size)
+    step = max(1, _LARGEST_MATRIX // size)
     if orders <= step and values.shape[1] >= _SMALLEST_FOLD:
         _folded(basis, size, orders).times(values, out)
         return out
@@ -215,15 +226,19 @@ def _folded(basis: Basis, size: int, orders: int) -> _Folded:
 
 @dataclass(frozen=True)
 class _Folded:
-    """A matrix whose rows are even or odd about their middle, which halves the work; the halves may be so again.
+    """A matrix whose rows are even or odd about their middle; that halves the work of products.
 
     Attributes
     ----------
-    matrix : array, or None if it is folded
+    matrix : array, or None
+        The matrix itself, if it is not folded.
     alone : int
-        Cells at the beginning that are their own mirror image.
-    rows : where the even and the odd rows are
-    halves : what multiplies sums, and what multiplies differences, of cells and their mirror images
+        Number of cells at the beginning that are their own mirror image.
+    rows : pair of slices or index arrays
+        The even rows, and the odd rows.
+    halves : pair of _Folded
+        The matrix that multiplies sums of cells and their mirror images, and the one that multiplies
+        their differences. Each may be folded again.
     """
 
     matrix: Floats | None
@@ -232,7 +247,10 @@ class _Folded:
     halves: tuple[_Folded, ...] = ()
 
     def times(self, values: Floats, out: Floats) -> None:
-        """The matrix times (cells, columns), which are used up. Partial sums are at most Σ|entry| max|value|."""
+        """Write the product of the matrix and `values`, (cells, columns), into `out`. Overwrites `values`.
+
+        Partial sums are at most Σ|entry| max|value|, as without folding.
+        """
         if self.matrix is not None:
             np.matmul(self.matrix, values, out=out)
             return
@@ -250,7 +268,7 @@ class _Folded:
 
 
 def _fold(matrix: Floats, alone: int = 0) -> _Folded:
-    """Fold if it pays and if all rows are exactly even or odd."""
+    """The matrix, folded if that pays and all rows are exactly even or odd."""
     n = matrix.shape[1]
     if min(matrix.shape) < _SMALLEST_FOLD:
         return _Folded(matrix)
@@ -264,7 +282,7 @@ def _fold(matrix: Floats, alone: int = 0) -> _Folded:
 
 
 def _span(chosen: Booleans) -> slice | Integers:
-    """Where an array is true; as a slice, which is faster, if it can be one."""
+    """The places where an array is true; as a slice, which is faster, if they are evenly spaced."""
     places = np.flatnonzero(chosen)
     steps = np.unique(np.diff(places))
     return slice(int(places[0]), int(places[-1]) + 1, int(steps[0])) if steps.size == 1 else places

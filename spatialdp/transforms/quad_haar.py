@@ -1,9 +1,11 @@
-"""The non-standard Haar wavelet: three differences for each node of a quadtree, and the total.
+"""How does the non-standard Haar wavelet measure a grid? By the total and differences in a quadtree.
 
-From a node's quadrants come west - east, south - north, and (south-west + north-east) - (south-east + north-west). The
-grid is padded with cells known to be empty up to powers of two; where one axis is shorter, the coarsest nodes are not
-divided along it and have one difference only. A record is in one node of each scale and changes each of its differences
-by ±1, so every kind of every scale has sensitivity 1. Nothing here sees a record.
+Each node of the quadtree has three differences of its quadrants: west - east, south - north, and
+(south-west + north-east) - (south-east + north-west). The grid is padded with cells known to be
+empty up to powers of two. Where one axis is shorter, the coarsest nodes are not divided along that
+axis and have one difference only. A record is in one node of each scale and changes each of the
+node's differences by ±1, so every kind of difference of every scale has sensitivity 1. This module
+reads no record; everything before the noise is exact integer arithmetic.
 """
 
 from __future__ import annotations
@@ -25,7 +27,7 @@ __all__ = ["QuadHaar"]
 
 @dataclass(frozen=True)
 class QuadHaar:
-    """The transform of an (nx, ny) grid.
+    """The non-standard Haar transform of a grid of nx columns and ny rows.
 
     Examples
     --------
@@ -39,18 +41,18 @@ class QuadHaar:
 
     @cached_property
     def _levels(self) -> tuple[int, int]:
-        """Scales along x and y."""
+        """Number of scales along x and along y."""
         return HaarAxis(self.nx).levels, HaarAxis(self.ny).levels
 
     @cached_property
     def scales(self) -> tuple[tuple[int, bool, bool], ...]:
-        """Coarsest first: binary logarithm of the node's longer side, and whether it is divided along x and y."""
+        """For each scale, coarsest first: log2 of the nodes' longer side, and whether x and y are divided."""
         x, y = self._levels
         return tuple((scale, scale <= x, scale <= y) for scale in range(max(x, y), 0, -1))
 
     @cached_property
     def groups(self) -> tuple[str, ...]:
-        """The total, then the kinds of differences of each scale, coarsest first, with the node's side in cells."""
+        """Names of the groups: the total, then kind of difference and nodes' side in cells, coarsest scale first."""
         names = ["total"]
         for scale, along_x, along_y in self.scales:
             kinds = ("x",) * along_x + ("y",) * along_y + ("xy",) * (along_x and along_y)
@@ -58,70 +60,75 @@ class QuadHaar:
         return tuple(names)
 
     def sensitivity(self, group: int, neighbours: Neighbours) -> Sensitivity:
-        """Of one group: a record has one coefficient and ±1 in it; replacing it can move that from 1 to -1.
+        """How far one record can move the coefficients of a group.
 
-        Every scale has a node with cells in both of its halves. The total can only change by a record that enters or
-        leaves.
+        A record enters one coefficient of the group, by ±1. Replacing the record can turn 1 into -1,
+        because every scale has a node with cells in both of its halves, or move the entry to another
+        coefficient. The total changes only if a record enters or leaves.
         """
         if neighbours is Neighbours.ADD_REMOVE or group == 0:
             return Sensitivity(1, 1)
         return Sensitivity(2, 4)
 
     def forward(self, counts: Integers) -> list[Integers]:
-        """Exact coefficients of exact counts (ny, nx), group by group. Nodes beyond the grid have none."""
+        """Exact coefficients of exact counts (ny, nx), group by group; nodes beyond the grid have none."""
         sums = np.asarray(counts, dtype=np.int64)
-        found: list[Integers] = []
+        coefficients: list[Integers] = []
         for _, along_x, along_y in reversed(self.scales):
             sums, differences = _analyse(sums, along_x=along_x, along_y=along_y)
-            found = differences + found
-        return [sums, *found]
+            coefficients = differences + coefficients
+        return [sums, *coefficients]
 
     def inverse(self, coefficients: Sequence[Floats]) -> Floats:
-        """Estimates of the cells (ny, nx), from the total down."""
+        """Estimates of the cells (ny, nx) from noisy coefficients, group by group, the total first."""
         sums, rest = coefficients[0], list(coefficients[1:])
         for (_, along_x, along_y), shape in zip(self.scales, self._shapes[1:], strict=True):
-            taken = 3 if along_x and along_y else 1
-            sums = _synthesise(sums, rest[:taken], along_x=along_x, along_y=along_y)[: shape[0], : shape[1]]
-            rest = rest[taken:]
+            kinds = 3 if along_x and along_y else 1
+            sums = _synthesise(sums, rest[:kinds], along_x=along_x, along_y=along_y)[: shape[0], : shape[1]]
+            rest = rest[kinds:]
         return np.asarray(sums, dtype=np.float64)
 
     def adjoint(self, weights: Floats, row: int, column: int) -> list[Floats]:
         """Weights of the coefficients in a weighted sum of cells, group by group: the transposed inverse.
 
-        The weights are given for a rectangle of cells whose south-west cell is (row, column); they are 0 elsewhere,
-        and so are those of coefficients that are left out. A node's halves come back as (sum ± difference) / 2, so the
-        transposed inverse takes halved sums and differences of weights where `forward` takes whole ones of counts.
+        `weights` are those of a rectangle of cells whose south-west cell is (row, column). All other
+        cells have weight 0, and so have the coefficients that are left out of the result. The inverse
+        computes a node's halves as (sum ± difference) / 2, so the transposed inverse takes halved
+        sums and differences of weights where `forward` takes whole ones of counts.
         """
         sums: Floats = weights
-        found: list[Floats] = []
+        coefficients: list[Floats] = []
         for _, along_x, along_y in reversed(self.scales):
             sums = np.pad(sums, ((row % 2 * along_y, 0), (column % 2 * along_x, 0)))
             row, column = row >> along_y, column >> along_x
             sums, differences = _analyse(sums * 0.5 ** (along_x + along_y), along_x=along_x, along_y=along_y)
-            found = differences + found
-        return [sums, *found]
+            coefficients = differences + coefficients
+        return [sums, *coefficients]
 
     def powers(self, x: Coverage, y: Coverage) -> tuple[Floats, Floats]:
-        """Sums of squares and of fourth powers of the measurements' weights in boxes, (groups, boxes).
+        """Sums of squares and of fourth powers of the coefficients' weights in boxes, each (groups, boxes).
 
-        With t the halved difference of the covered shares of a node's halves along an axis, and m the covered share of
-        the node along it, the differences along x, y and both enter by t m, m t and t t, the total by m m.
+        Let m be the covered share of a node along an axis, and t (the tilt) half the difference of
+        the covered shares of its two halves. The differences along x, along y and along both enter
+        an answer with the weights t m, m t and t t, and the total with m m.
         """
         squares, fourths = (np.multiply(*self.factors(x, y, power)) for power in (2, 4))
         return squares, fourths
 
     def factors(self, x: Coverage, y: Coverage, power: int) -> tuple[Floats, Floats]:
-        """The sums of powers, as products of a factor along x and one along y, each (groups, intervals)."""
-        along_x, along_y = zip(*self._pairs([*_along(x, self.nx, power)], [*_along(y, self.ny, power)]), strict=True)
+        """Factors along x and along y, each (groups, intervals), that multiply to the sums of `powers`."""
+        along_x, along_y = zip(
+            *self._pairs([*_axis_powers(x, self.nx, power)], [*_axis_powers(y, self.ny, power)]), strict=True
+        )
         return np.stack(along_x), np.stack(along_y)
 
     def mean_squares(self) -> Floats:
-        """Means of the sums of squares over all boxes of whole cells, or a spread of many of them."""
-        x, y = ([part.mean(axis=1) for part in _along(sample_intervals(n), n, 2)] for n in (self.nx, self.ny))
+        """Mean of the sums of squares of `powers` over all boxes of whole cells, or over an even sample of them."""
+        x, y = ([part.mean(axis=1) for part in _axis_powers(sample_intervals(n), n, 2)] for n in (self.nx, self.ny))
         return np.array([along_x * along_y for along_x, along_y in self._pairs([*x], [*y])])
 
     def _pairs(self, x: list[Floats], y: list[Floats]) -> list[tuple[Floats, Floats]]:
-        """What is multiplied for each group, from (tilts, means) of each axis by binary logarithm of the side."""
+        """For each group its factors along x and y, from (tilts, means) of each axis by log2 of the nodes' side."""
         (tilt_x, mean_x), (tilt_y, mean_y) = x, y
         top_x, top_y = self._levels
         result = [(mean_x[top_x], mean_y[top_y])]
@@ -134,14 +141,14 @@ class QuadHaar:
 
     @cached_property
     def _shapes(self) -> list[tuple[int, int]]:
-        """Rows and columns of nodes before each scale is divided, and last those of the cells."""
+        """Rows and columns of nodes at each scale, coarsest first, and last those of the cells."""
         x, y = self._levels
         sides = [2**scale for scale in range(max(x, y), -1, -1)]
         return [(-(-self.ny // side), -(-self.nx // side)) for side in sides]
 
 
-def _along(coverage: Coverage, size: int, power: int) -> tuple[Floats, Floats]:
-    """Sums of powers of tilts and of mean coverages of one axis' nodes, (scales, boxes), by logarithm of the side."""
+def _axis_powers(coverage: Coverage, size: int, power: int) -> tuple[Floats, Floats]:
+    """Sums of powers of the tilts and of the mean coverages of one axis' nodes, each (log2 of the side, boxes)."""
     axis = HaarAxis(size)
     by_scale = axis.powers(coverage)[0 if power == 2 else 1]
     tilts = np.concatenate([np.zeros_like(by_scale[:1]), by_scale[:0:-1]])
@@ -151,7 +158,7 @@ def _along(coverage: Coverage, size: int, power: int) -> tuple[Floats, Floats]:
 
 
 def _analyse(sums: Array, *, along_x: bool, along_y: bool) -> tuple[Array, list[Array]]:
-    """Sums and differences of the nodes one scale up."""
+    """Sums of the nodes one scale up, and the differences of their halves."""
     parts = [sums]
     for divided, axis in ((along_x, 1), (along_y, 0)):
         if divided:
@@ -161,7 +168,7 @@ def _analyse(sums: Array, *, along_x: bool, along_y: bool) -> tuple[Array, list[
 
 
 def _synthesise(sums: Floats, differences: Sequence[Floats], *, along_x: bool, along_y: bool) -> Floats:
-    """Halves of halves, from sums and differences."""
+    """Sums of the nodes one scale down, from sums and differences."""
     parts = [sums, *differences]
     for divided, axis in ((along_y, 0), (along_x, 1)):
         if divided:
@@ -171,7 +178,7 @@ def _synthesise(sums: Floats, differences: Sequence[Floats], *, along_x: bool, a
 
 
 def _halves(values: Array, axis: int) -> tuple[Array, Array]:
-    """Every other entry, beginning with the first and with the second; a missing last one is 0."""
+    """The even and the odd entries along an axis; a missing last one is 0."""
     if values.shape[axis] % 2:
         values = np.pad(values, [(0, int(axis == i)) for i in range(2)])
     return (values[:, 0::2], values[:, 1::2]) if axis else (values[0::2], values[1::2])

@@ -1,7 +1,10 @@
-"""Real orthonormal bases of one axis: cosines, the real Fourier basis and Walsh functions.
+"""How do noisy coefficients become cells, and how noisy are boxes then? Real orthonormal bases of one axis.
 
-Functions come in the order of their frequency, so that the first few of them are the smooth ones. Coefficients
-are real numbers: a basis without complex numbers has no phases that could be forgotten. Nothing here sees a record.
+The bases are cosines, the real Fourier basis and Walsh functions. Functions come in the order of
+their frequency, so the first few are the smooth ones. A basis without complex numbers has no phase
+that could be released without noise. The inverse is computed in doubles, after the noise; what is
+measured before the noise is in `integer_waves` (``docs/design/fourier.md``). This module reads no
+record.
 """
 
 from __future__ import annotations
@@ -17,17 +20,18 @@ import numpy as np
 from spatialdp._support.arrays import Booleans, Floats, Integers
 from spatialdp._support.checks import whole_number
 from spatialdp._support.options import Option
+from spatialdp._support.override import override
 from spatialdp.space.coverage import Coverage
 from spatialdp.transforms.axis import AxisWeights
 
 __all__ = ["Basis", "SpectralAxis", "angles", "functions", "padded", "synthesise", "walsh_sums"]
 
 
-_WEIGHTS_AT_ONCE = 2**21
+_WEIGHTS_AT_ONCE = 2**21  # limits the memory that `SpectralAxis.powers` takes
 
 
 class Basis(Option):
-    """A real orthonormal basis."""
+    """A real orthonormal basis of the cells of an axis."""
 
     DCT = "dct"
     DFT = "dft"
@@ -35,12 +39,12 @@ class Basis(Option):
 
 
 def padded(basis: Basis, size: int) -> int:
-    """Number of functions: the size, or for Walsh functions the next power of two."""
+    """Number of functions of a basis for `size` cells: the size, or for Walsh functions the next power of two."""
     return int(2 ** (size - 1).bit_length()) if basis is Basis.WALSH else size
 
 
 def functions(basis: Basis, size: int, count: int) -> Floats:
-    """The first functions of a basis, (count, cells), in doubles.
+    """Values of the first functions of a basis in all cells, (count, cells), in doubles.
 
     Examples
     --------
@@ -49,27 +53,28 @@ def functions(basis: Basis, size: int, count: int) -> Floats:
     """
     if basis is Basis.WALSH:
         return walsh_sums(np.eye(size), 0)[:count] / math.sqrt(padded(basis, size))
-    at, level = angles(basis, size, slice(count))
+    steps, flat = angles(basis, size, slice(count))
     wave = np.cos(math.pi / (2 * size) * np.arange(4 * size))
-    return np.asarray(wave[at] * np.sqrt(np.where(level, 1, 2) / size)[:, None])
+    return np.asarray(wave[steps] * np.sqrt(np.where(flat, 1, 2) / size)[:, None])
 
 
 def angles(basis: Basis, size: int, orders: slice, cells: slice | Integers = slice(None)) -> tuple[Integers, Booleans]:
-    """Angles of cosines, (orders, cells), in steps of which 4 size make a turn; and which functions are ±√(1/size).
+    """Angles at which cosines are taken for some functions and cells, and which functions are flat.
 
-    The others are √(2/size) times the cosine.
+    Angles, (orders, cells), are counted in steps; 4 size steps make a full turn. A flat function,
+    (orders,), is √(1/size) times the cosine, which is ±1; every other one is √(2/size) times it.
     """
     order, places = np.arange(size)[orders], np.arange(size)[cells]
-    level = order == 0
+    flat = order == 0
     if basis is Basis.DCT:
-        return order[:, None] * (2 * places + 1) % (4 * size), level
+        return order[:, None] * (2 * places + 1) % (4 * size), flat
     quarter = np.where((order % 2 == 0) & (order > 0), size, 0)  # makes a sine of a cosine
     frequencies = (order + 1) // 2
-    return (4 * frequencies[:, None] * places - quarter[:, None]) % (4 * size), level | (2 * frequencies == size)
+    return (4 * frequencies[:, None] * places - quarter[:, None]) % (4 * size), flat | (2 * frequencies == size)
 
 
 def synthesise(coefficients: Floats, basis: Basis, size: int, axis: int) -> Floats:
-    """Values of the cells from the first orthonormal coefficients; the missing ones are 0."""
+    """Values of the cells from the first orthonormal coefficients along an axis; missing coefficients are 0."""
     from scipy import fft, fftpack
 
     if basis is Basis.DCT:
@@ -79,7 +84,8 @@ def synthesise(coefficients: Floats, basis: Basis, size: int, axis: int) -> Floa
         full[: coefficients.shape[0], : coefficients.shape[1]] = coefficients
         sums = walsh_sums(full, axis) / math.sqrt(full.shape[axis])
         return sums[:, :size] if axis else sums[:size]
-    # The only real transform in scipy whose coefficients come in this order; it wants sums with e^(-i angle) over size.
+    # fftpack has the only real transform in scipy whose coefficients come in this order; it expects
+    # sums with e^(-i angle), and divides by the size.
     scale = np.full(coefficients.shape[axis], math.sqrt(size / 2))
     scale[0], scale[2::2] = math.sqrt(size), -scale[2::2]
     if scale.size == size and size % 2 == 0:
@@ -90,8 +96,9 @@ def synthesise(coefficients: Floats, basis: Basis, size: int, axis: int) -> Floa
 def walsh_sums(values: Floats, axis: int) -> Floats:
     """Sums along axis 0 or 1 with the signs of Walsh functions in Paley's order; pads to a power of two.
 
-    A function of i = (high, low) is a product of functions of its high and its low digits, so two small matrices do
-    the work. In doubles, which are exact for integers whose absolute values add up to less than 2^53.
+    A Walsh function of i = (high, low) is a product of one function of i's high binary digits and one
+    of its low digits, so two small matrices do the work. The sums are computed in doubles, which is
+    exact for integers whose absolute values add up to less than 2^53.
     """
     size = values.shape[axis]
     bits = (size - 1).bit_length()
@@ -106,7 +113,11 @@ def walsh_sums(values: Floats, axis: int) -> Floats:
 
 
 def _signs(bits: int) -> Floats:
-    """Walsh functions of 2^bits cells: an order's lowest digit goes with a cell's highest."""
+    """Walsh functions of 2^bits cells, (orders, cells), as ±1.
+
+    The sign is (-1)^n, n being the number of binary digits that are 1 both in the order and in the
+    cell's number read backwards.
+    """
     signs = np.ones((1, 1))
     for _ in range(bits):
         signs = np.repeat(signs, 2, axis=0)
@@ -116,15 +127,15 @@ def _signs(bits: int) -> Floats:
 
 @dataclass(frozen=True)
 class SpectralAxis(AxisWeights):
-    """The first functions of a basis, in bands.
+    """The first functions of a basis as measurements of an axis; each band of frequencies is a group.
 
     Attributes
     ----------
     size : int
-        Cells.
+        Number of cells.
     basis : Basis
     edges : tuple of int
-        Bands are between successive edges; the first is 0.
+        Bands lie between successive edges; the first edge is 0.
     """
 
     size: int
@@ -132,12 +143,13 @@ class SpectralAxis(AxisWeights):
     edges: tuple[int, ...]
 
     @property
+    @override
     def groups(self) -> tuple[slice, ...]:
-        """The bands."""
         return tuple(slice(low, high) for low, high in pairwise(self.edges))
 
+    @override
     def powers(self, coverage: Coverage) -> tuple[Floats, Floats]:
-        """Weights of all functions, from prefix sums along the cells; in blocks of boxes, to save memory."""
+        # From prefix sums along the cells; in blocks of boxes, to save memory.
         squares = np.empty((self.n_groups, coverage.start.size))
         fourths = np.empty_like(squares)
         block = max(1, _WEIGHTS_AT_ONCE // self.n_coefficients)
@@ -148,32 +160,32 @@ class SpectralAxis(AxisWeights):
             fourths[:, part] = np.add.reduceat(weights**2, self.edges[:-1], axis=1).T
         return squares, fourths
 
+    @override
     def cell_weights(self, cells: slice) -> Floats:
-        """The functions' values."""
         return functions(self.basis, self.size, self.n_coefficients)[:, cells].T
 
+    @override
     def to_json(self) -> dict[str, Any]:
-        """Basis and bands."""
         return {"kind": "spectral", "basis": str(self.basis), "edges": list(self.edges)}
 
     @classmethod
     def from_json(cls, data: dict[str, Any], size: int) -> SpectralAxis:
-        """Read what `to_json` wrote; raises ValueError, KeyError or TypeError for anything else."""
+        """Read an axis that `to_json` wrote; raises ValueError, KeyError or TypeError for anything else."""
         basis = Basis(data["basis"])
         edges = tuple(whole_number(edge, "edge", 0, padded(basis, size)) for edge in data["edges"])
         if len(edges) < 2 or edges[0] != 0 or any(low >= high for low, high in pairwise(edges)):
-            raise ValueError("the bands are not in order")
+            raise ValueError("the edges of the bands must increase from 0")
         return cls(size, basis, edges)
 
     def _weights(self, knots: Integers, weights: Floats) -> Floats:
-        """(boxes, functions): the sum of each function over each box."""
+        """The sum of each function over each box, (boxes, functions)."""
         return np.asarray(
             sum(weight[:, None] * self.prefixes[knot] for knot, weight in zip(knots, weights, strict=True))
         )
 
     @cached_property
     def prefixes(self) -> Floats:
-        """(cells + 1, functions): sums of the functions over the first cells."""
+        """Sums of the functions over the first 0, 1, 2, ... cells, (cells + 1, functions)."""
         sums = np.zeros((self.size + 1, self.n_coefficients))
         np.cumsum(functions(self.basis, self.size, self.n_coefficients).T, axis=0, out=sums[1:])
         return sums

@@ -1,1 +1,1 @@
-"""Boxes in level order, and the algebra on them."""
+"""Trees of lattice boxes: how they are stored, searched, fitted and adjusted. Nothing here sees a record."""

@@ -1,8 +1,7 @@
-"""Numbers for maps and tables: estimates on a tree made non-negative or whole, still adding up.
+"""Estimates on a tree for maps and tables: made non-negative or whole, and still adding up.
 
-Both steps bias the numbers, so they are for showing and not for statistics: do them last, after the fit,
-and do not combine them with intervals. Both work on all families of a level at the same time.
-Nothing here sees a record.
+Both steps bias the estimates, so they are for display and not for statistics: they come last, after the fit, and must
+not be combined with intervals. Both work on all families of a level at the same time. Nothing here sees a record.
 
 References
 ----------
@@ -28,7 +27,7 @@ __all__ = ["NonNegative", "non_negative", "project_families", "round_consistent"
 
 
 class NonNegative(Option):
-    """How negative estimates of a tree are removed."""
+    """The method by which negative estimates of a tree are removed."""
 
     FAMILIES = "families"
     LEAST_SQUARES = "least-squares"
@@ -37,13 +36,13 @@ class NonNegative(Option):
 # Weight of an exactly known child in a projection: it moves only if all its siblings are exactly known or zero.
 _LEAST_WEIGHT = 1e-100
 
-# By how much given estimates may contradict each other or what is known exactly, relative to the largest of them
-# plus the largest standard deviation. Only for telling wrong input from rounding errors; the fit has no tolerance.
+# By how much estimates may contradict each other or exactly known counts, relative to the largest estimate plus the
+# largest standard deviation. It only distinguishes wrong input from rounding errors; the fit has no tolerance.
 _ROUNDING = 1e-6
 
 
 def non_negative(tree: Tree, estimates: npt.ArrayLike, variances: npt.ArrayLike) -> Floats:
-    """The non-negative least-squares fit.
+    """Return the least-squares fit without negative estimates.
 
     Parameters
     ----------
@@ -51,20 +50,20 @@ def non_negative(tree: Tree, estimates: npt.ArrayLike, variances: npt.ArrayLike)
     estimates : float array
         x̂_v of each node: `Fit.estimates`, the least-squares fit without the condition.
     variances : float array
-        s_v of the measurements, `Fit.variances`: of each node, or one for each level. Infinite: not measured.
-        Zero: known exactly.
+        s_v of the measurements, `Fit.variances`: one for each node, or one for each level; infinite for a node that was
+        not measured, zero for one that is known exactly.
 
     Returns
     -------
     float array
-        Each parent is the sum of its children, as `sums` adds them, and nothing is negative. Biased: not all
-        that negative leaves gain is taken from others, so totals rise, those of large regions by many of their
-        standard deviations. To keep the root's estimate, if it is not negative, give it variance 0.
+        Each parent is the sum of its children, as `sums` adds them, and no estimate is negative. The estimates are
+        biased: negative leaves gain more than other leaves lose, so totals rise, those of large regions by many of
+        their standard deviations. To keep the root's estimate, if it is not negative, give the root variance 0.
 
     Raises
     ------
     ParameterError
-        If the estimates do not add up, or exactly known counts leave less than nothing to a leaf.
+        If the estimates do not add up, or exactly known counts leave a leaf no value of at least 0.
 
     Notes
     -----
@@ -72,16 +71,16 @@ def non_negative(tree: Tree, estimates: npt.ArrayLike, variances: npt.ArrayLike)
     orthogonal to everything that adds up, so the same x minimises Σ_v (x_v - y_v)² / s_v. Unmeasured leaves
     that this leaves undetermined have the least Σ (x - x̂)² / area. If no leaf is negative, all keep their values.
 
-    Fix the negative leaves at zero (known exactly) and fit the others again with `two_pass`; repeat until no leaf
-    is negative. No leaf has to be freed again, so there are at most as many rounds as leaves. Noisy clustered counts
-    on quadtrees of height 6 to 10 took 5 to 10.
+    The method: fix the negative leaves at zero (known exactly) and fit the others again with `two_pass`; repeat until
+    no leaf is negative. No leaf has to be freed again, so there are at most as many rounds as leaves. Noisy clustered
+    counts on quadtrees of height 6 to 10 took 5 to 10 rounds.
 
     Proof. In terms of the leaves the quadratic form has the matrix H, where H_ij is the sum of 1 / s over the common
     ancestors of i and j. It is ultrametric, therefore M = H⁻¹ has no positive element off its diagonal [2]_, nor
-    has the inverse of a principal submatrix M_FF any negative element. With multipliers w, the x of the leaves is
-    x̂ + M w: raising one leaf lowers the others. Let w ≥ 0 and x belong to one round and w', x' to the next,
-    which fixes the leaves F. Then M_FF (w' - w)_F = x'_F - x_F = -x_F ≥ 0, hence w' ≥ w ≥ 0. In the last round x ≥ 0,
-    w ≥ 0 and x w = 0, the conditions of Karush, Kuhn and Tucker. Infinite and zero variances are limits. This is
+    has the inverse of a principal submatrix M_FF any negative element. With multipliers μ, the x of the leaves is
+    x̂ + M μ: raising one leaf lowers the others. Let μ ≥ 0 and x belong to one round and μ', x' to the next,
+    which fixes the leaves F. Then M_FF (μ' - μ)_F = x'_F - x_F = -x_F ≥ 0, hence μ' ≥ μ ≥ 0. In the last round x ≥ 0,
+    μ ≥ 0 and x μ = 0, the conditions of Karush, Kuhn and Tucker. Infinite and zero variances are limits. This is
     Chandrasekaran's method [1]_, fixing all negative leaves at a time. A leaf fixed or not because of a rounding
     error changes the result by no more than that error, and fixed leaves stay fixed: there is no tolerance to choose.
 
@@ -93,7 +92,7 @@ def non_negative(tree: Tree, estimates: npt.ArrayLike, variances: npt.ArrayLike)
     >>> non_negative(quadtree(1), [8.0, -2, 1, 3, 6], [0.0, 1.0]).round(3).tolist()
     [8.0, 0.0, 0.333, 2.333, 5.333]
     """
-    start = tree.one_each(estimates, "estimates").astype(np.float64)
+    start = tree.node_values(estimates, "estimates").astype(np.float64)
     variances = checked_variances(tree, variances)
     tolerance = _ROUNDING * (np.abs(start).max() + np.sqrt(variances[np.isfinite(variances)].max(initial=0.0)))
     _check_adds_up(tree, start, tolerance)
@@ -108,7 +107,7 @@ def non_negative(tree: Tree, estimates: npt.ArrayLike, variances: npt.ArrayLike)
 
 
 def project_families(tree: Tree, estimates: npt.ArrayLike, shares: npt.ArrayLike) -> Floats:
-    """Consistent estimates without negative ones, family by family from the root.
+    """Remove negative estimates family by family, from the root down; each family still adds up to its parent.
 
     Parameters
     ----------
@@ -116,20 +115,21 @@ def project_families(tree: Tree, estimates: npt.ArrayLike, shares: npt.ArrayLike
     estimates : float array
         Consistent estimates of each node.
     shares : float array
-        How freely each node may move, relative to its siblings: `Fit.shares`.
+        How freely each node may move, relative to its siblings: `Fit.shares`, V in the notes.
 
     Returns
     -------
     float array
-        Biased: what was negative has been taken from positive siblings. Consistent, and ≥ 0.
+        Consistent estimates, none negative. They are biased: negative ones were raised at the expense of their positive
+        siblings.
 
     Notes
     -----
-    Starts with n_root = max(x_root, 0) and goes down. Given n_v, the children's values minimise
+    The projection starts with n_root = max(x_root, 0) and goes down. Given n_v, the children's values minimise
     Σ_c (n_c - x_c)² / V_c subject to n_c ≥ 0 and Σ n_c = n_v, exactly: n_c = max(x_c + V_c λ, 0), λ by Michelot's
-    method [3]_, all families of a level at once: solve, drop the negative, repeat. It is not the non-negative
-    least-squares fit, and for clustered data better: totals of large regions keep their accuracy, where in the fit
-    the many leaves that were raised to zero push them up.
+    method [3]_, all families of a level at once: solve, fix the negative ones at zero, repeat. The result is not that
+    of `non_negative`, and better for clustered data: totals of large regions keep their accuracy, whereas in the fit
+    the many leaves that are raised to zero push these totals up.
 
     Examples
     --------
@@ -137,9 +137,9 @@ def project_families(tree: Tree, estimates: npt.ArrayLike, shares: npt.ArrayLike
     >>> project_families(quadtree(1), [8.0, -2, 1, 3, 6], np.ones(5)).round(9).tolist()
     [8.0, 0.0, 0.333333333, 2.333333333, 5.333333333]
     """
-    result = tree.one_each(estimates, "estimates").astype(np.float64)
+    result = tree.node_values(estimates, "estimates").astype(np.float64)
     if not np.all(np.isfinite(result)):
-        raise ParameterError("estimates are not all finite; give those of a fit.")
+        raise ParameterError("estimates are not all finite; give the estimates of a fit.")
     weights = _checked_weights(tree, shares)
     result[0] = max(result[0], 0.0)
     for d in range(tree.height):
@@ -149,7 +149,7 @@ def project_families(tree: Tree, estimates: npt.ArrayLike, shares: npt.ArrayLike
 
 
 def round_consistent(tree: Tree, estimates: npt.ArrayLike) -> Integers:
-    """Whole numbers close to consistent estimates that still add up.
+    """Round consistent estimates to whole numbers that still add up.
 
     Parameters
     ----------
@@ -160,16 +160,16 @@ def round_consistent(tree: Tree, estimates: npt.ArrayLike) -> Integers:
     Returns
     -------
     int64 array
-        Each parent is exactly the sum of its children. Each number is the estimate rounded up or down, hence within 1
-        of it, and a whole estimate stays.
+        Each parent is exactly the sum of its children. Each number is the estimate rounded up or down, hence less than
+        1 away from it, and a whole estimate keeps its value.
 
     Notes
     -----
-    The root is rounded to the nearest whole number (half to even). Then, level by level, children are rounded down,
-    and what is missing to their parent's number goes, one each, to those with the largest remainders, the first
-    among equals. If the parent is within 1 of the sum, then at least 0 and at most as many are missing as there are
-    fractional children, so the property carries down. If estimates are not consistent, the result is, but
-    may be further off.
+    The root is rounded to the nearest whole number (half to even). Then, level by level, children are rounded down, and
+    as many of them as are needed to reach their parent's number are raised by one: those with the largest remainders,
+    the first among equals. If the parent's number is within 1 of the sum of the estimates, at least 0 and at most as
+    many are raised as there are fractional children, so the property carries down. If the estimates are not consistent,
+    the result still is, but may be further away from them.
 
     Examples
     --------
@@ -177,9 +177,11 @@ def round_consistent(tree: Tree, estimates: npt.ArrayLike) -> Integers:
     >>> round_consistent(quadtree(1), [2.0, 0.5, 0.5, 1.3, -0.3]).tolist()
     [2, 1, 0, 1, 0]
     """
-    values = tree.one_each(estimates, "estimates").astype(np.float64, copy=False)
+    values = tree.node_values(estimates, "estimates").astype(np.float64, copy=False)
     if not np.all(np.abs(values) < 2**53):
-        raise ParameterError("estimates are not all finite and below 2^53; whole numbers can not be told apart there.")
+        raise ParameterError(
+            "estimates are not all finite and below 2^53; above, doubles skip whole numbers. Give smaller estimates."
+        )
     rounded = np.floor(values).astype(np.int64)
     remainders = values - rounded
     rounded[0] = np.rint(values[0])
@@ -190,7 +192,7 @@ def round_consistent(tree: Tree, estimates: npt.ArrayLike) -> Integers:
 
 
 def _round_up(tree: Tree, d: int, totals: Integers, rounded: Integers, remainders: Floats) -> None:
-    """Add ones, in place, until each family adds up to its total."""
+    """Raise numbers by one, in place, so that each family adds up to its total."""
     missing = totals - tree.family_sums(d, rounded)
     n_children = np.maximum(tree.n_children[tree.level(d)], 1)
     for_all, for_some = np.divmod(missing, n_children)
@@ -199,7 +201,7 @@ def _round_up(tree: Tree, d: int, totals: Integers, rounded: Integers, remainder
 
 
 def _ranks(tree: Tree, d: int, values: Floats) -> Integers:
-    """Place of each child among its siblings, the largest value first, the first among equals."""
+    """Return the rank of each child among its siblings, the largest value first, the first among equals."""
     rank = np.empty(values.size, dtype=np.int64)
     if fan_out := tree.fan_outs[d]:
         order = np.argsort(-values.reshape(-1, fan_out), axis=1, kind="stable")
@@ -214,17 +216,17 @@ def _ranks(tree: Tree, d: int, values: Floats) -> Integers:
 
 def _check_adds_up(tree: Tree, estimates: Floats, tolerance: float) -> None:
     if not np.all(np.isfinite(estimates)):
-        raise ParameterError("estimates are not all finite; give those of a fit.")
+        raise ParameterError("estimates are not all finite; give the estimates of a fit.")
     gap = np.abs(sums(tree, estimates[tree.leaves]) - estimates)
     if gap.max() > tolerance:
         raise ParameterError(
             f"estimates do not add up: node {gap.argmax()} and the leaves below it differ by {gap.max():.6g}. "
-            "Give those of a fit, not the measured values."
+            "Give the estimates of a fit, not the measured values."
         )
 
 
 def _check_known(tree: Tree, estimates: Floats, known: Booleans, tolerance: float) -> None:
-    """Check that exactly known nodes have room for the exactly known ones below them; other leaves need none."""
+    """Check that no exactly known node is less than the sum of the exactly known nodes below it."""
     below, least = np.zeros(tree.n_nodes), np.where(known, estimates, 0.0)
     for d in reversed(range(tree.height)):
         level = tree.level(d)
@@ -234,15 +236,16 @@ def _check_known(tree: Tree, estimates: Floats, known: Booleans, tolerance: floa
     if lacking.max() > tolerance:
         node = lacking.argmax()
         raise ParameterError(
-            f"node {node} is known exactly to be {estimates[node]:.6g}, but what is known exactly below it, and leaves "
-            f"of at least 0, add up to {below[node]:.6g} or more. Correct the counts, or give them a variance."
+            f"node {node} is known exactly to be {estimates[node]:.6g}, but the exactly known nodes below it, with "
+            f"other leaves of at least 0, add up to {below[node]:.6g} or more. Correct them, or give them a variance."
         )
 
 
 def _project(tree: Tree, d: int, values: Floats, weights: Floats, totals: Floats) -> Floats:
-    """The non-negative vector closest to each family's values that adds up to its parent's total."""
-    active = np.ones(values.size, dtype=bool)
+    """Return, for each family, the closest non-negative values that add up to the parent's total."""
+    active = np.ones(values.size, dtype=bool)  # children that are not fixed at zero
     while True:
+        # Solve without the condition: each active child moves by the same multiple of its weight.
         free = np.where(active, weights, 0.0)
         excess = totals - tree.family_sums(d, np.where(active, values, 0.0))
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -255,16 +258,16 @@ def _project(tree: Tree, d: int, values: Floats, weights: Floats, totals: Floats
 
 
 def _rescaled(tree: Tree, d: int, values: Floats, totals: Floats) -> Floats:
-    """Remove rounding errors from families that should add up to given totals."""
-    found = tree.family_sums(d, values)
+    """Rescale families so that they add up to their totals without rounding errors."""
+    family_sums = tree.family_sums(d, values)
     evenly = totals / np.maximum(tree.n_children[tree.level(d)], 1)
-    lost = found <= 0
-    factor = np.where(lost, 0.0, totals / np.where(lost, 1.0, found))
-    return values * tree.to_children(d, factor) + tree.to_children(d, np.where(lost, evenly, 0.0))
+    empty = family_sums <= 0  # these cannot be rescaled: their total is divided evenly
+    factor = np.where(empty, 0.0, totals / np.where(empty, 1.0, family_sums))
+    return values * tree.to_children(d, factor) + tree.to_children(d, np.where(empty, evenly, 0.0))
 
 
 def _checked_weights(tree: Tree, variances: npt.ArrayLike) -> Floats:
-    array = tree.one_each(variances, "variances").astype(np.float64, copy=False)
+    array = tree.node_values(variances, "variances").astype(np.float64, copy=False)
     if not np.all(array >= 0) or np.any(np.isinf(array[1:])):
-        raise ParameterError("variances are not all finite and at least 0; give Fit.shares, which is.")
+        raise ParameterError("variances are not all finite and at least 0; give Fit.shares, which are.")
     return np.maximum(array, _LEAST_WEIGHT)

@@ -1,8 +1,9 @@
-"""Hierarchies of square blocks of cells on any grid, as trees.
+"""Trees of square blocks of cells, on a grid of any shape.
 
-Level by level the grid is covered by blocks of so many by so many cells, each level's blocks made of whole blocks of
-the next finer one; the last block of a row or column ends with the grid. There are no cells beyond the grid, and blocks
-without a cell of the region are left out. Nothing here sees a record.
+Each level divides the grid into blocks of side x side cells, and a block consists of whole blocks of the next finer
+level. The last blocks of a row or column end with the grid: there are no cells beyond it. Blocks without a cell of the
+region are left out. Which levels are worth measuring is decided elsewhere (`strategies.levels`). Nothing here sees a
+record.
 """
 
 from __future__ import annotations
@@ -19,8 +20,7 @@ from spatialdp.trees.tree import Tree
 
 __all__ = ["BlockTree", "block_tree", "levels_of"]
 
-
-# A node of more children than this gets unmeasured nodes between, so that boxes find their way quickly.
+# If more blocks than this lay in a row below the root, unmeasured levels are put between, so that walks stay short.
 _MOST_CHILDREN = 32
 
 
@@ -31,11 +31,11 @@ class BlockTree:
     Attributes
     ----------
     tree : Tree
-        Root first; the leaves, all of the greatest depth, are the region's cells.
+        The tree; its leaves, all at the greatest depth, are the cells of the region.
     sides : tuple of int
-        Side of each depth's blocks in cells, root first.
+        Side of the blocks of each depth, in cells, root first.
     cells : int array
-        Place of each leaf in the grid's row-major array.
+        Position of each leaf in the grid's row-major array of cells.
     """
 
     tree: Tree
@@ -44,10 +44,10 @@ class BlockTree:
 
 
 def levels_of(sides: Sequence[int], shape: tuple[int, int]) -> tuple[int, ...]:
-    """Sides of a tree's blocks, root first, from the measured ones, cells first.
+    """Return the sides of the blocks of a tree's levels, root first, given the measured sides, smallest first.
 
-    The root is one block that holds the whole grid. Where there would be too many blocks below it, levels are put
-    between that are not measured and change nothing.
+    The root is one block that contains the whole grid. If it would have too many blocks below it, unmeasured levels are
+    put between, which do not change the estimates.
 
     Examples
     --------
@@ -66,25 +66,25 @@ def levels_of(sides: Sequence[int], shape: tuple[int, int]) -> tuple[int, ...]:
 
 
 def block_tree(grid: Grid, sides: Sequence[int]) -> BlockTree:
-    """The tree of a grid's blocks.
+    """Make the tree of a grid's blocks.
 
     Parameters
     ----------
     grid : Grid
     sides : sequence of int
-        Side of each depth's blocks in cells, root first: the first at least as long as the grid, the last 1, each a
-        multiple of the next.
+        Side of the blocks of each depth, in cells, root first: the first at least the grid's longer side, the last 1,
+        each a multiple of the next.
 
     Examples
     --------
     >>> from spatialdp.space.domain import Domain
-    >>> found = block_tree(Domain((0, 0, 1, 1)).grid((3, 2)), (4, 2, 1))
-    >>> found.tree.n_children.tolist(), found.cells.tolist()
+    >>> blocks = block_tree(Domain((0, 0, 1, 1)).grid((3, 2)), (4, 2, 1))
+    >>> blocks.tree.n_children.tolist(), blocks.cells.tolist()
     ([2, 4, 2, 0, 0, 0, 0, 0, 0], [0, 1, 3, 4, 2, 5])
     """
     orders = _orders(grid, sides)
     present = _present(grid, sides)
-    kept = [order[there.ravel()[order]] for order, there in zip(orders, present, strict=True)]
+    kept = [order[is_present.ravel()[order]] for order, is_present in zip(orders, present, strict=True)]
     n_children = [
         _block_sums(finer.astype(np.int32), coarse // fine).ravel()[nodes]
         for (coarse, fine), finer, nodes in zip(pairwise(sides), present[1:], kept, strict=False)
@@ -97,13 +97,13 @@ def block_tree(grid: Grid, sides: Sequence[int]) -> BlockTree:
 
 
 def _counts(grid: Grid, side: int) -> tuple[int, int]:
-    """Rows and columns of blocks."""
+    """Return the numbers of rows and columns of blocks."""
     nx, ny = grid.shape
     return -(-ny // side), -(-nx // side)
 
 
 def _orders(grid: Grid, sides: Sequence[int]) -> list[Integers]:
-    """For each depth the row-major places of its blocks, family by family; regions play no part yet."""
+    """Return, for each depth, the row-major positions of all its blocks, family by family, the region ignored."""
     orders = [np.zeros(1, dtype=np.int64)]
     for coarse, fine in pairwise(sides):
         rows, columns = _counts(grid, fine)
@@ -112,9 +112,9 @@ def _orders(grid: Grid, sides: Sequence[int]) -> list[Integers]:
 
 
 def _order(parents: Integers, counts: tuple[int, int], ratio: int) -> Integers:
-    """Places of the blocks of one depth, given the order of the blocks `ratio` times as long.
+    """Return the order of the blocks of one depth, given the order of their parents, `ratio` blocks long.
 
-    A block comes after all families of earlier parents, and after the earlier rows and columns of its own family.
+    A block comes after all families of earlier parents, and within its family row by row.
     """
     (rows, tall), (columns, wide) = (_families(count, ratio) for count in counts)
     sizes = np.multiply.outer(tall, wide).ravel()[parents]
@@ -129,20 +129,20 @@ def _order(parents: Integers, counts: tuple[int, int], ratio: int) -> Integers:
 
 @dataclass(frozen=True, eq=False)
 class _Line:
-    """Along one axis: each block's parent, and its place among the parent's blocks."""
+    """For the blocks along one axis: the parent of each block, and its place among the parent's blocks."""
 
     parent: Integers
     place: Integers
 
 
 def _families(count: int, ratio: int) -> tuple[_Line, Integers]:
-    """Parents and places of an axis' blocks, and how many each parent has."""
+    """Return parents and places of the blocks along an axis, and the number of blocks of each parent."""
     parent, place = np.divmod(np.arange(count), ratio)
     return _Line(parent, place), np.bincount(parent)
 
 
 def _present(grid: Grid, sides: Sequence[int]) -> list[Booleans]:
-    """For each depth which blocks have a cell in the region, as (rows, columns)."""
+    """Return, for each depth, which blocks have a cell in the region, as an array (rows, columns)."""
     levels: list[Booleans] = [grid.mask]
     for coarse, fine in reversed(list(pairwise(sides))):
         levels.append(_block_sums(levels[-1].astype(np.int32), coarse // fine) > 0)
@@ -150,14 +150,14 @@ def _present(grid: Grid, sides: Sequence[int]) -> list[Booleans]:
 
 
 def _block_sums(values: Array, ratio: int) -> Array:
-    """Sums over blocks of ratio x ratio entries; the last ones may be smaller."""
+    """Return sums over blocks of ratio x ratio entries; the last blocks of a row or column may be smaller."""
     for axis in (0, 1):
         values = np.add.reduceat(values, np.arange(0, values.shape[axis], ratio), axis=axis)
     return values
 
 
 def _boxes(grid: Grid, side: int, blocks: Integers) -> Integers32:
-    """Lattice boxes of blocks."""
+    """Return the lattice boxes of blocks, given their row-major positions."""
     row, column = np.divmod(blocks, _counts(grid, side)[1])
     sides = []
     for lines, place in ((grid.x_lines, column), (grid.y_lines, row)):

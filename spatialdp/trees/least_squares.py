@@ -1,23 +1,23 @@
-"""One set of numbers out of many noisy ones: estimates on a tree that add up.
+"""How the noisy counts of a tree are fitted, so that the estimates of children add up to that of their parent.
 
-A tree's noisy counts contradict each other: children do not add up to their parent. The best linear unbiased estimate
-that does add up is a weighted least-squares fit, and on a tree it needs no matrix, only a pass up and a pass down.
-`three_pass` is the published form for complete trees with one budget for each level. `two_pass` is the general form:
-any tree, any variance for each node, unmeasured nodes, exactly known nodes. `subtree_variances` tells how accurate the
-fit is, before anything is measured.
+The noisy counts of a tree contradict each other. The best linear unbiased estimate that adds up is a weighted
+least-squares fit, and on a tree it needs no matrix, only a pass up and a pass down. `three_pass` is the published form
+for complete trees with one budget for each level. `two_pass` is the general form: any tree, any variance for each node,
+unmeasured nodes, exactly known nodes. `subtree_variances` computes how accurate the fit is, before anything is
+measured.
 
 Notation
 --------
-This is the one notation of the tree algebra, here, in `estimates.tree_noise` and in the explorer's page. For a node v
-with children c:
+This is the notation of the tree algebra here, in `estimates.tree_noise` and in the explorer's JavaScript; a change of
+one must change all. For a node v with children c:
 
     y, s   the measurement of v and its variance; s is infinite if v is not measured
-    V      variance of the best estimate of v from the measurements at and below it: 1/V = 1/s + 1/VS
-    VS     the sum of V over the children of v; infinite for a leaf
-    w      weight of y in that best estimate, V / s; the children's sum has weight 1 - w
-    x      the fitted estimate; x_v is the sum of x_c
-    A      share of x_v in an answer: the covered share of a leaf, and the mean of A_c weighted by V_c above
-    g      weight of the best estimate of v (from its own subtree) in an answer: g_c = A_c - A_v + (1 - w) g_v
+    z, V   the best estimate of v from the measurements at and below v, and its variance: 1/V = 1/s + 1/VS
+    S, VS  the sums of z and of V over the children of v; VS is infinite for a leaf
+    w      weight of y in z, V / s; the children's sum S has weight 1 - w
+    x      the fitted estimate of v; x_v is the sum of x_c
+    A      share of x_v in an answer: the covered share of a leaf, and the mean of A_c weighted by V_c above leaves
+    g      weight of z_v in an answer: g_c = A_c - A_v + (1 - w) g_v
 
 The derivation is in ``docs/design/tree-noise.md``. Nothing here sees a record. For non-negative or whole numbers see
 `spatialdp.trees.adjust`.
@@ -58,19 +58,19 @@ __all__ = [
 
 @dataclass(frozen=True, eq=False)
 class SubtreeVariances:
-    """How accurately the measurements at and below each node of a tree determine its count.
+    """How accurately the measurements at and below each node of a tree determine the node's count.
 
     Attributes
     ----------
     variances : float array
-        s of the measurements, as given: one for each level or one for each node.
+        s of the measurements, one for each level or one for each node.
     up_variance : float array
-        V of each node; infinite if the measurements at and below it do not determine its count.
+        V of each node; infinite if the measurements at and below the node do not determine its count.
     children_variance : float array
         VS of the nodes above the lowest level; infinite for leaves.
     shares : float array
-        In which proportion siblings take up what their parent's estimate has in excess of their own sum. It is V,
-        the same array, unless some leaves are unmeasured or some families known exactly; see `two_pass`.
+        The proportions in which siblings share the difference between their parent's estimate and their own sum. The
+        same array as `up_variance`, unless some leaves are unmeasured or some families known exactly; see `two_pass`.
     """
 
     variances: Floats
@@ -84,18 +84,18 @@ class SubtreeVariances:
 
     @property
     def is_determined(self) -> bool:
-        """Whether every node was determined by the measurements at and below it."""
+        """Whether, for every node, the measurements at and below it determine its count."""
         return self.shares is self.up_variance or not bool(np.any(np.isinf(self.up_variance)))
 
 
 @dataclass(frozen=True, eq=False)
 class Fit(SubtreeVariances):
-    """Consistent estimates on a tree, and the variances they come with.
+    """Consistent estimates on a tree: each parent is the sum of its children.
 
     Attributes
     ----------
     estimates : float array
-        x of each node; a parent's is the sum of its children's.
+        x of each node.
     """
 
     estimates: Floats
@@ -106,28 +106,29 @@ class Fit(SubtreeVariances):
 
 
 def three_pass(levels: Sequence[npt.ArrayLike], weights: Sequence[float], fan_out: int) -> list[Floats]:
-    """Least-squares estimates on a complete tree with one variance for each level.
+    """Fit least-squares estimates to a complete tree with one variance for each level.
 
     Parameters
     ----------
     levels : sequence of arrays, root first
         Noisy counts of each level; the children of a node are `fan_out` successive entries.
     weights : sequence of float, root first
-        1 / variance of each level. Weight 0: the level was not measured, its values are not read.
+        1 / variance of each level. A level of weight 0 was not measured, and its values are not read.
     fan_out : int
 
     Returns
     -------
     list of arrays, root first
-        Estimates; each node is the sum of its children.
+        Estimates of each level; each node is the sum of its children.
 
     Notes
     -----
-    Cormode et al. [1]_ with w for their ε²: with l counted from the leaves and E_l = Σ_{j≤l} fan_out^j w_j,
+    Cormode et al. [1]_ with 1/s, the weights, for their ε²: with l counted from the leaves and
+    E_l = Σ_{j≤l} fan_out^j / s_j,
 
-    1. down: alpha_v = alpha_parent + w_v Y_v;
-    2. up: Z_leaf = alpha_leaf, Z_v = Σ Z_child;
-    3. down: F_v = F_parent + w_parent x_parent and x_v = (Z_v - fan_out^l F_v) / E_l.
+    1. down: alpha_v = alpha_parent + y_v / s_v;
+    2. up: Z_leaf = alpha_leaf, Z_v = Σ Z_c;
+    3. down: F_v = F_parent + x_parent / s_parent and x_v = (Z_v - fan_out^l F_v) / E_l.
 
     Examples
     --------
@@ -143,7 +144,7 @@ def three_pass(levels: Sequence[npt.ArrayLike], weights: Sequence[float], fan_ou
 
 
 def two_pass(tree: Tree, measured: npt.ArrayLike, variances: npt.ArrayLike) -> Fit:
-    """Least-squares estimates on any tree with any variances.
+    """Fit least-squares estimates to any tree with any variances.
 
     Parameters
     ----------
@@ -151,7 +152,8 @@ def two_pass(tree: Tree, measured: npt.ArrayLike, variances: npt.ArrayLike) -> F
     measured : float array
         Noisy count y_v of each node; not read where the variance is infinite.
     variances : float array
-        s_v of each node, or one for each level. Infinite: not measured. Zero: known exactly.
+        s_v of each node, or one for each level; infinite for a node that was not measured, zero for one that is known
+        exactly.
 
     Returns
     -------
@@ -169,9 +171,10 @@ def two_pass(tree: Tree, measured: npt.ArrayLike, variances: npt.ArrayLike) -> F
     - up: S = Σ z_c, VS = Σ V_c over the children; 1/V = 1/s + 1/VS; z = V (y / s + S / VS);
     - down: x_root = z_root and x_c = z_c + (V_c / VS) (x_v - S_v).
 
-    An unmeasured leaf has infinite V. What its nearest measured ancestor has in excess of the determined parts
-    below it is divided among all such leaves below it in proportion to their areas, and the determined parts keep their
-    values. (Among the minimisers, this is the one with the least Σ x² / area over unmeasured leaves.)
+    An unmeasured leaf has an infinite V. The difference between its nearest measured ancestor and the determined nodes
+    below that ancestor is divided among all such leaves below the ancestor, in proportion to their areas; the
+    determined nodes keep their values. (Among the minimisers, this is the one with the least Σ x² / area over
+    unmeasured leaves.)
 
     Where an exactly known count contradicts exactly known children, the upper one wins, and the difference is
     divided evenly among the children.
@@ -196,7 +199,7 @@ def two_pass(tree: Tree, measured: npt.ArrayLike, variances: npt.ArrayLike) -> F
 
 
 def subtree_variances(tree: Tree, variances: npt.ArrayLike) -> SubtreeVariances:
-    """How accurate `two_pass` will be: the same pass up, without values.
+    """Compute how accurate `two_pass` will be, by the same pass up, without values.
 
     Parameters
     ----------
@@ -228,12 +231,12 @@ def subtree_variances(tree: Tree, variances: npt.ArrayLike) -> SubtreeVariances:
 
 
 def checked_variances(tree: Tree, variances: npt.ArrayLike) -> Floats:
-    """A copy of the variances, checked to be one for each level or one for each node."""
+    """Return a copy of the variances, checked to be one for each level or one for each node."""
     array = np.array(variances, dtype=np.float64)
     if array.shape not in {(tree.n_nodes,), (tree.height + 1,)} or not np.all(array >= 0):
         raise ParameterError(
-            f"variances have shape {array.shape}; give {tree.n_nodes}, one for each node, or {tree.height + 1}, one "
-            "for each level, none negative or NaN; use np.inf for what was not measured."
+            f"variances have shape {array.shape}, or one of them is negative or NaN; give {tree.n_nodes}, one for each "
+            f"node, or {tree.height + 1}, one for each level. Use np.inf for nodes that were not measured."
         )
     return array
 
@@ -253,7 +256,7 @@ def _check_levels(counts: list[Floats], weights: Sequence[float], fan_out: int) 
 
 
 def _cumulate_down(counts: list[Floats], weights: Sequence[float], fan_out: int) -> Floats:
-    """First pass: for each leaf the sum of weight x count along its path."""
+    """First pass: return for each leaf the sum of weight x count along its path."""
     cumulated = np.zeros(counts[0].size)
     for d, (level, weight) in enumerate(zip(counts, weights, strict=True)):
         cumulated = np.repeat(cumulated, fan_out) if d else cumulated
@@ -263,7 +266,7 @@ def _cumulate_down(counts: list[Floats], weights: Sequence[float], fan_out: int)
 
 
 def _remove_ancestors(sums: list[Floats], weights: Sequence[float], fan_out: int) -> None:
-    """Third pass, in place: from Z to x."""
+    """Third pass, in place: turn Z into x."""
     sizes = float(fan_out) ** np.arange(len(sums))[::-1]
     energies = np.cumsum((sizes * weights)[::-1])[::-1]
     above = np.zeros(sums[0].size)
@@ -275,7 +278,7 @@ def _remove_ancestors(sums: list[Floats], weights: Sequence[float], fan_out: int
 
 
 def _merge_up(tree: Tree, d: int, values: Floats, noise: SubtreeVariances) -> Floats:
-    """Combine the nodes of one depth with their children's sums, in place; return these sums."""
+    """Combine the nodes of one depth with their children's sums, in place, and return these sums: from y to z."""
     level = tree.level(d)
     child_sum = tree.family_sums(d, values[tree.level(d + 1)])
     values[level] -= child_sum
@@ -285,7 +288,7 @@ def _merge_up(tree: Tree, d: int, values: Floats, noise: SubtreeVariances) -> Fl
 
 
 def _settle_down(tree: Tree, d: int, values: Floats, child_sum: Floats, noise: SubtreeVariances) -> None:
-    """Divide among the children what the nodes of one depth have in excess of them, in place."""
+    """Divide the difference between each node of one depth and its children among them, in place: from z to x."""
     excess = values[tree.level(d)] - child_sum
     excess /= divisor(noise.children_variance[tree.level(d)])
     change = tree.to_children(d, excess)
@@ -294,13 +297,13 @@ def _settle_down(tree: Tree, d: int, values: Floats, child_sum: Floats, noise: S
 
 
 def _harmonic(a: Any, b: Any) -> Any:
-    """1 / (1/a + 1/b), right for 0 and infinity too."""
+    """Return 1 / (1/a + 1/b), also if a or b is 0 or infinite."""
     with np.errstate(divide="ignore"):
         return 1.0 / (np.divide(1.0, a) + np.divide(1.0, b))
 
 
 def own_weight(own: Floats, below: Floats) -> Floats:
-    """Weight of a node's own measurement against its children's sum; an exact measurement beats everything."""
+    """Return w, the weight of a node's own measurement beside its children's sum; 1 if the measurement is exact."""
     with np.errstate(divide="ignore", invalid="ignore"):
         ratio = np.asarray(own / below)
     np.copyto(ratio, np.where(own == 0, 0.0, np.inf), where=np.isnan(ratio))
@@ -308,12 +311,12 @@ def own_weight(own: Floats, below: Floats) -> Floats:
 
 
 def divisor(below: Floats) -> Floats:
-    """VS, or 1 for the families whose `shares` already adds up to 1."""
+    """Return VS, or 1 for the families whose `shares` already add up to 1."""
     return np.where((below > 0) & (below < np.inf), below, 1.0)
 
 
 def _shares(tree: Tree, up: Floats, below: Floats) -> Floats:
-    """V, with shares that add up to 1 put into families that are undetermined (by area) or exactly known (evenly)."""
+    """Return V, but shares that add up to 1 in families that are undetermined (by area) or exactly known (evenly)."""
     inner = tree.n_children[: below.size] > 0
     undetermined, exact = np.isinf(below) & inner, (below == 0) & inner
     if not (undetermined.any() or exact.any()):
@@ -330,7 +333,7 @@ def _shares(tree: Tree, up: Floats, below: Floats) -> Floats:
 
 
 def _undetermined_area(tree: Tree, up: Floats) -> Floats:
-    """Lattice area of the unmeasured leaves at or below each undetermined node."""
+    """Return the lattice area of the unmeasured leaves at or below each undetermined node."""
     undetermined = np.isinf(up)
     leaves = np.flatnonzero(undetermined & tree.leaves)
     xlo, ylo, xhi, yhi = tree.boxes[leaves].T.astype(np.float64)
@@ -342,8 +345,8 @@ def _undetermined_area(tree: Tree, up: Floats) -> Floats:
 
 
 def _measured_or_zero(tree: Tree, measured: npt.ArrayLike, variances: Floats) -> Floats:
-    """A copy of the measured values, with zeros where nothing was measured."""
-    values = tree.one_each(measured, "measured").astype(np.float64)
+    """Return a copy of the measured values, with zeros for the nodes that were not measured."""
+    values = tree.node_values(measured, "measured").astype(np.float64)
     for d in range(tree.height + 1):
         unmeasured = np.isinf(_of_level(tree, variances, d))
         if unmeasured.any():
@@ -368,5 +371,5 @@ def _check_finite(root: float) -> None:
 
 
 def _of_level(tree: Tree, values: Floats, d: int) -> Floats:
-    """One depth's part of an array that holds one number for each level or for each node."""
+    """Return the numbers of one depth, from an array with one number for each level or one for each node."""
     return values[tree.level(d)] if values.size == tree.n_nodes else np.asarray(values[d])

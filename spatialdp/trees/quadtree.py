@@ -1,4 +1,8 @@
-"""The quadtree over a grid of 2^height x 2^height cells, complete or cut to a region."""
+"""The quadtree over a grid of 2^height x 2^height cells, complete or restricted to a region.
+
+Every level is in Morton order, so that the children of a node are neighbours; `morton_order` puts the cells of a grid
+into the order of the leaves. A quadtree is public: records play no part in it.
+"""
 
 from __future__ import annotations
 
@@ -15,12 +19,12 @@ from spatialdp.trees.tree import LatticeBoxes, Tree
 
 __all__ = ["morton_order", "quadtree"]
 
-# So many boxes are divided at a time that they stay in the processor's cache.
+# Boxes that are divided at a time: they stay in the processor's cache.
 _BLOCK = 2**13
 
 
 def quadtree(height: int, *, mask: npt.ArrayLike | None = None) -> Tree:
-    """The quadtree with 2^height x 2^height leaf cells, every level in Morton order.
+    """Make the quadtree with 2^height x 2^height leaf cells, every level in Morton order.
 
     Parameters
     ----------
@@ -31,7 +35,7 @@ def quadtree(height: int, *, mask: npt.ArrayLike | None = None) -> Tree:
 
     Notes
     -----
-    Child 2 * (north) + (east) of a node comes at that place among its siblings.
+    Siblings come in the order south-west, south-east, north-west, north-east.
 
     Examples
     --------
@@ -48,7 +52,7 @@ def quadtree(height: int, *, mask: npt.ArrayLike | None = None) -> Tree:
 
 
 def morton_order(height: int) -> Array:
-    """Cells of a (2^height, 2^height) row-major array in the order of the quadtree's leaves.
+    """Return the cells of a (2^height, 2^height) row-major array in the order of the quadtree's leaves.
 
     Returns
     -------
@@ -75,7 +79,7 @@ def _check_height(height: int) -> None:
 
 
 def _present_nodes(height: int, mask: Booleans) -> list[Booleans]:
-    """For each level of the complete quadtree: which nodes have an allowed cell."""
+    """Return, for each level of the complete quadtree, which nodes contain an allowed cell."""
     side = 2**height
     if mask.shape != (side, side):
         raise ParameterError(f"mask has shape {mask.shape}; a quadtree of height {height} needs ({side}, {side}).")
@@ -92,8 +96,8 @@ def _quad_children(offsets: Integers, present: list[Booleans] | None) -> Integer
     if present is None:
         n_children[: offsets[-2]] = 4
         return n_children
-    for d, (nodes, below) in enumerate(pairwise(present)):
-        n_children[offsets[d] : offsets[d + 1]] = below.reshape(-1, 4)[nodes].sum(axis=1)
+    for d, (nodes, children) in enumerate(pairwise(present)):
+        n_children[offsets[d] : offsets[d + 1]] = children.reshape(-1, 4)[nodes].sum(axis=1)
     return n_children
 
 
@@ -112,7 +116,7 @@ def _quad_boxes(offsets: Integers, present: list[Booleans] | None) -> LatticeBox
 
 
 def _quarter(parents: LatticeBoxes, out: LatticeBoxes) -> None:
-    """Write the four quarters of every box, south-west, south-east, north-west, north-east."""
+    """Write the four quarters of every box to `out`: south-west, south-east, north-west, north-east."""
     half = (parents[0, 2] - parents[0, 0]) // 2
     steps = half * np.array([0, 0, 1, 1, 1, 0, 2, 1, 0, 1, 1, 2, 1, 1, 2, 2], dtype=np.int32)
     families = out.reshape(-1, 16)

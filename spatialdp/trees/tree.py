@@ -1,11 +1,11 @@
-"""Hierarchies of lattice boxes, kept as a handful of arrays.
+"""How a tree of lattice boxes is stored, in three arrays, and how sums over its families are computed.
 
-Nodes are numbered level by level from the root; the children of a node are neighbours in the next level, and
-families follow each other in the order of their parents. Whatever is computed on a tree is then a loop over
-its few levels: a slice, a sum over families, a repetition for children. A level whose nodes all have
-the same number of children is handled by strides, any other one by `np.add.reduceat`.
+Nodes are numbered level by level from the root; the children of a node (a family) are neighbours in the next level, and
+families follow each other in the order of their parents. Every computation on a tree is then a loop over its few
+levels: a slice, a sum over families, a repetition for children. A level whose nodes all have the same number of
+children is summed by strides, any other level by `np.add.reduceat`. See ``docs/design/tree-noise.md``.
 
-Everything here is public. A tree is made before the records are seen, or from released numbers.
+A `Tree` is public: it is made before the records are seen, or from released numbers, and must hold no count.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from spatialdp.errors import ParameterError
 
 __all__ = ["LatticeBoxes", "Tree", "level_sums", "sums"]
 
-LatticeBoxes = Integers32
+LatticeBoxes = Integers32  # (n, 4): xlo, ylo, xhi, yhi
 
 # Up to this fan-out, adding strided slices is faster than numpy's sum over a short axis.
 _LARGEST_STRIDED = 16
@@ -37,7 +37,7 @@ class Tree:
     offsets : int64 array
         Depth d, the root being depth 0, holds the nodes ``offsets[d]:offsets[d + 1]``.
     n_children : int32 array
-        Of each node; 0 for a leaf. Leaves may occur at any depth.
+        Number of children of each node; 0 for a leaf. Leaves may occur at any depth.
     boxes : (n, 4) int32 array
         Half-open lattice boxes (xlo, ylo, xhi, yhi). Children partition their parent's box, except
         for parts outside the public region, which are known to be empty.
@@ -49,7 +49,7 @@ class Tree:
 
     Notes
     -----
-    The arrays are read-only views of what was given, not copies: the largest trees have tens of millions of nodes.
+    The arrays are read-only views of the arguments, not copies: the largest trees have tens of millions of nodes.
 
     Examples
     --------
@@ -115,12 +115,12 @@ class Tree:
 
     @cached_property
     def fan_outs(self) -> tuple[int, ...]:
-        """For each depth the number of children, if all its nodes have the same, and otherwise 0."""
+        """For each depth, the number of children that all its nodes have, or 0 if they differ."""
         levels = (self.n_children[self.level(d)] for d in range(self.height + 1))
         return tuple(int(level[0]) if level.min() == level.max() else 0 for level in levels)
 
     def level(self, depth: int) -> slice:
-        """The nodes of one depth."""
+        """Return the slice of the nodes of one depth."""
         return slice(int(self.offsets[depth]), int(self.offsets[depth + 1]))
 
     def family_sums(self, depth: int, values: Array, *, empty: float = 0) -> Array:
@@ -129,7 +129,7 @@ class Tree:
         Parameters
         ----------
         depth : int
-            Of the parents.
+            Depth of the parents.
         values : array
             Last axis: the nodes of the next depth.
         empty : float
@@ -170,7 +170,7 @@ class Tree:
         >>> tree.n_nodes, index[-1].item()
         (9, 8)
         """
-        keep = self.one_each(keep, "keep").astype(bool)
+        keep = self.node_values(keep, "keep").astype(bool)
         alive = np.ones(self.n_nodes, dtype=bool)
         for d in range(self.height):
             alive[self.level(d + 1)] = self.to_children(d, alive[self.level(d)] & keep[self.level(d)])
@@ -178,8 +178,8 @@ class Tree:
         offsets = np.unique(np.searchsorted(index, self.offsets))
         return Tree(offsets, np.where(keep[index], self.n_children[index], 0), self.boxes[index]), index
 
-    def one_each(self, values: npt.ArrayLike, name: str) -> Array:
-        """The values as an array, checked to be one for each node; `name` is for the error message."""
+    def node_values(self, values: npt.ArrayLike, name: str) -> Array:
+        """Return values as an array, checked to have one entry for each node; `name` is for the error message."""
         array = np.asarray(values)
         if array.shape != (self.n_nodes,):
             raise ParameterError(
@@ -191,10 +191,12 @@ class Tree:
         offsets = self.offsets
         if offsets.ndim != 1 or offsets.size < 2 or offsets[0] != 0 or offsets[1] != 1 or np.any(np.diff(offsets) < 1):
             raise ParameterError(
-                f"offsets are {offsets.tolist()}; they must be 0, 1 (the root) and then increase with every level."
+                f"offsets are {offsets.tolist()}; they must begin with 0 and 1 (the root) and rise with every level."
             )
         if self.n_nodes >= 2**31:
-            raise ParameterError(f"the tree has {self.n_nodes} nodes; at most 2^31 - 1 can be numbered. Make it lower.")
+            raise ParameterError(
+                f"the tree has {self.n_nodes} nodes; at most 2^31 - 1 can be numbered. Give it less height."
+            )
 
     def _check_families(self) -> None:
         n = self.n_nodes
@@ -215,7 +217,7 @@ class Tree:
 
 
 def sums(tree: Tree, leaf_values: npt.ArrayLike) -> Array:
-    """Totals of all nodes, from the values of the leaves.
+    """Return the totals of all nodes, given the values of the leaves.
 
     Parameters
     ----------
@@ -250,14 +252,14 @@ def sums(tree: Tree, leaf_values: npt.ArrayLike) -> Array:
 
 
 def level_sums(leaf_values: npt.ArrayLike, fan_outs: Sequence[int]) -> list[Array]:
-    """Totals of a complete tree's levels, root first.
+    """Return the totals of each level of a complete tree, root first.
 
     Parameters
     ----------
     leaf_values : array
-        In the order of the tree; integers are added exactly, as int64.
+        Last axis: the leaves in the order of the tree. Integers are added exactly, as int64.
     fan_outs : sequence of int
-        Of the levels above the leaves, root first.
+        Number of children of the nodes of each level above the leaves, root first.
 
     Examples
     --------
@@ -281,7 +283,7 @@ def _summable(values: npt.ArrayLike) -> Array:
 
 
 def _stride_sums(values: Array, fan_out: int) -> Array:
-    """Sums of every `fan_out` successive values along the last axis."""
+    """Return the sums of every `fan_out` successive values along the last axis."""
     if fan_out > _LARGEST_STRIDED:
         return np.asarray(values.reshape(*values.shape[:-1], -1, fan_out).sum(axis=-1))
     total: Array = values[..., 0::fan_out].copy()

@@ -1,8 +1,9 @@
-"""Boxes against a tree: which nodes a box covers, cuts or misses, for many boxes at once.
+"""Which nodes of a tree a box or polygon covers, cuts or misses, for many boxes or polygons at once.
 
-Going down level by level, all (box, node) pairs of a level are handled together. A pair ends where the node
-lies wholly inside or outside the box, or is a leaf; only nodes cut by a box's boundary are divided further, so the
-work is that of walking along the boundary. Nothing here sees a record.
+All (box, node) pairs of a level are handled together, level by level from the root. A pair ends if the node lies wholly
+inside or outside the box, or is a leaf; only nodes that the boundary of a box cuts are divided further, so the work is
+proportional to the length of the boundary. Polygons are clipped by the nodes that they cut. See
+``docs/design/boxes.md`` and ``docs/design/tree-noise.md``. Nothing here sees a record.
 """
 
 from __future__ import annotations
@@ -19,10 +20,9 @@ from spatialdp.trees.tree import Tree
 
 __all__ = ["Pairs", "children", "chunks", "walk", "walk_polygons"]
 
-
 # Boxes walked together: enough to be worth a numpy call, few enough for the pairs of a level to stay small.
 _CHUNK = 1024
-_POLYGONS = 64  # which are made of many pieces
+_POLYGONS = 64  # polygons walked together: fewer, because each has many pieces
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,13 +32,13 @@ class Pairs:
     Attributes
     ----------
     box, node : int arrays
-        Which box, which node.
+        Number of the box, or polygon, and of the node.
     parent : int array
-        Place of the node's parent among the previous depth's divided pairs.
+        Position of the pair of the same box and the node's parent among the divided pairs of the previous depth.
     coverage : float array
-        Covered share of the node: 0, 1 or, where it is cut, the covered share of its area.
+        Share of the node's area that the box covers, from 0 to 1.
     divided : bool array
-        Whether the pair goes on to the node's children; the others end here.
+        Whether the pair is followed by pairs of the node's children at the next depth.
     """
 
     box: Array
@@ -49,14 +49,14 @@ class Pairs:
 
 
 def chunks(queries: Array) -> Iterator[slice]:
-    """Cut a long list of boxes (m, 4), or polygons (m,), into stretches that are walked together."""
+    """Yield slices of a long list of boxes (m, 4), or polygons (m,), that are walked together."""
     size = _CHUNK if queries.ndim == 2 else _POLYGONS
     for start in range(0, queries.shape[0], size):
         yield slice(start, start + size)
 
 
 def walk(tree: Tree, boxes: Integers, descend: Booleans | None = None) -> Iterator[Pairs]:
-    """Go down the tree with lattice boxes (m, 4), one depth at a time.
+    """Go down a tree with lattice boxes (m, 4), and yield the pairs of one depth at a time.
 
     Parameters
     ----------
@@ -79,7 +79,7 @@ def walk(tree: Tree, boxes: Integers, descend: Booleans | None = None) -> Iterat
 
 
 def _coverage(tree: Tree, node: Integers, query: Integers, box: Integers) -> tuple[Floats, Booleans]:
-    """Covered share of each pair's node, and whether the box's boundary cuts the node."""
+    """Return the covered share of each pair's node, and whether the box's boundary cuts the node."""
     shares = []
     inside = np.ones(node.size, dtype=bool)
     for low, high in ((0, 2), (1, 3)):
@@ -92,7 +92,7 @@ def _coverage(tree: Tree, node: Integers, query: Integers, box: Integers) -> tup
 
 
 def children(tree: Tree, box: Integers, node: Integers) -> tuple[Integers, Integers, Integers]:
-    """One pair for each child of each pair's node."""
+    """Return box, node and parent of one pair for each child of each pair's node."""
     counts = tree.n_children[node]
     parent = np.repeat(np.arange(node.size), counts)
     place = np.arange(parent.size) - np.repeat(np.cumsum(counts) - counts, counts)
@@ -100,7 +100,7 @@ def children(tree: Tree, box: Integers, node: Integers) -> tuple[Integers, Integ
 
 
 def walk_polygons(tree: Tree, domain: Domain, polygons: Polygons, descend: Booleans | None = None) -> Iterator[Pairs]:
-    """Go down a tree with polygons as `traversal.walk` does with boxes."""
+    """Go down a tree with polygons, as `walk` does with boxes, and yield the pairs of one depth at a time."""
     piece, box = polygons, np.arange(polygons.size)
     node = parent = np.zeros(box.size, dtype=np.int64)
     while box.size:
@@ -120,7 +120,7 @@ def _sides(tree: Tree, domain: Domain, node: Integers) -> Floats:
 
 
 def _clipped(pieces: Polygons, sides: Floats) -> tuple[Polygons, Floats]:
-    """Pieces of polygons within rectangles, and which share of each rectangle they are."""
+    """Clip pieces of polygons by rectangles; return the clipped pieces, and the share of each rectangle they cover."""
     import shapely
 
     xmin, ymin, xmax, ymax = shapely.bounds(pieces).T
@@ -137,11 +137,11 @@ def _clipped(pieces: Polygons, sides: Floats) -> tuple[Polygons, Floats]:
 
 
 def _areas_only(geometries: Polygons) -> Polygons:
-    """Leave out the points and lines where a polygon only touches a rectangle."""
+    """Remove the points and lines that intersections have where a polygon only touches a rectangle."""
     import shapely
 
     mixed = np.nonzero(shapely.get_type_id(geometries) == COLLECTION)[0]
-    parts, of = shapely.get_parts(geometries[mixed], return_index=True)
+    parts, owner = shapely.get_parts(geometries[mixed], return_index=True)
     areas = shapely.get_type_id(parts) == POLYGON
-    geometries[mixed] = shapely.multipolygons(parts[areas], indices=of[areas], out=np.full(mixed.size, None))
+    geometries[mixed] = shapely.multipolygons(parts[areas], indices=owner[areas], out=np.full(mixed.size, None))
     return geometries

@@ -131,7 +131,7 @@ def releases_are_finite_numbers(setting: Setting) -> None:
         assert release.answer(release.domain.bounds) == pytest.approx(release.total, rel=1e-9, abs=1e-6)
         with pytest.raises(dataclasses.FrozenInstanceError):
             release.privacy = None
-        with pytest.raises(TypeError, match="can not be changed"):
+        with pytest.raises(TypeError, match="cannot be changed"):
             release.privacy.budget["free"] = Fraction(0)
 
 

@@ -38,7 +38,7 @@ from tests.audit.trees import (
     stop_outcomes,
     worst_loss,
 )
-from tests.test_selection import exponential_law as formula
+from tests.reference.median_laws import exponential_law as formula
 
 ONE = Fraction(1)
 CRUMBS = 1e-9

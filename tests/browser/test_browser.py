@@ -12,7 +12,8 @@ import shapely
 
 import spatialdp as sdp
 from benchmarks import browser
-from tests.browser.test_explorer import BOUNDS, MECHANISMS, REGION, release_of, some_boxes
+from tests.helpers.cases import LARGE
+from tests.helpers.releases import BOUNDS, REGION, release_of, some_boxes
 
 pytestmark = pytest.mark.browser
 
@@ -107,7 +108,7 @@ def pixels(driver):
     return driver.execute_script(script)
 
 
-@pytest.mark.parametrize("name", MECHANISMS)
+@pytest.mark.parametrize("name", LARGE)
 def test_loads_without_errors_or_requests(driver, pages, name):
     _, path = pages(name, REGION)
     browser.console(driver)
@@ -123,7 +124,7 @@ def test_loads_without_errors_or_requests(driver, pages, name):
     assert browser.requests(driver) == [path.as_uri()]
 
 
-@pytest.mark.parametrize("name", ["flat", "quadtree", "large quadtree", "kd-tree", "hierarchy", "wavelet", "tailored"])
+@pytest.mark.parametrize("name", ["flat", "quadtree", "quadtree, high", "kd", "hierarchy", "wavelet", "tailored"])
 def test_numbers_equal_the_librarys(driver, pages, name):
     release, path = pages(name, REGION)
     browser.open_page(driver, path)
@@ -134,7 +135,7 @@ def test_numbers_equal_the_librarys(driver, pages, name):
     assert found[:, 1:] == pytest.approx(release.interval(boxes), rel=1e-9, abs=1e-7)
 
 
-@pytest.mark.parametrize("name", ["flat", "quadtree", "kd-tree", "tailored"])
+@pytest.mark.parametrize("name", ["flat", "quadtree", "kd", "tailored"])
 def test_dragged_box_shows_the_right_numbers(driver, pages, name):
     release, path = pages(name)
     browser.open_page(driver, path)
@@ -215,7 +216,7 @@ def test_everything_can_be_done_with_the_keyboard(driver, pages):
         elif visited[-1] == "estimate":
             ActionChains(driver).send_keys(Keys.ARROW_RIGHT).perform()
             assert focused() == "uncertainty"
-            assert "noise drowns the signal" in driver.find_element(By.ID, "legend").text
+            assert "the interval contains zero" in driver.find_element(By.ID, "legend").text
         elif visited[-1] in ("xmin", "ymin", "xmax", "ymax"):
             value = {"xmin": "1.5", "ymin": "0.75", "xmax": "6.25", "ymax": "4.5"}[visited[-1]]
             ActionChains(driver).key_down(Keys.CONTROL).send_keys("a").key_up(Keys.CONTROL).send_keys(value).perform()
@@ -228,7 +229,7 @@ def test_everything_can_be_done_with_the_keyboard(driver, pages):
 
 
 def test_typed_boxes_are_answered_or_refused(driver, pages):
-    release, path = pages("kd-tree")
+    release, path = pages("kd")
     browser.open_page(driver, path)
     for box in ((0, 0, 8, 6), (-5, 1.25, 3.3, 100), (2.5, 2, 2.75, 2.5)):
         fill(driver, box)
@@ -253,7 +254,7 @@ def test_views_differ_and_come_back(driver, pages):
 
 
 def test_detail_follows_the_zoom(driver, pages):
-    _, path = pages("large quadtree")
+    _, path = pages("quadtree, high")
     browser.open_page(driver, path)
     script = """
         const [lat, lng] = explorer.frame.place(2 ** 29 + 5, 2 ** 29 + 5);
@@ -266,7 +267,7 @@ def test_detail_follows_the_zoom(driver, pages):
 
 
 def test_biased_releases_give_the_reason_and_no_interval(driver, pages):
-    release, path = pages("truncated flat")
+    release, path = pages("flat, truncated")
     browser.open_page(driver, path)
     assert not driver.find_element(By.CSS_SELECTOR, "input[value=uncertainty]").is_enabled()
     drag(driver, (0.3, 0.3), (0.6, 0.6), shift=True)

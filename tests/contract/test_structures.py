@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from itertools import product
 
 import numpy as np
 import pytest
@@ -12,7 +11,7 @@ import shapely
 import spatialdp as sdp
 from spatialdp.errors import BudgetError, ParameterError
 from spatialdp.mechanisms.base import Terms
-from spatialdp.mechanisms.fixed.fourier import Blocks
+from spatialdp.mechanisms.fixed.fourier import BlockDesigns
 from spatialdp.mechanisms.recipe import StructuredMechanism, design_of
 from spatialdp.privacy.neighbours import Neighbours
 from spatialdp.privacy.noise.laws import Law
@@ -20,8 +19,9 @@ from spatialdp.structures.axis_pairs import AxisPairs
 from spatialdp.structures.tree_levels import TreeLevels
 from spatialdp.transforms.axis import IdentityAxis
 from spatialdp.transforms.matrices import DenseAxis
-from spatialdp.transforms.spectral import Basis, padded
+from spatialdp.transforms.spectral import Basis
 from tests.audit.tape import integers
+from tests.helpers.cases import SMALL, fits_any_shape, is_foreseeable, is_pure, of_shape, select
 from tests.helpers.sources import RecordingNoise, ZeroNoise
 
 UNIT = sdp.Domain((0, 0, 1, 1))
@@ -31,43 +31,23 @@ SHAPES = [(1, 1), (1, 9), (5, 3), (8, 8), (17, 4)]
 RNG = np.random.default_rng(8)
 
 
-def spectrum(basis):
-    def make(shape):
-        return sdp.Fourier(shape, basis=basis, block=tuple(padded(Basis(basis), size) for size in shape))
+def structures(shape):
+    """Names of public structures on a grid; those that are the same there have one name."""
+    found = {}
+    for name, variant in select(SMALL, is_foreseeable, is_pure, fits_any_shape).items():
+        found.setdefault(of_shape(variant, shape), name)
+    return [name for mechanism, name in found.items() if mechanism is not None]
 
-    return make
 
-
-MECHANISMS = {
-    "flat": sdp.Flat,
-    "uniform": sdp.Uniform,
-    "wavelet": sdp.Wavelet,
-    "wavelet along x": lambda shape: sdp.Wavelet(shape, axis="x"),
-    "wavelet along y": lambda shape: sdp.Wavelet(shape, axis="y", budget="optimised"),
-    "wavelet, quadtree": lambda shape: sdp.Wavelet(shape, form="quadtree"),
-    "tailored": lambda shape: sdp.Tailored(shape, workload="prefixes"),
-    "tailored, trees": lambda shape: sdp.Tailored(shape, strategy="trees", workload=("ranges", "total")),
-    "hierarchy": sdp.Hierarchy,
-    "hierarchy, binary": lambda shape: sdp.Hierarchy(shape, branching=2, levels="uniform", root=True),
-    "hierarchy, raw": lambda shape: sdp.Hierarchy(shape, branching=3, levels="uniform", consistent=False),
-    "quadtree": lambda shape: sdp.Quadtree(shape[0].bit_length() - 1),
-    "quadtree, raw": lambda shape: sdp.Quadtree(shape[0].bit_length() - 1, consistent=False, budget="uniform"),
-    "fourier, dct": spectrum("dct"),
-    "fourier, dft": spectrum("dft"),
-    "fourier, walsh": spectrum("walsh"),
-}
-CASES = [
-    (name, shape)
-    for name, shape in product(MECHANISMS, SHAPES)
-    if not name.startswith("quadtree") or (shape[0] == shape[1] and shape[0].bit_count() == 1)
-]
-every_structure = pytest.mark.parametrize(("name", "shape"), CASES)
+every_structure = pytest.mark.parametrize(
+    ("name", "shape"), [(name, shape) for shape in SHAPES for name in structures(shape)]
+)
 both_relations = pytest.mark.parametrize("neighbours", [ADD, REPLACE])
 
 
 def design(name, shape, neighbours=ADD, domain=UNIT):
-    made = MECHANISMS[name](shape)._design(domain, Terms(sdp.Budget(1), neighbours))
-    return made.first if isinstance(made, Blocks) else made
+    made = of_shape(SMALL[name], shape)._design(domain, Terms(sdp.Budget(1), neighbours))
+    return made.first if isinstance(made, BlockDesigns) else made
 
 
 def images_of(structure, cells):
@@ -91,9 +71,10 @@ def moves(image, neighbours):
     return np.abs(changes).sum(axis=1).max(), (changes**2).sum(axis=1).max()
 
 
-def is_a_bound(name, neighbours):
+def is_a_bound(mechanism, neighbours):
     """Whether no two cells need to reach what is declared: waves, and windows that they share, which move by less."""
-    return neighbours is REPLACE and name.startswith(("tailored", "fourier, d"))
+    waves = isinstance(mechanism, sdp.Fourier) and mechanism.basis is not Basis.WALSH
+    return neighbours is REPLACE and (waves or isinstance(mechanism, sdp.Tailored))
 
 
 # --- sensitivity -------------------------------------------------------------------------------------
@@ -108,7 +89,7 @@ def test_unit_vectors_reach_the_declared_sensitivity_of_every_group(name, shape,
     for group, image in enumerate(images):
         declared = structure.sensitivity(group, neighbours)
         l1, l2_squared = moves(image, neighbours)
-        if is_a_bound(name, neighbours):
+        if is_a_bound(of_shape(SMALL[name], shape), neighbours):
             assert l1 <= declared.l1
             assert l2_squared <= declared.l2_squared
         else:
@@ -186,7 +167,7 @@ def test_measurements_without_noise_give_the_counts(name, shape, domain):
 
 @every_structure
 def test_what_is_said_beforehand_is_the_noise_of_the_release(name, shape):
-    mechanism = MECHANISMS[name](shape)
+    mechanism = of_shape(SMALL[name], shape)
     release = mechanism.release([[0.5, 0.5]], UNIT, epsilon=1, noise=ZeroNoise())
     boxes = UNIT.boxes([(0, 0, 1, 1), (0.1, 0.2, 0.3, 0.9), (0, 0, 0.01, 0.01)])
     assert np.array_equal(design(name, shape).blank().moments(boxes), release.estimate.moments(boxes))
@@ -219,7 +200,7 @@ def test_the_deviation_is_after_the_fit_where_that_is_known():
 @every_structure
 def test_every_group_pays_for_itself_and_draws_its_noise_once(name, shape, neighbours):
     made, source = design(name, shape, neighbours), RecordingNoise(1)
-    privacy = MECHANISMS[name](shape).release([], UNIT, epsilon=1, neighbours=neighbours, noise=source).privacy
+    privacy = of_shape(SMALL[name], shape).release([], UNIT, epsilon=1, neighbours=neighbours, noise=source).privacy
     assert sum(made.costs) == sum(privacy.budget.values()) == 1
     paid = [group for group, cost in enumerate(made.costs) if cost]
     assert {made.structure.groups[g]: made.costs[g] for g in paid} == {k: v for k, v in privacy.budget.items() if v}
@@ -246,7 +227,7 @@ def test_groups_without_budget_are_not_read():
 
 
 def test_what_the_fit_needs_must_be_paid_for():
-    pairs, levels = (design(name, (4, 4)).structure for name in ("wavelet", "hierarchy, binary"))
+    pairs, levels = (design(name, (4, 4)).structure for name in ("wavelet", "hierarchy, as Hay's"))
     assert isinstance(pairs, AxisPairs)
     costs = [Fraction(1), *[Fraction(0)] * (len(pairs.groups) - 1)]
     with pytest.raises(BudgetError, match="x group 0, y group 1"):

@@ -8,8 +8,6 @@ from fractions import Fraction
 import numpy as np
 import pytest
 import shapely
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 import spatialdp as sdp
 from spatialdp.errors import ParameterError, ReleaseError
@@ -18,10 +16,11 @@ from spatialdp.privacy.noise.laws import Law, NoiseLaw
 from spatialdp.privacy.noise.source import SeededNoise
 from spatialdp.space.coverage import block_powers
 from spatialdp.space.lattice import LATTICE
-from spatialdp.trees.adjust import project_families
 from spatialdp.trees.least_squares import two_pass
 from spatialdp.trees.quadtree import quadtree
 from spatialdp.trees.tree import Tree, sums
+from tests.helpers.boxes import coverage
+from tests.helpers.cases import LARGE, SMALL, is_consistent, is_tree, select, terms
 from tests.helpers.sources import ZeroNoise
 from tests.reference.dense_trees import box_moments, closed_form_variance, complete_up_variances
 
@@ -36,42 +35,19 @@ def random_boxes(count, seed=1):
     return np.sort(corners, axis=1).reshape(-1, 4)
 
 
-def coverage(boxes, lattice):
-    """Covered share of every leaf by every box, by the definition."""
-    q, b = lattice[:, None, :].astype(float), boxes[None, :, :].astype(float)
-    width = np.clip(np.minimum(q[..., 2], b[..., 2]) - np.maximum(q[..., 0], b[..., 0]), 0, None)
-    height = np.clip(np.minimum(q[..., 3], b[..., 3]) - np.maximum(q[..., 1], b[..., 1]), 0, None)
-    return width * height / ((b[..., 2] - b[..., 0]) * (b[..., 3] - b[..., 1]))
+TREES = select(SMALL, is_tree, is_consistent)
+QUADTREE = sdp.Quadtree(4)
 
 
-MECHANISMS = {
-    "quadtree": sdp.Quadtree(4),
-    "uniform": sdp.Quadtree(3, budget="uniform"),
-    "weights": sdp.Quadtree(3, budget=(0, 1, 0, 2)),
-    "leaves": sdp.Quadtree(3, budget="leaves"),
-    "gaussian": sdp.Quadtree(3, law="gaussian"),
-    "pruned": sdp.Quadtree(4, prune=20),
-    "stopped": sdp.Quadtree(4, stop=15),
-    "height 0": sdp.Quadtree(0),
-    "kd": sdp.KdTree(3),
-    "kd hybrid": sdp.KdTree(4, data_levels=2),
-    "kd midpoints": sdp.KdTree(3, data_levels=0),
-    "kd cell": sdp.KdTree(3, median="cell", cells=16),
-    "kd stopped": sdp.KdTree(4, stop=15),
-    "kd pruned": sdp.KdTree(3, prune=20),
-}
-
-
-def make(name, region=None, noise=None, epsilon=1, xy=XY):
+def make(mechanism, region=None, noise=None, epsilon=1, xy=XY):
     domain = sdp.Domain((0, 0, 1, 1), region=region)
-    delta = 1e-6 if name == "gaussian" else 0
-    return MECHANISMS[name].release(xy, domain, epsilon=epsilon, delta=delta, noise=noise or SeededNoise(3))
+    return mechanism.release(xy, domain, noise=noise or SeededNoise(3), **terms(mechanism, "add-remove", epsilon))
 
 
 @pytest.mark.parametrize("region", [None, REGION], ids=["whole", "region"])
-@pytest.mark.parametrize("name", MECHANISMS)
+@pytest.mark.parametrize("name", TREES)
 def test_answers_equal_the_sum_over_leaves(name, region):
-    release = make(name, region)
+    release = make(TREES[name], region)
     estimate, boxes = release.estimate, random_boxes(60)
     shares = coverage(estimate.leaf_boxes(), release.domain.boxes(boxes))
     assert release.answer(boxes) == pytest.approx(shares @ estimate.values[estimate.tree.leaves], abs=1e-6)
@@ -82,9 +58,9 @@ def test_answers_equal_the_sum_over_leaves(name, region):
 
 
 @pytest.mark.parametrize("region", [None, REGION], ids=["whole", "region"])
-@pytest.mark.parametrize("name", MECHANISMS)
+@pytest.mark.parametrize("name", TREES)
 def test_moments_equal_dense_algebra(name, region):
-    release = make(name, region)
+    release = make(TREES[name], region)
     estimate = release.estimate
     lattice = release.domain.boxes(random_boxes(40))
     shares = coverage(estimate.leaf_boxes(), lattice)
@@ -108,9 +84,9 @@ def test_closed_form_equals_the_walk(mechanism):
     assert np.median(kurtosis) < 0.2  # ... that is of no consequence for most boxes
 
 
-@pytest.mark.parametrize("name", ["quadtree", "stopped", "pruned", "kd", "kd stopped"])
+@pytest.mark.parametrize("name", TREES)
 def test_parents_are_the_sums_of_their_children(name):
-    estimate = make(name).estimate
+    estimate = make(TREES[name]).estimate
     tree = estimate.tree
     for depth in range(tree.height):
         inner = tree.n_children[tree.level(depth)] > 0
@@ -161,7 +137,7 @@ def test_published_polygons_are_the_nodes(mechanism):
 
 
 def test_it_does_not_matter_which_cover_is_taken():
-    release = make("quadtree")
+    release = make(QUADTREE)
     walked = Decomposition(
         release.domain, release.estimate.tree, release.estimate.values, release.estimate.variances,
         release.estimate.kurtosis, 0.0, consistent=True,
@@ -225,7 +201,7 @@ def test_variance_and_coverage_of_20000_simulated_releases(law):
     # Standard error of a variance from 20,000 draws: about 1 % (kurtosis below 1); fixed seed.
     assert errors.var(axis=0) == pytest.approx(variance, rel=0.05)
     assert np.median(errors.var(axis=0) / variance) == pytest.approx(1, abs=0.005)
-    release = sdp.Release(UNIT, make("quadtree").privacy, estimate)
+    release = sdp.Release(UNIT, make(QUADTREE).privacy, estimate)
     ends = release.interval(boxes, 0.95)
     covered = ((errors >= ends[:, 0]) & (errors <= ends[:, 1])).mean(axis=0)
     assert 0.945 < covered.mean() < 0.965
@@ -254,9 +230,9 @@ def test_mean_box_variance_on_256_cells_a_side(budget, expected):
 
 
 @pytest.mark.parametrize("method", ["families", "least-squares"])
-@pytest.mark.parametrize("name", ["quadtree", "stopped", "kd", "kd stopped"])
+@pytest.mark.parametrize("name", ["quadtree", "quadtree, stop", "kd", "kd, stop"])
 def test_non_negative_and_whole_releases_still_add_up(name, method):
-    release = make(name, epsilon=0.2)
+    release = make(LARGE[name], epsilon=0.2)
     assert (release.estimate.values < 0).any()
     for adjusted in (release.non_negative(method), release.non_negative(method).rounded()):
         values, tree = adjusted.estimate.values, adjusted.estimate.tree
@@ -268,35 +244,18 @@ def test_non_negative_and_whole_releases_still_add_up(name, method):
     whole = release.rounded().estimate.values
     assert np.array_equal(whole, np.round(whole))
     assert np.abs(whole - release.estimate.values).max() <= 1
-    assert release.estimate.biased == ("stopped" in name)
+    assert release.estimate.biased == ("stop" in name)
 
 
 def test_projection_keeps_the_total_and_beats_the_fit_there():
-    release = make("quadtree", epsilon=0.2)
+    release = make(QUADTREE, epsilon=0.2)
     families, fit = (release.non_negative(method).total for method in ("families", "least-squares"))
     assert families == pytest.approx(max(release.total, 0))
     assert fit > families
 
 
-@settings(deadline=None, max_examples=25)
-@given(st.integers(0, 2**32 - 1))
-def test_projection_is_closest_in_every_family(seed):
-    rng = np.random.default_rng(seed)
-    tree = quadtree(1)
-    values = np.concatenate([[0], rng.normal(0, 3, 4)])
-    values[0] = values[1:].sum()
-    spread = rng.uniform(0.1, 2, 5)
-    projected = project_families(tree, values, spread)
-    assert projected.min() >= 0
-    assert projected[1:].sum() == pytest.approx(max(values[0], 0), abs=1e-9)
-    cost = ((projected - values)[1:] ** 2 / spread[1:]).sum()
-    for _ in range(20):
-        other = rng.dirichlet(np.ones(4)) * max(values[0], 0)
-        assert ((other - values[1:]) ** 2 / spread[1:]).sum() >= cost - 1e-9
-
-
 def test_pruning_drops_what_is_below_the_threshold_and_keeps_the_rest():
-    release, pruned = make("quadtree"), sdp.Quadtree(4, prune=20).release(XY, UNIT, epsilon=1, noise=SeededNoise(3))
+    release, pruned = make(QUADTREE), sdp.Quadtree(4, prune=20).release(XY, UNIT, epsilon=1, noise=SeededNoise(3))
     tree, values = pruned.estimate.tree, pruned.estimate.values
     assert tree.n_leaves < release.estimate.tree.n_leaves
     inner = ~tree.leaves
@@ -311,13 +270,13 @@ def test_pruning_drops_what_is_below_the_threshold_and_keeps_the_rest():
 # --- odd cases ---------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", MECHANISMS)
+@pytest.mark.parametrize("name", TREES)
 @pytest.mark.parametrize(
     "xy", [np.empty((0, 2)), [[0.3, 0.4]], np.full((500, 2), 0.123), [[np.nan, 2.0], [9.0, 9.0]]],
     ids=["nothing", "one", "one place", "outside"],
 )  # fmt: skip
 def test_odd_data_give_a_release_like_any_other(name, xy, tmp_path):
-    release = make(name, xy=xy)
+    release = make(TREES[name], xy=xy)
     assert np.isfinite(release.answer(random_boxes(20))).all()
     assert release.answer((3, 3, 4, 4)) == 0
     assert release.answer(np.empty((0, 4))).shape == (0,)
@@ -329,9 +288,9 @@ def test_odd_data_give_a_release_like_any_other(name, xy, tmp_path):
 
 
 @pytest.mark.parametrize("region", [None, REGION], ids=["whole", "region"])
-@pytest.mark.parametrize("name", MECHANISMS)
+@pytest.mark.parametrize("name", TREES)
 def test_loaded_trees_answer_as_the_saved_ones(name, region, tmp_path):
-    release = make(name, region)
+    release = make(TREES[name], region)
     release.save(tmp_path / "release.parquet")
     loaded = sdp.load(tmp_path / "release.parquet")
     boxes = random_boxes(30)
@@ -349,7 +308,7 @@ def test_trees_can_be_drawn():
     import matplotlib.pyplot as plt
 
     mpl.use("Agg")
-    release = make("kd", REGION)
+    release = make(TREES["kd"], REGION)
     for options in ({}, {"level": 2}, {"log": True, "limits": (0, 50)}):
         ax = release.plot(**options)
         ax.figure.canvas.draw()

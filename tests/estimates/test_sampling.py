@@ -11,17 +11,24 @@ import spatialdp as sdp
 from spatialdp.errors import ParameterError, ReleaseError
 from spatialdp.records.counting import count_cells
 from spatialdp.records.points import as_points
-from tests.test_polygons import BOUNDS, MECHANISMS, REGION
+from tests.helpers.cases import SMALL, fits_any_domain, has_few_cells, select, terms
 
+BOUNDS = (10.0, 20.0, 17.0, 29.0)
+REGION = shapely.Polygon([(10.5, 20.5), (16.8, 21), (15, 28.5), (11, 27)])
+VARIANTS = select(SMALL, fits_any_domain, has_few_cells)
 N = 20_000
 
 
-@pytest.fixture(scope="module", params=MECHANISMS, ids=lambda name: name.replace(" ", "-"))
-def release(request):
-    mechanism, region = MECHANISMS[request.param]
-    rng = np.random.default_rng(5)
+@pytest.fixture(scope="module", params=[None, REGION], ids=["whole", "region"])
+def domain(request):
+    return sdp.Domain(BOUNDS, region=request.param)
+
+
+@pytest.fixture(scope="module", params=VARIANTS, ids=lambda name: name.replace(" ", "-"))
+def release(request, domain):
+    rng, mechanism = np.random.default_rng(5), VARIANTS[request.param]
     xy = rng.normal((13, 25), 1.5, (3000, 2))
-    return mechanism.release(xy, sdp.Domain(BOUNDS, region=region), epsilon=1, noise=sdp.SeededNoise(3))
+    return mechanism.release(xy, domain, noise=sdp.SeededNoise(3), **terms(mechanism, "add-remove"))
 
 
 def counts_in(boxes, domain, points):
@@ -65,11 +72,10 @@ def test_points_are_even_within_a_cell():
     assert statistic < limit
 
 
-@pytest.mark.parametrize("name", ["flat in a region", "quadtree in a region", "kd-tree in a region"])
+@pytest.mark.parametrize("name", VARIANTS)
 def test_points_stay_in_the_region(name):
-    mechanism, region = MECHANISMS[name]
-    domain = sdp.Domain(BOUNDS, region=region)
-    release = mechanism.release([[13, 25]] * 3000, domain, epsilon=1)
+    mechanism, domain = VARIANTS[name], sdp.Domain(BOUNDS, region=REGION)
+    release = mechanism.release([[13, 25]] * 3000, domain, **terms(mechanism, "add-remove"))
     points = release.sample(N)
     assert count_cells(as_points(points, domain), domain.grid((1024, 1024))).sum() == N
     assert shapely.distance(REGION, shapely.points(points)).max() < 0.01  # the diagonal of a raster cell

@@ -68,3 +68,15 @@ class ScriptedNoise(Noise):
     @property
     def used_up(self) -> bool:
         return not self._left
+
+
+class ScriptedWords(Noise):
+    """Returns the given 64-bit words, in order, and no more."""
+
+    def __init__(self, words):
+        self.words = list(words)
+
+    def random_bytes(self, count):
+        taken, self.words = self.words[: count // 8], self.words[count // 8 :]
+        assert len(taken) * 8 == count, "more random bits were asked for than the script holds"
+        return np.array(taken, dtype="<u8").tobytes()

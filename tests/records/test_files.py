@@ -343,7 +343,7 @@ def test_what_is_no_file_of_points_is_refused(tmp_path):
     with pytest.raises(PointsError, match=r"use one of \.parquet"):
         sdp.read_points(tmp_path / "p.xlsx", DOMAIN)
     (tmp_path / "text.parquet").write_text("x,y\n1,2\n")
-    with pytest.raises(PointsError, match="can not be read as parquet"):
+    with pytest.raises(PointsError, match="cannot be read as parquet"):
         sdp.read_points(tmp_path / "text.parquet", DOMAIN, x="x", y="y")
     with pytest.raises(PointsError, match="public bounds"):
         sdp.read_points(tmp_path / "text.parquet", (0, 0, 1, 1))
@@ -359,7 +359,7 @@ def test_points_belong_to_the_domain_they_were_read_for(folder):
 def test_readers_messages_are_kept_back(tmp_path):
     path = tmp_path / "quote.csv"
     path.write_text('x,y\n0.1,0.2\n"0.73519284,0.5\n')
-    with pytest.raises(PointsError, match="can not be read as csv") as caught:
+    with pytest.raises(PointsError, match="cannot be read as csv") as caught:
         sdp.read_points(path, DOMAIN, x="x", y="y")
     assert "735" not in str(caught.value)
     assert "row" not in str(caught.value)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from itertools import pairwise
 
 import numpy as np
-import pytest
 import shapely
 from hypothesis import given
 from hypothesis import strategies as st
@@ -79,11 +78,3 @@ def test_polygons_agree_with_brute_force():
     shapes = np.array([shapely.Point(4, 4).buffer(2), shapely.Polygon([(0, 0), (8, 1), (3, 7)])])
     held = [shapely.contains_xy(shape, *xy.T).sum() for shape in shapes]
     assert count_polygons(sdp.Points(xy), DOMAIN, shapes).tolist() == held
-
-
-@pytest.mark.parametrize("name", sorted(sdp.datasets.DATASETS))
-def test_data_sets_lie_in_their_public_boxes(name):
-    data = sdp.datasets.DATASETS[name]
-    counter = Counter.of(data.points(), data.domain)
-    assert 5000 < counter.n_records < 100_000
-    assert all(round(bound, 1) == bound for bound in data.bounds)  # rounded, not the records' own

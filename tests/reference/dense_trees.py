@@ -1,4 +1,4 @@
-"""Variances of answers on trees, with every node visited: the dense reference of `estimates.tree_noise`."""
+"""Fits and variances of answers on trees with every node visited, to compare the fast ones with."""
 
 from __future__ import annotations
 
@@ -9,10 +9,31 @@ from spatialdp._support.arrays import Floats
 from spatialdp.errors import ParameterError
 from spatialdp.trees.least_squares import Fit, divisor, own_weight
 from spatialdp.trees.tree import Tree
+from tests.helpers.trees import dense_membership
 
-__all__ = ["box_moments", "closed_form_variance", "complete_up_variances", "query_coefficients", "query_variance"]
+__all__ = [
+    "box_moments",
+    "closed_form_variance",
+    "complete_up_variances",
+    "dense_map",
+    "query_coefficients",
+    "query_variance",
+]
 
 _ONE, _UNKNOWN = np.asarray(1.0), np.asarray(np.inf)
+
+
+def dense_map(tree: Tree, variances: np.ndarray) -> np.ndarray:
+    """The matrix that takes measurements to the estimates of all nodes.
+
+    Weighted least squares; among several minimisers, the one with the least Σ x² / area over the leaves.
+    """
+    members = dense_membership(tree)
+    xlo, ylo, xhi, yhi = tree.boxes[tree.leaves].T.astype(float)
+    root_area = np.sqrt((xhi - xlo) * (yhi - ylo) / 2.0**60)
+    root_weight = np.where(np.isinf(variances), 0.0, 1 / np.sqrt(variances))
+    design = root_weight[:, None] * members * root_area
+    return members @ (root_area[:, None] * np.linalg.pinv(design, rcond=1e-11)) * root_weight
 
 
 def query_variance(tree: Tree, fit: Fit, leaf_coverage: npt.ArrayLike) -> Floats:

@@ -1,4 +1,4 @@
-"""Domain, lattice, grids and regions."""
+"""Domains, grids and regions: what is accepted, what is refused, which cells belong."""
 
 from __future__ import annotations
 
@@ -8,118 +8,10 @@ import geopandas
 import numpy as np
 import pytest
 import shapely
-from hypothesis import given
-from hypothesis import strategies as st
 
 from spatialdp import Domain, Points
 from spatialdp.errors import CRSMismatchError, DomainError, ParameterError
 from spatialdp.records.counting import count_cells
-from spatialdp.space.lattice import LATTICE, cells_of
-
-finite = st.floats(-1e6, 1e6, allow_subnormal=True)
-sides = st.floats(1e-3, 1e6)
-shapes = st.tuples(st.integers(1, 40), st.integers(1, 40))
-
-
-@st.composite
-def domains(draw):
-    """Boxes in both hemispheres, large and small."""
-    x, y, width, height = draw(finite), draw(finite), draw(sides), draw(sides)
-    return Domain((x, y, x + width, y + height))
-
-
-@st.composite
-def domains_and_points(draw):
-    """A domain and a point in it, often on an edge or corner."""
-    domain = draw(domains())
-    xmin, ymin, xmax, ymax = domain.bounds
-    share = st.one_of(st.sampled_from([0.0, 1.0, 0.5]), st.floats(0, 1, allow_subnormal=True))
-    x = min(xmax, xmin + draw(share) * (xmax - xmin))
-    y = min(ymax, ymin + draw(share) * (ymax - ymin))
-    return domain, (x, y)
-
-
-def cell_by_hand(value: float, low: float, high: float, count: int) -> int:
-    """The definition, in Python's own integers."""
-    line = min(int((value - low) / (high - low) * LATTICE), LATTICE - 1)
-    return max(i for i in range(count) if i * LATTICE // count <= line)
-
-
-@given(domains_and_points(), shapes)
-def test_every_point_in_the_domain_is_in_exactly_one_cell(case, shape):
-    domain, (x, y) = case
-    counts = count_cells(Points([[x, y]]), domain.grid(shape))
-    xmin, ymin, xmax, ymax = domain.bounds
-    assert counts.sum() == 1
-    assert counts[cell_by_hand(y, ymin, ymax, shape[1]), cell_by_hand(x, xmin, xmax, shape[0])] == 1
-
-
-@given(domains(), shapes)
-def test_corners_belong_to_the_corner_cells(domain, shape):
-    xmin, ymin, xmax, ymax = domain.bounds
-    grid = domain.grid(shape)
-    for x, column in ((xmin, 0), (xmax, -1)):
-        for y, row in ((ymin, 0), (ymax, -1)):
-            assert count_cells(Points([[x, y]]), grid)[row, column] == 1
-
-
-@pytest.mark.parametrize("value", [-0.0, 0.0, 5e-324, -5e-324, 2.2e-308])
-def test_signed_zeros_and_subnormals_are_numbers_like_any_other(value):
-    grid = Domain((-1, -1, 1, 1)).grid((2, 2))
-    counts = count_cells(Points([[value, value]]), grid)
-    assert counts[1, 1] == 1  # snapping is monotone: what rounds to the middle line is above it
-    assert count_cells(Points([[value, value]]), Domain((0, 0, 1, 1)).grid((4, 4))).sum() == (value >= 0)
-
-
-@given(domains(), shapes, st.data())
-def test_what_is_outside_counts_nowhere(domain, shape, data):
-    xmin, ymin, xmax, ymax = domain.bounds
-    inside = (xmin + xmax) / 2, (ymin + ymax) / 2
-    outside_x = [math.nan, math.inf, -math.inf, math.nextafter(xmin, -math.inf), math.nextafter(xmax, math.inf), 1e308]
-    outside_y = [math.nan, math.inf, -math.inf, math.nextafter(ymin, -math.inf), math.nextafter(ymax, math.inf), -1e308]
-    points = [(data.draw(st.sampled_from(outside_x)), inside[1]), (inside[0], data.draw(st.sampled_from(outside_y)))]
-    assert count_cells(Points(points), domain.grid(shape)).sum() == 0
-
-
-@given(finite, finite, st.floats(1, 1e6), st.floats(1, 1e6), shapes)
-def test_cell_edges_snap_to_themselves(x, y, width, height, shape):
-    # Wherever doubles are finer than the lattice, as they are for any sensible domain.
-    domain = Domain((x, y, x + width, y + height))
-    grid = domain.grid(shape)
-    for axis, edges, lines in zip(domain.axes, (grid.x_edges, grid.y_edges), (grid.x_lines, grid.y_lines), strict=True):
-        assert np.array_equal(axis.positions(edges), lines)
-        assert (edges[0], edges[-1]) == (axis.low, axis.high)
-
-
-@given(finite, st.floats(1, 1e6), st.lists(st.integers(0, LATTICE), min_size=1, max_size=20))
-def test_lattice_lines_snap_to_themselves(low, width, lines):
-    axis = Domain((low, 0, low + width, 1)).axes[0]
-    assert axis.positions(axis.coordinates(np.array(lines))).tolist() == lines
-
-
-@given(st.integers(1, 1000), st.data())
-def test_a_record_on_an_edge_belongs_to_the_cell_above(count, data):
-    edge = data.draw(st.integers(0, count - 1))
-    counts = count_cells(Points([[edge, 0]]), Domain((0, 0, count, 1)).grid((count, 1)))
-    assert counts[0, edge] == 1
-
-
-@given(shapes)
-def test_cells_partition_the_lattice(shape):
-    grid = Domain((0, 0, 1, 1)).grid(shape)
-    for lines, count in zip((grid.x_lines, grid.y_lines), shape, strict=True):
-        assert lines[0] == 0
-        assert lines[-1] == LATTICE
-        assert (np.diff(lines) > 0).all()
-        assert np.array_equal(cells_of(lines[:-1], count), np.arange(count))
-        assert np.array_equal(cells_of(lines[1:] - 1, count), np.arange(count))
-
-
-@given(domains(), st.lists(st.floats(0, 1), min_size=2, max_size=20))
-def test_snapping_is_monotone(domain, shares):
-    x = domain.axes[0]
-    values = np.sort(np.minimum(x.low + np.array(shares) * (x.high - x.low), x.high))
-    assert (np.diff(x.positions(values)) >= 0).all()
 
 
 @pytest.mark.parametrize(
@@ -211,13 +103,6 @@ class TestRegion:
             Domain((0, 0, 4, 4), region=bow_tie)
         with pytest.raises(DomainError, match="outside the bounds"):
             Domain((10, 10, 14, 14), region=self.triangle)
-
-
-def test_crs_is_canonical_and_unknown_ones_are_refused():
-    assert Domain((0, 0, 1, 1), crs=4326).crs == "EPSG:4326"
-    assert Domain((0, 0, 1, 1), crs="epsg:4326") == Domain((0, 0, 1, 1), crs="EPSG:4326")
-    with pytest.raises(DomainError, match="EPSG:4326"):
-        Domain((0, 0, 1, 1), crs="no such thing")
 
 
 @pytest.mark.parametrize(

@@ -1,18 +1,12 @@
-"""Workloads of boxes and unions: what is optimised is what is asked, and it pays."""
+"""Strategies of both axes, fitted to boxes and unions: what is optimised is what is asked, and it pays."""
 
 from __future__ import annotations
 
-import json
-import pickle
-from dataclasses import replace
-
 import numpy as np
 import pytest
-import shapely
 
 import spatialdp as sdp
 from spatialdp.errors import ParameterError
-from spatialdp.planning import all_boxes
 from spatialdp.privacy.neighbours import Neighbours
 from spatialdp.privacy.noise.laws import Law
 from spatialdp.strategies import pairs as joint_strategies
@@ -20,16 +14,12 @@ from spatialdp.strategies import store as strategy_store
 from spatialdp.strategies.axis_workload import AxisWorkload
 from spatialdp.strategies.objective import cells_alone
 from spatialdp.strategies.pairs import Pair, joint_windows, mean_pair_variance, stored_pair
-from spatialdp.strategies.products import BoxQueries, box_queries, parsed, union_queries
+from spatialdp.strategies.products import BoxQueries, box_queries, union_queries
 from spatialdp.strategies.windows import optimised_windows
 from spatialdp.structures.axis_pairs import AxisPairs, forward
 from spatialdp.transforms.matrices import WindowAxis
 from tests.helpers.sources import ZeroNoise
-
-DOMAIN = sdp.Domain((-10, 40, 10, 60))
-ROUND = sdp.Domain((-10, 40, 10, 60), region=shapely.Point(0, 50).buffer(7))
-SHAPE = (40, 24)
-LAWS = {"laplace": 0, "gaussian": 1e-6}
+from tests.helpers.workloads import DOMAIN, LAWS, ROUND, SHAPE, WORKLOADS, placed
 
 
 @pytest.fixture(autouse=True)
@@ -37,131 +27,8 @@ def own_cache(tmp_path_factory, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.getbasetemp() / "cache"))
 
 
-def placed(boxes: np.ndarray) -> np.ndarray:
-    """Boxes of the unit square in the domain."""
-    return np.asarray(boxes) * 20 + np.array([-10, 40, -10, 40])
-
-
-def squares(count: int, width: float, height: float, seed: int = 1) -> np.ndarray:
-    low = np.random.default_rng(seed).random((count, 2)) * (1 - np.array([width, height]))
-    return placed(np.hstack([low, low + np.array([width, height])]))
-
-
-def corners(count: int) -> np.ndarray:
-    far = 0.05 + 0.95 * np.random.default_rng(2).random((count, 2))
-    return placed(np.hstack([np.zeros((count, 2)), far]))
-
-
-WORKLOADS = {
-    "any": all_boxes(DOMAIN, 100),
-    "prefixes": corners(60),
-    "slabs": np.vstack([squares(40, 1, 0.1), squares(40, 0.1, 1)]),
-    "tall": squares(50, 0.05, 1),
-    "small": squares(80, 0.06, 0.06),
-    "one": placed([[0.3, 0.2, 0.61, 0.77]]),
-}
 # Mean variance over that of the strategy for all boxes: at most. Measured values are a little below.
 GAINS = {"any": 1.0, "prefixes": 0.75, "slabs": 0.5, "tall": 0.05, "small": 0.5, "one": 0.05}
-
-
-def dense(boxes: np.ndarray, grid: sdp.Grid) -> np.ndarray:
-    """(boxes, rows, columns) covered shares, cell by cell."""
-    x, y = grid.x_edges, grid.y_edges
-    west, south, east, north = boxes.T[:, :, None]
-    along = np.clip(np.minimum(east, x[1:]) - np.maximum(west, x[:-1]), 0, None) / np.diff(x)
-    across = np.clip(np.minimum(north, y[1:]) - np.maximum(south, y[:-1]), 0, None) / np.diff(y)
-    return across[:, :, None] * along[:, None, :]
-
-
-# --- what is asked ----------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("name", WORKLOADS)
-def test_gram_of_boxes_is_that_of_their_covered_shares(name):
-    grid, boxes = DOMAIN.grid(SHAPE), WORKLOADS[name]
-    queries = box_queries(BoxQueries(boxes), grid)
-    order = np.unique(DOMAIN.boxes(boxes), axis=0, return_index=True)[1]
-    shares = dense(boxes[order], grid)
-    for axis, along in ((queries.x, shares.max(axis=1)), (queries.y, shares.max(axis=2))):
-        # The largest share along the other axis is 1 wherever a box covers a whole cell; else divide it out.
-        along = along / along.max(axis=1, keepdims=True) * np.minimum(1, axis.coverage.parts.max(axis=0))[:, None]
-        weights = np.random.default_rng(3).random(len(order))
-        expected = np.einsum("b,bi,bj->ij", weights, along, along)
-        np.testing.assert_allclose(axis.gram(weights), expected, atol=1e-6 * weights.sum())
-
-
-def test_repeated_boxes_count_twice_and_order_does_not_matter():
-    grid = DOMAIN.grid(SHAPE)
-    few = WORKLOADS["small"][:3]
-    twice = box_queries(BoxQueries(few[[0, 1, 1, 2]]), grid)
-    assert sorted(twice.weights) == [0.25, 0.25, 0.5]
-    assert twice == box_queries(BoxQueries(few[[1, 2, 0, 1]]), grid)
-    assert twice != box_queries(BoxQueries(few), grid)
-    assert hash(twice) != hash(box_queries(BoxQueries(few), grid))
-
-
-def test_boxes_are_equal_by_value():
-    boxes = WORKLOADS["small"]
-    mechanism = sdp.Tailored(SHAPE, workload=boxes)
-    assert mechanism == sdp.Tailored(SHAPE, workload=boxes.tolist())
-    assert hash(mechanism) == hash(sdp.Tailored(SHAPE, workload=boxes.copy()))
-    assert mechanism != sdp.Tailored(SHAPE, workload=boxes[:-1])
-    assert BoxQueries([(0.0, 0, 1, 1)]) == BoxQueries([(-0.0, 0, 1, 1)])
-    boxes = boxes.copy()
-    other = sdp.Tailored(SHAPE, workload=boxes)
-    boxes[:] = 0
-    assert other == mechanism  # what is given is copied
-
-
-@pytest.mark.parametrize("workload", ["marginals", ("ranges", [(0, 2)]), [("cells", "total", 2), ([(0, 3)], "cells")]])
-def test_workloads_survive_a_copy(workload):
-    mechanism = sdp.Tailored(SHAPE, workload=workload)
-    assert replace(mechanism, law="gaussian").workload == mechanism.workload
-    assert pickle.loads(pickle.dumps(mechanism)) == mechanism
-
-
-def test_forms_of_workloads_are_told_apart():
-    both = [("cells", "total"), ("total", "cells")]
-    assert parsed(both) == (("cells", "total", 1.0), ("total", "cells", 1.0))
-    assert parsed([("cells", "total", 3), ("ranges", [(0, 2), (1, 4)])])[1] == ("ranges", ((0, 2), (1, 4)), 1.0)
-    assert parsed(("ranges", "cells")) == (("ranges", "cells", 1.0),)
-    assert parsed(([(0, 2), (1, 3)], [(0, 1), (2, 4)])) == ((((0, 2), (1, 3)), ((0, 1), (2, 4)), 1.0),)
-    assert parsed([("ranges", "cells")]) == parsed(("ranges", "cells"))
-    assert parsed("Boxes") == "boxes"
-    assert isinstance(parsed((0, 0, 1, 1)), BoxQueries)
-    assert isinstance(parsed([(0, 0, 1, 1), (0, 0, 2, 2)]), BoxQueries)
-
-
-@pytest.mark.parametrize(
-    ("workload", "says"),
-    [
-        ([], "no boxes|shape"),
-        (np.zeros((0, 4)), "no boxes"),
-        (np.zeros((3, 3)), r"\(3, 3\)"),
-        ([(0, 0, 1, float("nan"))], "NaN"),
-        ([(1, 0, 0, 1)], "xmin must not exceed"),
-        ([("cells", "total", -1)], "-1"),
-        ([("cells", "total", 0)], "positive"),
-        ([("cells", "total", float("nan"))], "positive"),
-        ([("cells", "total", True)], "positive"),
-        ([("cells", "total"), "cells"], "workload"),
-        ([("cells", "nonsense"), ("total", "cells")], "nonsense"),
-        ({"cells": "total"}, "workload"),
-        ([([(0, 1), (2,)], "cells"), ("cells", "total")], "workload"),
-        ([("cells", [(0, 3), (5, 2)]), ("cells", "total")], "empty"),
-    ],
-)
-def test_workloads_that_make_no_sense_are_refused(workload, says):
-    with pytest.raises(ParameterError, match=says):
-        sdp.Tailored(SHAPE, workload=workload)
-
-
-@pytest.mark.parametrize("mechanism", [sdp.Tailored, sdp.Hierarchy])
-@pytest.mark.parametrize("box", [(100, 100, 101, 101), (0, 45, 0, 55), (-9.9, 40.1, -9.5, 40.5)])
-def test_boxes_without_area_in_the_domain_are_refused_before_records_are_read(mechanism, box):
-    queries = np.vstack([WORKLOADS["one"], [box]])
-    with pytest.raises(ParameterError, match=r"box 1 .* no area"):
-        mechanism(SHAPE, workload=queries).plan(ROUND, epsilon=1)
 
 
 # --- what comes of it -------------------------------------------------------------------------------
@@ -242,13 +109,6 @@ def test_perfect_reconstruction_and_file_round_trip(domain, tmp_path):
     again = sdp.load(tmp_path / "release.parquet")
     assert again.privacy == release.privacy
     assert again.interval(WORKLOADS["one"]) == pytest.approx(release.interval(WORKLOADS["one"]))
-
-
-def test_statement_is_short_whatever_the_number_of_boxes():
-    many = all_boxes(DOMAIN, 5000)
-    statement = sdp.Hierarchy(SHAPE, workload=many).release(np.empty((0, 2)), DOMAIN, epsilon=1).privacy
-    assert statement.parameters["workload"] == f"5000 boxes, sha256 {BoxQueries(many).digest}"
-    assert len(json.dumps(statement.to_json())) < 2000
 
 
 # --- unions -----------------------------------------------------------------------------------------

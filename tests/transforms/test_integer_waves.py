@@ -8,10 +8,13 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+import scipy.fft
 
 from spatialdp.transforms import integer_waves as waves
+from spatialdp.transforms.frequency_blocks import step_width
 from spatialdp.transforms.integer_waves import Spectrum, constant_gain, spectrum, wave_bits, wave_error, whole_waves
 from spatialdp.transforms.spectral import Basis, functions, padded, walsh_sums
+from tests.helpers.waves import whole_spectrum
 
 WAVES = [Basis.DCT, Basis.DFT]
 SIZES = (1, 2, 3, 5, 17, 64, 100, 130, 257)
@@ -122,7 +125,7 @@ def test_spectra_are_exact(basis, shape):
 def test_large_matrices_are_multiplied_in_parts(monkeypatch, basis):
     counts = np.random.default_rng(3).integers(0, 2**21, (70, 90))
     whole = total(spectrum(counts, basis, (90, 70)))
-    monkeypatch.setattr(waves, "_LARGEST_HELD", 90 * 13)
+    monkeypatch.setattr(waves, "_LARGEST_MATRIX", 90 * 13)
     assert np.array_equal(total(spectrum(counts, basis, (90, 70))), whole)
 
 
@@ -149,3 +152,20 @@ def test_walsh_sums_are_exact(size):
     assert np.array_equal(walsh_sums(counts.astype(float), 0), wanted)
     assert np.array_equal(walsh_sums(counts.T.astype(float), 1), wanted.T)
     assert np.array_equal(spectrum(counts, Basis.WALSH, (8, 1)).whole().exact(), (wanted @ signs_of(5)[:, :5].T)[:1])
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_agreement_with_scipy(size):
+    counts = np.random.default_rng(size).poisson(5, (size, 12))
+    dct, dft = (
+        whole_spectrum(counts, basis).whole().floats() * step_width(basis, (12, size))
+        for basis in (Basis.DCT, Basis.DFT)
+    )
+    assert np.allclose(dct, scipy.fft.dctn(counts, norm="ortho"), atol=1e-6)
+    fourier = scipy.fft.rfft(counts, axis=0, norm="ortho")
+    real, middle = dft @ functions(Basis.DFT, 12, 12), (size - 1) // 2
+    assert np.allclose(real[0], fourier[0].real, atol=1e-6)
+    assert np.allclose(real[1 : 2 * middle : 2], math.sqrt(2) * fourier[1 : middle + 1].real, atol=1e-6)
+    assert np.allclose(real[2 : 2 * middle + 1 : 2], -math.sqrt(2) * fourier[1 : middle + 1].imag, atol=1e-6)
+    if size % 2 == 0:
+        assert np.allclose(real[-1], fourier[-1].real, atol=1e-6)

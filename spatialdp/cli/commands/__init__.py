@@ -1,1 +1,1 @@
-"""One module for each command of `spatialdp`."""
+"""The commands of `spatialdp`, one module each."""

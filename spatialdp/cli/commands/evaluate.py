@@ -1,4 +1,7 @@
-"""`spatialdp evaluate`: which method, at which ε, for these queries? A table, a figure and a ranking."""
+"""Which method, at which ε, answers these queries best? `spatialdp evaluate` writes a table, figures and a ranking.
+
+Everything that the command prints and writes is computed from the true records: it is for people who may see them.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, get_type_hints
 
 import click
 
+from spatialdp._support.override import override
 from spatialdp.cli.options.domain import optional_domain_options
 from spatialdp.cli.options.output import folder_options, quiet_option
 from spatialdp.cli.options.points import PointsFile, points_options
@@ -27,7 +31,7 @@ T = TypeVar("T")
 
 METHODS = ("quadtree:height=8", "hierarchy:shape=256,256", "tailored:shape=256,256", "kd-tree:height=6")
 
-# Names on the command line, and the functions of spatialdp.workload that make them.
+# Names of workloads on the command line, and the functions of spatialdp.workload that make them.
 WORKLOADS = {
     "random": "random_boxes",
     "sized": "sized_boxes",
@@ -40,14 +44,14 @@ WORKLOADS = {
 
 
 class _List(click.ParamType):  # type: ignore[type-arg]  # generic only in recent versions
-    """Values with commas between them."""
+    """A click type for values with commas between them."""
 
     def __init__(self, read: Callable[[str], Any], name: str) -> None:
         self.name = name
         self._read = read
 
+    @override
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Read each of them."""
         if not isinstance(value, str):
             return value
         try:
@@ -67,7 +71,8 @@ class _List(click.ParamType):  # type: ignore[type-arg]  # generic only in recen
     default=METHODS,
     show_default=True,
     metavar="[LABEL=]NAME[:PARAMETER=VALUE]...",
-    help="A method and its parameters, as in `spatialdp methods`; may be repeated. Uniform and flat are always added.",
+    help="A method and its parameters, as `spatialdp methods` lists them; may be repeated. The baselines uniform and "
+    "flat are always added.",
 )
 @click.option(
     "-w",
@@ -75,22 +80,57 @@ class _List(click.ParamType):  # type: ignore[type-arg]  # generic only in recen
     "workloads",
     multiple=True,
     metavar="NAME[:PARAMETER=VALUE]...",
-    help=f"Queries: {', '.join(WORKLOADS)}; may be repeated. [default: random, if there are no others]",
+    help=f"Queries to evaluate: {', '.join(WORKLOADS)}; may be repeated. "
+    "[default: random, if no other queries are given]",
 )
-@click.option("--boxes", multiple=True, type=click.Path(path_type=Path), help="File of boxes to ask for.")
-@click.option("--polygons", multiple=True, type=click.Path(path_type=Path), help="File of polygons to ask for.")
-@click.option("--epsilons", type=_List(str, "numbers"), default="0.01,0.1,1", show_default=True, help="Budgets.")
-@click.option("--delta", type=Exact(), default="0", help="For Gaussian noise.  [default: 0]")
-@click.option("--neighbours", type=click.Choice(["add-remove", "replace"]), default="add-remove", show_default=True)
-@click.option("--trials", type=click.IntRange(1), default=10, show_default=True, help="Releases for each method and ε.")
-@click.option("--metric", "metrics", multiple=True, help="What to measure; may be repeated; by default all quick ones.")
-@click.option("--show", default="rmse", show_default=True, help="The metric of the figure and the ranking.")
-@click.option("--floor", type=float, default=0.001, show_default=True, help="Of relative errors: share of the records.")
-@click.option("--level", type=float, default=0.95, show_default=True, help="Of intervals whose coverage is measured.")
-@click.option("--records", type=_List(int, "numbers"), help="Evaluate random parts of the records of these sizes.")
-@click.option("--seed", type=click.IntRange(0), default=1, show_default=True, help="Same seed, same results.")
-@click.option("--processes", type=click.IntRange(1), default=1, show_default=True, help="Trials at a time.")
-@click.option("--cache", type=click.Path(dir_okay=False, path_type=Path), help="File of trials that were run before.")
+@click.option(
+    "--boxes", multiple=True, type=click.Path(path_type=Path), help="File of boxes to evaluate; may be repeated."
+)
+@click.option(
+    "--polygons", multiple=True, type=click.Path(path_type=Path), help="File of polygons to evaluate; may be repeated."
+)
+@click.option(
+    "--epsilons", type=_List(str, "numbers"), default="0.01,0.1,1", show_default=True, help="Privacy budgets ε."
+)
+@click.option("--delta", type=Exact(), default="0", help="Privacy parameter δ, for Gaussian noise.  [default: 0]")
+@click.option(
+    "--neighbours",
+    type=click.Choice(["add-remove", "replace"]),
+    default="add-remove",
+    show_default=True,
+    help="Which change of the data a release hides: one record added or removed, or one record replaced.",
+)
+@click.option(
+    "--trials", type=click.IntRange(1), default=10, show_default=True, help="Number of releases for each method and ε."
+)
+@click.option(
+    "--metric", "metrics", multiple=True, help="Metric to measure; may be repeated. By default all quick ones."
+)
+@click.option("--show", default="rmse", show_default=True, help="Metric of the figures and the ranking.")
+@click.option(
+    "--floor",
+    type=float,
+    default=0.001,
+    show_default=True,
+    help="Relative errors divide by the true count, but at least by this share of the records.",
+)
+@click.option(
+    "--level", type=float, default=0.95, show_default=True, help="Confidence level of the intervals that are measured."
+)
+@click.option("--records", type=_List(int, "numbers"), help="Evaluate on random parts of the records with these sizes.")
+@click.option(
+    "--seed",
+    type=click.IntRange(0),
+    default=1,
+    show_default=True,
+    help="Seed of the noise; the same seed gives the same results.",
+)
+@click.option("--processes", type=click.IntRange(1), default=1, show_default=True, help="Number of processes.")
+@click.option(
+    "--cache",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="File that keeps the results of trials, so that an interrupted evaluation can go on.",
+)
 @folder_options("errors.csv", "ranking.md", "errors.png", "sizes.png", "records.png")
 @quiet_option
 def command(
@@ -108,11 +148,13 @@ def command(
     quiet: bool,
     **options: Any,
 ) -> None:
-    r"""Compare methods with the truth: error against ε, for the queries that matter.
+    r"""Compare the errors of methods, at each ε, for your queries.
 
-    POINTS is a file of points, as for `spatialdp release`, or the name of data that ship: highways-us, chattanooga,
-    salt-lake-city, auckland or liege, each with a public domain of its own. What is printed and written has seen the
-    records and is for people who may see them; to choose by it for sensitive records leaks. Noise is seeded.
+    POINTS is a file of points, as for `spatialdp release`, or the name of a data set of spatialdp: highways-us,
+    chattanooga, salt-lake-city, auckland or liege, each with its own public domain.
+
+    The output is computed from the true records, with seeded noise: it is not private, and only people who may see the
+    records may see it. Do not choose a method for sensitive records by their own evaluation, because the choice leaks.
 
     \b
     Examples:
@@ -129,35 +171,37 @@ def command(
 
     mechanisms = dict(_mechanism(text) for text in methods)
     if len(mechanisms) < len(methods):
-        raise click.UsageError("two methods have the same label; give one a label of its own: LABEL=NAME:...")
-    held, area, name = _records(points, domain)
+        raise click.UsageError(
+            "two methods have the same label; labels must differ. Give one of them another label: LABEL=NAME:..."
+        )
+    true_records, area, name = _records(points, domain)
     queries = _queries(workloads, boxes, polygons, area, options["seed"])
-    chosen = tuple(dict.fromkeys((*(metrics or DEFAULT_METRICS), show)))
-    settings = {**options, "metrics": chosen, "dataset": name, "progress": not quiet}
-    given = mechanisms, held, area, queries, [_epsilon(text) for text in epsilons]
-    frame = evaluate_subsamples(*given, records=records, **settings) if records else evaluate(*given, **settings)
+    all_metrics = tuple(dict.fromkeys((*(metrics or DEFAULT_METRICS), show)))
+    settings = {**options, "metrics": all_metrics, "dataset": name, "progress": not quiet}
+    subject = mechanisms, true_records, area, queries, [_epsilon(text) for text in epsilons]
+    frame = evaluate_subsamples(*subject, records=records, **settings) if records else evaluate(*subject, **settings)
     folder.mkdir(parents=True, exist_ok=True)
     write_frame(frame, folder / "errors.csv")
-    written = ["errors.csv", *_figures(frame, show, folder)]
+    names = ["errors.csv", *_figures(frame, show, folder), "ranking.md"]
     click.echo(_ranking(frame, show, folder))
-    click.echo(f"\nwrote {', '.join([*written, 'ranking.md'])} in {folder}")
+    click.echo(f"\nwrote {', '.join(names)} in {folder}")
     click.echo(f"{NOTE}. Floor of relative errors: {', '.join(f'{f:g}' for f in sorted(set(frame['floor'])))}.")
 
 
 def _figures(frame: Any, metric: str, folder: Path) -> list[str]:
-    """Error against ε; and against the queries' size and the number of records, where there are several."""
+    """Draw errors against ε, and against the size of queries or the number of records if there are several."""
     from spatialdp.evaluation.figures import plot_errors
     from spatialdp.outputs.maps.save import save_figure
 
     several = {x: frame[x].dropna().nunique() > 1 for x in ("size", "records")}
-    drawn = {"errors.png": ("epsilon", "records" if several["records"] else "workload")}
+    figures = {"errors.png": ("epsilon", "records" if several["records"] else "workload")}
     if several["size"] and not several["records"]:
-        drawn["sizes.png"] = ("size", "epsilon")
+        figures["sizes.png"] = ("size", "epsilon")
     if several["records"]:
-        drawn["records.png"] = ("records", "epsilon")
-    for name, (x, panels) in drawn.items():
+        figures["records.png"] = ("records", "epsilon")
+    for name, (x, panels) in figures.items():
         save_figure(plot_errors(frame, metric, x=x, panels=panels), folder / name)
-    return list(drawn)
+    return list(figures)
 
 
 def _ranking(frame: Any, metric: str, folder: Path) -> str:
@@ -169,11 +213,11 @@ def _ranking(frame: Any, metric: str, folder: Path) -> str:
     return text
 
 
-# --- what is evaluated -----------------------------------------------------------------------------
+# --- reading the arguments -------------------------------------------------------------------------
 
 
 def _records(points: PointsFile, domain: Domain | None) -> tuple[Any, Domain, str]:
-    """Records, their domain and a name for them: of data that ship, or of a file."""
+    """Return records, their domain and their name, from a data set of spatialdp or from a file."""
     from spatialdp.datasets import DATASETS
 
     shipped = DATASETS.get(str(points.path))
@@ -181,8 +225,8 @@ def _records(points: PointsFile, domain: Domain | None) -> tuple[Any, Domain, st
         return shipped.points(), domain or shipped.domain, shipped.title
     if domain is None:
         raise click.UsageError(
-            f"no domain was given for {points.path}; give --bounds XMIN,YMIN,XMAX,YMAX or --region FILE, or the name "
-            f"of data that ship: {', '.join(DATASETS)}."
+            f"no domain was given for {points.path}; give --bounds XMIN,YMIN,XMAX,YMAX or --region FILE, or name a "
+            f"data set of spatialdp instead of a file: {', '.join(DATASETS)}."
         )
     return points.read(domain), domain, points.path.stem
 
@@ -193,58 +237,61 @@ def _epsilon(text: str) -> Fraction:
 
 
 def _parts(text: str) -> tuple[str, dict[str, str]]:
-    """NAME:PARAMETER=VALUE:PARAMETER=VALUE in parts."""
+    """Split NAME:PARAMETER=VALUE:PARAMETER=VALUE into the name and the parameters."""
     name, *rest = text.split(":")
     pairs = [part.partition("=") for part in rest]
     for key, equals, _ in pairs:
         if not equals:
-            raise click.UsageError(f"{key!r} in {text!r} is no parameter with a value; write {name}:PARAMETER=VALUE.")
+            raise click.UsageError(f"{key!r} in {text!r} has no value; write {name}:PARAMETER=VALUE.")
     return name, {key.replace("-", "_"): value for key, _, value in pairs}
 
 
 def _mechanism(text: str) -> tuple[str, Mechanism]:
-    """A mechanism and its label, which is its text unless one was given."""
+    """Return the label and the mechanism of a text; without a given label, the text is the label."""
     from spatialdp.cli.parameters import build, find_method, parameters_of
 
-    head, given = _parts(text)
+    head, parameters = _parts(text)
     label, equals, name = head.rpartition("=")
     method = find_method(name)
     known = {parameter.name: parameter for parameter in parameters_of(method)}
     values = {
         key: value if key not in known or known[key].choices else _value(value, known[key].hint, text)
-        for key, value in given.items()
+        for key, value in parameters.items()
     }
-    shown = ", ".join(f"{key}={value}" for key, value in given.items())
-    return label if equals else f"{name}({shown})" if shown else name, build(method, values)
+    listed = ", ".join(f"{key}={value}" for key, value in parameters.items())
+    return label if equals else f"{name}({listed})" if listed else name, build(method, values)
 
 
 def _queries(
     texts: Sequence[str], boxes: Sequence[Path], polygons: Sequence[Path], domain: Domain, seed: int
 ) -> list[Workload]:
-    from spatialdp import workload as made
+    from spatialdp import workload as makers
 
-    files = [*(made.read_boxes(path, domain) for path in boxes), *(made.polygons(path, domain) for path in polygons)]
+    files = [
+        *(makers.read_boxes(path, domain) for path in boxes),
+        *(makers.polygons(path, domain) for path in polygons),
+    ]
     queries: list[Workload] = []
     for text in texts or (() if files else ("random",)):
-        name, given = _parts(text)
+        name, parameters = _parts(text)
         if name not in WORKLOADS:
             raise click.UsageError(f"workload {name!r} was given; it must be one of {', '.join(WORKLOADS)}.")
-        found = _called(getattr(made, WORKLOADS[name]), domain, given, seed, text)
-        queries += found if isinstance(found, list) else [found]
+        workload = _call(getattr(makers, WORKLOADS[name]), domain, parameters, seed, text)
+        queries += workload if isinstance(workload, list) else [workload]
     return queries + files
 
 
-def _called(make: Callable[..., T], domain: Domain, given: dict[str, str], seed: int, text: str) -> T:
-    """Call a function that makes a workload, with values read as its signature asks for."""
+def _call(make: Callable[..., T], domain: Domain, parameters: dict[str, str], seed: int, text: str) -> T:
+    """Call a function that makes a workload; its signature says how the parameters are read."""
     signature, hints = inspect.signature(make).parameters, get_type_hints(make)
     known = [name for name in signature if name != "domain"]
-    for name in given:
+    for name in parameters:
         if name not in known:
             raise click.UsageError(f"{text!r} has no parameter {name!r}; it has {', '.join(known)}.")
-    missing = [name for name in known if signature[name].default is inspect.Parameter.empty and name not in given]
+    missing = [name for name in known if signature[name].default is inspect.Parameter.empty and name not in parameters]
     if missing:
         raise click.UsageError(f"{text!r} needs {missing[0]}; write it as :{missing[0]}=VALUE.")
-    values = {name: _value(value, hints[name], text) for name, value in given.items()}
+    values = {name: _value(value, hints[name], text) for name, value in parameters.items()}
     if "seed" in known:
         values.setdefault("seed", seed)
     return make(domain, **values)
@@ -258,6 +305,4 @@ def _value(text: str, hint: Any, whole: str) -> Any:
     try:
         return read_value(text, hint)
     except (ValueError, ArithmeticError):
-        raise click.UsageError(
-            f"{text!r} in {whole!r} can not be read; give a value such as 8, 0.5 or 64,64."
-        ) from None
+        raise click.UsageError(f"{text!r} in {whole!r} cannot be read; give a value such as 8, 0.5 or 64,64.") from None

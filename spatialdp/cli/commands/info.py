@@ -1,4 +1,7 @@
-"""`spatialdp info`: what a release promises and holds."""
+"""What does a release promise, and what does it hold? `spatialdp info` prints it.
+
+The command reads files of releases in any format, and never a record.
+"""
 
 from __future__ import annotations
 
@@ -19,11 +22,11 @@ __all__ = ["command"]
 
 @click.command("info")
 @click.argument("release", type=click.Path(path_type=Path))
-@click.option("--json", "as_json", is_flag=True, help="Machine-readable.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text.")
 def command(release: Path, as_json: bool) -> None:
-    r"""Tell what a release promises, in plain words and in numbers, and what it holds.
+    r"""Print the privacy promise and the contents of a release.
 
-    RELEASE is a file in any of the formats that `spatialdp release` writes.
+    The promise is printed in plain words and in numbers. RELEASE is a file in any of the formats that `spatialdp release` writes.
 
     \b
     Examples:
@@ -57,14 +60,14 @@ def _facts(release: Release) -> dict[str, Any]:
 def _privacy_lines(privacy: Privacy) -> list[str]:
     from spatialdp.privacy.statement import format_exact
 
-    given = ", ".join(f"{name} {value}" for name, value in privacy.parameters.items() if value is not None)
+    parameters = ", ".join(f"{name} {value}" for name, value in privacy.parameters.items() if value is not None)
     currency = "ε" if privacy.currency == "epsilon" else "ρ"
     costs = [f"{currency} {format_exact(cost)} for {step}" for step, cost in privacy.budget.items()]
     return [
         privacy.in_words().replace(". ", ".\n"),
         "",
         f"promise    {privacy}",
-        f"method     {privacy.mechanism}: {given}",
+        f"method     {privacy.mechanism}: {parameters}",
         *(f"{'' if number else 'cost':10} {cost}" for number, cost in enumerate(costs)),
     ]
 
@@ -74,8 +77,8 @@ def _map_lines(release: Release) -> list[str]:
     edges = ", ".join(f"{edge:.15g}" for edge in domain.bounds)
     return [
         f"cells      {release.estimate.n_cells:,}",
-        f"bounds     {edges}{'' if domain.region is None else ' and a region within'}",
+        f"bounds     {edges}{'' if domain.region is None else ', with a region inside'}",
         f"CRS        {domain.crs or 'none'}",
-        f"total      about {release.total:,.0f} records, by the release's own estimate",
+        f"total      about {release.total:,.0f} records, estimated from the release",
         f"intervals  {'none: the estimates are biased' if release.estimate.biased else 'yes'}",
     ]

@@ -1,4 +1,7 @@
-"""`spatialdp map`: a picture of a release, or a page to explore it in."""
+"""How does a release look? `spatialdp map` draws a picture of it, or writes a web page to explore it.
+
+The command reads a release and public boundaries, and never a record.
+"""
 
 from __future__ import annotations
 
@@ -13,8 +16,19 @@ from spatialdp.cli.options.values import Numbers
 
 __all__ = ["command"]
 
-_OF_PICTURES = ("view", "limits", "log", "level", "lines", "mark_noise", "boundaries", "scale_bar", "caption", "dpi")
-_OF_PAGES = ("title",)
+_PICTURE_OPTIONS = (
+    "view",
+    "limits",
+    "log",
+    "level",
+    "lines",
+    "mark_noise",
+    "boundaries",
+    "scale_bar",
+    "caption",
+    "dpi",
+)
+_PAGE_OPTIONS = ("title",)
 
 
 @click.command("map")
@@ -24,24 +38,33 @@ _OF_PAGES = ("title",)
     type=click.Choice(("estimate", "uncertainty", "half-width")),
     default="estimate",
     show_default=True,
-    help="Estimated counts, the half-width of their 95 % intervals relative to them, or that in records.",
+    help="What the colours show: estimated counts, the half-width of their 95 % intervals relative to the estimates, "
+    "or the half-width in records.",
 )
-@click.option("--limits", type=Numbers("LOW", "HIGH"), help="Colour scale; from the released estimates by default.")
-@click.option("--log", is_flag=True, help="Colours by log(1 + estimate), for counts over orders of magnitude.")
-@click.option("--level", type=int, help="Of a tree: show the nodes of this depth.")
-@click.option("--lines", type=int, help="Of a tree: outline nodes down to this depth; 0 for none.")
 @click.option(
-    "--mark-noise/--no-mark-noise", default=True, help="Fade and hatch cells that are only noise.  [default: on]"
+    "--limits", type=Numbers("LOW", "HIGH"), help="Ends of the colour scale; by default from the released estimates."
+)
+@click.option("--log", is_flag=True, help="Colour by log(1 + estimate), for counts that span orders of magnitude.")
+@click.option("--level", type=int, help="For trees: show the nodes at this depth; by default the leaves.")
+@click.option("--lines", type=int, help="For trees: outline the nodes down to this depth; 0 for none.")
+@click.option(
+    "--mark-noise/--no-mark-noise", default=True, help="Fade and hatch cells that may be noise alone.  [default: on]"
 )
 @click.option("--boundaries", type=click.Path(path_type=Path), help="File of public polygons or lines to draw on top.")
-@click.option("--scale-bar/--no-scale-bar", default=True, help="Draw a scale bar below.  [default: on]")
-@click.option("--caption/--no-caption", default=True, help="Write the privacy statement below.  [default: on]")
-@click.option("--dpi", type=click.IntRange(20, 1200), default=100, show_default=True, help="Dots per inch.")
-@click.option("--title", help="Heading of a page.")
-@output_options((".png", ".svg", ".html"), "The picture, or a page to explore offline")
+@click.option("--scale-bar/--no-scale-bar", default=True, help="Draw a scale bar below the map.  [default: on]")
+@click.option("--caption/--no-caption", default=True, help="Write the privacy statement below the map.  [default: on]")
+@click.option(
+    "--dpi",
+    type=click.IntRange(20, 1200),
+    default=100,
+    show_default=True,
+    help="Resolution of the picture, in dots per inch.",
+)
+@click.option("--title", help="Heading of the web page; for .html only.")
+@output_options((".png", ".svg", ".html"), "File for the picture or the web page; its name ends in one of")
 @click.pass_context
 def command(context: click.Context, /, release: Path, dpi: int, title: str | None, target: Target, **look: Any) -> None:
-    r"""Draw a release as a map, or write a page to explore it in.
+    r"""Draw a release as a map, or write a web page to explore it.
 
     \b
     Examples:
@@ -52,10 +75,10 @@ def command(context: click.Context, /, release: Path, dpi: int, title: str | Non
     from spatialdp.outputs.files.geoparquet import load
 
     if target.file.suffix.lower() == ".html":
-        _refuse(context, _OF_PICTURES, "pictures")
+        _refuse(context, _PICTURE_OPTIONS, "pictures")
         load(release).explore(target.file, title=title, overwrite=target.force)
         return
-    _refuse(context, _OF_PAGES, "pages")
+    _refuse(context, _PAGE_OPTIONS, "web pages")
     import matplotlib
 
     matplotlib.use("Agg")
@@ -66,9 +89,9 @@ def command(context: click.Context, /, release: Path, dpi: int, title: str | Non
 
 
 def _refuse(context: click.Context, names: tuple[str, ...], kind: str) -> None:
-    """Options that would do nothing are not accepted in silence."""
+    """Refuse options that would have no effect on this kind of output."""
     for name in names:
         if context.get_parameter_source(name) is not ParameterSource.DEFAULT:
             raise click.UsageError(
-                f"--{name.replace('_', '-')} is for {kind}; leave it out, or choose another ending for the output."
+                f"--{name.replace('_', '-')} is for {kind}; leave it out, or choose another suffix for the output."
             )

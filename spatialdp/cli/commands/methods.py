@@ -1,4 +1,7 @@
-"""`spatialdp methods`: which there are, and what they take."""
+"""Which methods are there, and which parameters do they have? `spatialdp methods` lists them.
+
+Names, summaries and parameters come from the registry and the docstrings of the mechanisms.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,7 @@ __all__ = ["command"]
 @click.command("methods")
 @click.argument("name", required=False)
 def command(name: str | None) -> None:
-    r"""List the methods, or show one's parameters.
+    r"""List the methods, or show the parameters of one method.
 
     \b
     Examples:

@@ -1,4 +1,7 @@
-"""`spatialdp plan`: what a release will cost and how good it will be, before a record is read."""
+"""What will a release cost, and how large will its errors be? `spatialdp plan` says it before a record is read.
+
+The command has no argument for points, and must never get one.
+"""
 
 from __future__ import annotations
 
@@ -22,19 +25,19 @@ __all__ = ["command"]
 @click.command("plan", cls=MethodCommand)
 @domain_options
 @terms_options
-@click.option("--json", "as_json", is_flag=True, help="Machine-readable.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text.")
 def command(domain: Domain, terms: TermsOptions, mechanism: Mechanism, as_json: bool) -> None:
-    r"""Tell the cost, size and expected error of a release. Reads no points.
+    r"""Print cost, size and expected error of a release. No points are read.
 
     \b
     Example:
       spatialdp plan --bounds 0,0,100,100 --method quadtree --height 7 --epsilon 0.5
     """
     plan = mechanism.plan(domain, **terms.options)
-    click.echo(json.dumps(_plain(plan), indent=2, ensure_ascii=False) if as_json else _told(plan))
+    click.echo(json.dumps(_json(plan), indent=2, ensure_ascii=False) if as_json else _text(plan))
 
 
-def _plain(plan: Plan) -> dict[str, object]:
+def _json(plan: Plan) -> dict[str, object]:
     return {
         "mechanism": plan.mechanism,
         "cells": plan.cells,
@@ -46,7 +49,7 @@ def _plain(plan: Plan) -> dict[str, object]:
     }
 
 
-def _told(plan: Plan) -> str:
+def _text(plan: Plan) -> str:
     from spatialdp.privacy.statement import format_exact
 
     currency = "ε" if plan.currency == "epsilon" else "ρ (zCDP)"
@@ -59,12 +62,12 @@ def _told(plan: Plan) -> str:
         *(f"           {format_exact(cost)}  {step}" for step, cost in plan.budget.items()),
     ]
     if plan.errors:
-        lines += ["error    to expect from noise (root mean square) of boxes with"]
+        lines += ["error    expected from noise (root mean square), for boxes that cover"]
         lines += [f"           {_area(size)}: {error:,.4g}" for size, error in plan.errors.items()]
     else:
-        lines += ["error    depends on the records, and can not be told beforehand"]
+        lines += ["error    depends on the records, so it cannot be computed beforehand"]
     return "\n".join(lines)
 
 
 def _area(size: str) -> str:
-    return "all of the domain" if size == "whole" else f"{size} of its area"
+    return "the whole domain" if size == "whole" else f"{size} of the domain"

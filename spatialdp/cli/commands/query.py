@@ -1,4 +1,7 @@
-"""`spatialdp query`: how many records, by a release's estimate, lie in boxes or polygons."""
+"""How many records lie in boxes or polygons, by the estimate of a release? `spatialdp query` answers.
+
+The command reads a release and public queries, and never a record.
+"""
 
 from __future__ import annotations
 
@@ -22,25 +25,30 @@ _ANSWERS = ["estimate", "lower", "upper"]
 
 @click.command("query")
 @click.argument("release", type=click.Path(path_type=Path))
-@click.option("--bbox", type=Numbers("XMIN", "YMIN", "XMAX", "YMAX"), multiple=True, help="A box; may be repeated.")
 @click.option(
-    "--boxes", type=click.Path(path_type=Path), help="CSV or Parquet with the columns xmin, ymin, xmax and ymax."
+    "--bbox", type=Numbers("XMIN", "YMIN", "XMAX", "YMAX"), multiple=True, help="A box to count in; may be repeated."
+)
+@click.option(
+    "--boxes",
+    type=click.Path(path_type=Path),
+    help="File of boxes: CSV or Parquet with the columns xmin, ymin, xmax and ymax.",
 )
 @click.option(
     "--polygons",
     type=click.Path(path_type=Path),
-    help="GeoPackage, GeoJSON, Shapefile or GeoParquet of areas, in the release's CRS; their columns are kept.",
+    help="File of polygons (GeoPackage, GeoJSON, Shapefile or GeoParquet) in the CRS of the release. The output keeps "
+    "their columns.",
 )
-@click.option("--layer", metavar="NAME", help="Layer of the polygons' file.")
+@click.option("--layer", metavar="NAME", help="Layer to read, if the file of polygons has several.")
 @click.option(
     "--level",
     type=click.FloatRange(0, 1, min_open=True, max_open=True),
     default=0.95,
     show_default=True,
-    help="Of the intervals.",
+    help="Confidence level of the intervals.",
 )
-@click.option("--format", "kind", type=click.Choice(["csv", "json"]), help="Of standard output; CSV by default.")
-@output_options((".csv", ".json"), "The answers", stdout=True)
+@click.option("--format", "kind", type=click.Choice(["csv", "json"]), help="Format of standard output; CSV by default.")
+@output_options((".csv", ".json"), "File for the answers; its name ends in one of", stdout=True)
 def command(
     release: Path,
     bbox: tuple[tuple[float, ...], ...],
@@ -51,9 +59,9 @@ def command(
     kind: str | None,
     target: Target,
 ) -> None:
-    r"""Answer boxes or polygons from a release: estimates, and intervals for the noise in them.
+    r"""Answer boxes or polygons from a release.
 
-    Free of charge: a release answers any number of questions.
+    The answers are estimated counts, with intervals that cover their noise. Queries cost no privacy budget: a release answers any number of them.
 
     \b
     Examples:
@@ -64,9 +72,13 @@ def command(
     from spatialdp.outputs.files.geoparquet import load
 
     if sum(map(bool, (bbox, boxes, polygons))) != 1:
-        raise click.UsageError("one kind of question is required: --bbox, --boxes FILE or --polygons FILE.")
+        raise click.UsageError(
+            "none or several of --bbox, --boxes and --polygons were given; give exactly one of them."
+        )
     if kind is not None and target.path is not None:
-        raise click.UsageError("--format is for standard output; a file's format is told by its ending.")
+        raise click.UsageError(
+            "--format was given with an output file; the suffix of the file decides its format. Leave --format out."
+        )
     target.spare(release, boxes, polygons)
     source = load(release)
     if polygons is not None:
@@ -77,14 +89,14 @@ def command(
 
 
 def _answer_boxes(
-    release: Release, given: tuple[tuple[float, ...], ...], path: Path | None, level: float
+    release: Release, bbox: tuple[tuple[float, ...], ...], path: Path | None, level: float
 ) -> pd.DataFrame:
     import numpy as np
     import pandas as pd
 
     from spatialdp.space.public_files import EDGES, read_boxes
 
-    boxes = np.array(given) if path is None else read_boxes(path)
+    boxes = np.array(bbox) if path is None else read_boxes(path)
     frame = pd.DataFrame(boxes, columns=EDGES)
     return _with_answers(frame, release, release.answer(boxes), lambda: release.interval(boxes, level))
 
@@ -95,9 +107,11 @@ def _answer_polygons(release: Release, path: Path, layer: str | None, level: flo
     from spatialdp.space.public_files import read_geometries
 
     areas = read_geometries(path, layer)
-    taken = [name for name in _ANSWERS if name in areas.columns]
-    if taken:
-        raise click.UsageError(f"{path.name} has a column {taken[0]!r}, as the answers will; rename it first.")
+    clashes = [name for name in _ANSWERS if name in areas.columns]
+    if clashes:
+        raise click.UsageError(
+            f"{path.name} has a column {clashes[0]!r}, which is a column of the answers; rename it in the file first."
+        )
     frame = pd.DataFrame(areas.drop(columns=areas.geometry.name))
     geometry = areas.geometry
     answers = release.answer_polygons(geometry)
@@ -105,13 +119,13 @@ def _answer_polygons(release: Release, path: Path, layer: str | None, level: flo
 
 
 def _with_answers(frame: pd.DataFrame, release: Release, answers: Any, intervals: Any) -> pd.DataFrame:
-    """The questions and their answers; no interval where the release has no honest one."""
+    """Add estimates and intervals to the queries; biased releases get no intervals and a note on standard error."""
     import numpy as np
 
     if release.estimate.biased:
         click.echo(
-            "note: this release was truncated, rounded, made non-negative or stopped where counts were small, or lacks "
-            "frequencies; no honest interval exists, so lower and upper are left empty.",
+            "note: this release was truncated, rounded, made non-negative, smoothed or stopped where counts were "
+            "small. Its errors do not average out, so it has no intervals, and lower and upper are left empty.",
             err=True,
         )
         ends = np.full((len(frame), 2), np.nan)

@@ -1,4 +1,8 @@
-"""`spatialdp release`: from a file of points to a private map."""
+"""How do points in a file become a private release? `spatialdp release` reads, counts, adds noise and writes.
+
+All public options are checked before the file of points is opened, so that a mistake costs no budget. Progress lines
+name steps only: they must not depend on the number of records.
+"""
 
 from __future__ import annotations
 
@@ -26,12 +30,18 @@ __all__ = ["command"]
 @points_options
 @domain_options
 @terms_options
-@output_options(tuple(FORMATS), "The release, its format by its ending", several=True)
+@output_options(tuple(FORMATS), "File for the release; the suffix decides the format", several=True)
 @click.option(
-    "--pixels", type=Numbers("NX", "NY"), help="Pixels of a GeoTIFF; the cells by default, if there is a grid."
+    "--pixels",
+    type=Numbers("NX", "NY"),
+    help="Number of pixels of a GeoTIFF; by default the cells of the grid, if the release has one.",
 )
-@click.option("--seed", type=click.IntRange(0), help="Reproducible noise, for experiments; needs --not-private.")
-@click.option("--not-private", is_flag=True, help="Allow a release that is not private, and is marked so.")
+@click.option(
+    "--seed", type=click.IntRange(0), help="Seed for reproducible noise, for experiments; needs --not-private."
+)
+@click.option(
+    "--not-private", is_flag=True, help="Allow a release that is not private; the release is marked as not private."
+)
 @quiet_option
 def command(
     points: PointsFile,
@@ -46,11 +56,12 @@ def command(
 ) -> None:
     r"""Publish the points in a file under differential privacy.
 
-    POINTS is a Parquet, GeoParquet, CSV, GeoPackage, GeoJSON or Shapefile. Records outside the domain, without
-    coordinates, or with another geometry than a point count nowhere, silently: how many there are is private.
+    POINTS is a Parquet, GeoParquet, CSV, GeoPackage, GeoJSON or Shapefile. Records that lie outside the domain, or have
+    no coordinates, or have another geometry than a point, are not counted. No message says so, because their number is
+    private.
 
-    GeoParquet holds all of a release, and is what the other commands read; the other formats hold the map, for a GIS.
-    Each release spends its budget, so write all the files you need at once.
+    A GeoParquet file holds the complete release; the other commands read it. Files in the other formats hold the map,
+    for a GIS. Each release spends its budget, so write all files that you need with one command.
 
     \b
     Examples:
@@ -64,41 +75,43 @@ def command(
     from spatialdp.outputs.files.save import contents
     from spatialdp.privacy.noise.source import SeededNoise, SystemNoise
 
-    def tell(what: str) -> None:  # steps, never how far a step is: that would tell how many records there are
+    def report(step: str) -> None:  # names of steps, never their progress, which would reveal the number of records
         if not quiet:
-            click.echo(what, err=True)
+            click.echo(step, err=True)
 
     target.spare(points.path)
     _check_promise(mechanism, seed, allowed=not_private)
     prepared = mechanism.prepare(domain, **terms.options)
     shape = _check_formats(target, domain, mechanism, pixels)
-    tell(f"1/3 reading the points{points.assumption(domain)}")
+    report(f"1/3 reading the points{points.assumption(domain)}")
     records = points.read(domain)
-    tell("2/3 counting and adding noise")
+    report("2/3 counting and adding noise")
     noise = SystemNoise() if seed is None else SeededNoise(seed)
     release = prepared.release(records, noise=noise)
-    tell(f"3/3 writing {', '.join(str(path) for path in target.files)}")
+    report(f"3/3 writing {', '.join(str(path) for path in target.files)}")
     files: dict[Path, bytes] = {}
     if pixels is None and release.estimate.kind == "grid":
-        shape = None  # its cells are the pixels
+        shape = None  # the cells of the grid are the pixels
     for path in target.files:
         files |= contents(release, path, shape=shape if FORMATS[path.suffix.lower()] == "GeoTIFF" else None)
     write_all(files, overwrite=target.force)
-    tell(f"{release.privacy}")
+    report(f"{release.privacy}")
 
 
 def _check_promise(mechanism: Mechanism, seed: int | None, *, allowed: bool) -> None:
-    """Refuse what would not be private, unless that is wanted in so many words."""
+    """Refuse a release that would not be private, unless --not-private was given."""
     if allowed or (seed is None and mechanism.private):
         return
     reason = "--seed makes the noise reproducible" if seed is not None else f"this {mechanism.name} uses true medians"
-    raise click.UsageError(f"{reason}, so the release would not be private. Leave it out, or say --not-private.")
+    raise click.UsageError(
+        f"{reason}, so the release would not be private. Leave that option out, or add --not-private."
+    )
 
 
 def _check_formats(
     target: Target, domain: Domain, mechanism: Mechanism, pixels: tuple[float, float] | None
 ) -> tuple[int, int] | None:
-    """Refuse what a format cannot hold before anything is read; return the pixels of a GeoTIFF."""
+    """Check, before anything is read, that each format can hold the release; return the pixels of a GeoTIFF."""
     from importlib.util import find_spec
 
     from spatialdp.outputs.files.statement import statement_beside
@@ -108,24 +121,28 @@ def _check_formats(
         if FORMATS[path.suffix.lower()] == "CSV":
             check_output(statement_beside(path), (".json",), force=target.force)
     if "GeoJSON" in kinds and domain.crs is None:
-        raise click.UsageError(f"{kinds['GeoJSON']} needs a CRS, because GeoJSON is always in WGS 84; give --crs.")
+        raise click.UsageError(
+            f"{kinds['GeoJSON']} needs a CRS, because GeoJSON is always in WGS 84; give the CRS with --crs."
+        )
     if "GeoTIFF" not in kinds:
         if pixels is not None:
             raise click.UsageError("--pixels is for GeoTIFF files; leave it out, or write a .tif as well.")
         return None
     if find_spec("rasterio") is None:
-        raise click.UsageError("GeoTIFF files need rasterio, which is not installed; pip install 'spatialdp[raster]'.")
+        raise click.UsageError(
+            "a GeoTIFF needs rasterio, which is not installed; run pip install 'spatialdp[raster]', or write a .gpkg."
+        )
     return _pixels(domain, mechanism, pixels)
 
 
-def _pixels(domain: Domain, mechanism: Mechanism, given: tuple[float, float] | None) -> tuple[int, int] | None:
-    """The given ones, or those of the grid that the smallest areas of the release are the cells of."""
-    if given is not None:
-        sides: Any = [int(side) if side.is_integer() else side for side in given]  # `grid` refuses fractions
+def _pixels(domain: Domain, mechanism: Mechanism, pixels: tuple[float, float] | None) -> tuple[int, int] | None:
+    """Return the number of pixels: the user's choice, or the shape of the grid of the release's smallest areas."""
+    if pixels is not None:
+        sides: Any = [int(side) if side.is_integer() else side for side in pixels]  # `grid` refuses fractions
         return domain.grid(sides).shape
     grid = mechanism.leaf_grid(domain)
     if grid is None:
         raise click.UsageError(
-            f"a {mechanism.name} has leaves of all sizes, and a GeoTIFF equal pixels; give --pixels NX,NY."
+            f"a {mechanism.name} has leaves of different sizes, but a GeoTIFF needs equal pixels; give --pixels NX,NY."
         )
     return grid.shape

@@ -1,4 +1,8 @@
-"""`spatialdp sample`: synthetic points, for tools that only eat points."""
+"""How do tools that only read points use a release? `spatialdp sample` draws synthetic points from it.
+
+The points are drawn from the released estimates, never from records; the privacy statement goes into a file beside
+them.
+"""
 
 from __future__ import annotations
 
@@ -17,13 +21,17 @@ _DRIVERS = {".gpkg": "GPKG", ".geojson": "GeoJSON"}
 
 @click.command("sample")
 @click.argument("release", type=click.Path(path_type=Path))
-@click.option("-n", "count", type=click.IntRange(0), help="How many; as many as the released total by default.")
-@click.option("--seed", type=click.IntRange(0), help="The same points each time; no less private than the release.")
-@output_options((".parquet", ".csv", *_DRIVERS), "The points, their format by its ending")
+@click.option(
+    "-n", "count", type=click.IntRange(0), help="Number of points; by default the estimated total of the release."
+)
+@click.option(
+    "--seed", type=click.IntRange(0), help="Draw the same points each time; they are as private as the release."
+)
+@output_options((".parquet", ".csv", *_DRIVERS), "File for the points; its name ends in one of")
 def command(release: Path, count: int | None, seed: int | None, target: Target) -> None:
-    r"""Draw synthetic points that follow a release: free of charge, and none of them is a record.
+    r"""Draw synthetic points that follow a release. They cost no privacy budget, and none of them is a record.
 
-    The release's privacy statement goes beside them, into a file that ends in .privacy.json.
+    The privacy statement of the release is written beside them, into a file whose name ends in .privacy.json.
 
     \b
     Example:
@@ -31,23 +39,23 @@ def command(release: Path, count: int | None, seed: int | None, target: Target) 
     """
     from spatialdp._support.atomic import write_all
     from spatialdp.outputs.files.geoparquet import load
-    from spatialdp.outputs.files.statement import stated_of, statement_beside
+    from spatialdp.outputs.files.statement import statement_beside, statement_with_digest
     from spatialdp.privacy.noise.source import SeededNoise
 
     target.spare(release)
-    beside = check_output(statement_beside(target.file), (".json",), force=target.force)
+    statement_path = check_output(statement_beside(target.file), (".json",), force=target.force)
     source = load(release)
     points = source.sample(count, noise=None if seed is None else SeededNoise(seed), as_geodataframe=True)
-    words = {"summary": f"synthetic points, drawn from: {source.privacy}", **source.privacy.to_json()}
-    written = _written(points, target.file.suffix.lower())
-    write_all({beside: stated_of(written, words), target.file: written}, overwrite=target.force)
+    statement = {"summary": f"synthetic points, drawn from: {source.privacy}", **source.privacy.to_json()}
+    content = _file_content(points, target.file.suffix.lower())
+    write_all({statement_path: statement_with_digest(content, statement), target.file: content}, overwrite=target.force)
 
 
-def _written(points: Any, suffix: str) -> bytes:
-    from spatialdp.outputs.files.exports import written
+def _file_content(points: Any, suffix: str) -> bytes:
+    from spatialdp.outputs.files.exports import layer_bytes
 
     if suffix in _DRIVERS:
-        return written(points, driver=_DRIVERS[suffix], layer="synthetic")
+        return layer_bytes(points, driver=_DRIVERS[suffix], layer="synthetic")
     buffer = io.BytesIO()
     if suffix == ".csv":
         points.get_coordinates().to_csv(buffer, index=False)

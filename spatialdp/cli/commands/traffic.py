@@ -1,4 +1,7 @@
-"""`spatialdp traffic`: the experiment that the project was made for."""
+"""Can Dwork and McSherry's traffic histogram be reproduced? `spatialdp traffic` runs the experiment on public data.
+
+The releases have seeded noise and are not private; the command says so.
+"""
 
 from __future__ import annotations
 
@@ -15,17 +18,25 @@ __all__ = ["command"]
 @click.command("traffic")
 @folder_options("traffic.csv", "traffic.png")
 @click.option(
-    "--releases", type=click.IntRange(1, 10_000), default=20, show_default=True, help="Releases for each ε and law."
+    "--releases",
+    type=click.IntRange(1, 10_000),
+    default=20,
+    show_default=True,
+    help="Number of releases for each ε and law of noise.",
 )
 @click.option(
-    "--seed", type=click.IntRange(0), default=1, show_default=True, help="Seed of the noise: same seed, same table."
+    "--seed",
+    type=click.IntRange(0),
+    default=1,
+    show_default=True,
+    help="Seed of the noise; the same seed gives the same table.",
 )
-@click.option("--quiet", is_flag=True, help="No progress bar.")
+@click.option("--quiet", is_flag=True, help="Show no progress bar.")
 def command(folder: Path, releases: int, seed: int, quiet: bool) -> None:
-    """Reproduce Dwork and McSherry's traffic histogram of 64,909 cells.
+    """Reproduce Dwork and McSherry's traffic histogram.
 
-    Counts the highway junctions of the contiguous United States, releases them at ε = 1, 0.1, 0.01 and
-    0.001, prints the errors beside the slides' and theory's, and draws the maps.
+    The command counts the highway junctions of the contiguous United States in 64,909 cells, releases the counts at
+    ε = 1, 0.1, 0.01 and 0.001, prints the errors beside those of the slides and of theory, and draws the maps.
 
     Example: spatialdp traffic -o out
     """
@@ -52,4 +63,4 @@ def command(folder: Path, releases: int, seed: int, quiet: bool) -> None:
     experiment.write_csv(rows, folder / "traffic.csv")
     save_figure(experiment.draw_maps(seed=seed), folder / "traffic.png")
     click.echo(f"wrote {folder / 'traffic.csv'} and {folder / 'traffic.png'}")
-    click.echo(f"noise: seed {seed}, so these releases are not private; the junctions are public data.")
+    click.echo(f"The noise has seed {seed}, so these releases are not private; the junctions are public data.")

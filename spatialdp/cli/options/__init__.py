@@ -1,5 +1,5 @@
-"""Options that commands share. Each group reaches its command as one value that has been checked.
+"""Options that commands share. A command gets each group of options as one checked value.
 
-What is public is checked here, before a command runs and so before a file of points is opened: a missing domain, a
-budget that is no number or an output that exists already are refused while nothing has been read or spent.
+Public values are checked here, before a command runs and therefore before a file of points is opened. A missing domain,
+a budget that is not a number or an output that exists already is refused while nothing has been read or spent.
 """

@@ -1,4 +1,7 @@
-"""Options of the public area: `--bounds`, `--region`, `--crs`."""
+"""Which public area does a command use? The options `--bounds`, `--region` and `--crs`.
+
+The area must come from the user; it is never taken from the points, because that would leak.
+"""
 
 from __future__ import annotations
 
@@ -30,12 +33,14 @@ def _domain(bounds: tuple[float, ...] | None, region: Path | None, crs: str | No
 
 
 def _region(path: Path) -> Any:
-    """The polygons of a public file."""
+    """Read the polygons of a public file."""
     from spatialdp.space.public_files import read_geometries
 
     area = read_geometries(path).geometry
     if area.empty or not area.geom_type.isin(["Polygon", "MultiPolygon"]).all():
-        raise click.UsageError(f"{path} does not hold polygons alone; the region must be one or more polygons.")
+        raise click.UsageError(
+            f"{path} does not hold polygons alone; a region must be one or more polygons. Remove other geometries."
+        )
     return area
 
 
@@ -47,14 +52,18 @@ _DOMAIN = (
     click.option(
         "--bounds",
         type=Numbers("XMIN", "YMIN", "XMAX", "YMAX"),
-        help="Public bounds; records outside count nowhere. Across the antimeridian, use longitudes from 0 to 360.",
+        help="Public bounds of the area; records outside are not counted. For an area across the antimeridian, use "
+        "longitudes from 0 to 360.",
     ),
     click.option(
         "--region",
         type=click.Path(path_type=Path),
-        help="File of public polygons (GeoPackage, GeoJSON, Shapefile, GeoParquet); its bounding box if no --bounds.",
+        help="File of public polygons (GeoPackage, GeoJSON, Shapefile, GeoParquet). Without --bounds, their bounding "
+        "box is the domain.",
     ),
-    click.option("--crs", metavar="CRS", help="CRS of the bounds, such as EPSG:4326; the region's by default."),
+    click.option(
+        "--crs", metavar="CRS", help="CRS of the bounds, such as EPSG:4326; by default the CRS of the region."
+    ),
 )
 domain_options = bundled("domain", _domain, *_DOMAIN)
 optional_domain_options = bundled("domain", _domain_if_given, *_DOMAIN)

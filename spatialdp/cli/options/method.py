@@ -1,4 +1,7 @@
-"""`--method NAME`, and the parameters of that method as options."""
+"""How does a command get its mechanism? From `--method NAME` and one option for each parameter of that method.
+
+The options depend on the method, so the method is looked for before the options are parsed.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from spatialdp._support.override import override
+
 if TYPE_CHECKING:
     from spatialdp.mechanisms import Mechanism
 
@@ -14,10 +19,11 @@ __all__ = ["MethodCommand"]
 
 
 class _Method(click.ParamType):  # type: ignore[type-arg]  # generic only in recent versions
-    """The name of a method, completed by the shell."""
+    """A click type for the name of a method, which the shell can complete."""
 
     name = "name"
 
+    @override
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[Any]:  # noqa: ARG002 (click)
         from click.shell_completion import CompletionItem
 
@@ -27,60 +33,64 @@ class _Method(click.ParamType):  # type: ignore[type-arg]  # generic only in rec
 
 
 class MethodCommand(click.Command):
-    """A command with `--method NAME` and that method's own parameters as options; receives the built `mechanism`."""
+    """A command with `--method NAME` and the parameters of that method as options; it gets the `mechanism`."""
 
+    @override
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Look for the method first, because it decides which options there are."""
-        name = _given_method(args)
+        name = _find_method_name(args)  # first, because it decides which options there are
         ctx.meta["spatialdp.method"] = name if not ctx.resilient_parsing or _exists(name) else None
         try:
             rest = super().parse_args(ctx, args)
         except click.NoSuchOption as error:
             raise _explained(error, name, ctx) from None
-        given = {key: ctx.params.pop(key) for key in list(ctx.params) if key.startswith("parameter_")}
+        values = {key: ctx.params.pop(key) for key in list(ctx.params) if key.startswith("parameter_")}
         if not ctx.resilient_parsing:
-            ctx.params["mechanism"] = self._mechanism(ctx.params.pop("method"), given)
+            ctx.params["mechanism"] = self._mechanism(ctx.params.pop("method"), values)
         return rest
 
+    @override
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
-        """The command's own, and the method's."""
         method = click.Option(
-            ["--method", "-m"], type=_Method(), help="How to publish; see `spatialdp methods`.  [required]"
+            ["--method", "-m"],
+            type=_Method(),
+            help="Method of the release; `spatialdp methods` lists them.  [required]",
         )
         *own, help_option = super().get_params(ctx)
         return [*own, method, *_parameter_options(ctx), help_option]
 
+    @override
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the method's options below the others."""
-        mine = {option.name for option in _parameter_options(ctx)}
+        method_options = {option.name for option in _parameter_options(ctx)}
         options = [param for param in self.get_params(ctx) if isinstance(param, click.Option)]
-        records = [(param.name in mine, param.get_help_record(ctx)) for param in options]
-        title = f"Options of {ctx.meta['spatialdp.method']}" if mine else "Options of the method"
-        theirs = [record for of_method, record in records if of_method and record is not None]
+        rows = [(param.name in method_options, param.get_help_record(ctx)) for param in options]
+        title = f"Options of {ctx.meta['spatialdp.method']}" if method_options else "Options of the method"
+        method_rows = [row for of_method, row in rows if of_method and row is not None]
         with formatter.section("Options"):
-            formatter.write_dl([record for of_method, record in records if not of_method and record is not None])
+            formatter.write_dl([row for of_method, row in rows if not of_method and row is not None])
         with formatter.section(title):
-            if theirs:
-                formatter.write_dl(theirs)
+            if method_rows:
+                formatter.write_dl(method_rows)
             else:
-                formatter.write_text(f"Each method has its own: `{ctx.command_path} --method NAME --help` shows them.")
+                formatter.write_text(
+                    f"Each method has its own options: `{ctx.command_path} --method NAME --help` shows them."
+                )
 
     @staticmethod
-    def _mechanism(name: str | None, given: dict[str, Any]) -> Mechanism:
+    def _mechanism(name: str | None, values: dict[str, Any]) -> Mechanism:
         from spatialdp.cli.parameters import build, find_method
         from spatialdp.mechanisms import MECHANISMS
 
         if name is None:
             raise click.UsageError(
                 f"no --method was given; it must be one of {', '.join(MECHANISMS)}. "
-                "If in doubt: --method quadtree --height 8."
+                "If you are not sure, use --method quadtree --height 8."
             )
-        chosen = {key.removeprefix("parameter_"): value for key, value in given.items() if value is not None}
-        return build(find_method(name), chosen)
+        parameters = {key.removeprefix("parameter_"): value for key, value in values.items() if value is not None}
+        return build(find_method(name), parameters)
 
 
-def _given_method(args: Sequence[str]) -> str | None:
-    """What follows `--method`, before the options are known that depend on it."""
+def _find_method_name(args: Sequence[str]) -> str | None:
+    """Return the word after `--method`, before click parses the options that depend on it."""
     for word, following in zip(args, [*args[1:], ""], strict=True):
         if word in ("--method", "-m"):
             return following
@@ -108,13 +118,15 @@ def _parameter_options(ctx: click.Context) -> list[click.Option]:
 
 
 def _explained(error: click.NoSuchOption, name: str | None, ctx: click.Context) -> click.UsageError:
-    """Whose parameter it is, if it is another method's, or that no method was given."""
+    """Return an error that names the methods with this option, if there are any; else the error itself."""
     from spatialdp.cli.parameters import parameters_of
     from spatialdp.mechanisms import MECHANISMS
 
     owners = [n for n, each in MECHANISMS.items() if error.option_name in {p.flag for p in parameters_of(each)}]
     if not owners:
         return error
-    whose = f"{error.option_name} is a parameter of {', '.join(owners)}"
-    remedy = "say which with --method NAME" if name is None else f"and not of {name}; see `spatialdp methods {name}`"
-    return click.UsageError(f"{whose}; {remedy}." if name is None else f"{whose} {remedy}.", ctx=ctx)
+    fact = f"{error.option_name} is a parameter of {', '.join(owners)}"
+    remedy = (
+        "; choose one with --method NAME" if name is None else f" and not of {name}; see `spatialdp methods {name}`"
+    )
+    return click.UsageError(f"{fact}{remedy}.", ctx=ctx)

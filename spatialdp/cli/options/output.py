@@ -1,4 +1,8 @@
-"""Where to write: files and folders, checked before anything is read."""
+"""Where does a command write? Files and folders, checked before anything is read or spent.
+
+An output must have a known suffix, must not replace an existing file without `--force`, and must never replace an input
+of the command, not even with `--force`.
+"""
 
 from __future__ import annotations
 
@@ -15,33 +19,36 @@ __all__ = ["Target", "check_output", "folder_options", "output_options", "quiet_
 
 @dataclass(frozen=True)
 class Target:
-    """Where to write: files that may be written, or none for standard output."""
+    """The files that a command writes, checked; no files stand for standard output."""
 
     files: tuple[Path, ...]
     force: bool
 
     @property
     def path(self) -> Path | None:
-        """The file, or None for standard output."""
+        """The file to write, or None for standard output."""
         return self.files[0] if self.files else None
 
     @property
     def file(self) -> Path:
-        """The file of a command that does not write to standard output."""
+        """The file to write, for commands that never write to standard output."""
         return self.files[0]
 
     def spare(self, *inputs: Path | None) -> None:
-        """Refuse to write over what is read: not even --force means that."""
+        """Refuse to replace an input of the command, even with --force."""
         from spatialdp.outputs.files.statement import statement_beside
 
         for path in self.files:
-            for each in inputs:
-                if each is not None and any(_same(each, written) for written in (path, statement_beside(path))):
-                    raise click.UsageError(f"output {path} would replace the input {each}; choose another name.")
+            for source in inputs:
+                if source is not None and any(_same(source, output) for output in (path, statement_beside(path))):
+                    raise click.UsageError(f"output {path} would replace the input {source}; choose another name.")
 
 
 def output_options(suffixes: Sequence[str], what: str, *, stdout: bool = False, several: bool = False) -> Decorator:
-    """`-o FILE` with one of these endings and `--force`; `-o -`, the default, is standard output where allowed."""
+    """Return the options `-o FILE`, for files with one of these suffixes, and `--force`.
+
+    With `stdout`, the default is standard output, which is also `-o -`. With `several`, `-o` may be repeated.
+    """
 
     def check(output: tuple[str, ...] | str | None, force: bool) -> Target:
         if stdout and output in (None, "-"):
@@ -49,10 +56,10 @@ def output_options(suffixes: Sequence[str], what: str, *, stdout: bool = False, 
         names = output if isinstance(output, tuple) else (output or "",)
         target = Target(tuple(check_output(Path(name), suffixes, force=force) for name in names), force)
         if len({path.resolve() for path in target.files}) < len(target.files):
-            raise click.UsageError(f"an output was given twice: {', '.join(names)}; name each file once.")
+            raise click.UsageError(f"an output was given twice: {', '.join(names)}; give each file once.")
         return target
 
-    default = " Standard output by default, or by `-`." if stdout else " May be repeated." if several else ""
+    default = " The default, or `-`, is standard output." if stdout else " May be repeated." if several else ""
     return bundled(
         "target",
         check,
@@ -64,35 +71,35 @@ def output_options(suffixes: Sequence[str], what: str, *, stdout: bool = False, 
             metavar="FILE",
             help=f"{what}: {', '.join(suffixes)}.{default}",
         ),
-        click.option("--force", is_flag=True, help="Replace the file if it exists."),
+        click.option("--force", is_flag=True, help="Replace the output if it exists."),
     )
 
 
 def check_output(path: Path, suffixes: Sequence[str], *, force: bool) -> Path:
-    """Refuse a file that could not be written, or that exists, in the words of the command line."""
+    """Check that a file can be written and has one of these suffixes; without `force`, it must not exist."""
     import os
 
     if path.suffix.lower() not in suffixes:
         raise click.UsageError(f"output {str(path)!r} was given; its name must end in one of {', '.join(suffixes)}.")
     if path.is_dir():
         raise click.UsageError(f"output {path} is a folder; give the name of a file.")
-    if os.path.lexists(path) and not force:  # also a link to nowhere
-        raise click.UsageError(f"output {path} exists; choose another name, or replace it with --force.")
+    if os.path.lexists(path) and not force:  # true for a link to a missing file, too
+        raise click.UsageError(f"output {path} exists; choose another name, or replace the file with --force.")
     if not path.parent.is_dir():
-        raise click.UsageError(f"there is no folder {path.parent} for the output; make it first.")
+        raise click.UsageError(f"there is no folder {path.parent} for the output; make the folder first.")
     if not os.access(path.parent, os.W_OK):
-        raise click.UsageError(f"the folder {path.parent} can not be written to; choose another for the output.")
+        raise click.UsageError(f"the folder {path.parent} cannot be written to; choose another folder for the output.")
     return path
 
 
 def folder_options(*names: str) -> Decorator:
-    """`-o FOLDER` for files of these names, none of which is replaced without `--force`."""
+    """Return the options `-o FOLDER`, for files with these names, and `--force`, without which none is replaced."""
 
     def check(output: Path, force: bool) -> Path:
         for name in names:
             if (output / name).exists() and not force:
                 raise click.UsageError(
-                    f"output {output / name} exists; choose another folder, or replace it with --force."
+                    f"output {output / name} exists; choose another folder, or replace the file with --force."
                 )
         return output
 
@@ -112,8 +119,8 @@ def folder_options(*names: str) -> Decorator:
 
 
 def _same(one: Path, other: Path) -> bool:
-    """One file, maybe by two names."""
+    """Whether two names belong to one existing file."""
     return one.exists() and other.exists() and one.samefile(other)
 
 
-quiet_option = click.option("--quiet", "-q", is_flag=True, help="Only errors on standard error.")
+quiet_option = click.option("--quiet", "-q", is_flag=True, help="Write nothing but errors to standard error.")

@@ -1,4 +1,7 @@
-"""What the curator grants: `--epsilon`, `--delta`, `--neighbours`."""
+"""How much privacy may a release spend? The options `--epsilon`, `--delta` and `--neighbours`.
+
+Numbers are read exactly as they are typed, and checked before any file is opened.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +21,7 @@ __all__ = ["TermsOptions", "terms_options"]
 
 @dataclass(frozen=True)
 class TermsOptions:
-    """ε, δ and neighbours, as mechanisms take them."""
+    """The values of ε, δ and the neighbour relation, checked."""
 
     epsilon: Fraction
     delta: Fraction
@@ -27,24 +30,34 @@ class TermsOptions:
     def __post_init__(self) -> None:
         from spatialdp.privacy.budget import Budget
 
-        Budget(self.epsilon, self.delta)  # says what is wrong with them
+        Budget(self.epsilon, self.delta)  # raises an error that says what is wrong with the numbers
 
     @property
     def options(self) -> dict[str, Any]:
-        """Keyword arguments of `release` and `plan`."""
+        """The keyword arguments for `Mechanism.release` and `Mechanism.plan`."""
         return {"epsilon": self.epsilon, "delta": self.delta, "neighbours": self.neighbours}
 
 
 terms_options = bundled(
     "terms",
     TermsOptions,
-    click.option("--epsilon", type=Exact(), required=True, help="Privacy budget: 0.01 is strong privacy, 10 is weak."),
-    click.option("--delta", type=Exact(), default="0", help="For Gaussian noise, such as 1e-9.  [default: 0]"),
+    click.option(
+        "--epsilon",
+        type=Exact(),
+        required=True,
+        help="Privacy budget ε: 0.01 gives strong privacy, 10 gives weak privacy.",
+    ),
+    click.option(
+        "--delta",
+        type=Exact(),
+        default="0",
+        help="Privacy parameter δ, for Gaussian noise, such as 1e-9.  [default: 0]",
+    ),
     click.option(
         "--neighbours",
         type=click.Choice(["add-remove", "replace"]),
         default="add-remove",
         show_default=True,
-        help="Whether data sets that are compared differ by a record more or less, or by a record's value.",
+        help="Which change of the data the release hides: one record added or removed, or one record replaced.",
     ),
 )

@@ -1,4 +1,7 @@
-"""Values that options take, and options whose values reach a command as one."""
+"""How are the values of options read? As numbers with commas, as exact numbers, and in groups.
+
+`bundled` joins several options into one value, so that a command gets, for instance, one domain instead of three texts.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import click
+
+from spatialdp._support.override import override
 
 if TYPE_CHECKING:
     from fractions import Fraction
@@ -19,18 +24,18 @@ Decorator = Callable[[Command], Command]
 
 
 class Numbers(click.ParamType):  # type: ignore[type-arg]  # generic only in recent versions
-    """Numbers with commas between them."""
+    """A click type for a fixed number of numbers with commas between them."""
 
     def __init__(self, *names: str) -> None:
         self.name = ",".join(names)
         self._count = len(names)
 
+    @override
     def get_metavar(self, param: click.Parameter, ctx: click.Context) -> str:  # noqa: ARG002 (click gives them)
-        """What the help shows for the value."""
         return self.name
 
+    @override
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[float, ...]:
-        """Read the numbers."""
         if isinstance(value, tuple):
             return value
         try:
@@ -48,36 +53,36 @@ class Numbers(click.ParamType):  # type: ignore[type-arg]  # generic only in rec
 
 
 class Exact(click.ParamType):  # type: ignore[type-arg]  # generic only in recent versions
-    """A number as typed, exactly: 0.1, 1e-6 or 1/3."""
+    """A click type for a number that is read exactly as it is typed: 0.1, 1e-6 or 1/3."""
 
     name = "number"
 
+    @override
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Fraction:
-        """Read the number."""
         from spatialdp.cli.parameters import read_number
         from spatialdp.errors import BudgetError
 
         try:
             return read_number(str(value))
-        except BudgetError as error:  # a number, but what a number
+        except BudgetError as error:  # a number, but not finite or far too large or small
             self.fail(str(error), param, ctx)
         except ValueError:
             self.fail(f"{value!r} was given; a number is required, such as 0.5 or 1/2.", param, ctx)
 
 
 def bundled(name: str, make: Callable[..., Any], *options: Decorator) -> Decorator:
-    """Options whose values reach the command as one: `make` of them all."""
+    """Join options into one value: the command gets `name`, which `make` builds from the values of the options."""
 
     def decorate(command: Command) -> Command:
-        bare: Any = lambda: None  # noqa: E731 - only there to learn what the options are called
+        bare: Any = lambda: None  # noqa: E731 - serves only to learn the names of the options
         for option in options:
             option(bare)
         names = [option.name for option in bare.__click_params__]
 
         @functools.wraps(command)
-        def wrapped(**given: Any) -> Any:
-            value = make(**{each: given.pop(each) for each in names})
-            return command(**{name: value}, **given)
+        def wrapped(**values: Any) -> Any:
+            value = make(**{each: values.pop(each) for each in names})
+            return command(**{name: value}, **values)
 
         for option in reversed(options):
             option(wrapped)

@@ -1,1 +1,1 @@
-"""Mechanisms that pay for their structure."""
+"""Mechanisms whose structure depends on the records, and costs part of the budget."""

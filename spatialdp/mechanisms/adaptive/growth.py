@@ -1,6 +1,8 @@
-"""Growing a tree downwards: noisy counts, then split lines, then the records' way into the quarters.
+"""How does a tree grow from the root down? Each level: noisy counts, then split lines, then four quarters.
 
-Everything public is decided in `Growth`, before a record is looked at; `grow` carries it out.
+`plan_growth` decides everything public in a `Growth`, before a record is looked at; `grow` carries it
+out. Whether a node is divided must depend on released counts only, and every path from the root to a
+leaf must cost the same. See ``docs/design/recipe.md``.
 """
 
 from __future__ import annotations
@@ -29,7 +31,17 @@ __all__ = ["Budgets", "Growth", "grow", "plan_growth"]
 
 @dataclass(frozen=True)
 class Budgets:
-    """Costs: of one line of one level, of a grid to read lines off, and of each level's counts, root first."""
+    """The costs of a growing tree.
+
+    Attributes
+    ----------
+    line : Fraction
+        Cost of a level's lines along one axis.
+    grid : Fraction
+        Cost of the noisy grid that lines are read off.
+    counts : tuple of Fraction
+        Cost of each level's counts, root first.
+    """
 
     line: Fraction
     grid: Fraction
@@ -46,13 +58,13 @@ class Growth:
     neighbours : Neighbours
     budgets : Budgets
     data_levels : int
-        Levels whose lines are not midpoints, from the root down.
+        Number of levels, from the root down, whose lines are not midpoints.
     laws : tuple of NoiseLaw or None
-        Of each level's counts, root first; None where nothing is measured.
+        Noise of each level's counts, root first; None where nothing is measured.
     stopping : Stopping or None
-        When nodes end; their second counts get all that their path has left.
+        The rule by which nodes end; their second counts get all that their path has left.
     cells : Design or None
-        Of a grid that lines are read off.
+        The noisy grid that lines are read off.
     """
 
     domain: Domain
@@ -74,7 +86,7 @@ def plan_growth(
     stop: float | None,
     grid: Grid | None,
 ) -> Growth:
-    """Everything about a tree that its parameters decide: the noise of every count it may take."""
+    """Decide everything public about a tree: the noise of every count that it may take."""
     height = len(budgets.counts) - 1
     sensitivities = [_sensitivity(neighbours, depth) for depth in range(height + 1)]
     left = [
@@ -96,9 +108,19 @@ def plan_growth(
 def grow(
     growth: Growth, records: tuple[Integers32, Integers32], lines: Lines, noise: Noise
 ) -> tuple[Tree, NoisyCounts]:
-    """Grow a tree from the root: count privately, stop or split, go on.
+    """Grow a tree from the root: count a level with noise, end or split its nodes, go on with the quarters.
 
-    Nodes outside the region are left out. A node that stops is counted once more with all that its path has left.
+    Nodes outside the region are left out. A node that ends is counted a second time with the budget that
+    its path has left.
+
+    Parameters
+    ----------
+    growth : Growth
+    records : pair of int arrays
+        x and y of the records on the lattice.
+    lines : Lines
+        How the lines of the data levels are chosen.
+    noise : Noise
     """
     nodes = Nodes.root(*records)
     levels: list[_Level] = []
@@ -106,17 +128,17 @@ def grow(
         counted = count_level(nodes.counts, depth, growth.laws, growth.stopping, noise)
         level = _Level(nodes.boxes, np.zeros(len(nodes.boxes), dtype=np.int64), counted)
         levels.append(level)
-        alive = np.flatnonzero(~counted.ended)
-        if depth == len(growth.laws) - 1 or not alive.size:
+        divided = np.flatnonzero(~counted.ended)
+        if depth == len(growth.laws) - 1 or not divided.size:
             break
-        going_on = nodes.keep(~counted.ended) if counted.ended.any() else nodes
-        nodes, parent = _quarter(growth.domain, going_on, lines if depth < growth.data_levels else Halves())
-        level.n_children[alive] = np.bincount(parent, minlength=alive.size)
+        parents = nodes.keep(~counted.ended) if counted.ended.any() else nodes
+        nodes, parent = _quarter(growth.domain, parents, lines if depth < growth.data_levels else Halves())
+        level.n_children[divided] = np.bincount(parent, minlength=divided.size)
     return _assembled(levels)
 
 
 def _quarter(domain: Domain, nodes: Nodes, lines: Lines) -> tuple[Nodes, Integers]:
-    """Split along x, then along y; leave out what lies outside the region. Also each quarter's parent."""
+    """Split nodes along x and then along y; returns the quarters that touch the region, and each quarter's parent."""
     halves, of_half = nodes.split(lines.choose(nodes, 0), 0)
     quarters, of_quarter = halves.split(lines.choose(halves, 1), 1)
     parent = of_half[of_quarter]
@@ -128,7 +150,7 @@ def _quarter(domain: Domain, nodes: Nodes, lines: Lines) -> tuple[Nodes, Integer
 
 @lru_cache(maxsize=2)
 def _region_sums(domain: Domain) -> Floats:
-    """Prefix sums of the region's raster; kept between levels and releases."""
+    """Prefix sums of the region's raster; cached, because every level and every release needs them."""
     assert domain.region_raster is not None
     return prefix_sums(domain.region_raster)
 
@@ -142,7 +164,7 @@ def _touches(sums: Floats, boxes: Integers) -> Booleans:
 
 @dataclass(frozen=True, eq=False)
 class _Level:
-    """The nodes of one level."""
+    """The nodes of one level of a growing tree."""
 
     boxes: Integers
     n_children: Integers
@@ -150,12 +172,19 @@ class _Level:
 
 
 def _sensitivity(neighbours: Neighbours, depth: int) -> Sensitivity:
-    """Of a level's counts. Below the root a replaced record may also come from a node that was stopped, or go there."""
+    """Sensitivity of the counts of one depth.
+
+    Under replace, two counts below the root may change; only one does if the record leaves or enters a
+    node that ended, or the domain.
+    """
     return count_sensitivity(neighbours, 1 if depth == 0 else 2)
 
 
 def _assembled(levels: list[_Level]) -> tuple[Tree, NoisyCounts]:
-    """The levels as one tree; where all nodes of each level were measured alike, with one variance for each level."""
+    """The levels as one tree and its noisy counts.
+
+    Where all nodes of each level have the same noise, the counts have one variance for each level.
+    """
     offsets = np.concatenate([[0], np.cumsum([len(level.boxes) for level in levels])])
     n_children, boxes = (np.concatenate([getattr(level, name) for level in levels]) for name in ("n_children", "boxes"))
     noisy = joined([level.counted for level in levels])

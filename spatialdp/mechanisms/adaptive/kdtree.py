@@ -1,7 +1,9 @@
-"""Private kd-trees: boxes that follow the data, split at private medians, with noisy counts made consistent.
+"""How is a private kd-tree released? Boxes follow the data: they are split at private medians and counted with noise.
 
-Every level splits each node along x and then both halves along y, into four. The upper levels' lines may be chosen
-privately from the records, which costs part of ε; the lower levels' lines are midpoints.
+Every level splits each node along x and then both halves along y, into four. The upper levels' lines
+may be chosen privately from the records, which costs part of ε; the lower levels' lines are midpoints.
+Growing is in `growth`, lines are in `lines`; this module divides the budget and must make every path
+from the root to a leaf cost ε. See ``docs/mechanisms/kd-tree.md``.
 """
 
 from __future__ import annotations
@@ -13,6 +15,7 @@ from typing import ClassVar
 
 from spatialdp._support.checks import whole_number
 from spatialdp._support.options import Choice, Option
+from spatialdp._support.override import override
 from spatialdp.errors import DomainError, ParameterError
 from spatialdp.estimates.decomposition import Decomposition
 from spatialdp.mechanisms.adaptive.growth import Budgets, Growth, grow, plan_growth
@@ -34,7 +37,7 @@ __all__ = ["KdTree", "SplitRule"]
 
 
 class SplitRule(Option):
-    """How a kd-tree chooses its data-dependent split lines."""
+    """Rules by which a kd-tree chooses split lines from the records."""
 
     EXPONENTIAL = "exponential"
     SMOOTH = "smooth"
@@ -58,10 +61,10 @@ class KdTree(TreeMechanism):
     median_share : number
         Share of ε for the split lines, between 0 and 1.
     data_levels : int, optional
-        Upper levels whose lines are chosen from the records, the others being halved; all by default (kd-standard).
-        About half the height (kd-hybrid) is often better. 0 spends nothing on lines.
+        Number of upper levels whose lines are chosen from the records; lower levels are halved. All levels by
+        default (kd-standard). About half the height (kd-hybrid) is often better. 0 spends nothing on lines.
     budget
-        As for `Quadtree`. What the lines leave of ε is divided.
+        As for `Quadtree`. The budget that the lines leave is divided.
     consistent, prune, stop
         As for `Quadtree`.
     cells : int, optional
@@ -72,14 +75,18 @@ class KdTree(TreeMechanism):
 
     Privacy
     -------
-    On every path from the root to a leaf: a line along x and one along y for each data level, and a count for each
-    level; their costs add up to ε exactly. Lines are lattice lines of the node's public box, drawn by
-    `privacy.medians` (the arguments are there); nodes of a level are disjoint, so a level costs its budget once
-    (parallel composition). Once a line is released, both halves are public boxes. Under replace one record leaves
-    one node and enters another: lines are drawn at half their budget, so that the two together cost it, and counts
-    have L1 sensitivity 2 (1 at the root). "cell" spends the lines' share on one noisy grid and reads the lines off
-    it. "true" is not private. The region is public. Path costs and log-ratios are checked in
-    ``tests/test_kdtree.py`` and ``tests/test_selection.py``.
+    Neighbours differ by one record, added or removed, or replaced. On every path from the root to a leaf
+    there are a line along x and one along y for each data level, and a count for each level; their costs
+    add up to ε exactly. Lines are lattice lines of the node's public box, drawn by `privacy.noise.medians`
+    (which has the arguments); nodes of a level are disjoint, so a level costs its budget once (parallel
+    composition). Once a line is released, both halves are public boxes. Under add-remove a level's counts
+    have L1 sensitivity 1. Under replace one record leaves one node and enters another: lines are drawn at
+    half their budget, so that both nodes together cost it, and counts have L1 sensitivity 2 (1 at the root).
+    "cell" spends the lines' share on one noisy grid and reads the lines off it. "true" is not private. The
+    region is public. Cormode et al., "Differentially private spatial decompositions" (ICDE 2012). Path costs
+    are checked in ``tests/mechanisms/adaptive/test_kdtree.py``, log-ratios of the lines in
+    ``tests/privacy/noise/test_medians.py`` and ``tests/privacy/noise/test_smooth.py``, and those of whole
+    releases by brute force in ``tests/audit/test_enumeration.py``.
 
     Notes
     -----
@@ -124,33 +131,47 @@ class KdTree(TreeMechanism):
     def _check_lines(self) -> None:
         if self.law is Law.GAUSSIAN:
             raise ParameterError(
-                "law is 'gaussian'; kd-trees need a Laplace law, because lines and counts share one ε."
+                "law is 'gaussian', but kd-trees need a Laplace law, because lines and counts share one ε; use "
+                "'discrete-laplace' or 'laplace'."
             )
         if not 0 < exact(self.median_share, "median_share") < 1:
             raise ParameterError(f"median_share is {self.median_share}; it must lie strictly between 0 and 1.")
         if self.cells is not None and self.median is not SplitRule.CELL:
-            raise ParameterError(f"cells is {self.cells}, but only median='cell' reads lines off a grid; leave it out.")
+            raise ParameterError(
+                f"cells is {self.cells}, but only median='cell' reads lines off a grid; leave cells out, or use "
+                "median='cell'."
+            )
         if self.sampling is None:
             return
         if self.median in (SplitRule.CELL, SplitRule.TRUE):
-            raise ParameterError(f"sampling does not go with median={str(self.median)!r}; leave it out.")
+            raise ParameterError(
+                f"sampling is {self.sampling}, but median={str(self.median)!r} takes no sample; leave sampling out, or "
+                "use another median."
+            )
         if not Fraction(1, 10**6) <= exact(self.sampling, "sampling") <= 1:
             raise ParameterError(f"sampling is {self.sampling}; it must lie between 1e-6 and 1, or be None.")
 
     @property
     def private(self) -> bool:
-        """Whether the mechanism keeps its promise: not with true medians."""
+        """Whether the mechanism is private: not if lines are true medians."""
         return self.median is not SplitRule.TRUE or not self._n_data_levels
 
     @property
     def _n_data_levels(self) -> int:
         return self.height if self.data_levels is None else self.data_levels
 
+    @override
     def _design(self, domain: Domain, terms: Terms) -> Growth:
         if self.sampling is not None and terms.neighbours is Neighbours.REPLACE:
-            raise ParameterError("sampling is only private for neighbours='add-remove'; leave it out for 'replace'.")
+            raise ParameterError(
+                f"sampling is {self.sampling} and neighbours is 'replace', but sampling is only private for "
+                "'add-remove'; leave sampling out."
+            )
         if domain.region_raster is not None and not domain.region_raster.any():
-            raise DomainError("the region is thinner than a thousandth of the domain; choose smaller bounds.")
+            raise DomainError(
+                "the region is thinner than a thousandth of the domain, so that no cell of its 1024 x 1024 raster lies "
+                "in it; choose smaller bounds."
+            )
         budgets = self._budgets(terms)
         if budgets.line:
             check_epsilon(Median(str(self.median)), budgets.line)
@@ -165,6 +186,7 @@ class KdTree(TreeMechanism):
             grid=domain.grid((side, side)) if budgets.grid else None,
         )
 
+    @override
     def _plan(self, design: Growth) -> Plan:
         leaves = design.laws[-1]
         assert leaves is not None
@@ -177,7 +199,8 @@ class KdTree(TreeMechanism):
             memory=60 * (4 ** (self.height + 1) // 3),
         )
 
-    def _blank(self, design: Growth) -> None:  # noqa: ARG002 - the records decide where the boxes are
+    @override
+    def _blank(self, design: Growth) -> None:  # noqa: ARG002 - never known: records decide where the boxes are
         return None
 
     def _steps(self, budgets: Budgets) -> dict[str, Fraction]:
@@ -190,19 +213,20 @@ class KdTree(TreeMechanism):
         return steps | {f"counts at depth {depth}": cost for depth, cost in enumerate(budgets.counts)}
 
     def _budgets(self, terms: Terms) -> Budgets:
-        """Divide ε: the lines' share over the data levels' two lines each, or to a grid; the rest to the counts."""
+        """Divide ε: the lines' share to two lines for each data level, or to a grid; the rest to the counts."""
         epsilon = spendable(self.law, terms.budget)
-        paid = self._n_data_levels > 0 and self.median is not SplitRule.TRUE
-        lines = epsilon * exact(self.median_share, "median_share") if paid else Fraction(0)
+        lines_cost = self._n_data_levels > 0 and self.median is not SplitRule.TRUE
+        lines = epsilon * exact(self.median_share, "median_share") if lines_cost else Fraction(0)
         counts = level_costs(self.budget, self.height, epsilon - lines, self.law)
         if self.median is SplitRule.CELL:
             return Budgets(Fraction(0), lines, counts)
         return Budgets(lines / (2 * max(self._n_data_levels, 1)), Fraction(0), counts)
 
+    @override
     def _estimate(self, points: Points, design: Growth, noise: Noise) -> Decomposition:
         lines = self._lines(points, design, noise)
-        tree, measured = grow(design, lattice_points(points, design.domain), lines, noise)
-        return self._finished(self._decompose(design.domain, tree, measured, step_of(design.laws)))
+        tree, counts = grow(design, lattice_points(points, design.domain), lines, noise)
+        return self._finished(self._decompose(design.domain, tree, counts, step_of(design.laws)))
 
     def _lines(self, points: Points, design: Growth, noise: Noise) -> Lines:
         if not design.data_levels:
@@ -211,7 +235,7 @@ class KdTree(TreeMechanism):
             return TrueLines()
         if design.cells is not None:
             cells = design.cells.structure
-            counted = cells.measure(count_cells(points, cells.grid))
-            return CellLines(cells.grid, design.cells.carry_out(counted, noise).values)
+            counts = cells.measure(count_cells(points, cells.grid))
+            return CellLines(cells.grid, design.cells.carry_out(counts, noise).values)
         sampling = None if self.sampling is None else exact(self.sampling, "sampling")
         return MedianLines(Median(str(self.median)), design.budgets.line, design.neighbours, sampling, noise)

@@ -1,4 +1,9 @@
-"""Where the nodes of a growing tree are split: at midpoints, private medians, lines read off a noisy grid."""
+"""Where are the nodes of a growing tree split? At midpoints, private medians, or lines read off a noisy grid.
+
+A line is a lattice line of the node's public box. `MedianLines` is the only class here that looks at
+records privately, through `privacy.noise.medians`; `TrueLines` looks at them without noise and is for
+comparison only, in releases that are marked as not private.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +14,7 @@ from fractions import Fraction
 import numpy as np
 
 from spatialdp._support.arrays import Floats, Integers
+from spatialdp._support.override import override
 from spatialdp.estimates.grid_noise import IndependentNoise
 from spatialdp.estimates.histogram import Histogram
 from spatialdp.privacy.neighbours import Neighbours
@@ -21,11 +27,11 @@ __all__ = ["CellLines", "Halves", "Lines", "MedianLines", "TrueLines"]
 
 
 class Lines(ABC):
-    """A way to choose the split lines of a level's nodes."""
+    """A way to choose the split lines of the nodes of one level."""
 
     @abstractmethod
     def choose(self, nodes: Nodes, axis: int) -> Integers:
-        """A line for every node, low < line < high, or high where the node is too narrow to be split.
+        """A split line for every node, low < line < high, or high where the node is too narrow to be split.
 
         Parameters
         ----------
@@ -36,17 +42,28 @@ class Lines(ABC):
 
 
 class Halves(Lines):
-    """Midpoints: public."""
+    """Lines at the midpoints of the nodes; public and free."""
 
+    @override
     def choose(self, nodes: Nodes, axis: int) -> Integers:
-        """Halve every box."""
         low, high = nodes.range(axis)
         return np.where(high - low > 1, (low + high) // 2, high)
 
 
 @dataclass(frozen=True)
 class MedianLines(Lines):
-    """Private medians; costs `epsilon` for each call."""
+    """Lines at private medians; each call of `choose` costs `epsilon`.
+
+    Attributes
+    ----------
+    method : Median
+    epsilon : Fraction
+        Cost of the lines of one level along one axis.
+    neighbours : Neighbours
+    sampling : Fraction or None
+        Share of the records in the secret sample that lines are chosen from.
+    noise : Noise
+    """
 
     method: Median
     epsilon: Fraction
@@ -54,8 +71,8 @@ class MedianLines(Lines):
     sampling: Fraction | None
     noise: Noise
 
+    @override
     def choose(self, nodes: Nodes, axis: int) -> Integers:
-        """Draw a private median for every node."""
         return medians(
             nodes.sorted(axis),
             nodes.starts,
@@ -69,25 +86,26 @@ class MedianLines(Lines):
 
 
 class TrueLines(Lines):
-    """True medians: not private, for comparison."""
+    """Lines at the true medians, or at the midpoints of empty nodes; not private, for comparison only."""
 
+    @override
     def choose(self, nodes: Nodes, axis: int) -> Integers:
-        """The middle record of every node; the middle of an empty one."""
         low, high = nodes.range(axis)
         values = np.append(nodes.sorted(axis).astype(np.int64), 0)
         middle = values[nodes.starts[:-1] + nodes.counts // 2]
-        wanted = np.where(nodes.counts > 0, middle, (low + high) // 2)
-        return np.where(high - low > 1, np.clip(wanted, low + 1, high - 1), high)
+        line = np.where(nodes.counts > 0, middle, (low + high) // 2)
+        return np.where(high - low > 1, np.clip(line, low + 1, high - 1), high)
 
 
 class CellLines(Lines):
-    """Lines read off a released noisy grid: half of the box's estimated records on each side."""
+    """Lines read off a released noisy grid, with half of the box's estimated records on each side."""
 
     def __init__(self, grid: Grid, values: Floats) -> None:
         self._cells = Histogram(grid, np.maximum(values, 0.0), IndependentNoise(grid, 0.0, 0.0, 0.0), biased=True)
 
+    @override
     def choose(self, nodes: Nodes, axis: int) -> Integers:
-        """Bisect the lattice for the line that halves the estimate."""
+        # Bisect the lattice for the line that halves the estimate.
         low, high = nodes.range(axis)
         half = self._cells.answer(nodes.boxes) / 2
         below, above = low + 1, high - 1

@@ -1,1 +1,1 @@
-"""Mechanisms whose structure is chosen in public."""
+"""Mechanisms whose structure is public: it does not depend on the records and costs nothing."""

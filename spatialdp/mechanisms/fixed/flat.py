@@ -1,7 +1,8 @@
-"""Flat histogram: a count and independent noise for every cell.
+"""How is a flat histogram released? By a count and independent noise for every cell.
 
-The simplest mechanism, and the one of Dwork and McSherry's traffic experiment. It is the best choice
-for reading single cells; sums over large boxes collect the noise of every cell in them.
+This is the simplest mechanism, and the one of Dwork and McSherry's traffic experiment. It is the best
+choice for reading single cells; sums over large boxes collect the noise of every cell in them.
+Truncation must read released values only. See ``docs/mechanisms/flat.md``.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import numpy as np
 
 from spatialdp._support.checks import whole_number
 from spatialdp._support.options import Choice
+from spatialdp._support.override import override
 from spatialdp.estimates.histogram import Histogram
 from spatialdp.mechanisms.base import Terms
 from spatialdp.mechanisms.recipe import Design, GridMechanism
@@ -38,17 +40,18 @@ class Flat(GridMechanism):
         Integer noise with geometric tails (the default); Laplace noise on a lattice of 1/1024
         counts; or integer Gaussian noise for (ε, δ), accounted as zCDP.
     truncate : int, optional
-        Clip every estimate to [0, truncate] afterwards. Makes a prettier map, biases every sum, and
-        rules out intervals.
+        Clip every estimate to [0, truncate] afterwards. The map looks cleaner, but every sum is biased
+        and there are no intervals.
 
     Privacy
     -------
-    Neighbours add or remove one record: one cell changes by 1, so the L1 and L2 sensitivities are 1. If they replace
-    one record, two cells change by 1: L1 sensitivity 2, L2 sensitivity √2 (1 if there is only one cell). Laplace laws:
-    noise of scale (L1 sensitivity)/ε in every cell is ε-DP (Dwork, McSherry, Nissim, Smith 2006; Ghosh, Roughgarden,
-    Sundararajan 2009 for the discrete law). Gaussian: σ² = (L2 sensitivity)²/2ρ is ρ-zCDP (Canonne, Kamath, Steinke
-    2020), and ρ is the largest for which that implies (ε, δ)-DP. Truncation reads released values only.
-    Sensitivities are checked by brute force in ``tests/test_flat.py``.
+    If neighbours add or remove one record, one cell changes by 1: the L1 and L2 sensitivities are 1. If
+    neighbours replace one record, two cells change by 1: L1 sensitivity 2, L2 sensitivity √2 (1 if there is
+    only one cell). All cells share the whole budget. Laplace laws: noise of scale (L1 sensitivity)/ε in every
+    cell is ε-DP (Dwork, McSherry, Nissim, Smith 2006; Ghosh, Roughgarden, Sundararajan 2009 for the discrete
+    law). Gaussian law: σ² = (L2 sensitivity)²/2ρ is ρ-zCDP (Canonne, Kamath, Steinke 2020), and ρ is the
+    largest for which that implies (ε, δ)-DP. Truncation reads released values only. Sensitivities are checked
+    by brute force in ``tests/mechanisms/fixed/test_flat.py``.
 
     Examples
     --------
@@ -73,9 +76,11 @@ class Flat(GridMechanism):
         if self.truncate is not None:
             object.__setattr__(self, "truncate", whole_number(self.truncate, "truncate", 0, 2**53))
 
+    @override
     def _design(self, domain: Domain, terms: Terms) -> Design[CellCounts]:
         return self._priced(CellCounts(self.leaf_grid(domain)), terms)
 
+    @override
     def _finished(self, estimate: Histogram) -> Histogram:
         if self.truncate is None:
             return estimate

@@ -1,7 +1,11 @@
-"""Private low-pass histograms: noise in the first coefficients of a real orthonormal basis.
+"""How is a private low-pass histogram released? With noise in the first coefficients of a real basis.
 
-A smooth density is made of few low frequencies. Measuring only those spares the noise of all the others; what the
-others held is lost, so sharp detail is smeared out and the estimates are biased.
+A smooth density is made of few low frequencies. Measuring only those spares the noise of all the
+others; what the others held is lost, so sharp detail is smeared out and the estimates are biased.
+
+This module chooses a block of coefficients, if there is a choice, and pays for it; measuring is in
+`structures.spectral` and `transforms`. Coefficients must be exact integers until their noise is added.
+See ``docs/design/fourier.md`` and ``docs/mechanisms/fourier.md``.
 """
 
 from __future__ import annotations
@@ -16,6 +20,7 @@ import numpy as np
 
 from spatialdp._support.arrays import Floats
 from spatialdp._support.options import Choice
+from spatialdp._support.override import override
 from spatialdp.errors import BudgetError, ParameterError
 from spatialdp.estimates.base import Estimate
 from spatialdp.mechanisms.base import Plan, Terms
@@ -43,7 +48,7 @@ from spatialdp.transforms.spectral import Basis, padded
 
 __all__ = ["Fourier"]
 
-# Scores are rounded to 1/256, and computed to 4/256 as long as cells count no more than `_largest_score_count`.
+# Scores are rounded to 1/256. Before that, they are right to 4/256 if no cell counts more than `_largest_score_count`.
 _SCORE_STEPS = 256
 _SCORE_ERROR = 4
 
@@ -66,42 +71,50 @@ class Fourier(GridMechanism):
         ...) whose numbers add up to at most k; or those of the column sums and the row sums. Chosen from `candidates`
         by default.
     candidates : sequence of blocks, optional
-        A public list; by default rectangles and crosses of all sizes.
+        Public list of blocks to choose from; by default rectangles and crosses of all sizes.
     selection_share : number
-        Share of the budget for the choice, between 0 and 1. Not spent if there is nothing to choose.
+        Share of the budget for the choice of a block, between 0 and 1. Not spent if there is nothing to choose.
     law : {"discrete-laplace", "laplace", "gaussian"}
         Coefficients lie on a very fine lattice, so the two Laplace laws are the same here.
 
     Privacy
     -------
-    What is measured are not cosines but whole numbers: each function, times 2^28 or so and rounded, is a public table
-    (`waves.whole_waves`), and a coefficient is the exact integer sum of counts times its entries. So one record moves
-    the K coefficients of a block by at most S₁ = max over the region's cells of Σ|entry| in L1 and S₂ = max √Σentry² in
-    L2: whole numbers, declared as they are (twice that under replace, or less: see `frequencies.sensitivity_of`). The
-    noise is a whole number too, added at full width (`privacy.wide`), and doubles come after it, so that there is no
-    rounding and no floating-point error to argue about. Walsh functions are ±1 as they are.
-    Cells count at most a public number of records, ``plan(...).limits``: 2^40 for a given block (for Walsh functions on
-    large grids less), so that all integers fit; where a block is chosen, 3 · 10^7 on 1024 × 1024 cells and less on
-    larger grids, so that scores are computed well enough. Records beyond it are not counted. Cutting off a neighbour's
-    counts as well leaves the same counts, neighbours, or under replace counts that differ by one record, which moves
-    them less.
-    The block is drawn by the exponential mechanism with score -(norm of the lost coefficients + expected norm of the
-    noise): the first is the length of a projection of a vector that one record moves by at most 1 (√2 under replace)
-    and what rounding the functions adds (`waves.wave_error`); computing and rounding it adds 9/256. For Gaussian noise,
-    an exponential mechanism of ε costs ε²/8 of ρ (see `privacy.selection.exponential`). Choice and coefficients add up
-    to the budget. No complex numbers, so no phase is released without noise, as the published shortcut of EFPA does.
-    Barak et al. (PODS 2007), Rastogi, Nath (SIGMOD 2010), Ács, Castelluccia, Chen (ICDM 2012). Checked by brute force
-    in ``tests/test_fourier.py`` and ``tests/test_waves.py``.
+    Neighbours differ by one record, added or removed, or replaced. The measured functions are not cosines but
+    whole numbers: each cosine, times 2^28 or so and rounded, is a row of a public table
+    (`transforms.integer_waves.whole_waves`), and a coefficient is the exact integer sum of counts times the
+    row's entries. So under add-remove one record moves the K coefficients of a block by at most S₁ = max over
+    the region's cells of Σ|entry| in L1 and S₂ = max √Σentry² in L2: whole numbers (S₂ squared), declared as
+    they are. Under replace it moves them by twice that, or less: see
+    `transforms.frequency_blocks.sensitivity_of`. The noise is a whole number too and is added at full width
+    (`privacy.noise.wide`); doubles come after the noise, so that there is no rounding and no floating-point
+    error to argue about. Walsh functions are ±1 as they are.
+
+    Each cell counts at most a public number of records, ``plan(...).limits``: 2^40 for a given block (less for
+    Walsh functions on large grids), so that all integers fit; where a block is chosen, 3 · 10^7 on 1024 × 1024
+    cells and less on larger grids, so that scores are computed accurately enough. Records beyond the limit are
+    not counted. If the counts of two neighbours are both cut off at the limit, they are equal, or still
+    neighbours, or under replace differ by one record, which moves the coefficients less.
+
+    The block is drawn by the exponential mechanism with the score -(norm of the lost coefficients + expected
+    norm of the noise). The first norm is the length of a projection of a vector that one record moves by at
+    most 1 (√2 under replace) and what rounding the functions adds (`transforms.integer_waves.wave_error`);
+    computing and rounding the score adds 9/256. For Gaussian noise, an exponential mechanism of ε costs ε²/8 of
+    ρ (see `privacy.noise.selection.exponential`). The choice and the coefficients together cost the whole
+    budget. There are no complex numbers, and so no phase that could be released without noise, which the
+    published shortcut of EFPA does. Barak et al. (PODS 2007), Rastogi, Nath (SIGMOD 2010), Ács, Castelluccia,
+    Chen (ICDM 2012).
+    Sensitivities are checked by brute force in ``tests/transforms/test_frequency_blocks.py`` and
+    ``tests/structures/test_spectral.py``, the choice in ``tests/mechanisms/fixed/test_fourier.py``.
 
     Notes
     -----
-    Unless all coefficients are measured the release is biased and says so: it gives no intervals, because what the
-    lost frequencies held is unknown. Good for smooth densities on fine grids; for clustered ones use a tree. With
-    Laplace noise a box has S₁² times the variance it has in `Flat`, at most, so that blocks with S₁ above 1 (8 × 8 of
-    64 × 64, 16 × 16 of 256 × 256) only help small boxes; with Gaussian noise S₂ is never above 1. The choice
-    minimises the error of cells; for large boxes a block that is known to suit the data is better. The way back uses
-    cosines in doubles. As they differ from the measured functions by 2^-29 or so, a coefficient is off by about
-    10^-9 times the length of the vector of counts, which is far below the noise.
+    Unless all coefficients are measured, the release is biased and says so: it gives no intervals, because what
+    the lost frequencies held is unknown. Fourier is good for smooth densities on fine grids; for clustered ones
+    use a tree. With Laplace noise a box has at most S₁² times the variance that it has in `Flat`, so that blocks
+    with S₁ above 1 (8 × 8 of 64 × 64, 16 × 16 of 256 × 256) only help small boxes; with Gaussian noise S₂ is
+    never above 1. The choice minimises the error of cells; for large boxes a block that is known to suit the
+    data is better. The inverse uses cosines in doubles. They differ from the measured functions by 2^-29 or so,
+    which moves a coefficient by about 10^-9 times the length of the vector of counts, far below the noise.
 
     Examples
     --------
@@ -134,96 +147,106 @@ class Fourier(GridMechanism):
 
     def _check_blocks(self) -> None:
         if self.block is not None and self.candidates is not None:
-            raise ParameterError("Fourier takes either a block or candidates to choose one from, and not both.")
+            raise ParameterError(
+                f"Fourier got both block={self.block!r} and candidates, but needs at most one; give the block, or the "
+                "candidates to choose it from."
+            )
         if self.block is not None:
             object.__setattr__(self, "block", check_block(self.block))
         if self.candidates is not None:
             object.__setattr__(self, "candidates", check_candidates(self.candidates))
 
-    def _design(self, domain: Domain, terms: Terms) -> Blocks:
-        """A design for each candidate."""
+    @override
+    def _design(self, domain: Domain, terms: Terms) -> BlockDesigns:
         grid = self.leaf_grid(domain)
         sizes = (padded(self.basis, grid.shape[0]), padded(self.basis, grid.shape[1]))
-        listed = default_blocks(sizes) if self.candidates is None else self.candidates
-        chosen = dict.fromkeys(make_block(block, sizes) for block in (listed if self.block is None else (self.block,)))
+        candidates = default_blocks(sizes) if self.candidates is None else self.candidates
+        descriptions = candidates if self.block is None else (self.block,)
+        blocks = dict.fromkeys(make_block(description, sizes) for description in descriptions)
         whole = spendable(self.law, terms.budget)
-        choice = whole * exact(self.selection_share, "selection_share") if len(chosen) > 1 else Fraction(0)
-        if choice and not self._choice_epsilon(choice):
+        cost = whole * exact(self.selection_share, "selection_share") if len(blocks) > 1 else Fraction(0)
+        if cost and not self._choice_epsilon(cost):
             raise BudgetError(
                 f"selection_share is {self.selection_share}, which leaves the choice of the block next to nothing; "
                 "raise it, or give the block."
             )
-        made = (_block_design(self.basis, grid, block, self.law, whole - choice, terms.neighbours) for block in chosen)
-        return Blocks(choice, tuple(made))
+        designs = (_block_design(self.basis, grid, block, self.law, whole - cost, terms.neighbours) for block in blocks)
+        return BlockDesigns(cost, tuple(designs))
 
-    def _plan(self, design: Blocks) -> Plan:
+    @override
+    def _plan(self, design: BlockDesigns) -> Plan:
         plan = super()._plan(design.first)
+        cost = design.choice_cost
         return replace(
             plan,
-            budget={"choice of the block": design.choice} | plan.budget if design.choice else plan.budget,
-            standard_deviation=max(map(_noise_norm, design.each)) / math.sqrt(design.first.structure.n_functions),
+            budget={"choice of the block": cost} | plan.budget if cost else plan.budget,
+            standard_deviation=max(map(_noise_norm, design.designs)) / math.sqrt(design.first.structure.n_functions),
             limits={"records counted in one cell": design.largest_count},
         )
 
-    def _blank(self, design: Blocks) -> Estimate | None:
-        """Only if all coefficients are measured: otherwise part of the error is what the records lose."""
-        return super()._blank(design.first) if not design.choice and design.first.structure.whole else None
+    @override
+    def _blank(self, design: BlockDesigns) -> Estimate | None:
+        # Only if all coefficients are measured: otherwise part of the error depends on the records.
+        return super()._blank(design.first) if not design.choice_cost and design.first.structure.whole else None
 
-    def _estimate(self, points: Points, design: Blocks, noise: Noise) -> Estimate:
-        """Pay for a choice, if there is one; the rest is the recipe."""
-        if not design.choice:
+    @override
+    def _estimate(self, points: Points, design: BlockDesigns, noise: Noise) -> Estimate:
+        # Choose a block, if there is a choice; the rest is the recipe.
+        if not design.choice_cost:
             return super()._estimate(points, design.first, noise)
         structure = design.first.structure
         counts = np.minimum(count_cells(points, structure.grid), design.largest_count)
-        found = spectrum(counts, self.basis, structure.sizes)
-        chosen = self._choose(found, design, noise)
-        return chosen.carry_out(chosen.structure.taken(found), noise)
+        coefficients = spectrum(counts, self.basis, structure.sizes)
+        chosen = self._choose(coefficients, design, noise)
+        return chosen.carry_out(chosen.structure.select(coefficients), noise)
 
-    def _choose(self, found: Spectrum, design: Blocks, noise: Noise) -> Design[SpectralBlock]:
+    def _choose(self, exact_coefficients: Spectrum, design: BlockDesigns, noise: Noise) -> Design[SpectralBlock]:
         shape = design.first.structure.grid.shape
-        coefficients = found.whole().floats() * step_width(self.basis, shape)
-        tails = _tail_norms(coefficients, [each.structure.block for each in design.each])
+        coefficients = exact_coefficients.whole().floats() * step_width(self.basis, shape)
+        tails = _tail_norms(coefficients, [each.structure.block for each in design.designs])
         sensitivity = _score_sensitivity(self.basis, shape, design.first.neighbours)
-        epsilon = self._choice_epsilon(design.choice)
-        return design.each[exponential(_scores(tails, design.each), epsilon, sensitivity, noise)]
+        epsilon = self._choice_epsilon(design.choice_cost)
+        return design.designs[exponential(_scores(tails, design.designs), epsilon, sensitivity, noise)]
 
     def _choice_epsilon(self, cost: Fraction) -> Fraction:
-        """Of the exponential mechanism, whose ρ is ε²/8."""
+        """The ε of the exponential mechanism for a cost in the budget's currency; its ρ is ε²/8."""
         return _root(8 * cost) if self.law is Law.GAUSSIAN else cost
 
 
 @dataclass(frozen=True)
-class Blocks:
-    """The designs that a choice is made among, and its cost; if there is but one, it costs nothing.
+class BlockDesigns:
+    """One design for each candidate block, and the cost of choosing among them.
 
     Attributes
     ----------
-    choice : Fraction
-    each : tuple of Design
+    choice_cost : Fraction
+        0 if there is one design only.
+    designs : tuple of Design
+        All have the same grid, and cost the same.
     """
 
-    choice: Fraction
-    each: tuple[Design[SpectralBlock], ...]
+    choice_cost: Fraction
+    designs: tuple[Design[SpectralBlock], ...]
 
     @property
     def first(self) -> Design[SpectralBlock]:
-        """Whose grid is that of all."""
-        return self.each[0]
+        """The first design, for all that does not depend on the block, such as the grid."""
+        return self.designs[0]
 
     @property
     def largest_count(self) -> int:
-        """Cells count no more records than this public number."""
+        """The public limit at which the count of a cell is cut off."""
         structure = self.first.structure
         basis, shape = structure.basis, structure.grid.shape
         largest = largest_count(basis, shape)
-        return min(largest, _largest_score_count(basis, shape)) if self.choice else largest
+        return min(largest, _largest_score_count(basis, shape)) if self.choice_cost else largest
 
 
 def _block_design(
     basis: Basis, grid: Grid, block: FrequencyBlock, law: Law, cost: Fraction, neighbours: Neighbours
 ) -> Design[SpectralBlock]:
-    drawn = Law.DISCRETE_LAPLACE if law is Law.LAPLACE else law
-    return design_of(SpectralBlock(basis, grid, block), (cost,), drawn, neighbours)
+    lattice_law = Law.DISCRETE_LAPLACE if law is Law.LAPLACE else law
+    return design_of(SpectralBlock(basis, grid, block), (cost,), lattice_law, neighbours)
 
 
 def _noise_norm(design: Design[SpectralBlock]) -> float:
@@ -233,7 +256,7 @@ def _noise_norm(design: Design[SpectralBlock]) -> float:
 
 
 def _tail_norms(coefficients: Floats, blocks: Sequence[FrequencyBlock]) -> Floats:
-    """Length of what each block leaves out, from sums of squares over all bands that the blocks need."""
+    """Norm of the coefficients that each block leaves out, from sums of squares over all bands of the blocks."""
     x, y = (
         sorted({0}.union(*(getattr(block, name) for block in blocks)) - {size})
         for name, size in zip("xy", reversed(coefficients.shape), strict=True)
@@ -244,7 +267,7 @@ def _tail_norms(coefficients: Floats, blocks: Sequence[FrequencyBlock]) -> Float
 
 
 def _scores(tails: Floats, designs: Sequence[Design[SpectralBlock]]) -> list[Fraction]:
-    """-(lost + noise), in whole steps of 1/256."""
+    """Score of each block: -(norm of the lost coefficients + norm of the noise), in whole steps of 1/256."""
     return [
         Fraction(-round(_SCORE_STEPS * float(tail)) - round(_SCORE_STEPS * _noise_norm(design)))
         for tail, design in zip(tails, designs, strict=True)
@@ -252,9 +275,10 @@ def _scores(tails: Floats, designs: Sequence[Design[SpectralBlock]]) -> list[Fra
 
 
 def _score_sensitivity(basis: Basis, shape: tuple[int, int], neighbours: Neighbours) -> Fraction:
-    """In steps: coefficients move by a vector of length 1 or √2, and by what rounding the functions adds for each cell.
+    """Sensitivity of the scores, in steps of 1/256.
 
-    Two computed norms are off by 4 each, rounding adds 1.
+    Coefficients move by a vector of length 1 (√2 under replace), and by what rounding the functions adds
+    for each cell. The two computed norms are off by 4 steps each, and rounding adds 1.
     """
     cells = 1 if neighbours is Neighbours.ADD_REMOVE else 2
     length = Fraction(math.isqrt(cells * 2**80) + 1, 2**40) + cells * _wave_error(basis, shape)
@@ -264,9 +288,10 @@ def _score_sensitivity(basis: Basis, shape: tuple[int, int], neighbours: Neighbo
 def _largest_score_count(basis: Basis, shape: tuple[int, int]) -> int:
     """The largest C for which computed tail norms of counts up to C are right to 4/256.
 
-    Coefficients are integers that become doubles in three operations; their squares are added up along x and y, within
-    and over bands, in any order: at most 2 (nx + ny) + 16 operations one after the other, so the norm, which is at most
-    C √cells (1 + `wave_error`), is off by that many times 2^-53.
+    Coefficients are integers that become doubles in three operations. Their squares are added up along x
+    and y, within and over bands, in any order: at most 2 (nx + ny) + 16 operations one after the other. So
+    the norm, which is at most C √cells (1 + `wave_error`), has a relative error of at most that many times
+    2^-53.
     """
     nx, ny = (padded(basis, size) for size in shape)
     relative = (2 * (nx + ny) + 16) * 2.0**-53 * float(1 + _wave_error(basis, shape))
@@ -278,5 +303,5 @@ def _wave_error(basis: Basis, shape: tuple[int, int]) -> Fraction:
 
 
 def _root(value: Fraction) -> Fraction:
-    """Square root, rounded down to a multiple of 2^-40."""
+    """The square root, rounded down to a multiple of 2^-40."""
     return Fraction(math.isqrt(math.floor(value * 2**80)), 2**40)

@@ -1,8 +1,9 @@
-"""Private hierarchies of blocks: noisy counts of cells and of a few sizes of blocks, made consistent.
+"""How is a private hierarchy released? By noisy counts of cells and of a few sizes of blocks, made consistent.
 
-Few levels with many children each beat many with few, if the noise is Laplace's: the budget is divided fewer times.
-Which levels are best, and how much each should get, follows from the grid's shape, the noise law and the boxes one
-cares about.
+With Laplace noise, few levels with many children each beat many levels with few, because the budget
+is divided fewer times. Which levels are best, and how much budget each should get, follows from the
+grid's shape, the noise law and the workload (`strategies.levels`). All of that is public, and must
+not depend on the records. See ``docs/mechanisms/hierarchy.md``.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import numpy as np
 
 from spatialdp._support.checks import true_or_false, whole_number, whole_pair
 from spatialdp._support.options import Choice, Option
+from spatialdp._support.override import override
 from spatialdp.errors import ParameterError
 from spatialdp.mechanisms.base import Terms
 from spatialdp.mechanisms.recipe import Design, GridMechanism
@@ -32,14 +34,14 @@ __all__ = ["Hierarchy"]
 
 
 class LevelRule(Option):
-    """How a hierarchy's levels and budgets are chosen."""
+    """Rules that choose a hierarchy's levels and budgets."""
 
     OPTIMISED = "optimised"
     UNIFORM = "uniform"
 
 
 class BoxKind(Option):
-    """Boxes that a hierarchy is optimised for."""
+    """Named workloads that a hierarchy is optimised for."""
 
     BOXES = "boxes"
     CELLS = "cells"
@@ -57,40 +59,41 @@ class Hierarchy(GridMechanism):
         Instead of `shape`; must divide the domain.
     branching : int or "hb", optional
         Blocks of 1, b, b², ... cells a side. ``"hb"`` takes the branching of Qardaji, Yang and Li's rule. By default
-        sides are free to be any.
+        any sides may be chosen.
     levels : {"optimised", "uniform"} or sequence of int
         Choose the levels and budgets with the least mean variance for the workload; the same budget for every level, as
         published (needs `branching`); or the sides of the blocks in cells, from 1 up, each a multiple of the one
         before, such as ``(1, 8, 32)``.
     budget : sequence of numbers, optional
         Weights of the given `levels`, and last that of the root if it is measured; 0 leaves a level unmeasured. By
-        default they are optimised.
+        default the weights are optimised.
     root : bool
-        Whether to measure the number of all records too; with optimised levels, if it pays.
+        Whether to measure the number of all records too; with optimised levels, only if that lowers the variance.
     consistent : bool
-        Least squares makes every block the sum of its cells, and every answer more accurate.
+        Make every block the sum of its cells, by least squares; every answer becomes more accurate.
     workload : {"boxes", "cells"}, (width, height) or (m, 4) array-like
-        What to optimise for: all boxes of whole cells, single cells, boxes of so many cells, or given boxes in domain
-        coordinates. Refused where nothing is optimised.
+        The queries to optimise for: all boxes of whole cells, single cells, boxes of this width and height in cells, or
+        given boxes in domain coordinates. Refused where nothing is optimised.
     law : {"discrete-laplace", "laplace", "gaussian"}
         As for `Flat`.
 
     Privacy
     -------
-    The structure is public: it depends on shapes, laws and workloads. So the workload is published, and must be chosen
-    without looking at the records. A record is in one block of each level, so a level's counts have L1 and L2
-    sensitivity 1 under add-remove, and 2 and √2 under replace (1 where a level has one block only: a record can only
-    leave or enter it). A level costs its own budget, and they add up to the whole, exactly; levels without budget are
-    not read. Blocks end with the grid, so nothing is spent on cells beyond it. Fitting reads released values only. Hay,
-    Rastogi, Miklau, Suciu, "Boosting the accuracy of differentially private histograms through consistency" (PVLDB
-    2010); Qardaji, Yang, Li, "Understanding hierarchical methods for differentially private histograms" (PVLDB 2013).
-    Sensitivities are checked by brute force in ``tests/test_structures.py``.
+    Neighbours differ by one record, added or removed, or replaced. The structure is public: it depends on shapes,
+    laws and workloads. So the workload is published, and must be chosen without looking at the records. A record
+    is in one block of each level, so a level's counts have L1 and L2 sensitivity 1 under add-remove, and 2 and √2
+    under replace (1 where a level has one block only: a record can only leave or enter it). A level costs its own
+    budget, and the levels' budgets add up to the whole, exactly; levels without budget are not read. Blocks end
+    with the grid, so nothing is spent on cells beyond it. Fitting reads released values only. Hay, Rastogi,
+    Miklau, Suciu, "Boosting the accuracy of differentially private histograms through consistency" (PVLDB 2010);
+    Qardaji, Yang, Li, "Understanding hierarchical methods for differentially private histograms" (PVLDB 2013).
+    Sensitivities are checked by brute force in ``tests/contract/test_structures.py``.
 
     Notes
     -----
-    Levels are optimised by the closed form in `spatialdp.strategies.levels`, for Laplace noise of variance 2/ε² or
-    Gaussian noise of variance 1/2ρ. Hay et al.'s hierarchy is ``branching=b, levels="uniform", root=True``, the
-    published HB ``branching="hb", levels="uniform"``.
+    Levels are optimised by the closed form in `spatialdp.strategies.levels`, for Laplace noise of variance
+    2/ε² or Gaussian noise of variance 1/2ρ. Hay et al.'s hierarchy is ``branching=b, levels="uniform",
+    root=True``, and the published HB is ``branching="hb", levels="uniform"``.
 
     Examples
     --------
@@ -120,17 +123,24 @@ class Hierarchy(GridMechanism):
         for name, value in self._checked():
             object.__setattr__(self, name, value)
         if self.levels is LevelRule.UNIFORM and self.branching is None:
-            raise ParameterError("levels='uniform' needs a branching: give a number of at least 2, or 'hb'.")
-        if self.workload != BoxKind.BOXES and (self.levels is LevelRule.UNIFORM or self.budget is not None):
-            given = "levels='uniform'" if self.budget is None else "a budget"
             raise ParameterError(
-                f"workload is {_shown(self.workload)}, but with {given} nothing is optimised for it; leave the "
+                "levels is 'uniform' without a branching, but needs one; give branching as a number of at least 2, or "
+                "'hb'."
+            )
+        if self.workload != BoxKind.BOXES and (self.levels is LevelRule.UNIFORM or self.budget is not None):
+            option = "levels='uniform'" if self.budget is None else "a budget"
+            raise ParameterError(
+                f"workload is {_label(self.workload)}, but with {option} nothing is optimised for it; leave the "
                 "workload out, or let levels='optimised' choose."
             )
         if not isinstance(self.levels, str) and self.branching is not None:
-            raise ParameterError("give either branching or the sides of the blocks as levels, and not both.")
+            raise ParameterError(
+                f"branching is {self.branching!r} and levels are {self.levels}, but only one of them can decide the "
+                "sides of the blocks; give either branching or levels."
+            )
 
     def _checked(self) -> Iterator[tuple[str, Any]]:
+        """Names and checked values of all parameters but the grid's."""
         for name in ("root", "consistent"):
             yield name, true_or_false(getattr(self, name), name)
         yield "branching", _checked_branching(self.branching)
@@ -139,20 +149,23 @@ class Hierarchy(GridMechanism):
         yield "budget", _checked_weights(self.budget, levels, root=self.root)
         yield "workload", _checked_workload(self.workload)
 
+    @override
     def _design(self, domain: Domain, terms: Terms) -> Design[BlockLevels]:
         grid = self.leaf_grid(domain)
         sides, _ = self._levels(grid)
         return self._priced(BlockLevels(grid, levels_of(sides, grid.shape), self.consistent), terms)
 
+    @override
     def _costs(self, structure: BlockLevels, whole: Fraction) -> Sequence[Fraction]:
-        """What the measured levels get; nothing for those between."""
+        # Levels of the tree that are not measured get nothing.
         shape = structure.grid.shape
         sides, weights = self._levels(structure.grid)
         spent = dict(zip(sides, divide(whole, weights), strict=True))
         return [spent.get(side, Fraction(0)) for side in (max(shape), *structure.sides[1:])]
 
+    @override
     def _steps(self, design: Design[BlockLevels]) -> dict[str, Fraction]:
-        """Cells first, and only what is measured."""
+        # Cells first, and only levels that are measured.
         return {name: cost for name, cost in reversed(super()._steps(design).items()) if cost}
 
     def _levels(self, grid: Grid) -> tuple[tuple[int, ...], Sequence[Number]]:
@@ -171,7 +184,7 @@ class Hierarchy(GridMechanism):
         return best_budget(grid.shape, sides, self.law, self._boxes(grid))
 
     def _sides(self, shape: tuple[int, int]) -> tuple[int, ...]:
-        """Sides of given levels, or powers of the branching."""
+        """Sides of the blocks, cells first: the given levels, or powers of the branching."""
         largest = max(shape)
         end = (largest,) if self.root and largest > 1 else ()
         if isinstance(self.levels, str):
@@ -179,8 +192,8 @@ class Hierarchy(GridMechanism):
             return (*_powers(base, largest), *end) if isinstance(base, int) else (1, *end)
         if self.levels[-1] >= max(largest, 2):
             raise ParameterError(
-                f"levels are {self.levels} and the grid is {shape[0]} x {shape[1]}; blocks must be smaller than "
-                "the grid. Use root=True to measure all of it."
+                f"levels are {self.levels} and the grid is {shape[0]} x {shape[1]} cells, but blocks must be smaller "
+                "than the grid; give smaller sides, and root=True to measure the whole grid."
             )
         return (*self.levels, *end)
 
@@ -197,8 +210,8 @@ def published_branching(shape: tuple[int, int]) -> int:
 
     Notes
     -----
-    With h = ⌈log_b n⌉, counted in whole numbers: least b (n - 1) h² on a grid of n cells a side, and least
-    (b - 1) h³ - 2 (b + 1) h² / 3 on a row of n cells. For one h the least b is best.
+    The rule minimises b (n - 1) h² on a grid of n cells a side, and (b - 1) h³ - 2 (b + 1) h² / 3 on a row of
+    n cells, with h = ⌈log_b n⌉ computed in whole numbers. Of all b with the same h the least is best.
 
     Examples
     --------
@@ -227,11 +240,11 @@ def _least_base(count: int, height: int) -> int:
 
 
 def _powers(base: int, largest: int) -> tuple[int, ...]:
-    """1, b, b², ... below the grid's longer side."""
+    """The powers 1, b, b², ... below the grid's longer side."""
     return (1, *takewhile(lambda side: side < largest, (base**k for k in range(1, 31))))
 
 
-def _shown(workload: str | tuple[int, int]) -> str:
+def _label(workload: str | tuple[int, int]) -> str:
     return repr(str(workload)) if isinstance(workload, str) else str(workload)
 
 
@@ -248,7 +261,7 @@ def _checked_workload(value: Any) -> BoxKind | tuple[int, int] | BoxQueries:
         return value
     try:
         boxes = np.ndim(value) == 2 or np.size(value) == 4
-    except ValueError:  # rows of different lengths, about which `Boxes` complains
+    except ValueError:  # rows of different lengths; `BoxQueries` raises the error
         boxes = True
     return BoxQueries(value) if boxes else whole_pair(value, "workload")
 
@@ -256,7 +269,7 @@ def _checked_workload(value: Any) -> BoxKind | tuple[int, int] | BoxQueries:
 def _checked_sides(levels: Sequence[int]) -> tuple[int, ...]:
     if not hasattr(levels, "__len__"):
         raise ParameterError(
-            f"levels is {levels!r}; give 'optimised', 'uniform' or the sides of the blocks, (1, 8, 32)."
+            f"levels is {levels!r}; give 'optimised', 'uniform' or the sides of the blocks, such as (1, 8, 32)."
         )
     sides = tuple(whole_number(side, "levels", 1, 2**30) for side in levels)
     if not sides or sides[0] != 1 or any(b <= a or b % a for a, b in pairwise(sides)):
@@ -271,12 +284,15 @@ def _checked_weights(budget: Any, levels: str | tuple[int, ...], *, root: bool) 
     if budget is None:
         return None
     if isinstance(levels, str):
-        raise ParameterError("budget needs the levels it is for: give their sides, such as levels=(1, 8, 32).")
-    listed = hasattr(budget, "__len__") and not isinstance(budget, str)
-    weights = tuple(exact(w, "budget") if not isinstance(w, float) else w for w in budget) if listed else ()
+        raise ParameterError(
+            f"budget is {budget!r} and levels is {str(levels)!r}, but a budget needs given levels; give their sides, "
+            "such as levels=(1, 8, 32)."
+        )
+    is_list = hasattr(budget, "__len__") and not isinstance(budget, str)
+    weights = tuple(exact(w, "budget") if not isinstance(w, float) else w for w in budget) if is_list else ()
     if len(weights) != len(levels) + root or not weights[0] > 0:
         raise ParameterError(
-            f"budget is {budget!r}; give one weight for each of the {len(levels)} levels, the cells' above 0, "
-            "and last one for the root if root=True."
+            f"budget is {budget!r}; give one weight for each of the {len(levels)} levels, that of the cells above 0, "
+            "and a last one for the root if root=True."
         )
     return weights

@@ -1,6 +1,8 @@
-"""Private quadtree: noisy counts of every level of a fixed subdivision, made consistent.
+"""How is a private quadtree released? By noisy counts of every level of a fixed subdivision, made consistent.
 
-Large boxes are answered by a few large nodes instead of thousands of noisy cells.
+Large boxes are answered by a few large nodes instead of thousands of noisy cells. The structure is
+public; with `stop` it follows from released counts, and must follow from nothing else. See
+``docs/mechanisms/quadtree.md``.
 """
 
 from __future__ import annotations
@@ -42,25 +44,28 @@ class Quadtree(TreeMechanism, StructuredMechanism):
         Gaussian noise), equally, all to the leaves, or by weights, root first. A weight of zero leaves a level
         unmeasured.
     consistent : bool
-        Least squares makes every parent the sum of its children, and every answer more accurate.
+        Make every parent the sum of its children, by least squares; every answer becomes more accurate.
     prune : float, optional
-        Afterwards drop everything below nodes whose consistent estimate is under this public threshold.
+        Afterwards drop all nodes below those whose consistent estimate is under this public threshold.
     stop : float, optional
-        Do not divide nodes whose noisy count is under this public threshold; what is left of their budget goes
+        Do not divide nodes whose noisy count is under this public threshold. The rest of their budget goes
         into a second count of them. Nodes whose noise was large are divided more often, so that totals come out a
-        little too high: such a release offers no intervals. Levels without budget decide nothing.
+        little too high: such a release offers no intervals. No node ends at a level without budget.
     law : {"discrete-laplace", "laplace", "gaussian"}
         As for `Flat`.
 
     Privacy
     -------
-    The structure is public, or with `stop` a function of released counts. A record is in one node of each level, so a
-    level's counts have L1 and L2 sensitivity 1 under add-remove, and 2 and √2 under replace (1 at the root: a
-    record can only leave or enter the domain). Level i costs its own budget, a path the sum, exactly the whole;
-    nodes of a level are disjoint (parallel composition), also where released counts chose them. A stopped node's
-    second count spends what its path would have spent below. Fitting and pruning read released values only.
-    Cormode et al., "Differentially private spatial decompositions" (ICDE 2012). Sensitivities are checked by brute
-    force in ``tests/test_structures.py``, path costs in ``tests/test_quadtree.py``.
+    Neighbours differ by one record, added or removed, or replaced. The structure is public, or with `stop` a
+    function of released counts. A record is in one node of each level, so a level's counts have L1 and L2
+    sensitivity 1 under add-remove, and 2 and √2 under replace (1 at the root: a record can only leave or
+    enter the domain). Each level costs its own budget, and a path from the root to a leaf costs their sum,
+    exactly the whole budget. The nodes of a level are disjoint (parallel composition), also where released
+    counts chose them. The second count of a node that ends spends what its path would have spent below.
+    Fitting and pruning read released values only. Cormode et al., "Differentially private spatial
+    decompositions" (ICDE 2012). Sensitivities are checked by brute force in
+    ``tests/contract/test_structures.py``, path costs in ``tests/mechanisms/fixed/test_quadtree.py`` and
+    ``tests/mechanisms/test_stopping.py``.
 
     Notes
     -----
@@ -88,6 +93,7 @@ class Quadtree(TreeMechanism, StructuredMechanism):
     def __post_init__(self) -> None:
         self._check_tree()
 
+    @override
     def _design(self, domain: Domain, terms: Terms) -> Design[QuadtreeLevels]:
         structure = QuadtreeLevels(self.leaf_grid(domain), self.consistent)
         design = self._priced(structure, terms)
@@ -102,12 +108,15 @@ class Quadtree(TreeMechanism, StructuredMechanism):
     def leaf_grid(self, domain: Domain) -> Grid:
         return domain.grid((2**self.height, 2**self.height))
 
+    @override
     def _costs(self, structure: QuadtreeLevels, whole: Fraction) -> Sequence[Fraction]:
         return level_costs(self.budget, structure.tree.height, whole, self.law)
 
+    @override
     def _blank(self, design: Design[QuadtreeLevels]) -> Estimate | None:
         return super()._blank(design) if self.stop is None and self.prune is None else None
 
+    @override
     def _estimate(self, points: Points, design: Design[QuadtreeLevels], noise: Noise) -> Estimate:
         if not isinstance(design, StoppingDesign):
             return super()._estimate(points, design, noise)
@@ -119,7 +128,7 @@ class Quadtree(TreeMechanism, StructuredMechanism):
 
 @dataclass(frozen=True)
 class StoppingDesign(Design[QuadtreeLevels]):
-    """A design whose nodes may end early.
+    """The design of a quadtree whose nodes may end early.
 
     Attributes
     ----------

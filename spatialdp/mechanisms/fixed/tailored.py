@@ -1,4 +1,9 @@
-"""A histogram tailored to the questions it will be asked: optimised sums of cells are measured, not the cells alone."""
+"""How is a histogram tailored to its queries? Optimised sums of cells are measured, not the cells alone.
+
+The sums come from `strategies`, which sees the workload, the grid's shape and the law, and never a
+record. Privacy does not rest on the optimiser: sensitivities are computed from the weights in use. See
+``docs/design/tailored.md`` and ``docs/mechanisms/tailored.md``.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +14,7 @@ from typing import Any, ClassVar, cast
 
 from spatialdp._support.checks import whole_number
 from spatialdp._support.options import Choice, Option
+from spatialdp._support.override import override
 from spatialdp.mechanisms.base import Terms
 from spatialdp.mechanisms.recipe import Design, GridMechanism
 from spatialdp.privacy.noise.laws import Law
@@ -22,7 +28,7 @@ from spatialdp.strategies.products import (
     Product,
     ProductQueries,
     box_queries,
-    parsed,
+    parse_workload,
     union_queries,
 )
 from spatialdp.strategies.store import stored_windows
@@ -37,7 +43,7 @@ LONGEST = 4096
 
 
 class Strategy(Option):
-    """Which sums a tailored histogram chooses among."""
+    """Kinds of sums that a tailored histogram chooses among."""
 
     WINDOWS = "windows"
     TREES = "trees"
@@ -47,10 +53,10 @@ class Strategy(Option):
 class Tailored(GridMechanism):
     """Noisy sums of cells, chosen so that the queries of a workload carry the least noise.
 
-    Along each axis every cell and a few overlapping, tapered windows of cells are measured; in two dimensions all their
-    products. Weights are optimised numerically for the workload and the law. For boxes this is the most accurate
-    mechanism here that does not look at the data: on 256 x 256 cells its mean variance over all boxes is a seventh of
-    `Flat`'s.
+    Along each axis every cell and a few overlapping, tapered windows of cells are measured; in two
+    dimensions all products of a measurement along x and one along y. Weights are optimised numerically for
+    the workload and the law. For boxes this is the most accurate mechanism of this package that does not
+    look at the data: on 256 x 256 cells its mean variance over all boxes is a seventh of `Flat`'s.
 
     Parameters
     ----------
@@ -59,12 +65,12 @@ class Tailored(GridMechanism):
     cell_size : float or (width, height), optional
         Instead of `shape`; must divide the domain.
     workload : str, (x, y), list of (x, y) or (x, y, weight), or (m, 4) array-like
-        What to be accurate for. ``"boxes"`` (all boxes of cells, the default), ``"prefixes"`` (boxes at the lower left
-        corner), ``"cells"`` or ``"marginals"`` (sums of columns and sums of rows). Or a pair with the queries along x
-        and along y, each ``"ranges"``, ``"prefixes"``, ``"cells"``, ``"total"`` or a sequence of ranges of cells
-        (start, stop); all products of a query along x and one along y are then equally important. Or several such
-        pairs, whose mean variances count by their weights (1 unless given). Or boxes in domain coordinates, as
-        `Release.answer` takes them; where they cut a cell, its covered share counts.
+        The queries to optimise for. ``"boxes"`` (all boxes of cells, the default), ``"prefixes"`` (boxes at the lower
+        left corner), ``"cells"`` or ``"marginals"`` (sums of columns and sums of rows). Or a pair with the queries
+        along x and along y, each ``"ranges"``, ``"prefixes"``, ``"cells"``, ``"total"`` or a sequence of ranges of
+        cells (start, stop); all products of a query along x and one along y are then equally important. Or several
+        such pairs, each of which may have a weight (1 by default) by which its mean variance counts. Or boxes in
+        domain coordinates, as `Release.answer` takes them; where they cut a cell, its covered share counts.
     strategy : {"windows", "trees"}
         Any windows, or only blocks of 1, 2, 4, ... cells: the tensor product of optimised trees in one dimension.
     law : {"discrete-laplace", "laplace", "gaussian"}
@@ -72,30 +78,32 @@ class Tailored(GridMechanism):
 
     Privacy
     -------
-    The measurements are A C B' for the array C of counts and two matrices of whole numbers that depend on public values
-    only; the workload is one of them, is published, and must be chosen without looking at the records. A record changes
-    them by the product of a column of A and a column of B: the L1 sensitivity is the product of the largest column
-    sums, the squared L2 sensitivity that of the largest squared column norms; under replace both double, since no
-    weight is negative. They are computed from the weights in use, wherever those came from. All measurements share the
-    whole budget. The fit reads released values only. McKenna, Miklau, Hay, Machanavajjhala, "Optimizing error of
-    high-dimensional statistical queries under differential privacy" (VLDB 2018). Sensitivities are checked by brute
-    force in ``tests/test_structures.py`` and ``tests/test_questions.py``.
+    Neighbours differ by one record, added or removed, or replaced. The measurements are A C B' for the array C of
+    counts and two matrices A and B of whole numbers, which depend on public values only; the workload is one of
+    these, is published, and must be chosen without looking at the records. A record changes the measurements by
+    the product of a column of A and a column of B. Under add-remove, the L1 sensitivity is the product of the
+    largest column sums, and the squared L2 sensitivity that of the largest squared column norms; under replace
+    both double, since no weight is negative. They are computed from the weights in use, wherever the weights came
+    from. All measurements share the whole budget. The fit reads released values only. McKenna, Miklau, Hay,
+    Machanavajjhala, "Optimizing error of high-dimensional statistical queries under differential privacy" (VLDB
+    2018). Sensitivities are checked by brute force in ``tests/contract/test_structures.py`` and
+    ``tests/strategies/test_pairs.py``.
 
     Notes
     -----
-    Strategies for all ranges of the usual numbers of cells come with the package (from 16 to 2048). Others are worked
-    out once and kept in the user's cache folder: in seconds for workloads of one axis (longest for Gaussian noise and
-    long axes), and in up to half a minute for boxes and unions on grids of a few hundred columns and rows, where both
-    axes are optimised in turn. For boxes and unions, cells alone and the strategy for all boxes are among the
-    candidates, so that neither is more accurate (with integer Laplace noise of a large ε, `Flat` can still be, by a few
-    per cent).
+    Strategies for all ranges ship with the package for the usual numbers of cells (from 16 to 2048). Others are
+    optimised once and kept in the user's cache folder: in seconds for workloads of one axis (longest for Gaussian
+    noise and long axes), and in up to half a minute for boxes and unions on grids of a few hundred columns and
+    rows, where both axes are optimised in turn. For boxes and unions, cells alone and the strategy for all boxes
+    are among the candidates, so that neither is more accurate than the result (with integer Laplace noise of a
+    large ε, `Flat` can still be, by a few per cent).
     Windows on more than 512 cells are constant within each of 512 stretches. An axis whose cells are best measured
-    alone is left as it is. For Gaussian noise the shipped strategies of 32 to 256 cells are within 0.1 % of the best
-    of any form.
+    alone is left as it is. For Gaussian noise the shipped strategies of 32 to 256 cells are within 0.1 % of the
+    best of any form.
 
     All strategies are products of one along x and one along y, and so every release holds all cells.
-    ``"marginals"`` on 64 x 64 cells have a variance of 31.0 at ε = 1; two histograms of one dimension with half the
-    budget each, which hold nothing else, would have 8.
+    ``"marginals"`` on 64 x 64 cells have a variance of 31.0 at ε = 1; two histograms of one dimension with half
+    the budget each, which hold nothing else, would have 8.
 
     Examples
     --------
@@ -105,8 +113,8 @@ class Tailored(GridMechanism):
     >>> round(release.answer((0, 0, 0.5, 0.5)))
     1
     >>> columns = [(x / 8, 0, x / 8 + 1 / 8, 1) for x in range(8)]
-    >>> errors = [sdp.Tailored((64, 64), workload=asked).expected_error(domain, columns, epsilon=1)
-    ...           for asked in ("boxes", columns)]
+    >>> errors = [sdp.Tailored((64, 64), workload=workload).expected_error(domain, columns, epsilon=1)
+    ...           for workload in ("boxes", columns)]
     >>> [round(error, 1) for error in errors]  # eight counts of whole columns, and nothing else, have 1.4
     [27.8, 1.4]
     """
@@ -120,9 +128,10 @@ class Tailored(GridMechanism):
     law: Choice[Law] = Choice(Law.DISCRETE_LAPLACE)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "workload", parsed(self.workload))
+        object.__setattr__(self, "workload", parse_workload(self.workload))
         self._check_grid()
 
+    @override
     def _design(self, domain: Domain, terms: Terms) -> Design[AxisPairs]:
         grid = self.leaf_grid(domain)
         return self._priced(AxisPairs(grid, *self._axes(grid)), terms)
@@ -146,12 +155,12 @@ class Tailored(GridMechanism):
         return _simple(pair.x), _simple(pair.y)
 
     def _products(self) -> tuple[Product, ...]:
-        """The workload as a union of products; none for boxes."""
+        """The workload as a union of products of axis workloads; empty for given boxes."""
         if isinstance(self.workload, BoxQueries):
             return ()
         if isinstance(self.workload, str):
             return tuple((x, y, 1.0) for x, y in NAMED[self.workload])
-        return cast("tuple[Product, ...]", self.workload)  # as `parsed` made it
+        return cast("tuple[Product, ...]", self.workload)  # `parse_workload` made it so
 
 
 @lru_cache(maxsize=64)
@@ -163,5 +172,5 @@ def _axis(size: int, workload: AxisWorkload, strategy: Strategy, law: Law) -> Ax
 
 
 def _simple(axis: WindowAxis) -> AxisTransform:
-    """Cells alone need no windows' algebra."""
+    """The axis as a transform; without windows it is the identity, which is faster."""
     return axis if len(axis.windows) else IdentityAxis(axis.size)

@@ -1,6 +1,7 @@
-"""Uniform: one noisy total, spread evenly. The baseline that every other mechanism should beat.
+"""How good is one noisy total, spread evenly? It is the baseline that every other mechanism should beat.
 
-Hay et al. found that many published methods lose to it where records are few or ε is small.
+Hay et al. found that many published methods lose to it where records are few or ε is small. See
+``docs/mechanisms/uniform.md``.
 """
 
 from __future__ import annotations
@@ -28,21 +29,23 @@ class Uniform(StructuredMechanism):
     Parameters
     ----------
     shape : (nx, ny)
-        Columns and rows at which the region is taken. Without a region, answers do not depend on it.
+        Number of columns and rows of the grid on which the region is drawn. Without a region, answers do not
+        depend on it.
     law : {"discrete-laplace", "laplace", "gaussian"}
         As for `Flat`.
 
     Privacy
     -------
-    The number of records in the domain (in the cells of its region) changes by 1 if one record is added or removed, and
-    by at most 1 if one is replaced, which may then leave or enter: L1 and L2 sensitivity 1 under both relations. All of
-    ε goes into it, by the mechanisms that `Flat` cites. Spreading it reads no records. Checked by brute force in
-    ``tests/test_uniform.py``.
+    The number of records in the domain (in the cells of its region) changes by 1 if neighbours add or remove
+    one record, and by at most 1 if they replace one, because the record may leave or enter the domain: L1 and
+    L2 sensitivity 1 under both relations. The total costs all of ε, by the mechanisms that `Flat` cites.
+    Spreading the total reads no records. The sensitivity is checked by brute force in
+    ``tests/mechanisms/fixed/test_uniform.py``.
 
     References
     ----------
     Hay, Machanavajjhala, Miklau, Chen, Zhang: "Principled evaluation of differentially private algorithms using
-    DPBench" (SIGMOD 2016), where it is one of two baselines; the other one is `Flat`.
+    DPBench" (SIGMOD 2016), where Uniform is one of two baselines; the other one is `Flat`.
 
     Examples
     --------
@@ -61,6 +64,7 @@ class Uniform(StructuredMechanism):
     def __post_init__(self) -> None:
         object.__setattr__(self, "shape", whole_pair(self.shape, "shape"))
 
+    @override
     def _design(self, domain: Domain, terms: Terms) -> Design[EvenTotal]:
         return self._priced(EvenTotal(self.leaf_grid(domain)), terms)
 

@@ -1,7 +1,7 @@
-"""Private wavelets (Privelet): noise in the Haar coefficients of rows and columns.
+"""How are private wavelets (Privelet) released? With noise in the Haar coefficients of rows and columns.
 
-A range of cells is made of few coefficients, so that its noise grows with the logarithm of its length and not with the
-length.
+A range of cells is made of few coefficients, so its noise grows with the logarithm of its length and
+not with the length. The inverse must read released values only. See ``docs/mechanisms/wavelet.md``.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from fractions import Fraction
 from typing import ClassVar
 
 from spatialdp._support.options import Choice, Option
+from spatialdp._support.override import override
 from spatialdp.errors import ParameterError
 from spatialdp.mechanisms.base import Terms
 from spatialdp.mechanisms.recipe import Design, GridMechanism
@@ -27,21 +28,21 @@ __all__ = ["Wavelet"]
 
 
 class ScaleBudget(Option):
-    """How a wavelet's budget is divided over its scales."""
+    """Rules that divide a wavelet's budget over its scales."""
 
     UNIFORM = "uniform"
     OPTIMISED = "optimised"
 
 
 class Form(Option):
-    """How a wavelet treats two axes."""
+    """Forms of the two-dimensional wavelet transform."""
 
     TENSOR = "tensor"
     QUADTREE = "quadtree"
 
 
 class Transformed(Option):
-    """Which axes a wavelet transforms."""
+    """The axes that a wavelet transforms."""
 
     BOTH = "both"
     X = "x"
@@ -59,23 +60,25 @@ class Wavelet(GridMechanism):
     cell_size : float or (width, height), optional
         Instead of `shape`; must divide the domain.
     axis : {"both", "x", "y"}
-        Which axes are transformed; a short one is better left as it is (Privelet+).
+        Which axes are transformed; a short axis is better left as it is (Privelet+).
     form : {"tensor", "quadtree"}
-        Rows, then columns (the standard transform, Privelet's), or the non-standard one: three differences for every
-        node of a quadtree.
+        Rows, then columns (the standard transform, Privelet's), or the non-standard transform: three differences
+        for every node of a quadtree.
     budget : {"uniform", "optimised"}
-        The same budget for every pair of scales, or every scale and kind of difference, as published; or the one that
-        is best for the mean over all boxes.
+        The same budget for every group of coefficients (a pair of scales, or a scale and kind of difference), as
+        published; or the budgets with the least mean variance over all boxes.
     law : {"discrete-laplace", "laplace", "gaussian"}
         As for `Flat`.
 
     Privacy
     -------
-    A record changes one coefficient of each pair of scales, by ±1: each pair has L1 and L2 sensitivity 1 under
-    add-remove (2 under replace, but for the total) and costs its own budget; they add up to ε. The same holds for each
-    kind of difference of each scale of a quadtree, 3 h + 1 of them. Padding to a power of two adds cells that are known
-    to be empty and holds no record. Inversion reads released values only. Xiao, Wang, Gehrke, "Differential privacy via
-    wavelet transforms" (ICDE 2010). Sensitivities are checked by brute force in ``tests/test_structures.py``.
+    Neighbours differ by one record, added or removed, or replaced. A record changes one coefficient of each pair
+    of scales, by ±1: each pair has L1 and L2 sensitivity 1 under add-remove, and 2 under replace (1 for the
+    total). Each pair costs its own budget, and these add up to the whole. The same holds for each kind of
+    difference of each scale of a quadtree; with the total there are 3 h + 1 of them for 2^h x 2^h cells.
+    Padding to a power of two adds cells that are known to be empty and hold no record. The inverse reads
+    released values only. Xiao, Wang, Gehrke, "Differential privacy via wavelet transforms" (ICDE 2010).
+    Sensitivities are checked by brute force in ``tests/contract/test_structures.py``.
 
     Examples
     --------
@@ -98,8 +101,12 @@ class Wavelet(GridMechanism):
     def __post_init__(self) -> None:
         self._check_grid()
         if self.form is Form.QUADTREE and self.axis is not Transformed.BOTH:
-            raise ParameterError(f"form='quadtree' transforms both axes, but axis is {str(self.axis)!r}; leave it out.")
+            raise ParameterError(
+                f"axis is {str(self.axis)!r}, but form='quadtree' transforms both axes; leave axis out, or use "
+                "form='tensor'."
+            )
 
+    @override
     def _design(self, domain: Domain, terms: Terms) -> Design[AxisPairs | QuadtreeWavelet]:
         grid = self.leaf_grid(domain)
         if self.form is Form.QUADTREE:
@@ -112,9 +119,10 @@ class Wavelet(GridMechanism):
         y = IdentityAxis(ny) if self.axis is Transformed.X else HaarAxis(ny)
         return x, y
 
+    @override
     def _costs(self, structure: AxisPairs | QuadtreeWavelet, whole: Fraction) -> Sequence[Fraction]:
         if self.budget is ScaleBudget.UNIFORM:
             return super()._costs(structure, whole)
-        # Σ n/ε² is least for ε ∝ n^(1/3), Σ n/ρ for ρ ∝ n^(1/2); n is the mean weight of a group in a box.
+        # Σ n/ε² is least for ε ∝ n^(1/3), and Σ n/ρ for ρ ∝ n^(1/2); n is a group's mean square weight in a box.
         power = 1 / 2 if self.law is Law.GAUSSIAN else 1 / 3
         return divide(whole, (structure.mean_squares() ** power).tolist())

@@ -1,1 +1,1 @@
-"""Releases as pages to explore in a browser."""
+"""Write releases as web pages to explore in a browser."""

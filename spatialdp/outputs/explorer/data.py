@@ -1,8 +1,9 @@
-"""What the explorer's page knows of a release: its arrays, packed, and what is needed to answer boxes in a browser.
+"""Which numbers does the explorer's page need to answer boxes in a browser? The arrays of the release, packed as JSON.
 
-The page answers boxes by the same algebra as the library: prefix sums on grids, walks on trees. What takes linear
-algebra or special functions (least-squares weights of an axis, quantiles) is worked out here and travels as numbers.
-Everything comes from the release, which is public.
+The page answers boxes by the same algebra as the library: prefix sums on grids, walks on trees. Results of linear
+algebra and special functions (least-squares weights of an axis, quantiles) are computed here and stored in the page as
+numbers. Everything comes from the release, which is public. A new kind of estimate or noise needs a case here and in
+``assets/``; tests/browser/test_explorer.py compares the page's answers with the library's.
 """
 
 from __future__ import annotations
@@ -29,29 +30,29 @@ __all__ = ["estimate_data", "packed"]
 
 Json = dict[str, Any]
 
-# More cells or nodes make a page that no browser opens with pleasure; up to here lattice products are exact doubles.
+# Most cells or nodes of a page. Larger pages open slowly; and up to here products of cells and lattice lines are exact.
 LARGEST_PAGE = 2**22
 
 _KINDS = {"f8": "<f8", "i4": "<i4", "u1": "u1"}
 
 
 def packed(values: npt.ArrayLike, kind: str) -> Json:
-    """An array as deflated little-endian numbers in base64."""
+    """Pack an array for the page: deflated little-endian numbers in base64; `unpack.mjs` reads them."""
     data = np.ascontiguousarray(values, dtype=_KINDS[kind]).tobytes()
     return {"kind": kind, "data": base64.b64encode(zlib.compress(data, 6)).decode()}
 
 
 @singledispatch
 def estimate_data(estimate: Estimate) -> Json:
-    """Everything the page needs to answer boxes from an estimate."""
+    """Return everything that the page needs to answer boxes from an estimate."""
     raise ReleaseError(f"the explorer cannot show a release of kind {estimate.kind!r}; save it as a file instead.")
 
 
 def _check_size(count: int, what: str) -> None:
     if count > LARGEST_PAGE:
         raise ReleaseError(
-            f"the release has {count} {what}; a page holds at most {LARGEST_PAGE}. Draw it with plot(), or release "
-            "it with fewer and larger cells."
+            f"the release has {count} {what}; a page holds at most {LARGEST_PAGE}. Draw the release with plot(), or "
+            "make one with fewer and larger cells."
         )
 
 
@@ -75,7 +76,7 @@ def _grid(estimate: Histogram) -> Json:
 
 @singledispatch
 def _noise(noise: NoiseModel) -> Json:
-    """As in a file, but with least-squares weights that are ready for use."""
+    """Return a noise model as in a file, but with least-squares weights already solved for."""
     return noise.to_json()
 
 
@@ -88,7 +89,7 @@ def _(noise: SeparableNoise) -> Json:
 
 @singledispatch
 def _axis(axis: AxisWeights) -> Json:
-    """How boxes enter the measurements of an axis; by its name where the page knows the transform."""
+    """Return how boxes enter the measurements of an axis: a name if the page knows the transform, else its weights."""
     return axis.to_json()
 
 
@@ -116,10 +117,11 @@ def _(axis: DenseAxis | SpectralAxis) -> Json:
 def _tree(estimate: Decomposition) -> Json:
     _check_size(estimate.tree.n_nodes, "nodes")
     tree = estimate.tree
-    # Sums of leaves need not travel. The walk of estimates that do not add up asks what was measured.
+    # If parents are the sums of their children, the page needs the leaves only. If they are not, the page must know
+    # which nodes were measured, even where there are no intervals.
     values = estimate.leaf_values() if estimate.consistent else estimate.values
     measured = not (estimate.biased and estimate.consistent)
-    closed = estimate.closed_form() if measured else None
+    closed_form = estimate.closed_form() if measured else None
     return {
         "children": packed(tree.n_children, "i4"),
         "boxes": packed(_differences(estimate), "i4"),
@@ -128,12 +130,12 @@ def _tree(estimate: Decomposition) -> Json:
         "step": estimate.step,
         "variances": packed(estimate.variances, "f8") if measured else None,
         "kurtosis": packed(estimate.kurtosis, "f8") if measured else None,
-        "closed": closed,
+        "closed": closed_form,
     }
 
 
 def _differences(estimate: Decomposition) -> Integers32:
-    """(4, nodes): boxes less their parents', side by side, which packs well: regular trees repeat themselves."""
+    """Return boxes minus their parents' boxes, (4, nodes): regular trees repeat these numbers, so they pack well."""
     boxes = estimate.tree.boxes
     parents = np.array(boxes[estimate.tree.parent])
     parents[0] = 0

@@ -1,8 +1,11 @@
-"""A page to explore a release in: one HTML file that holds everything it needs and asks the network for nothing.
+"""How can people without Python explore a release? `write_page` makes one HTML file for any browser.
 
 The page is put together from the files in ``assets/``: the map library Leaflet with its licence, a style sheet, and
-small JavaScript modules that answer boxes as the library does. It is made from the release alone, so it is as public as
-that, and from equal releases come equal bytes.
+small JavaScript modules that answer boxes as the library does. They are joined into one script, so their top-level
+names must be unique.
+
+The page must load nothing from the network. It is made from the release alone, so it is as public as the release, and
+equal releases give equal bytes.
 """
 
 from __future__ import annotations
@@ -38,15 +41,15 @@ if TYPE_CHECKING:
 __all__ = ["write_page"]
 
 
-# In the order in which they need each other.
+# Each module comes after those that it uses.
 _MODULES = ("lattice", "unpack", "noise", "grid", "tree", "answers", "colours", "text", "map", "drag", "page")
 
 _BIASED = (
-    "This release was truncated, rounded, made non-negative, smoothed or stopped where counts were small, so that its "
-    "errors do not average out: it offers no intervals."
+    "This release was truncated, rounded, made non-negative, smoothed or stopped where counts were small. Its errors "
+    "do not average out, so it has no intervals."
 )
 
-# Densities below this share of the highest are shown on a linear scale, those above on a logarithmic one.
+# The colour scale is linear for densities below this share of the highest one, and logarithmic above.
 _SOFT = 1 / 50
 
 
@@ -58,25 +61,25 @@ def write_page(
     level: float = 0.95,
     overwrite: bool = False,
 ) -> None:
-    """Write a release as one self-contained page: pan, zoom, read cells, ask about boxes.
+    """Write a release as one self-contained page, to pan, zoom, read cells and ask about boxes.
 
     Parameters
     ----------
     release : Release
-        At most 2^22 cells or nodes.
+        It may have at most 2^22 cells or nodes.
     path : str or path
-        Ends in ``.html``.
+        File name that ends in ``.html``.
     title : str, optional
-        Heading of the page.
+        Heading of the page; by default one that says whether the release is private.
     level : float
-        Of the intervals, at most 0.999.
+        Confidence level of the intervals, at most 0.999.
     overwrite : bool
         Replace an existing file.
 
     Privacy
     -------
-    The page is made from the release and reads nothing else: post-processing, free. If the release is not private, the
-    page says so at the top.
+    The page is made from the release and nothing else: this is post-processing and costs no budget. If the release is
+    not private, the page says so at the top.
 
     Examples
     --------
@@ -91,7 +94,9 @@ def write_page(
 
     target = Path(path)
     if target.suffix.lower() != ".html":
-        raise ParameterError(f"{target.name} does not end in .html; the explorer is a page.")
+        raise ParameterError(
+            f"{target.name} does not end in .html; the explorer is a web page. Give a name such as map.html."
+        )
     text = _page(release, title, level).encode()
     write_all({target: text}, overwrite=overwrite)
 
@@ -123,7 +128,8 @@ def _page(release: Release, title: str | None, level: float) -> str:
 
 
 _NOT_PRIVATE = (
-    "Not private. Made with reproducible noise or true medians, for experiments: it promises nothing about the records."
+    "Not private. This release was made for experiments, with reproducible noise or with true medians: it does not "
+    "protect the records."
 )
 
 
@@ -132,13 +138,13 @@ def _file(name: str) -> str:
 
 
 def _inlined(module: str) -> str:
-    """A module as a part of one script: names are shared, so that nothing needs to be imported."""
+    """Return a JavaScript module without imports and exports: in one script, all modules share their names."""
     without = re.sub(r"^import .*;\n", "", module, flags=re.MULTILINE)
     return re.sub(r"^export ", "", without, flags=re.MULTILINE)
 
 
 def _json(data: dict[str, Any]) -> str:
-    """JSON that can stand in a page: no character of it can end the script."""
+    """Return JSON for a script element of the page, with no character that could end the element."""
     text = json.dumps(data, allow_nan=False, separators=(",", ":"))
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
@@ -166,26 +172,26 @@ def _data(release: Release, level: float) -> dict[str, Any]:
 
 
 def _decimals(domain: Domain) -> int:
-    """Decimals at which coordinates are shown: a millionth of the domain or finer."""
+    """Return the number of decimals for coordinates: enough for a millionth of the domain's shorter side."""
     return max(0, 6 - math.floor(math.log10(min(domain.size))))
 
 
 def _ratio(domain: Domain) -> float:
-    """Height over width of the map."""
+    """Return the height of the map divided by its width."""
     width, height = domain.size
     return float(height * aspect(domain) / width)
 
 
 def _first_box(domain: Domain) -> dict[str, str]:
-    """The whole domain, its sides rounded away from its middle."""
+    """Return the box that the form starts with: the whole domain, rounded outwards."""
     unit, decimals = 10.0 ** _decimals(domain), _decimals(domain)
     rounding = {"xmin": math.floor, "ymin": math.floor, "xmax": math.ceil, "ymax": math.ceil}
     sides = zip(rounding.items(), domain.bounds, strict=True)
-    return {name: f"{towards(side * unit) / unit:.{decimals}f}" for (name, towards), side in sides}
+    return {name: f"{rounded(side * unit) / unit:.{decimals}f}" for (name, rounded), side in sides}
 
 
 def _outline(domain: Domain) -> list[Any]:
-    """Rings of the region in shares of the domain, as fine as a screen shows them."""
+    """Return the rings of the region in shares of the domain's sides, as fine as a screen shows them."""
     if domain.region is None:
         return []
     import shapely
@@ -210,7 +216,7 @@ def _colours() -> list[str]:
 
 @singledispatch
 def size_in_words(estimate: Estimate) -> str:
-    """How many cells or leaves an estimate has, in words."""
+    """Say how many cells or leaves an estimate has, in words for the page."""
     raise ReleaseError(f"the explorer cannot show a release of kind {estimate.kind!r}; save it as a file instead.")
 
 
@@ -226,7 +232,7 @@ def _(estimate: Decomposition) -> str:
 
 
 def _technical(privacy: Privacy, domain: Domain) -> str:
-    """The privacy statement as a table."""
+    """Return the privacy statement as an HTML table."""
     rows = {
         "Statement": str(privacy),
         "ε": format_exact(privacy.epsilon),

@@ -1,1 +1,1 @@
-"""Releases as files."""
+"""Save releases as files, and load them again."""

@@ -1,10 +1,10 @@
-"""Releases for tools that do not read GeoParquet: GeoPackage, GeoTIFF, GeoJSON and CSV.
+"""How do tools that do not read GeoParquet get a release? As GeoPackage, GeoTIFF, GeoJSON or CSV.
 
-They hold the map (the cells of a grid or the leaves of a tree, with their estimates) and the privacy statement. What
-intervals need stays with the GeoParquet file, which is the complete one.
+These files hold the map (the cells of a grid or the leaves of a tree, with their estimates) and the privacy statement.
+The numbers that intervals need are in the GeoParquet file only, which is the complete one.
 
-Every function returns the bytes of a file, which depend on the release alone: no date, no statistics but those of
-released numbers, nothing compressed.
+Every function returns the bytes of a file. The bytes must depend on the release alone: the functions write no date, no
+statistics except those of released numbers, and they do not compress.
 """
 
 from __future__ import annotations
@@ -32,22 +32,22 @@ if TYPE_CHECKING:
 
     from spatialdp.release import Release
 
-__all__ = ["geojson", "geopackage", "geotiff", "table", "written"]
+__all__ = ["geojson", "geopackage", "geotiff", "layer_bytes", "table"]
 
 _NO_DATE = "1970-01-01T00:00:00.000Z"
-_SIDE_PARTS = 4  # of a cell's side that becomes a curve when it is reprojected
+_SIDE_PARTS = 4  # parts that a cell's side is cut into before it is reprojected, which bends it
 _ROWS_AT_ONCE = 2**20
 
 
 def geopackage(release: Release) -> bytes:
-    """One layer of polygons; the statement is in the layer's metadata."""
-    return written(to_geodataframe(release), driver="GPKG", layer_metadata={STATEMENT: statement(release)})
+    """Return a GeoPackage: one layer of polygons, with the privacy statement in the layer's metadata."""
+    return layer_bytes(to_geodataframe(release), driver="GPKG", layer_metadata={STATEMENT: statement(release)})
 
 
 def geojson(release: Release) -> bytes:
-    """Polygons in WGS 84, as RFC 7946 wants them; the statement is the member ``privacy`` of the collection.
+    """Return GeoJSON: polygons in WGS 84, as RFC 7946 requires, and the privacy statement in the member ``privacy``.
 
-    Cells of another CRS are reprojected, with their sides cut into four parts because they become curves.
+    Cells in another CRS are reprojected. Their straight sides become curves, so each side is cut into four parts first.
     """
     if release.domain.crs is None:
         raise ParameterError(
@@ -59,12 +59,12 @@ def geojson(release: Release) -> bytes:
         bounds = frame.geometry.bounds
         sides = np.maximum(bounds.maxx - bounds.minx, bounds.maxy - bounds.miny)
         frame = frame.set_geometry(frame.geometry.segmentize(sides.to_numpy() / _SIDE_PARTS))
-    collection = written(frame, driver="GeoJSON", RFC7946="YES")
+    collection = layer_bytes(frame, driver="GeoJSON", RFC7946="YES")
     return b'{\n"privacy": ' + statement(release).encode() + b"," + collection.lstrip().removeprefix(b"{")
 
 
 def table(release: Release) -> bytes:
-    """Comma-separated values: corners, place and estimate of each cell."""
+    """Return comma-separated values: one row for each cell, with its corners, its place and its estimate."""
     import pyarrow as pa
     from pyarrow import csv
 
@@ -76,21 +76,22 @@ def table(release: Release) -> bytes:
 
 
 def geotiff(release: Release, shape: tuple[int, int] | None = None) -> bytes:
-    """A Cloud-Optimized GeoTIFF, north up, NaN outside the region; the statement is among the tags.
+    """Return a Cloud-Optimized GeoTIFF, north up, NaN outside the region, with the privacy statement in a tag.
 
     Parameters
     ----------
     release : Release
     shape : (nx, ny), optional
-        Pixels to divide the domain into; their values are estimated counts of the pixels' areas. Needed for trees;
-        without it, the pixels of a grid are its cells.
+        Number of pixels to divide the domain into; the value of a pixel is the estimated count of its area. Required
+        for trees. By default the pixels are the cells of the grid.
     """
     try:
         import rasterio
         from rasterio.io import MemoryFile
     except ImportError:
         raise ParameterError(
-            "GeoTIFF files need rasterio, which is not installed; pip install 'spatialdp[raster]', or save as .gpkg."
+            "a GeoTIFF file was asked for, which needs rasterio, and rasterio is not installed; run pip install "
+            "'spatialdp[raster]', or save as .gpkg."
         ) from None
     grid, values = _raster(release, shape)
     (nx, ny), (width, height), (xmin, _, _, ymax) = grid.shape, release.domain.size, release.domain.bounds
@@ -117,7 +118,7 @@ def geotiff(release: Release, shape: tuple[int, int] | None = None) -> bytes:
 
 
 def _raster(release: Release, shape: tuple[int, int] | None) -> tuple[Grid, Floats]:
-    """Pixels, and the estimated count of each."""
+    """Return the pixels of a GeoTIFF as a grid, and the estimated count of each pixel."""
     estimate = release.estimate
     if shape is None:
         return own_pixels(estimate)
@@ -135,7 +136,7 @@ def _raster(release: Release, shape: tuple[int, int] | None) -> tuple[Grid, Floa
 
 @singledispatch
 def own_pixels(estimate: Estimate) -> tuple[Grid, Floats]:
-    """The grid that an estimate is made on, and the estimates of its cells."""
+    """Return the grid of an estimate and the estimates of its cells; raise an error for estimates without a grid."""
     raise ParameterError(f"a release of kind {estimate.kind!r} has no pixels of its own; give shape=(nx, ny).")
 
 
@@ -147,17 +148,17 @@ def _(estimate: Histogram) -> tuple[Grid, Floats]:
 @own_pixels.register
 def _(estimate: Decomposition) -> tuple[Grid, Floats]:
     raise ParameterError(
-        f"this release is a {estimate.kind}, and a GeoTIFF has equal pixels; say how many: save(path, shape=(nx, ny)), "
-        "or save as .gpkg, which keeps the leaves as they are."
+        f"this release is a {estimate.kind}, and a GeoTIFF needs equal pixels; give their number with "
+        "save(path, shape=(nx, ny)), or save as .gpkg, which keeps the leaves as they are."
     )
 
 
-def written(frame: geopandas.GeoDataFrame, *, layer: str = "release", **options: Any) -> bytes:
-    """What GDAL writes of a layer, without the date."""
+def layer_bytes(frame: geopandas.GeoDataFrame, *, layer: str = "release", **options: Any) -> bytes:
+    """Return the file that GDAL writes for a table of polygons or points, with a fixed date."""
     import pyogrio
 
     buffer = io.BytesIO()
     with configured({"OGR_CURRENT_DATE": _NO_DATE}), warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="'crs' was not provided")  # a domain may have none
+        warnings.filterwarnings("ignore", message="'crs' was not provided")  # a domain may have no CRS
         pyogrio.write_dataframe(frame, buffer, layer=layer, **options)
     return buffer.getvalue()

@@ -1,8 +1,12 @@
-"""Formats of release files, by what a name ends in. Apart, for help that is shown before anything heavy is loaded."""
+"""Which format does a file name stand for? The formats of release files, by the suffix of the name.
+
+The table is a module of its own, so that help texts can show it before any heavy library is imported. Keep it free of
+imports.
+"""
 
 __all__ = ["FORMATS"]
 
-# Only the first one is complete, and can be loaded.
+# Only GeoParquet holds the complete release: `load` reads no other format.
 FORMATS = {
     ".parquet": "GeoParquet",
     ".gpkg": "GeoPackage",

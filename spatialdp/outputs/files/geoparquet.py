@@ -1,12 +1,12 @@
-"""GeoParquet, the format that holds all of a release: what `load` reads.
+"""How is a complete release stored, and how is a file checked that claims to hold one? GeoParquet: see `load`.
 
-One row for each cell of a grid or node of a tree: place, estimate, polygon. The metadata holds what else is needed to
-rebuild the release (domain, noise, privacy statement) as JSON, and a digest of all rows and metadata, so that a
-truncated, damaged or carelessly altered file is noticed. (A digest is no signature: who forges a file on purpose can
-forge that too.) Loading parses numbers and text; it never executes anything.
+The file has one row for each cell of a grid or node of a tree: place, estimate, polygon. The metadata hold, as JSON,
+everything else that is needed to rebuild the release (domain, noise, privacy statement), and a digest of all rows and
+metadata, so that `load` notices a truncated, damaged or carelessly altered file. (A digest is not a signature: someone
+who forges a file on purpose can forge the digest too.) Loading parses numbers and text; it must never execute anything.
 
-Estimates are stored plainly, not compressed or dictionary-encoded, so that the size of a file whose structure is
-public depends on public parameters only.
+Estimates are neither compressed nor dictionary-encoded: if the structure of a release is public, the size of the file
+must depend on public parameters only. A change of the format needs another `FORMAT_VERSION`.
 """
 
 from __future__ import annotations
@@ -34,23 +34,20 @@ from spatialdp.space.domain import Domain
 if TYPE_CHECKING:
     import geopandas
     import pyarrow as pa
-if TYPE_CHECKING:
-    import pyarrow as pa
-
 
 __all__ = ["load", "to_geodataframe"]
 
 FORMAT = "spatialdp-release"
 FORMAT_VERSION = 1
 _KEY = b"spatialdp"
-_MOST_BYTES = 512  # of a row that is not compressed; polygons and numbers take less than half of it
+_MOST_BYTES_PER_ROW = 512  # before compression; polygons and numbers take less than half of it
 
-# Columns a reader of the map has no use for.
+# Columns that only `load` needs: a reader of the map has no use for them.
 _INTERNAL = {"inside", "children", "xlo", "ylo", "xhi", "yhi"}
 
 
 def to_geodataframe(release: Release) -> geopandas.GeoDataFrame:
-    """Cells or leaves as polygons, with their place and estimate."""
+    """Return the cells or leaves of a release as polygons, with their place and estimate."""
     import geopandas
 
     layout = lay_out(release.estimate, release.domain)
@@ -64,7 +61,7 @@ def to_geodataframe(release: Release) -> geopandas.GeoDataFrame:
 
 
 def load(path: str | os.PathLike[str]) -> Release:
-    """Read a release, checking that it is one and that it is intact.
+    """Read a release from a GeoParquet file, and check that the file is a release and is intact.
 
     Raises
     ------
@@ -101,9 +98,9 @@ def _polygons(boxes: Floats) -> Objects:
 
 
 def _digest(header: dict[str, Any], table: pa.Table) -> str:
-    """SHA-256 of everything a reader of the file may look at: header, map metadata, names, types and rows."""
-    stated = {key: value for key, value in header.items() if key != "sha256"}
-    digest = hashlib.sha256(json.dumps(stated, sort_keys=True).encode())
+    """Return the SHA-256 of everything that readers use: header, map metadata, and names, types and rows of columns."""
+    hashed_header = {key: value for key, value in header.items() if key != "sha256"}
+    digest = hashlib.sha256(json.dumps(hashed_header, sort_keys=True).encode())
     digest.update((table.schema.metadata or {}).get(b"geo", b""))
     for name in table.column_names:
         column = table[name].combine_chunks()
@@ -113,59 +110,62 @@ def _digest(header: dict[str, Any], table: pa.Table) -> str:
 
 
 def _content(column: pa.Array) -> bytes:
-    """The bytes of a column, whatever its place in memory."""
+    """Return the values of a column as bytes, independent of how the column lies in memory."""
     if str(column.type) == "binary":
         return b"".join(value or b"" for value in column.to_pylist())
     return np.ascontiguousarray(column.to_numpy(zero_copy_only=False)).tobytes()
 
 
 def _read(source: Path) -> tuple[pa.Table, dict[str, Any]]:
-    """Header first: what is no release, or announces more rows than it says, is not read further."""
+    """Read the table and the header. The header comes first: rows of a file that fails its checks are never read."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     kind = FORMATS.get(source.suffix.lower(), "GeoParquet")
     if kind != "GeoParquet" and source.is_file():
         raise FileFormatError(
-            f"{source} is {kind}, which holds a release's map and not all of the release; load the GeoParquet file "
-            "(.parquet) that was saved of it, or ask for it."
+            f"{source} is {kind}, which holds the map of a release but not the complete release; load the GeoParquet "
+            "file (.parquet) of this release, or ask its publisher for that file."
         )
     if not source.is_file():
         raise FileNotFoundError(f"{source} is not a file; give the path of a saved release (.parquet).")
     try:
         file = pq.ParquetFile(source)
         header = _header(file.schema_arrow.metadata or {}, source)
-        stored = file.metadata.metadata or {}  # Parquet's own copy of the metadata, which other readers look at
-        copies = all(stored.get(key) == file.schema_arrow.metadata.get(key) for key in (b"geo", _KEY))
-        if file.metadata.num_rows != header.get("rows") or not copies or _inflated(file.metadata, source):
+        parquet_copy = file.metadata.metadata or {}  # Parquet keeps a second copy, which other readers use
+        copies_agree = all(parquet_copy.get(key) == file.schema_arrow.metadata.get(key) for key in (b"geo", _KEY))
+        if file.metadata.num_rows != header.get("rows") or not copies_agree or _inflated(file.metadata, source):
             raise _damaged(source)
         return file.read(), header
     except (pa.ArrowException, OSError, ValueError) as error:
         if isinstance(error, FileFormatError):
             raise
         raise FileFormatError(
-            f"{source} is not a readable release (not Parquet, truncated or damaged); ask for the original."
+            f"{source} is not a readable release: not Parquet, or truncated, or damaged; ask for the original file."
         ) from None
 
 
 def _inflated(metadata: Any, source: Path) -> bool:
-    """Whether a small file announces much: estimates are stored plainly, so each row takes eight bytes at least."""
+    """Whether a file claims more rows or bytes than its size allows: an estimate takes 8 bytes, never compressed."""
     groups = [metadata.row_group(index) for index in range(metadata.num_row_groups)]
-    rows, announced = metadata.num_rows, sum(group.total_byte_size for group in groups)
-    most = _MOST_BYTES * (rows + 1024)
-    return bool(8 * rows > source.stat().st_size or announced > most or metadata.num_columns > 64)
+    rows, uncompressed = metadata.num_rows, sum(group.total_byte_size for group in groups)
+    most = _MOST_BYTES_PER_ROW * (rows + 1024)
+    return bool(8 * rows > source.stat().st_size or uncompressed > most or metadata.num_columns > 64)
 
 
 def _header(metadata: dict[bytes, bytes], source: Path) -> dict[str, Any]:
     try:
         header = json.loads(metadata[_KEY])
-        stated = header["format"], header["format_version"]
+        version = header["format"], header["format_version"]
     except (KeyError, ValueError, TypeError, RecursionError):
         raise FileFormatError(
-            f"{source} is Parquet but no spatialdp release; give a file written by Release.save."
+            f"{source} is a Parquet file but not a spatialdp release; give a file that Release.save wrote."
         ) from None
-    if stated != (FORMAT, FORMAT_VERSION):
-        raise FileFormatError(f"{source} has release format {stated}; this version reads {(FORMAT, FORMAT_VERSION)}.")
+    if version != (FORMAT, FORMAT_VERSION):
+        raise FileFormatError(
+            f"{source} has release format {version}; this version of spatialdp reads {(FORMAT, FORMAT_VERSION)}. "
+            "Install the version of spatialdp that wrote the file, or save the release again."
+        )
     return dict(header)
 
 
@@ -196,7 +196,7 @@ def _domain_from_json(data: dict[str, Any]) -> Domain:
 
 def _damaged(source: Path) -> FileFormatError:
     return FileFormatError(
-        f"{source} was altered or damaged: its contents do not agree with each other; ask for the original."
+        f"{source} was altered or damaged: its contents do not agree with each other; ask for the original file."
     )
 
 
@@ -204,8 +204,8 @@ def geoparquet_bytes(release: Release) -> bytes:
     import pyarrow.parquet as pq
 
     table, buffer = _table(release), io.BytesIO()
-    plain = {name: "none" if name == "estimate" else "zstd" for name in table.column_names}
-    pq.write_table(table, buffer, compression=plain, use_dictionary=False)
+    compression = {name: "none" if name == "estimate" else "zstd" for name in table.column_names}
+    pq.write_table(table, buffer, compression=compression, use_dictionary=False)
     return buffer.getvalue()
 
 

@@ -1,7 +1,8 @@
-"""Estimates as rows of a table and a few words of metadata, and back.
+"""How does an estimate become a table, and a table an estimate? By `lay_out` and `rebuild`.
 
-Every kind of estimate has one row for each cell or node, a polygon for each row, and a header with what the
-rows do not say.
+Every kind of estimate has one row for each cell or node, a polygon for each row, and a header with everything that the
+rows do not hold. `rebuild` reads files of unknown origin, so it must check every number that it uses and must not let a
+forged header ask for memory.
 """
 
 from __future__ import annotations
@@ -29,14 +30,14 @@ __all__ = ["Layout", "lay_out", "rebuild"]
 
 @dataclass(frozen=True, eq=False)
 class Layout:
-    """An estimate as a table.
+    """The rows and the header that an estimate becomes in a file.
 
     Attributes
     ----------
     header : dict
         JSON values.
     columns : dict of str to array
-        One entry for each row. ``estimate`` is always among them.
+        Each array has one entry for each row. The column ``estimate`` is always there.
     boxes : (n, 4) float array
         Coordinates of each row's polygon.
     """
@@ -48,12 +49,14 @@ class Layout:
 
 @singledispatch
 def lay_out(estimate: Estimate, domain: Domain) -> Layout:
-    """An estimate's rows and header."""
-    raise ReleaseError(f"a release of kind {estimate.kind!r} on {domain} cannot be laid out as rows of a file.")
+    """Turn an estimate into rows and a header."""
+    raise ReleaseError(
+        f"a release of kind {estimate.kind!r} on {domain} cannot be saved as rows of a file; draw it with plot()."
+    )
 
 
 def rebuild(header: dict[str, Any], columns: dict[str, Array], domain: Domain) -> Estimate:
-    """The estimate that `lay_out` turned into rows; raises ValueError, KeyError or TypeError if it can not be one."""
+    """Rebuild an estimate from its rows and header; raise ValueError, KeyError or TypeError if they are not valid."""
     if columns["estimate"].dtype != np.float64 or not np.all(np.isfinite(columns["estimate"])):
         raise ValueError("an estimate is not a finite number")
     kinds: dict[str, Callable[[dict[str, Any], dict[str, Array], Domain], Estimate]] = {"grid": _grid, "tree": _tree}
@@ -63,7 +66,7 @@ def rebuild(header: dict[str, Any], columns: dict[str, Array], domain: Domain) -
 @lay_out.register
 def _lay_out_grid(estimate: Histogram, domain: Domain) -> Layout:  # noqa: ARG001 - a grid knows its domain
     grid = estimate.grid
-    rows, columns = np.nonzero(_kept(estimate))
+    rows, columns = np.nonzero(_cells_with_rows(estimate))
     x, y = grid.x_edges, grid.y_edges
     return Layout(
         {
@@ -90,17 +93,17 @@ def _grid(header: dict[str, Any], columns: dict[str, Array], domain: Domain) -> 
     grid = domain.grid((nx, ny))
     values = np.zeros((ny, nx))
     estimate = Histogram(grid, values, noise_from_json(header["noise"], grid), flag(header["biased"]))
-    kept = _kept(estimate)
-    if kept.sum() != rows or not np.array_equal(
-        np.stack([columns["row"], columns["column"]]), np.stack(np.nonzero(kept))
+    with_row = _cells_with_rows(estimate)
+    if with_row.sum() != rows or not np.array_equal(
+        np.stack([columns["row"], columns["column"]]), np.stack(np.nonzero(with_row))
     ):
         raise ValueError("the rows of the file are not the cells of its grid")
-    values[kept] = columns["estimate"]
+    values[with_row] = columns["estimate"]
     return replace(estimate, values=values)
 
 
-def _kept(estimate: Histogram) -> Booleans:
-    """Cells with a row: the region's, or all where the noise of the others makes boxes more accurate."""
+def _cells_with_rows(estimate: Histogram) -> Booleans:
+    """Cells that have a row: those of the region, or all cells if estimates outside the region sharpen box answers."""
     mask = estimate.grid.mask
     return np.ones_like(mask) if estimate.noise.uses_outside else mask
 
@@ -130,7 +133,7 @@ def _lay_out_tree(estimate: Decomposition, domain: Domain) -> Layout:
 
 
 def _finite(values: Floats) -> list[float | None]:
-    """For JSON, which knows no infinity."""
+    """Replace infinities by None: JSON has no infinity."""
     return [value if np.isfinite(value) else None for value in values.tolist()]
 
 
@@ -146,7 +149,7 @@ def _tree(header: dict[str, Any], columns: dict[str, Array], domain: Domain) -> 
         raise ValueError("the depths do not agree with the levels")
     noise = header["levels"] or columns
     variances, kurtosis = (np.array(noise[name], dtype=np.float64) for name in ("variance", "kurtosis"))
-    variances[np.isnan(variances)] = np.inf  # null: not measured
+    variances[np.isnan(variances)] = np.inf  # null in the file: this level was not measured
     sizes = {tree.height + 1} if header["levels"] else {tree.n_nodes}
     if {variances.size, kurtosis.size} != sizes or not (np.all(variances >= 0) and np.all(np.isfinite(kurtosis))):
         raise ValueError("the noise is not that of a tree")
@@ -164,7 +167,7 @@ def _tree(header: dict[str, Any], columns: dict[str, Array], domain: Domain) -> 
 
 
 def _shape(value: Any, tree: Tree) -> tuple[int, int] | None:
-    """Shape of the grid of leaves; a forged one must not be able to ask for memory."""
+    """Read the shape of the grid of leaves; a forged shape must not be able to ask for memory."""
     if value is None:
         return None
     nx, ny = value

@@ -1,4 +1,9 @@
-"""What is known of the noise in a grid, read from the JSON of a file and refused where it cannot be true."""
+"""Which noise does a file claim for its grid, and can the claim be true? Noise models, read from a file's JSON.
+
+Files come from anywhere, so every number is checked against the grid; a claim that cannot be true raises an error. The
+models write their JSON themselves (`to_json` in estimates/grid_noise.py and transforms/): a new kind needs a reader
+here.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +27,7 @@ __all__ = ["axis_from_json", "noise_from_json"]
 
 
 def axis_from_json(data: dict[str, Any], size: int) -> AxisWeights:
-    """Read what `to_json` wrote; raises ValueError, KeyError or TypeError for anything else."""
+    """Read the weights of an axis that `to_json` wrote; raise ValueError, KeyError or TypeError for anything else."""
     kinds: dict[str, Callable[[], AxisWeights]] = {
         "identity": lambda: IdentityAxis(size),
         "haar": lambda: HaarAxis(size),
@@ -45,7 +50,7 @@ def _windows(data: dict[str, Any], size: int) -> WindowAxis:
 
 
 def noise_from_json(data: dict[str, Any], grid: Grid) -> NoiseModel:
-    """Read what `to_json` wrote; raises ValueError, KeyError or TypeError for anything else."""
+    """Read a noise model that `to_json` wrote; raise ValueError, KeyError or TypeError for anything else."""
     if data["kind"] in ("independent", "shared"):
         model = IndependentNoise if data["kind"] == "independent" else SharedNoise
         return model(grid, *(amount(data[name]) for name in ("variance", "kurtosis", "width")))

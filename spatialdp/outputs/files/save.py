@@ -1,4 +1,8 @@
-"""A release under a name: the format follows from the ending."""
+"""How does a release get into a file? The suffix of the file name decides the format.
+
+`check_target` refuses a bad name before any budget is spent; `contents` makes the bytes; `save` writes them with
+`_support.atomic`, so that a file is there completely or not at all.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +15,7 @@ from spatialdp._support.atomic import check_place, write_all
 from spatialdp.errors import ParameterError
 from spatialdp.outputs.files.formats import FORMATS
 from spatialdp.outputs.files.geoparquet import geoparquet_bytes
-from spatialdp.outputs.files.statement import stated_of, statement, statement_beside
+from spatialdp.outputs.files.statement import statement, statement_beside, statement_with_digest
 from spatialdp.release import Release
 
 __all__ = ["check_target", "contents", "save"]
@@ -24,21 +28,24 @@ def save(
     overwrite: bool = False,
     shape: tuple[int, int] | None = None,
 ) -> None:
-    """Write a release in the format its name ends in: the whole file or nothing; see `Release.save`."""
+    """Write a release in the format that the file name ends in, completely or not at all; see `Release.save`."""
     target = check_target(path, overwrite=overwrite)
     write_all(contents(release, target, shape=shape), overwrite=overwrite)
 
 
 def contents(release: Release, target: Path, *, shape: tuple[int, int] | None = None) -> dict[Path, bytes]:
-    """The files that a release becomes under a name: one, and a statement beside it where the format holds none."""
+    """Return the files to write for a release: the file itself and, for CSV, the privacy statement beside it."""
     from spatialdp.outputs.files import exports
 
     kind = FORMATS[target.suffix.lower()]
     if shape is not None and kind != "GeoTIFF":
-        raise ParameterError(f"shape is for GeoTIFF files; {target.name} is {kind}, which keeps the cells as they are.")
+        raise ParameterError(
+            f"shape was given, but {target.name} is {kind}, which keeps the cells as they are; leave shape out, or "
+            "save as .tif."
+        )
     if kind == "CSV":
         table = exports.table(release)
-        return {statement_beside(target): stated_of(table, json.loads(statement(release))), target: table}
+        return {statement_beside(target): statement_with_digest(table, json.loads(statement(release))), target: table}
     makers: dict[str, Callable[[], bytes]] = {
         "GeoParquet": lambda: geoparquet_bytes(release),
         "GeoPackage": lambda: exports.geopackage(release),
@@ -56,7 +63,7 @@ def check_target(path: str | os.PathLike[str], *, overwrite: bool = False) -> Pa
     ParameterError
         If the name does not end in one of `FORMATS`.
     OSError
-        If the file exists, is a folder, or can not be made there.
+        If the file exists, is a folder, or cannot be made there.
 
     Examples
     --------
@@ -66,7 +73,7 @@ def check_target(path: str | os.PathLike[str], *, overwrite: bool = False) -> Pa
     target = Path(path)
     if target.suffix.lower() not in FORMATS:
         known = ", ".join(f"{suffix} ({kind})" for suffix, kind in FORMATS.items())
-        raise ParameterError(f"{target.name} does not end in a format that is known; it must be one of {known}.")
+        raise ParameterError(f"{target.name} does not end in a known format; the name must end in one of {known}.")
     files = [target, statement_beside(target)] if FORMATS[target.suffix.lower()] == "CSV" else [target]
     for file in files:
         check_place(file, overwrite=overwrite)

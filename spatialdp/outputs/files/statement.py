@@ -1,4 +1,9 @@
-"""The privacy statement of a file: inside it where its format can hold one, and beside it elsewhere."""
+"""Which privacy promise belongs to a file? The statement is inside the file, or beside it if the format has no room.
+
+GeoPackage, GeoTIFF and GeoJSON files hold the statement. A CSV file cannot, so ``roads.csv`` has its statement in
+``roads.privacy.json``, with a digest of the table, so that a statement of another table is never taken for its own.
+Files come from anywhere: reading must open them in their own format only, and never follow what they point to.
+"""
 
 from __future__ import annotations
 
@@ -8,92 +13,93 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from spatialdp._support.gdal import is_what_it_is_called, offline
+from spatialdp._support.gdal import content_fits_suffix, offline
 from spatialdp.errors import FileFormatError
 from spatialdp.outputs.files.formats import FORMATS
 from spatialdp.privacy.statement import Privacy
-from spatialdp.release import Release
 
 if TYPE_CHECKING:
     from spatialdp.release import Release
 
-
-__all__ = ["STATEMENT", "read_statement", "stated_of", "statement", "statement_beside"]
+__all__ = ["STATEMENT", "read_statement", "statement", "statement_beside", "statement_with_digest"]
 
 
 def statement_beside(target: Path) -> Path:
-    """Where the privacy statement of a file goes that can not hold it: ``roads.csv`` has ``roads.privacy.json``."""
+    """Return the path of the privacy statement beside a file: ``roads.privacy.json`` beside ``roads.csv``."""
     return target.with_suffix(".privacy.json")
 
 
-def stated_of(content: bytes, statement: Mapping[str, Any]) -> bytes:
-    """A statement that lies beside a file, and says which one by its digest.
+def statement_with_digest(content: bytes, statement: Mapping[str, Any]) -> bytes:
+    """Return the file that holds a privacy statement, with the SHA-256 of the file that the statement is about.
 
-    Two files can not be replaced at once: a process that is killed in between leaves the new statement beside the old
-    table, and nobody should take one for the other's.
+    Two files cannot be replaced at the same instant. A process that is killed in between leaves the new statement
+    beside the old table; the digest tells that they do not belong together.
 
     Examples
     --------
-    >>> json.loads(stated_of(b"x,y", {"epsilon": "1"}))["sha256"][:8]
+    >>> json.loads(statement_with_digest(b"x,y", {"epsilon": "1"}))["sha256"][:8]
     '968e772c'
     """
-    words = {**statement, "sha256": hashlib.sha256(content).hexdigest()}
-    return (json.dumps(words, indent=2, ensure_ascii=False) + "\n").encode()
+    members = {**statement, "sha256": hashlib.sha256(content).hexdigest()}
+    return (json.dumps(members, indent=2, ensure_ascii=False) + "\n").encode()
 
 
-# What the privacy statement is called among a file's metadata.
+# Key of the privacy statement in the metadata of a file.
 STATEMENT = "SPATIALDP_PRIVACY"
 
 
 def statement(release: Release) -> str:
-    """The privacy statement as one line of JSON; `summary` says it in words."""
+    """Return the privacy statement of a release as one line of JSON; its member ``summary`` is the promise in words."""
     return json.dumps({"summary": str(release.privacy), **release.privacy.to_json()}, ensure_ascii=False)
 
 
 def read_statement(path: Path) -> Privacy:
-    """The privacy statement of a file that holds a map, or of the file beside it.
+    """Read the privacy statement of a GeoPackage, GeoTIFF, GeoJSON or CSV file, from inside the file or from beside it.
 
     Raises
     ------
     FileFormatError
-        If there is none, or the one beside the file is another's.
+        If there is no statement, or the one beside the file belongs to another file.
     """
     try:
-        return Privacy.from_json(_stated(path))
+        return Privacy.from_json(_statement_json(path))
     except FileFormatError:
         raise
-    except Exception:  # of GDAL, SQLite, JSON, ...: the file is another's
+    except Exception:  # GDAL, SQLite and JSON raise many kinds: each says that spatialdp did not write this file
         raise FileFormatError(
-            f"{path} carries no privacy statement of spatialdp, nor is there one beside it; ask for the original."
+            f"{path} holds no privacy statement of spatialdp, and no file beside it holds one; ask for the original "
+            "files."
         ) from None
 
 
-def _stated(path: Path) -> Any:
+def _statement_json(path: Path) -> Any:
     kind = FORMATS.get(path.suffix.lower())
     if kind == "GeoPackage":
         import pyogrio
 
-        if not is_what_it_is_called(path):
-            raise ValueError("no GeoPackage")
+        if not content_fits_suffix(path):
+            raise ValueError("not a GeoPackage")
         with offline():
             return json.loads(pyogrio.read_info(path)["layer_metadata"][STATEMENT])
     if kind == "GeoTIFF":
         import rasterio
 
-        with rasterio.open(path, driver="GTiff") as raster:  # and no other, such as virtual rasters
+        with rasterio.open(
+            path, driver="GTiff"
+        ) as raster:  # no other driver: a virtual raster could point to other files
             return json.loads(raster.tags()[STATEMENT])
     if kind == "GeoJSON":
         return json.loads(path.read_bytes())["privacy"]
-    return _beside(path)
+    return _read_beside(path)
 
 
-def _beside(path: Path) -> Any:
-    """The statement beside a file, if it was written for this one."""
+def _read_beside(path: Path) -> Any:
+    """Read the statement beside a file; raise an error if it was written for another content of the file."""
     beside = statement_beside(path)
-    stated = json.loads(beside.read_bytes())
-    if stated["sha256"] != hashlib.sha256(path.read_bytes()).hexdigest():
+    statement = json.loads(beside.read_bytes())
+    if statement["sha256"] != hashlib.sha256(path.read_bytes()).hexdigest():
         raise FileFormatError(
-            f"{beside} is not the statement of {path} as it is now: either was altered, or writing both was cut short. "
-            "Ask for the originals, or save the release again."
+            f"{beside} does not belong to the present content of {path}: one of the two was altered, or the program "
+            "was stopped while it wrote them. Ask for the original files, or save the release again."
         )
-    return stated
+    return statement

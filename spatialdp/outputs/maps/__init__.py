@@ -1,1 +1,1 @@
-"""Releases as pictures."""
+"""Draw releases as maps, and save the pictures."""

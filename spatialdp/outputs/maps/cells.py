@@ -1,7 +1,8 @@
-"""What a map shows of an estimate: its cells or nodes, their values and noise, and where they lie.
+"""Which areas does a map show, with which values and noise? The cells of a grid or the nodes of a tree: `MapCells`.
 
-`map_cells` knows every kind of estimate; the maps and the explorer's page know `MapCells` only. Everything comes from a
-release, which is public.
+`map_cells` knows every kind of estimate; the modules that draw maps, and the explorer's page, know `MapCells` only. A
+new kind of estimate needs a subclass here. Everything comes from a release, which is public; nothing here may read
+records.
 """
 
 from __future__ import annotations
@@ -28,77 +29,77 @@ from spatialdp.trees.tree import Tree
 
 __all__ = ["LEVEL", "GridCells", "MapCells", "TreeCells", "map_cells"]
 
-LEVEL = 0.95  # of the intervals that a map shows
+LEVEL = 0.95  # confidence level of the intervals that a map shows
 
 
 class MapCells(ABC):
-    """The areas that a map shows, in one order, with one value each."""
+    """The areas that a map shows, in a fixed order, with one value for each area."""
 
     estimate: Estimate
-    unit: str  # of `values` and `half_widths`
+    unit: str  # the unit of `values` and `half_widths`, in words
 
     @property
     @abstractmethod
     def values(self) -> Floats:
-        """Estimates, in the map's unit."""
+        """The estimate of each area, in the map's unit."""
 
     @property
     @abstractmethod
     def areas(self) -> Floats:
-        """Areas, in the area that the unit names: estimates divided by them are the values."""
+        """The size of each area in the map's unit of area: an estimated count divided by this size is the value."""
 
     @property
     @abstractmethod
     def boxes(self) -> Integers:
-        """Lattice boxes of what is shown."""
+        """The lattice box of each area."""
 
     @property
     @abstractmethod
     def shape(self) -> tuple[int, int] | None:
-        """Columns and rows of the grid that all edges lie on, if there is one; None for boxes that follow none."""
+        """Columns and rows of the grid whose lines hold all edges; None if there is no such grid."""
 
     @property
     @abstractmethod
     def finest(self) -> float:
-        """Least side of a cell, as a share of the domain's: how far it makes sense to zoom in."""
+        """The shortest side of any area, as a share of the domain's side: it limits how far zooming in makes sense."""
 
     @property
     def tree(self) -> Tree | None:
-        """The tree whose levels can be outlined; None for a grid."""
+        """The tree whose nodes can be outlined; None for a grid."""
         return None
 
     @abstractmethod
     def raster(self, values: Array, domain: Domain) -> Any:
-        """Values as a masked array of (rows, columns), row 0 in the south, masked where nothing is shown."""
+        """Paint values on pixels: (rows, columns), row 0 in the south, masked where the map shows nothing."""
 
     @abstractmethod
     def _moments(self) -> tuple[Floats, Floats]:
-        """Variance and excess kurtosis of the noise in each estimate."""
+        """Variance and excess kurtosis of the noise in the estimate of each area."""
 
     @cached_property
     def half_widths(self) -> Floats:
-        """Half-widths of intervals, in the map's unit."""
+        """The half-width of the 95 % interval of each area, in the map's unit."""
         if self.estimate.biased:
             raise ReleaseError(
-                "this release was truncated, rounded, made non-negative, smoothed or stopped where counts were small, "
-                "so that its errors do not average out; it has no intervals to draw. Draw view='estimate', or make a "
+                "this release was truncated, rounded, made non-negative, smoothed or stopped where counts were small. "
+                "Its errors do not average out, so it has no intervals to draw; draw view='estimate', or make a "
                 "release without that step."
             )
         return half_width(*self._moments(), self.estimate.step, LEVEL) / self.areas
 
     @property
-    def drowned(self) -> Booleans:
-        """Where noise drowns the signal: the interval reaches down to zero. Counts below it are noise for certain."""
+    def within_noise(self) -> Booleans:
+        """Whether the interval of each area extends below zero: then the estimate may be noise alone."""
         return self.values < self.half_widths
 
     def high(self, values: Floats) -> float:
-        """Upper end of a colour scale for values of the cells: what 99.5 % of the map's area stays below."""
+        """Return the upper end of a colour scale: the values of 99.5 % of the map's area are not above it."""
         return highest(values, self.areas)
 
 
 @dataclass(frozen=True, eq=False)
 class GridCells(MapCells):
-    """The cells of a grid's region, row by row."""
+    """The cells of a grid that lie in the region, row by row."""
 
     estimate: Histogram
     unit = "records per cell"
@@ -142,18 +143,18 @@ class GridCells(MapCells):
 
 @dataclass(frozen=True, eq=False)
 class TreeCells(MapCells):
-    """Some nodes of a tree that do not overlap.
+    """Nodes of a tree that do not overlap.
 
     Attributes
     ----------
     estimate : Decomposition
     nodes : int array
-        Numbers of the nodes that are shown.
+        Numbers of the nodes that the map shows.
     """
 
     estimate: Decomposition
     nodes: Integers
-    unit = "records per 1/1000 of the map"
+    unit = "records per 1/1000 of the map's area"
 
     @property
     @override
@@ -198,16 +199,19 @@ class TreeCells(MapCells):
         return self.estimate.node_moments(self.nodes)
 
     def _numbers(self, shape: tuple[int, int]) -> Integers32:
-        """Which node is at each pixel; kept, because a map asks twice."""
-        known: dict[tuple[int, int], Integers32] = self.__dict__.setdefault("_rasters", {})
-        if shape not in known:
-            known[shape] = box_raster(self.boxes, shape)
-        return known[shape]
+        """Return which node is at each pixel; cached, because colours and marks both need the raster."""
+        rasters: dict[tuple[int, int], Integers32] = self.__dict__.setdefault("_rasters", {})
+        if shape not in rasters:
+            rasters[shape] = box_raster(self.boxes, shape)
+        return rasters[shape]
 
 
 @singledispatch
 def map_cells(estimate: Estimate, level: int | None = None) -> MapCells:
-    """The cells of a grid, the leaves of a tree, or its nodes of one depth and the leaves above it."""
+    """Return the areas that a map shows: cells of a grid, leaves of a tree, or nodes at depth `level`.
+
+    Leaves above that depth are shown too, so that no part of the map stays empty.
+    """
     raise ReleaseError(f"a release of kind {estimate.kind!r} at level {level} has no map; save it as a file instead.")
 
 

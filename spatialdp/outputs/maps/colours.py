@@ -1,4 +1,8 @@
-"""Colours of a map: light is low and dark is high, so that a map reads the same in grey."""
+"""Which colour does a number get on a map? Light for low values and dark for high ones.
+
+The order from light to dark survives printing in grey, and the palettes can be told apart by colour-blind readers.
+Colour scales come from public limits or from released values, never from records.
+"""
 
 from __future__ import annotations
 
@@ -17,15 +21,15 @@ if TYPE_CHECKING:
 
 __all__ = ["COLOURS", "ON_PAPER", "OUTSIDE", "SHADES", "Classes", "colour_scale", "log_ticks", "shades"]
 
-OUTSIDE = "0.93"  # grey of what lies outside the region
+OUTSIDE = "0.93"  # light grey for everything outside the region
 
-COLOURS = "cividis"  # even in grey and for colour-blind readers
+COLOURS = "cividis"  # changes evenly, in grey and for colour-blind readers too
 ON_PAPER = "YlGnBu"  # from light to dark, for colour-blind readers and grey prints too
-SHADES = 64  # of it: as smooth to the eye as more
+SHADES = 64  # colours of a continuous scale: more look no smoother
 
 
 def shades(low: float, high: float, count: int) -> ListedColormap:
-    """Some colours between two ends of the map's scale."""
+    """Return `count` colours of the palette for paper, from the share `low` to the share `high` of its length."""
     import matplotlib
     from matplotlib.colors import ListedColormap
 
@@ -33,7 +37,11 @@ def shades(low: float, high: float, count: int) -> ListedColormap:
 
 
 def colour_scale(limits: tuple[float, float], *, log: bool) -> Normalize:
-    """Linear, or linear in log(1 + count) so that zero and noise below it have a place."""
+    """Return a colour scale, linear or logarithmic.
+
+    The logarithmic scale is linear in log(1 + |value|), with the sign of the value, so that zero and negative estimates
+    have a colour too.
+    """
     from matplotlib.colors import FuncNorm, Normalize
 
     low, high = limits
@@ -45,7 +53,7 @@ def colour_scale(limits: tuple[float, float], *, log: bool) -> Normalize:
 
 
 def log_ticks(norm: Normalize) -> list[float]:
-    """Round numbers within a colour scale, about evenly apart on it."""
+    """Return round numbers for the ticks of a logarithmic colour scale, at roughly even distances."""
     assert norm.vmin is not None
     assert norm.vmax is not None
     ticks = [0.0] if norm.vmin <= 0 <= norm.vmax else []
@@ -59,28 +67,28 @@ def log_ticks(norm: Normalize) -> list[float]:
 
 @dataclass(frozen=True)
 class Classes:
-    """A colour scale of a few classes, divided at public breaks: easy to read, and small as a file."""
+    """A colour scale of a few classes with public breaks: easy to read, and small as a file."""
 
     breaks: tuple[float, ...]
 
     @property
     def colours(self) -> ListedColormap:
-        """One colour below the first break, one above each."""
+        """One colour for each class: below the first break, between two breaks, and above the last one."""
         import matplotlib
         from matplotlib.colors import ListedColormap
 
-        shades = matplotlib.colormaps[COLOURS](np.linspace(0, 1, len(self.breaks) + 1))
-        return ListedColormap([tuple(shade) for shade in shades])
+        palette = matplotlib.colormaps[COLOURS](np.linspace(0, 1, len(self.breaks) + 1))
+        return ListedColormap([tuple(colour) for colour in palette])
 
     @property
     def norm(self) -> BoundaryNorm:
-        """From values to classes."""
+        """The map from values to classes."""
         from matplotlib.colors import BoundaryNorm
 
         return BoundaryNorm((-np.inf, *self.breaks, np.inf), len(self.breaks) + 1)
 
     def legend(self, ax: Axes, title: str, names: Sequence[str]) -> None:
-        """Write the classes where the axes are."""
+        """Draw the legend of the classes in the middle of some axes."""
         from matplotlib.patches import Patch
 
         patches = [Patch(facecolor=self.colours(index), label=name) for index, name in enumerate(names)]

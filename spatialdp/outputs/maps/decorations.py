@@ -1,4 +1,8 @@
-"""What a map has besides its colours: marks on noise, lines of a decomposition, outlines, scale bar, caption."""
+"""What does a map need besides its colours? Marks on noise, outlines of nodes and regions, a scale bar, a caption.
+
+Each function adds one of these to matplotlib axes, from a release and public parameters alone. The caption must hold
+the privacy statement, because a picture travels without the file that it was drawn from.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +17,7 @@ from matplotlib.artist import Artist
 from numpy.lib.stride_tricks import sliding_window_view
 
 from spatialdp._support.arrays import Array, Booleans, Floats, Integers
+from spatialdp._support.override import override
 from spatialdp.errors import ParameterError
 from spatialdp.space import crs as crs_
 from spatialdp.space.domain import Domain
@@ -42,25 +47,25 @@ __all__ = [
 
 PAPER = (1.0, 1.0, 1.0)
 INK = (0.45, 0.45, 0.45)
-VEIL = 0.65  # how far marked cells fade into the paper
-_PERIOD, _STROKE = 4.0, 0.5  # of the hatching, in points
+VEIL = 0.65  # how far the colours of marked cells fade towards white: 0 not at all, 1 completely
+_PERIOD, _STROKE = 4.0, 0.5  # distance and width of the hatching's lines, in points
 
 _FONT_SIZE = 8.0
-_FINEST_LINE = 4000  # outlines are as fine as the map's side over this
+_FINEST_LINE = 4000  # outlines are simplified to the map's longer side divided by this
 
 
 class NoiseMarks(Artist):
-    """Cells that fade into the paper under diagonal lines: there, noise drowns the signal.
+    """Diagonal lines over faded cells: the estimates there may be noise alone.
 
-    Drawn at the resolution of the picture, so that a million cells cost no more than one.
+    The marks are painted at the resolution of the picture, so that a million cells take no longer than one.
 
     Parameters
     ----------
     marked : (rows, columns) bool array
-        Over the domain, row 0 in the south.
+        Whether each pixel of the domain is marked; row 0 in the south.
     domain : Domain
     veil : float
-        How far the colours below fade: 0 not at all, 1 altogether.
+        How far the colours below fade towards white: 0 not at all, 1 completely.
     """
 
     def __init__(self, marked: Booleans, domain: Domain, veil: float = VEIL) -> None:
@@ -69,18 +74,20 @@ class NoiseMarks(Artist):
         self.set_zorder(0.5)
         self.set_in_layout(False)
 
+    @override
     def draw(self, renderer: RendererBase) -> None:
-        """Paint the marks on the part of the picture that the axes have."""
         if not self.get_visible() or self.axes is None:
             return
         scale = renderer.get_image_magnification()
         left, bottom, right, top = (round(side) for side in self.axes.bbox.extents)
         shape = (max(1, round((top - bottom) * scale)), max(1, round((right - left) * scale)))
-        seen = self._sampled(np.linspace(left, right, 2 * shape[1] + 1)[1::2], 0)
+        columns = self._sampled(np.linspace(left, right, 2 * shape[1] + 1)[1::2], 0)
         rows = self._sampled(np.linspace(bottom, top, 2 * shape[0] + 1)[1::2], 1)
-        marked = self.marked[np.ix_(np.maximum(rows, 0), np.maximum(seen, 0))] & (rows >= 0)[:, None] & (seen >= 0)
+        marked = (
+            self.marked[np.ix_(np.maximum(rows, 0), np.maximum(columns, 0))] & (rows >= 0)[:, None] & (columns >= 0)
+        )
         points: Any = renderer.points_to_pixels(1.0)
-        # Row plus column decides where on the pattern a pixel is, so that rows are windows that slide along it.
+        # A pixel's place in the pattern is its row plus its column, so rows are windows that slide along the pattern.
         pattern = sliding_window_view(self._pattern(sum(shape) - 1, float(points * scale)), shape[1])
         picture = np.where(marked, pattern, np.uint32(0)).view(np.uint8).reshape(*shape, 4)
         context = renderer.new_gc()
@@ -89,7 +96,7 @@ class NoiseMarks(Artist):
         context.restore()
 
     def _sampled(self, pixels: Floats, axis: int) -> Integers:
-        """Rows or columns of the marks that pixels lie in; -1 beyond them."""
+        """Return the row or column of the marks that each pixel lies in; -1 for pixels outside the domain."""
         assert self.axes is not None
         low, high = (self.axes.transData.transform(corner)[axis] for corner in (self._bounds[:2], self._bounds[2:]))
         count = self.marked.shape[1 - axis]
@@ -97,28 +104,28 @@ class NoiseMarks(Artist):
         return np.where((cells >= 0) & (cells < count), cells, -1)
 
     def _pattern(self, length: int, points: float) -> npt.NDArray[np.uint32]:
-        """Colours of the veil and of a line across it every few points, the four bytes of a pixel in one number."""
+        """Return the colours along one row of the hatching; the four bytes of a pixel are one number."""
         period, stroke = _PERIOD * points, _STROKE * points
-        away = np.abs(np.arange(length) % (period * math.sqrt(2)) - period / math.sqrt(2)) / math.sqrt(2)
-        line = np.clip((stroke + 1) / 2 - away, 0.0, min(1.0, stroke))[:, None]
+        distance = np.abs(np.arange(length) % (period * math.sqrt(2)) - period / math.sqrt(2)) / math.sqrt(2)
+        line = np.clip((stroke + 1) / 2 - distance, 0.0, min(1.0, stroke))[:, None]
         alpha = self._veil + (1 - self._veil) * line
         colour = np.array(PAPER) + (np.array(INK) - PAPER) * (line / alpha)
         return np.round(255 * np.hstack([colour, alpha])).astype(np.uint8).view(np.uint32).ravel()
 
 
 def draw_levels(ax: Axes, tree: Tree, domain: Domain, depth: int) -> None:
-    """Outline the nodes down to a depth, the upper ones with heavier lines."""
+    """Outline the nodes of a tree down to a depth; nodes nearer to the root get heavier lines."""
     from matplotlib.collections import PolyCollection
 
-    for each in range(1, depth + 1):
-        outlines = PolyCollection(list(corners(tree.boxes[tree.level(each)], domain)), closed=True)
-        width = 0.2 + 1.2 * (1 - (each - 1) / depth) ** 2
-        outlines.set(facecolor="none", edgecolor="0.35", linewidth=width, zorder=2 - each / 100, alpha=0.6)
+    for level in range(1, depth + 1):
+        outlines = PolyCollection(list(corners(tree.boxes[tree.level(level)], domain)), closed=True)
+        width = 0.2 + 1.2 * (1 - (level - 1) / depth) ** 2
+        outlines.set(facecolor="none", edgecolor="0.35", linewidth=width, zorder=2 - level / 100, alpha=0.6)
         ax.add_collection(outlines)
 
 
 def corners(boxes: Array, domain: Domain) -> Floats:
-    """(n, 4, 2): the corners of lattice boxes in domain coordinates."""
+    """Return the corners of lattice boxes in domain coordinates, (n, 4, 2)."""
     x0, y0, x1, y1 = (axis.coordinates(boxes[:, i]) for i, axis in enumerate((*domain.axes, *domain.axes)))
     return np.stack([np.stack(corner, axis=1) for corner in ((x0, y0), (x1, y0), (x1, y1), (x0, y1))], axis=1)
 
@@ -127,13 +134,13 @@ def corners(boxes: Array, domain: Domain) -> Floats:
 
 
 def draw_outline(ax: Axes, domain: Domain) -> None:
-    """Outline the region."""
+    """Outline the region of a domain, if it has one."""
     if domain.region is not None:
         _draw_lines(ax, domain, np.array([domain.region]), width=0.8, colour="black")
 
 
 def draw_boundaries(ax: Axes, domain: Domain, boundaries: Any) -> None:
-    """Draw public polygons or lines over a map, in the domain's CRS or reprojected to it.
+    """Draw public polygons or lines over a map; those in another CRS are reprojected to the domain's.
 
     Parameters
     ----------
@@ -155,17 +162,17 @@ def draw_boundaries(ax: Axes, domain: Domain, boundaries: Any) -> None:
             boundaries = boundaries.to_crs(domain.crs)
         boundaries = boundaries.geometry.to_numpy()
     shapes = np.atleast_1d(np.asarray(boundaries, dtype=object))
-    known = shapely.is_geometry(shapes)
-    if not known.any() or np.any(shapely.get_dimensions(shapes[known]) < 1):
+    geometries = shapes[shapely.is_geometry(shapes)]  # a GeoDataFrame may have rows without one
+    if not geometries.size or np.any(shapely.get_dimensions(geometries) < 1):
         raise ParameterError(
             "the boundaries are not all polygons or lines; give a GeoDataFrame or GeoSeries of them, a shapely "
             "geometry, or the path of a file."
         )
-    _draw_lines(ax, domain, shapes[known], width=0.5, colour="0.15")
+    _draw_lines(ax, domain, geometries, width=0.5, colour="0.15")
 
 
 def _draw_lines(ax: Axes, domain: Domain, shapes: Array, *, width: float, colour: str) -> None:
-    """Lines with a thin white edge, so that they show on dark cells too; no finer than the map shows them."""
+    """Draw lines with a thin white edge, which is visible on dark cells too; details too small to see are left out."""
     import shapely
     from matplotlib.collections import LineCollection
     from matplotlib.patheffects import withStroke
@@ -179,18 +186,19 @@ def _draw_lines(ax: Axes, domain: Domain, shapes: Array, *, width: float, colour
         *(xmin - margin, ymin - margin, xmax + margin, ymax + margin),
     )
     parts = [shapely.get_coordinates(part) for part in shapely.get_parts(cut) if not shapely.is_empty(part)]
-    drawn = LineCollection(parts, colors=colour, linewidths=width, zorder=2.5)
-    drawn.set(path_effects=[withStroke(linewidth=width + 1.0, foreground="white", alpha=0.6)])
-    ax.add_collection(drawn)
+    collection = LineCollection(parts, colors=colour, linewidths=width, zorder=2.5)
+    collection.set(path_effects=[withStroke(linewidth=width + 1.0, foreground="white", alpha=0.6)])
+    ax.add_collection(collection)
 
 
 # --- scale -----------------------------------------------------------------------------------------
 
 
 def metres_per_unit(domain: Domain, height: float = 0.5) -> float | None:
-    """How many metres on the ground one unit of x is, in the middle of the map; None if that is not known.
+    """Return how many metres on the ground one unit of x is, in the middle of the map; None if the CRS does not say.
 
-    Measured on the CRS's ellipsoid, so that it is right for degrees, feet and Mercator's stretched metres alike.
+    Lengths are measured on the ellipsoid of the CRS, so they are right for degrees, for feet and for Mercator's
+    stretched metres.
 
     Parameters
     ----------
@@ -221,7 +229,7 @@ def metres_per_unit(domain: Domain, height: float = 0.5) -> float | None:
 
 
 def draw_scale_bar(ax: Axes, domain: Domain) -> None:
-    """Put a bar of a round number of metres or kilometres below a map; nothing if the CRS does not tell lengths."""
+    """Draw a scale bar of a round length below a map, if the CRS says how long its units are."""
     from mpl_toolkits.axes_grid1.anchored_artists import AnchoredSizeBar
 
     metres = metres_per_unit(domain)
@@ -252,7 +260,7 @@ def draw_scale_bar(ax: Axes, domain: Domain) -> None:
 
 
 def below(ax: Axes) -> Transform:
-    """Shares of the axes' sides, a few points further down: where the row below a map begins."""
+    """Return the transform for the row below a map: shares of the axes' sides, moved down by six points."""
     from matplotlib.transforms import ScaledTranslation
 
     down: Transform = ScaledTranslation(0, -6 / 72, ax.figure.dpi_scale_trans)
@@ -260,13 +268,13 @@ def below(ax: Axes) -> Transform:
 
 
 def _points(ax: Axes) -> tuple[float, float]:
-    """Width and height of the axes in points, before they are laid out."""
+    """Return width and height of the axes in points, before matplotlib lays them out."""
     width, height = ax.get_position().size * ax.figure.get_figure(root=True).get_size_inches() * 72
     return float(width), float(height)
 
 
 def _round_below(value: float) -> float:
-    """The largest 1, 2 or 5 times a power of ten that is not above a value."""
+    """Return the largest number that is 1, 2 or 5 times a power of ten and not above `value`."""
     power = 10.0 ** math.floor(math.log10(value))
     return max(digit * power for digit in (1, 2, 5) if digit * power <= value)
 
@@ -275,12 +283,13 @@ def _round_below(value: float) -> float:
 
 
 def write_caption(ax: Axes, release: Release, *, room: float) -> None:
-    """Write the privacy statement below a map, in figures and in words; `room` points are left above it."""
+    """Write the privacy statement below a map, in numbers and in words, `room` points below the axes."""
     privacy = release.privacy
     text = f"{privacy}. {privacy.in_words()}"
     if release.estimate.biased:
         text += (
-            " These estimates were altered so that their errors do not average out: what is noise can not be marked."
+            " These estimates were altered so that their errors do not average out, so cells that may be noise alone "
+            "cannot be marked."
         )
     letters = max(40, int(_points(ax)[0] / (0.5 * _FONT_SIZE)))
     ax.set_xlabel("\n".join(textwrap.wrap(text, letters)), fontsize=_FONT_SIZE, loc="left", labelpad=room)

@@ -1,4 +1,8 @@
-"""Cells and boxes on matplotlib axes."""
+"""How do cells and boxes get onto matplotlib axes? As an image of a grid, or as one polygon for each box.
+
+The axes get the domain's bounds and proportions and the outline of its region. Values and colour scale come from the
+caller, who must have them from a release or from public data, except in `evaluation`, which may draw true counts.
+"""
 
 from __future__ import annotations
 
@@ -31,14 +35,14 @@ def draw_boxes(
     lines: bool,
     colours: Colormap | None = None,
 ) -> PolyCollection:
-    """Draw lattice boxes in domain coordinates, coloured by their values."""
+    """Draw lattice boxes as polygons in domain coordinates, coloured by their values."""
     import matplotlib
     from matplotlib.collections import PolyCollection
 
     from spatialdp.outputs.maps.decorations import corners
 
-    shades = colours or matplotlib.colormaps[COLOURS]
-    patches = PolyCollection(list(corners(boxes, domain)), cmap=shades, norm=norm, array=values)
+    palette = colours or matplotlib.colormaps[COLOURS]
+    patches = PolyCollection(list(corners(boxes, domain)), cmap=palette, norm=norm, array=values)
     patches.set(edgecolor="0.6" if lines else "face", linewidth=0.3 if lines else 0.1, zorder=0)
     ax.add_collection(patches)
     _frame(ax, domain)
@@ -58,7 +62,7 @@ def _frame(ax: Axes, domain: Domain) -> None:
 def draw_cells(
     ax: Axes, grid: Grid, values: Floats, *, norm: Normalize | None = None, classes: Classes | None = None
 ) -> AxesImage:
-    """Draw cell values as an image in domain coordinates, cells outside the region left grey."""
+    """Draw the values of cells as an image in domain coordinates; cells outside the region stay grey."""
     import matplotlib
 
     return draw_image(
@@ -71,7 +75,7 @@ def draw_cells(
 
 
 def draw_image(ax: Axes, domain: Domain, values: Any, *, colours: Colormap, norm: Normalize | None) -> AxesImage:
-    """Draw an array of (rows, columns), row 0 in the south, over all of the domain."""
+    """Draw an array (rows, columns), row 0 in the south, as an image that fills the domain."""
     xmin, ymin, xmax, ymax = domain.bounds
     image = ax.imshow(
         values,

@@ -1,7 +1,10 @@
-"""Pictures of releases. They are drawn from released values and public parameters only.
+"""How does a release look on a map, and which of its estimates may be noise alone? `plot` draws it.
 
-A colour scale is either given (public) or derived from the release itself. Low values are light and high ones dark, so
-that a map reads the same in grey; cells whose estimate is no more than noise fade into the paper under hatching.
+Low values are light and high values dark, so that a map reads the same in grey. Cells whose interval extends below zero
+are faded and hatched. The privacy statement stands below the map.
+
+Maps are drawn from released values and public parameters only. A colour scale is either given by the caller, who must
+not derive it from records, or derived from the release itself.
 """
 
 from __future__ import annotations
@@ -30,18 +33,18 @@ if TYPE_CHECKING:
 
 __all__ = ["View", "plot"]
 
-# Half-width over estimate: upper ends of the classes that can be read; beyond, noise drowns the signal.
+# Breaks between the classes of relative uncertainty, half-width / |estimate|. From 1 on, the interval contains zero.
 _UNCERTAINTIES = (0.0, 0.1, 0.25, 0.5, 1.0)
 
-# Fewer boxes that follow no grid are drawn as polygons, with sharp edges at any size; more are painted on pixels.
+# Up to this many boxes that follow no grid are drawn as polygons, sharp at any size; more are painted on pixels.
 _MOST_POLYGONS = 20_000
-# By default the lines of a tree are drawn if it has no more nodes than this.
+# By default the nodes of a tree are outlined if there are no more than this.
 _MOST_OUTLINES = 3_000
-_ROW = 32  # points below a map for the legend and the scale bar
+_ROW = 32  # height of the row with the legend and the scale bar below a map, in points
 
 
 class View(Option):
-    """What the colours of a map tell."""
+    """The numbers that the colours of a map stand for."""
 
     ESTIMATE = "estimate"
     UNCERTAINTY = "uncertainty"
@@ -50,7 +53,7 @@ class View(Option):
 
 @dataclass(frozen=True)
 class _Colouring:
-    """How numbers become colours, and what stands beside the colour bar."""
+    """The values of a map, how they become colours, and the label of the colour bar."""
 
     values: Floats
     label: str
@@ -73,7 +76,7 @@ def plot(
     scale_bar: bool = True,
     caption: bool = True,
 ) -> Axes:
-    """Draw a release as a map: one colour for each cell or leaf, what is only noise marked, the promise below.
+    """Draw a release as a map, with marks on cells that may be noise alone and the privacy statement below.
 
     Parameters
     ----------
@@ -81,28 +84,30 @@ def plot(
     ax : matplotlib Axes, optional
         A new figure by default.
     view : {"estimate", "uncertainty", "half-width"}
-        Estimated counts, the half-width of their 95 % intervals relative to them, or that half-width in records.
-        Estimates of leaves, which differ in size, are shown per 1/1000 of the domain.
+        The colours show estimated counts, the half-width of their 95 % intervals relative to the estimates, or that
+        half-width in records. The leaves of a tree differ in size, so their numbers are shown per 1/1000 of the area of
+        the domain.
     limits : (low, high), optional
-        Public colour scale; by default from 0 to what 99.5 % of the map's area stays below in this release. Not for
-        the relative uncertainty, whose classes are fixed.
+        Public ends of the colour scale. By default the scale goes from 0 to the value that 99.5 % of the map's area
+        does not exceed in this release. Not for the relative uncertainty, which has fixed classes.
     log : bool
-        Colours by log(1 + count): for counts that span orders of magnitude.
+        Colour by log(1 + count), for counts that span orders of magnitude.
     level : int, optional
-        Of a tree: show the nodes of this depth, and the leaves above it.
+        For trees: show the nodes at this depth, and the leaves above it. By default the leaves.
     lines : int, optional
-        Of a tree: outline nodes down to this depth, upper ones with heavier lines; 0 for none. By default down to
-        the shown ones, if they are few enough for that to be legible.
+        For trees: outline the nodes down to this depth, with heavier lines near the root; 0 for none. By default all
+        nodes that the map shows and those above them are outlined, if there are at most 3,000.
     mark_noise : bool
-        Fade and hatch cells where noise drowns the signal: the estimate is less than the half-width of its interval.
-        About one empty cell in 40 escapes. Estimates that are biased offer no intervals; their caption says so.
+        Fade and hatch cells that may be noise alone: their 95 % interval extends below zero. About 1 in 40 empty cells
+        is not marked although it holds only noise. Biased estimates have no intervals and get no marks; the caption
+        says so.
     boundaries : GeoDataFrame, GeoSeries, shapely geometry or path, optional
         Public polygons or lines to draw on top. They are reprojected to the domain's CRS; plain geometries are taken
         to be in it.
     scale_bar : bool
-        Draw a scale bar, if the domain's CRS tells how long its units are. Right in the middle of the map.
+        Draw a scale bar, if the domain's CRS says how long its units are. The length holds at the map's mid-height.
     caption : bool
-        Write the privacy statement below the map, in figures and in words.
+        Write the privacy statement below the map, in numbers and in words.
 
     Returns
     -------
@@ -113,13 +118,14 @@ def plot(
     ParameterError
         If an option does not fit the release or the view.
     ReleaseError
-        If an uncertainty is asked for and the release is biased.
+        If the view needs intervals and the release is biased.
     CRSMismatchError
         If only one of the boundaries and the domain has a CRS.
 
     Privacy
     -------
-    Post-processing of a release, free. Nothing but the release decides what is drawn, the colour scale included.
+    A map is post-processing of a release and costs no budget. The release and public parameters alone decide what is
+    drawn, the colour scale included.
 
     Examples
     --------
@@ -133,26 +139,26 @@ def plot(
     """
     import matplotlib.pyplot as plt
 
-    from spatialdp.outputs.maps import decorations as map_parts
+    from spatialdp.outputs.maps import decorations
 
-    domain, cells, wanted = release.domain, map_cells(release.estimate, level), View.parse(view)
-    colouring = _colouring(cells, wanted, limits, log=log)
-    outlined = _outlined(cells, level, lines)
+    domain, cells, quantity = release.domain, map_cells(release.estimate, level), View.parse(view)
+    colouring = _colouring(cells, quantity, limits, log=log)
+    outline_depth = _outline_depth(cells, level, lines)
     if ax is None:
         ax = plt.figure(figsize=_figure_size(domain), layout="constrained").add_subplot()
     if boundaries is not None:
-        map_parts.draw_boundaries(ax, domain, boundaries)
-    drawn = _draw(ax, domain, cells, colouring)
+        decorations.draw_boundaries(ax, domain, boundaries)
+    coloured = _draw(ax, domain, cells, colouring)
     ax.set_facecolor("white")
-    if outlined and cells.tree is not None:
-        map_parts.draw_levels(ax, cells.tree, domain, outlined)
-    if wanted is View.UNCERTAINTY or (mark_noise and wanted is View.ESTIMATE and not release.estimate.biased):
-        _mark(ax, domain, cells, wanted)
+    if outline_depth and cells.tree is not None:
+        decorations.draw_levels(ax, cells.tree, domain, outline_depth)
+    if quantity is View.UNCERTAINTY or (mark_noise and quantity is View.ESTIMATE and not release.estimate.biased):
+        _mark(ax, domain, cells, quantity)
     if scale_bar:
-        map_parts.draw_scale_bar(ax, domain)
+        decorations.draw_scale_bar(ax, domain)
     if caption:
-        map_parts.write_caption(ax, release, room=_ROW)
-    bar = ax.figure.colorbar(drawn, ax=ax, shrink=0.9, pad=0.02, **colouring.bar)
+        decorations.write_caption(ax, release, room=_ROW)
+    bar = ax.figure.colorbar(coloured, ax=ax, shrink=0.9, pad=0.02, **colouring.bar)
     bar.set_label(colouring.label, fontsize=9)
     bar.ax.tick_params(labelsize=8)
     return ax
@@ -164,16 +170,16 @@ def _colouring(cells: MapCells, view: View, limits: tuple[float, float] | None, 
     if view is View.UNCERTAINTY:
         if limits is not None or log:
             raise ParameterError(
-                "limits or log was given, but the classes of relative uncertainty are fixed; leave them out, or draw "
+                "limits or log was given, but the classes of relative uncertainty are fixed; leave both out, or draw "
                 "view='half-width'."
             )
         with np.errstate(divide="ignore", invalid="ignore"):
-            relative = cells.half_widths / np.abs(cells.values)
-        shown = np.where(cells.half_widths > 0, relative, 0.0)
+            ratios = cells.half_widths / np.abs(cells.values)
+        relative = np.where(cells.half_widths > 0, ratios, 0.0)
         bar = {"ticks": _UNCERTAINTIES, "format": lambda share, _: f"{100 * share:g} %", "spacing": "uniform"}
         colours = shades(1.0, 0.2, len(_UNCERTAINTIES) - 1)
-        label = f"half-width of the {100 * LEVEL:g} % interval over the estimate"
-        return _Colouring(shown, label, colours, BoundaryNorm(_UNCERTAINTIES, colours.N), bar)
+        label = f"half-width of the {100 * LEVEL:g} % interval, relative to the estimate"
+        return _Colouring(relative, label, colours, BoundaryNorm(_UNCERTAINTIES, colours.N), bar)
     if view is View.HALF_WIDTH:
         values, label = cells.half_widths, f"half-width of the {100 * LEVEL:g} % interval, {cells.unit}"
     else:
@@ -183,8 +189,8 @@ def _colouring(cells: MapCells, view: View, limits: tuple[float, float] | None, 
     return _Colouring(values, label, shades(0.1, 1.0, SHADES), norm, bar)
 
 
-def _outlined(cells: MapCells, level: int | None, lines: int | None) -> int:
-    """Depth down to which nodes are outlined."""
+def _outline_depth(cells: MapCells, level: int | None, lines: int | None) -> int:
+    """Return the depth down to which nodes are outlined; 0 for none."""
     tree = cells.tree
     if tree is None:
         if lines is not None:
@@ -209,11 +215,13 @@ def _mark(ax: Axes, domain: Domain, cells: MapCells, view: View) -> None:
     from spatialdp.outputs.maps.decorations import INK, PAPER, VEIL, NoiseMarks, below
 
     relative = view is View.UNCERTAINTY
-    ax.add_artist(NoiseMarks(cells.raster(cells.drowned, domain).filled(False), domain, veil=1.0 if relative else VEIL))
-    text = "only noise, the 95 % interval reaches zero\n(about 1 in 40 empty cells escapes)"
-    swatch = Patch(
-        facecolor=PAPER, edgecolor=INK, hatch="/////", linewidth=0.5, label=text if relative else f"faded: {text}"
+    marked = cells.raster(cells.within_noise, domain).filled(False)
+    ax.add_artist(NoiseMarks(marked, domain, veil=1.0 if relative else VEIL))
+    text = (
+        f"may be noise alone: {100 * LEVEL:g} % interval extends below zero\n"
+        "(of the empty cells, about 1 in 40 is not marked)"
     )
+    swatch = Patch(facecolor=PAPER, edgecolor=INK, hatch="/////", linewidth=0.5, label=text)
     look: dict[str, Any] = {"frameon": False, "fontsize": 8, "borderpad": 0, "borderaxespad": 0, "handlelength": 2.5}
     ax.legend(handles=[swatch], loc="upper left", bbox_to_anchor=(0.0, 0.0), bbox_transform=below(ax), **look)
 

@@ -1,4 +1,8 @@
-"""Pictures as files: PNG with few colours, SVG, PDF, whole or not at all."""
+"""How does a figure get into a file? As PNG or SVG, completely or not at all.
+
+Equal figures must give equal bytes: the files hold no date and no random names. PNG files have a palette of 256
+colours, which makes them a third as large without a visible difference.
+"""
 
 from __future__ import annotations
 
@@ -12,11 +16,11 @@ if TYPE_CHECKING:
 
 __all__ = ["save_figure"]
 
-_SVG_DPI = 200  # at least, of the pixels in a drawing
+_SVG_DPI = 200  # least resolution of images inside an SVG, in dots per inch
 
 
 def save_figure(figure: Figure, path: Path, *, dpi: int = 100, overwrite: bool = True) -> None:
-    """Write a figure as SVG, or as PNG with a palette of 256 colours: a third of the size, no visible difference.
+    """Write a figure as SVG if the name ends in .svg, else as PNG with a palette of 256 colours.
 
     Equal figures give equal bytes.
     """
@@ -24,7 +28,7 @@ def save_figure(figure: Figure, path: Path, *, dpi: int = 100, overwrite: bool =
 
     picture = io.BytesIO()
     engine = figure.get_layout_engine()
-    if engine is not None:  # once, and not by drawing everything before it is drawn
+    if engine is not None:  # run the layout once, here: savefig would draw the whole figure twice to find it
         engine.execute(figure)
         figure.set_layout_engine("none")
     try:
@@ -37,7 +41,9 @@ def save_figure(figure: Figure, path: Path, *, dpi: int = 100, overwrite: bool =
 def _write_svg(figure: Figure, picture: io.BytesIO, dpi: int) -> None:
     import matplotlib
 
-    with matplotlib.rc_context({"svg.hashsalt": "spatialdp"}):  # or names within the file would be random
+    with matplotlib.rc_context(
+        {"svg.hashsalt": "spatialdp"}
+    ):  # without a salt, matplotlib puts random names into the file
         figure.savefig(picture, format="svg", dpi=max(dpi, _SVG_DPI), metadata={"Date": None})
 
 

@@ -1,6 +1,6 @@
-"""Scales and rasters of a map: upper ends of colour scales, boxes as pixels, the shape of a degree.
+"""Which numbers does a map need before it is drawn? Ends of colour scales, boxes as pixels, proportions of the domain.
 
-Everything comes from a release, which is public.
+All functions work on released values or public parameters; none may be called with records.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ from spatialdp.space.lattice import LATTICE, cells_of, edge_lines
 
 __all__ = ["PIXELS", "aspect", "box_raster", "highest", "on_grid", "pixels"]
 
-# Boxes that follow no grid are painted on so many pixels along the longer side: finer than a page shows them.
+# Boxes that follow no grid are painted on this many pixels along the longer side: finer than a printed page shows.
 PIXELS = 1536
 
 
 def highest(values: Floats, areas: Floats) -> float:
-    """Upper end of a colour scale, from released values: what 99.5 % of the map's area stays below."""
+    """Return the upper end of a colour scale, from released values: 99.5 % of the map's area has no higher value."""
     if not values.size:
         return 1.0
-    if areas.min() == areas.max():  # no need to sort
+    if areas.min() == areas.max():  # equal areas: a partition is enough and faster than sorting
         place = min(int(np.ceil(0.995 * values.size)) - 1, values.size - 1)
         high = float(np.partition(values, place)[place])
     else:
@@ -35,9 +35,10 @@ def highest(values: Floats, areas: Floats) -> float:
 
 
 def box_raster(boxes: Integers, shape: tuple[int, int]) -> Integers32:
-    """Which of some disjoint lattice boxes holds the centre of each pixel, (rows, columns); -1 for none.
+    """Return, for each pixel, the number of the lattice box that holds its centre, (rows, columns); -1 for none.
 
-    Every box puts its number on its four corners, with alternating signs; running sums along both axes then fill it.
+    The boxes must not overlap. Every box adds its number at its four corners, with alternating signs; running sums
+    along both axes then fill the box.
 
     Examples
     --------
@@ -60,12 +61,12 @@ def box_raster(boxes: Integers, shape: tuple[int, int]) -> Integers32:
 
 
 def _first_pixels(lines: Integers, count: int) -> Integers:
-    """The first of `count` pixels whose centre is not below lattice lines."""
+    """Return, for each lattice line, the first of `count` pixels whose centre is not below the line."""
     return np.asarray(-((LATTICE - 2 * count * lines) // (2 * LATTICE)))
 
 
 def on_grid(boxes: Integers, shape: tuple[int, int]) -> bool:
-    """Whether all edges of boxes are edges of the domain's grid of this shape."""
+    """Whether all edges of the boxes lie on lines of the domain's grid of this shape."""
     for axis, count in enumerate(shape):
         edges = boxes[:, axis::2]
         lines = edge_lines(count)
@@ -76,7 +77,7 @@ def on_grid(boxes: Integers, shape: tuple[int, int]) -> bool:
 
 
 def aspect(domain: Domain) -> float:
-    """Height of a unit of y over width of a unit of x: degrees of longitude shrink with latitude."""
+    """Return how much longer a unit of y is than a unit of x: 1 except for degrees, where longitude shrinks."""
     if not crs_.geographic(domain.crs):
         return 1.0
     middle = (domain.bounds[1] + domain.bounds[3]) / 2
@@ -84,7 +85,7 @@ def aspect(domain: Domain) -> float:
 
 
 def pixels(domain: Domain) -> tuple[int, int]:
-    """Columns and rows of square pixels for boxes that follow no grid."""
+    """Return the columns and rows of square pixels on which boxes that follow no grid are painted."""
     width, height = domain.size
     longest = max(width, height)
     nx, ny = (max(1, round(PIXELS * side / longest)) for side in (width, height))

@@ -1,1 +1,1 @@
-"""Everything that turns private numbers and random bits into something that may be published."""
+"""Noise and private choices: everything that turns private numbers and random bits into publishable ones."""

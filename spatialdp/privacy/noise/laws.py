@@ -1,9 +1,9 @@
-"""Noise laws: how much noise a measurement needs, and how that noise behaves.
+"""Noise laws: how much noise a measurement needs, and the variance and kurtosis of that noise.
 
-A mechanism says what it measures and how far one unit can move it; `calibrate` turns that
-and a cost into a `NoiseLaw`, which draws the noise and knows its variance and kurtosis.
-Values and noise are integers counted in steps of a public lattice: whole counts for the discrete
-laws, fractions of a count for the finely divided Laplace law.
+A structure says how far one record can move its measurements; `calibrate` turns that sensitivity and a cost into a
+`NoiseLaw`, which draws the noise and knows its moments. Measurements and noise are integers, in steps of a public
+lattice: whole counts for the discrete laws, fractions of a count for the finely divided Laplace law. A value must not
+become a double before its noise has been added. See ``docs/design/noise.md``.
 """
 
 from __future__ import annotations
@@ -27,17 +27,16 @@ from spatialdp.privacy.noise.wide import Wide
 
 __all__ = ["Law", "NoiseLaw", "calibrate", "laws_for", "noisy", "spendable"]
 
-# Steps per count of the finely divided Laplace law: fine enough that its moments agree with the
-# continuous law's to seven digits at ε = 1, coarse enough for exact doubles.
+# Steps in one count of the finely divided Laplace law: fine enough that its moments agree with the continuous law's to
+# seven digits at ε = 1, coarse enough for exact doubles.
 FINE_STEPS = 1024
 
-
-# Beyond this exponent noise is zero for every purpose a double can express.
+# From this rate (1 / scale) on, variance and kurtosis are taken as 0: the variance is below 1e-129.
 _NEGLIGIBLE = 300.0
 
 
 class Law(Option):
-    """The shape of the noise."""
+    """The shape of the noise: discrete Laplace, finely divided Laplace, or discrete Gaussian."""
 
     DISCRETE_LAPLACE = "discrete-laplace"
     LAPLACE = "laplace"
@@ -46,7 +45,7 @@ class Law(Option):
 
 @dataclass(frozen=True)
 class NoiseLaw:
-    """One noise distribution, in steps of a public lattice.
+    """One noise distribution: a law, its parameter, and the lattice that it is drawn on.
 
     Attributes
     ----------
@@ -54,7 +53,7 @@ class NoiseLaw:
     parameter : Fraction
         Scale (Laplace laws) or variance parameter (Gaussian), in steps.
     steps : int
-        Steps per count; a power of two.
+        Steps of the lattice in one count; a power of two.
     """
 
     law: Law
@@ -65,14 +64,15 @@ class NoiseLaw:
         widest = WIDEST_OF_WIDE ** (2 if self.law is Law.GAUSSIAN else 1)
         if not NARROWEST <= self.parameter <= widest:
             raise BudgetError(
-                f"the budget calls for {self.law} noise of parameter {float(self.parameter):.3g}; it must lie between "
+                f"the budget requires {self.law} noise of parameter {float(self.parameter):.3g}; it must lie between "
                 f"1e-6 and {widest:.3g}. Choose another epsilon, or another law."
             )
 
     def add_to(self, counts: Integers | Wide, noise: Noise) -> Floats:
-        """Noisy counts. Exact in integers; the division by a power of two is exact as well.
+        """Return the counts with noise added.
 
-        Wide sums are exact too, and rounded to doubles when the noise is in them.
+        The sum of integers is exact, and so is the division by a power of two. Wide sums are exact too, and are rounded
+        to doubles only when the noise is in them.
         """
         gaussian = self.law is Law.GAUSSIAN
         if not isinstance(counts, Wide):
@@ -80,14 +80,15 @@ class NoiseLaw:
                 whole = counts if self.steps == 1 else counts * self.steps
                 draw = noise.gaussian if gaussian else noise.laplace
                 return (whole + draw(self.parameter, counts.shape)) / self.steps
-            # In wide integers from here on: what wraps around in 64 bits is harmless only if the noise does so too.
+            # The noise needs wide integers, so the counts become wide first: a product that wraps around in 64 bits is
+            # harmless only if the noise wraps around with it.
             counts = Wide.shifted(counts, self.steps.bit_length() - 1)
         draw_wide = noise.wide_gaussian if gaussian else noise.wide_laplace
         return (counts + draw_wide(self.parameter, counts.shape)).floats() / self.steps
 
     @property
     def step(self) -> float:
-        """Width of the lattice, in counts."""
+        """Spacing of the lattice, in counts."""
         return 1 / self.steps
 
     @cached_property
@@ -111,7 +112,7 @@ class NoiseLaw:
 
 
 def spendable(law: Law, budget: Budget) -> Fraction:
-    """What a law spends of a budget: ε itself, or ρ for Gaussian noise."""
+    """Return the amount of a budget that a law can spend: ε itself, or ρ for Gaussian noise."""
     if law is Law.GAUSSIAN:
         return rho_for(budget)
     if budget.delta:
@@ -123,7 +124,7 @@ def spendable(law: Law, budget: Budget) -> Fraction:
 
 
 def calibrate(law: Law, cost: Fraction, sensitivity: Sensitivity) -> NoiseLaw:
-    """The least noise of this law that costs no more than `cost` (ε, or ρ for Gaussian).
+    """Return the noise law with the least noise that costs no more than `cost` (ε, or ρ for Gaussian noise).
 
     Examples
     --------
@@ -132,13 +133,13 @@ def calibrate(law: Law, cost: Fraction, sensitivity: Sensitivity) -> NoiseLaw:
     """
     if law is Law.GAUSSIAN:
         return NoiseLaw(law, Fraction(sensitivity.l2_squared) / (2 * cost))
-    # A measurement that one record moves by a thousand steps is on a fine lattice already.
+    # A measurement that one record moves by 1024 steps or more is on a fine lattice already.
     steps = FINE_STEPS if law is Law.LAPLACE and sensitivity.l1 < FINE_STEPS else 1
     return NoiseLaw(law, steps * sensitivity.l1 / cost, steps)
 
 
 def _gaussian_weights(variance: float) -> tuple[Floats, Floats]:
-    # Above 10^4 even moments of sums and integrals agree to all digits, so a coarser lattice will do.
+    # From a variance of 10^4 on, moments of the sum and of the integral agree to all digits: a coarser lattice will do.
     stride = max(1.0, math.sqrt(variance) / 100)
     reach = math.ceil(40 * math.sqrt(variance) / stride) + 2
     values: Floats = np.arange(-reach, reach + 1, dtype=np.float64) * stride
@@ -150,17 +151,17 @@ def _gaussian_weights(variance: float) -> tuple[Floats, Floats]:
 def _gaussian_moments(variance: float) -> tuple[float, float]:
     values, weights = _gaussian_weights(variance)
     second = float(values**2 @ weights)
-    if second < 1e-150:  # whose square a double can not hold
+    if second < 1e-150:  # its square would underflow to 0
         return 0.0, 0.0
     return second, max(0.0, float(values**4 @ weights) / second**2 - 3)
 
 
 def laws_for(law: Law, costs: Sequence[Fraction], sensitivities: Sequence[Sensitivity]) -> tuple[NoiseLaw | None, ...]:
-    """The noise of each group of measurements; None where nothing is spent and so nothing measured."""
+    """Return the noise law of each group of measurements; None for a group of cost 0, which is not measured."""
     pairs = zip(costs, sensitivities, strict=True)
     return tuple(calibrate(law, cost, sensitivity) if cost else None for cost, sensitivity in pairs)
 
 
 def noisy(exact: Integers | Wide, law: NoiseLaw | None, noise: Noise) -> Floats:
-    """A group of measurements with its noise. One without a law is not read."""
+    """Return a group of measurements with noise added; zeros if it has no law, and the values are then not read."""
     return np.zeros(exact.shape) if law is None else law.add_to(exact, noise)

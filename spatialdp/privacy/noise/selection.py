@@ -1,9 +1,9 @@
-"""Private selection: pick one of finitely many public candidates by a score that records decide.
+"""Private selection: draw one of finitely many public candidates by a score that depends on the records.
 
-Two mechanisms, both exact: `exponential` and `permute_and_flip`. Scores are exact rationals, so the
-probabilities are known numbers; the draw compares a uniform number with their cumulative sums in fixed
-point and takes more bits of both where a comparison is not certain. `amplified_epsilon` says what a step
-may spend on a secret sample of the records. Private medians, which are selections too, are in `medians`.
+Two mechanisms, both exact: `exponential` and `permute_and_flip`. Scores are exact rationals, so the probabilities are
+known numbers; the draw compares a uniform number with their cumulative sums in fixed point, and takes more bits of both
+if a comparison is not certain. Scores must not be floats. `amplified_epsilon` says how much a step may spend on a
+secret sample of the records. Private medians, which are selections too, are in `medians`. See ``docs/design/noise.md``.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from numbers import Rational
 import numpy as np
 
 from spatialdp.errors import ParameterError
-from spatialdp.privacy.noise import thresholds as tables
+from spatialdp.privacy.noise import thresholds
 from spatialdp.privacy.noise.source import Noise
 
 __all__ = ["amplified_epsilon", "decide", "exponential", "permute_and_flip"]
 
-_GUARD = 128
-_DIGITS = 15  # of an ε' that is rounded down
+_GUARD = 128  # bits of the working precision beyond those that are compared
+_DIGITS = 15  # of ε', which is rounded down
 _WORKING_DIGITS = 80
 
 
@@ -40,23 +40,24 @@ def exponential(
     epsilon : Fraction
         Cost of the draw.
     sensitivity : Fraction
-        Δ: the most that one unit can move any score.
+        Δ: the most that one record can move any score.
     noise : Noise
     monotone : bool
-        Whether one unit moves all scores the same way (up or down, or not at all). The rule is then
-        exp(ε score / Δ).
+        Whether one record moves all scores in one direction (up or down, or not at all). The probability is then
+        proportional to exp(ε score / Δ).
 
     Returns
     -------
     int
-        The position of the candidate.
+        The position of the candidate in `scores`.
 
     Privacy
     -------
-    Neighbours: those Δ was computed for. A weight changes by at most the factor exp(ε/2), and so does
-    the sum of weights, hence ε (McSherry, Talwar 2007, theorem 6). Monotone: one of the two does not move the
-    wrong way, the other moves by at most exp(ε). Distribution and worst ratio are enumerated by
-    `tests/test_selection.py::test_exponential_ratio`, which also catches the rule without the 2.
+    Neighbours: those that Δ was computed for. A weight changes by at most the factor exp(ε/2), and so does the sum of
+    weights, hence ε (McSherry, Talwar 2007, theorem 6). Monotone: weight and sum change in the same direction, so one
+    of the two lowers the ratio of probabilities or leaves it, and the other raises it by at most exp(ε). Distribution
+    and worst ratio are enumerated by ``tests/privacy/noise/test_selection.py::test_exponential_ratio``, which also
+    catches the rule without the 2.
 
     The draw also costs no more than ρ = ε²/8 of zCDP (Cesar, Rogers, ALT 2021; ranges are from Durfee, Rogers, NeurIPS
     2019, and Dong, Durfee, Rogers, ICML 2020). Let L(o) = ln P(o) / Q(o) between neighbours. The sums of weights are
@@ -64,8 +65,8 @@ def exponential(
     for is ε itself in this parametrisation (also if monotone). The rest is Hoeffding's lemma: K(t) = ln E_Q exp(t L)
     has K(0) = K(1) = 0, and K''(t) is the variance of a variable in an interval of length ε, at most ε²/4. So
     K(t) - ε²/8 · t (t - 1) is concave and 0 at 0 and 1, hence not above 0 for t > 1, and the Rényi divergence of order
-    t is K(t) / (t - 1) <= t ε²/8. None of this holds for `permute_and_flip`. Computed for many orders by
-    `tests/test_selection.py::test_exponential_is_concentrated`.
+    t is K(t) / (t - 1) <= t ε²/8. This argument does not hold for `permute_and_flip`. Computed for many orders by
+    ``tests/privacy/noise/test_selection.py::test_exponential_is_concentrated``.
 
     Examples
     --------
@@ -80,9 +81,9 @@ def exponential(
 def permute_and_flip(
     scores: Sequence[Rational], epsilon: Fraction, sensitivity: Fraction, noise: Noise, monotone: bool = False
 ) -> int:
-    """Draw a candidate by tossing coins in random order until one is accepted.
+    """Draw a candidate by tossing a coin for one after the other, in random order, until one is accepted.
 
-    Candidate o is accepted with probability exp(-ε (best - score) / (2 Δ)), so the best one always is.
+    Candidate o is accepted with probability exp(-ε (best - score) / (2 Δ)), so a best one is always accepted.
 
     Parameters
     ----------
@@ -92,12 +93,12 @@ def permute_and_flip(
     Returns
     -------
     int
-        The position of the candidate.
+        The position of the candidate in `scores`.
 
     Privacy
     -------
-    The same claim as `exponential`, and its expected score is never worse (McKenna, Sheldon 2020, theorems 1
-    and 2). Enumerated over all orders by `tests/test_selection.py::test_permute_and_flip_ratio`.
+    The same ε as `exponential`, and the expected score is never worse (McKenna, Sheldon 2020, theorems 1 and 2).
+    Enumerated over all orders by ``tests/privacy/noise/test_selection.py::test_permute_and_flip_ratio``.
 
     Examples
     --------
@@ -114,28 +115,28 @@ def permute_and_flip(
 
 
 def decide(sizes: Sequence[int], rates: Sequence[Fraction], word: int, more_bits: Callable[[], int]) -> int:
-    """The outcome j of a uniform number that begins with a 64-bit word, P(j) ∝ sizes[j] exp(-rates[j]).
+    """Return the outcome j that a uniform number selects, P(j) ∝ sizes[j] exp(-rates[j]), given its first 64 bits.
 
     Parameters
     ----------
     sizes : sequence of int
-        Non-negative, of sum below 2^63.
+        Non-negative, with a sum below 2^63.
     rates : sequence of Fraction
         Non-negative; some candidate of positive size has rate 0.
     word : int
         The number's first 64 bits.
     more_bits : callable
-        Gives the next 64 bits.
+        Returns the next 64 bits of the number.
 
     Notes
     -----
-    Weights are floors of 2^precision exp(-rate), so a cumulative sum S stands for a true sum in
-    [S, S + slack], slack = sum of sizes. The number u lies in [word, word + 1] / 2^bits. `first` counts the
-    boundaries that are surely at most u, `last` those that may be; when they agree u is decided. As the true whole
-    is at least 2^precision, slack is 2^-65 of a word's last bit, so a second round is needed for a fraction
-    of about len(sizes) / 2^64 of the words.
+    Weights are floors of 2^precision exp(-rate), so a cumulative sum S stands for a true sum in [S, S + slack], slack =
+    sum of sizes. The number u lies in [word, word + 1] / 2^bits. `first` counts the boundaries that are surely at most
+    u, `last` those that may be; when they agree, the outcome is certain. As the true whole is at least 2^precision,
+    slack is 2^-65 of a word's last bit, so a second round is needed for a fraction of about len(sizes) / 2^64 of the
+    words.
     """
-    bits, slack = tables.WORD_BITS, sum(sizes)
+    bits, slack = thresholds.WORD_BITS, sum(sizes)
     while True:
         sums = _cumulative(sizes, rates, bits + _GUARD)
         whole = sums.pop()
@@ -143,14 +144,14 @@ def decide(sizes: Sequence[int], rates: Sequence[Fraction], word: int, more_bits
         last = bisect_right(sums, (word + 1) * (whole + slack) >> bits)
         if first == last:
             return first
-        bits += tables.WORD_BITS
-        word = word << tables.WORD_BITS | more_bits()
+        bits += thresholds.WORD_BITS
+        word = word << thresholds.WORD_BITS | more_bits()
 
 
 def amplified_epsilon(epsilon: Fraction, rate: Fraction) -> Fraction:
-    """What a step may spend on a secret Poisson sample of the records so that it costs ε on all of them.
+    """Return the ε' that a step may spend on a secret Poisson sample of the records so that it costs ε on all of them.
 
-    Returns ε' = ln(1 + (exp(ε) - 1) / rate), rounded down to 15 digits; ε itself at rate 1.
+    It is ε' = ln(1 + (exp(ε) - 1) / rate), rounded down to 15 digits; ε itself at rate 1.
 
     Parameters
     ----------
@@ -164,7 +165,8 @@ def amplified_epsilon(epsilon: Fraction, rate: Fraction) -> Fraction:
     Neighbours: add or remove one record. With probability 1 - rate the record is not sampled and nothing
     differs; otherwise the samples are neighbours. So the ratio of output probabilities is at most
     (1 - rate) + rate exp(ε') (and at least its inverse), which is exp(ε). The sample must stay secret. Enumerated over
-    all samples by `tests/test_selection.py::test_amplification_ratio`. Fails for replace-one.
+    all samples by ``tests/privacy/noise/test_selection.py::test_amplification_ratio``. The argument fails if neighbours
+    differ by replacing a record.
 
     Examples
     --------
@@ -185,9 +187,11 @@ def amplified_epsilon(epsilon: Fraction, rate: Fraction) -> Fraction:
 
 def _rates(scores: Sequence[Rational], epsilon: Fraction, sensitivity: Fraction, monotone: bool) -> list[Fraction]:
     if len(scores) == 0 or any(isinstance(score, bool) or not isinstance(score, Rational) for score in scores):
-        raise ParameterError("scores must be one int or Fraction for each of one or more candidates; convert floats.")
+        raise ParameterError(
+            "scores are empty or not exact; give one int or Fraction for each candidate, and convert floats."
+        )
     if epsilon <= 0 or sensitivity <= 0:
-        raise ParameterError(f"epsilon is {epsilon} and sensitivity {sensitivity}; both must be above 0.")
+        raise ParameterError(f"epsilon is {epsilon} and sensitivity is {sensitivity}; both must be above 0.")
     best = max(Fraction(score) for score in scores)
     unit = Fraction(epsilon) / (sensitivity if monotone else 2 * sensitivity)
     return [unit * (best - Fraction(score)) for score in scores]
@@ -197,8 +201,8 @@ def _cumulative(sizes: Sequence[int], rates: Sequence[Fraction], precision: int)
     weights: dict[Fraction, int] = {}
     for rate in rates:
         if rate not in weights:
-            # exp(-rate) < 2^-rate, so from here on the floor is 0.
-            weights[rate] = 0 if rate >= precision else tables.exp_floor(rate, precision)
+            # exp(-rate) < 2^-rate, so the floor is 0 from rate = precision on.
+            weights[rate] = 0 if rate >= precision else thresholds.exp_floor(rate, precision)
     return list(accumulate(size * weights[rate] for size, rate in zip(sizes, rates, strict=True)))
 
 

@@ -1,8 +1,9 @@
-"""The median by smooth sensitivity: noise in proportion to how fast the median could move near the records.
+"""Medians by smooth sensitivity: noise in proportion to how far the median could move near the records.
 
-After Nissim, Raskhodnikova and Smith (2007), worked out anew for adding and removing records and with the
-tight constants of Cauchy noise. One call of `smooth_lines` serves all nodes of a tree level; `medians`
-is the door to it.
+The method is that of Nissim, Raskhodnikova and Smith (2007), derived anew for adding and removing records and with
+tight constants for Cauchy noise. One call of `smooth_lines` draws the lines of all nodes of a tree level. Callers use
+`medians.medians`, which checks the input. Doubles may only filter: a line that they do not settle is decided again in
+integers. See ``docs/design/noise.md``.
 """
 
 from __future__ import annotations
@@ -16,26 +17,25 @@ from functools import lru_cache
 import numpy as np
 
 from spatialdp._support.arrays import Booleans, Floats, Integers
-from spatialdp.privacy.noise import thresholds as tables
+from spatialdp.privacy.noise import thresholds
 from spatialdp.privacy.noise.source import Noise
 
 __all__ = ["smooth_constants", "smooth_lines"]
 
-
 # β = 7ε/10 makes S* times the noise scale about as small as it can be.
 _SMOOTHING = Fraction(7, 10)
-_MOST_SMOOTH = 64  # of ε; the noise is then 10^-20 of S*
+_MOST_SMOOTH = 64  # a larger ε is treated as this one; the noise is then 10^-20 of S*
 _POINT_BITS = 63
 _ROUNDING = 2.0**-48
-_TINY = 5e-324
+_TINY = 5e-324  # the smallest positive double
 
 
 @dataclass(frozen=True)
 class _Cauchy:
-    """For each node the law of floor(start + half / 2 + scale S* Z), and how S* comes about.
+    """For each node the law of the line floor(start + half / 2 + scale S* Z), and the terms that S* is the maximum of.
 
-    Row k of a node, of rows[i] to rows[i+1], holds 2 A_k in `gaps` and ln(exp(-β k) A_k) in `scores`; `log` is the
-    largest score, ln S* in doubles. Lines are clipped to `least` and `most`.
+    Node i has the rows rows[i] to rows[i+1]; row k holds 2 A_k in `gaps` and ln(exp(-β k) A_k) in `scores`. `log` is
+    the largest score, ln S* in doubles. Lines are clipped to `least` and `most`.
     """
 
     start: Integers
@@ -51,12 +51,12 @@ class _Cauchy:
 def smooth_lines(
     values: Integers, starts: Integers, low: Integers, high: Integers, epsilon: Fraction, noise: Noise
 ) -> Integers:
-    """Median plus Cauchy noise in proportion to its smooth sensitivity, rounded to a line, for each node.
+    """Draw a line for each node: its median plus Cauchy noise in proportion to the median's smooth sensitivity.
 
     Parameters
     ----------
     values, starts, low, high
-        As for `medians.medians`, checked, every node at least two wide.
+        As for `medians.medians`, checked; every node is at least two wide.
     epsilon : Fraction
         Cost of the level, for adding or removing one record.
     noise : Noise
@@ -78,13 +78,13 @@ def smooth_lines(
         A_k = max over i in {floor((n-k)/2), ceil((n-k)/2)} of (x_{i+k+1} - x_i) / 2,     S* = max_k exp(-β k) A_k.
 
     S* bounds |f - f'| at both neighbours, and ln S* moves by at most β; `smooth_constants` says why noise
-    scale * S* * Z, Z standard Cauchy, is then ε-private. Rounding and clipping are post-processing.
-    Brute force over all data sets: `tests/test_selection.py::test_smooth_sensitivity_brute_force`; ratios:
-    `test_smooth_ratio`.
+    scale * S* * Z, Z standard Cauchy, is then ε-private. Rounding and clipping are post-processing. Brute force over
+    all data sets: ``tests/privacy/noise/test_smooth.py::test_smooth_sensitivity_brute_force``; ratios:
+    ``test_smooth_ratio`` in the same file.
 
     Notes
     -----
-    Z = ±X / Y, (X, Y) uniform in the quarter disc, so a line needs only products to be compared. A line s splits
+    Z = ±X / Y, (X, Y) uniform in the quarter disc, so that Z is compared with a line by products alone. A line s splits
     between values s - 1 and s, hence floor(f + 1/2 + noise + 1/2).
     """
     beta, scale = smooth_constants(epsilon)
@@ -100,7 +100,7 @@ def smooth_lines(
 
 @lru_cache(maxsize=64)
 def smooth_constants(epsilon: Fraction) -> tuple[Fraction, Fraction]:
-    """β and the scale c for which f + c S* Z is ε-private: S* β-smooth, Z with density 1 / (π (1 + z²)).
+    """Return β and c for which f + c S* Z is ε-private, if S* is β-smooth and Z has the density 1 / (π (1 + z²)).
 
     Privacy
     -------
@@ -108,7 +108,7 @@ def smooth_constants(epsilon: Fraction) -> tuple[Fraction, Fraction]:
     cosh d = ((g² + g'²) + δ²) / (2 g g'): the ratio is one of quadratic forms in (z, 1) whose matrices have the same
     determinant, so its extremes are a pair of eigenvalues exp(±d) with that sum. With g = c S, g' = c S exp(λ),
     0 <= λ <= β and δ <= S, cosh d <= cosh λ + exp(-λ) / (2 c²), which is convex in λ: it is enough that both
-    ends, λ = 0 and λ = β, stay below cosh ε. Checked by `tests/test_selection.py::test_cauchy_log_ratio`.
+    ends, λ = 0 and λ = β, stay below cosh ε. Checked by ``tests/privacy/noise/test_smooth.py::test_cauchy_log_ratio``.
 
     Notes
     -----
@@ -125,7 +125,7 @@ def smooth_constants(epsilon: Fraction) -> tuple[Fraction, Fraction]:
     with localcontext(Context(prec=120)):
         growth, decay = _exp(epsilon), 1 / _exp(beta)
         whole = growth + 1 / growth
-        # 1 / c² at the two ends: 2 (cosh ε - 1), and 2 (cosh ε - cosh β) exp(β). Right to 60 digits or more.
+        # 1 / c² at the two ends: 2 (cosh ε - 1), and 2 (cosh ε - cosh β) exp(β). Correct to 60 digits or more.
         bound = min(whole - 2, (whole - decay - 1 / decay) / decay)
         scale = (1 / bound).sqrt() * (1 + Decimal(10) ** -30)
     return beta, Fraction(Context(prec=15, rounding=ROUND_CEILING).plus(scale))
@@ -136,7 +136,7 @@ def _exp(value: Fraction) -> Decimal:
 
 
 def _padded(values: Integers, starts: Integers, low: Integers, high: Integers) -> Integers:
-    """Values of each node between low and high - 1."""
+    """Return the values of each node with low put before them and high - 1 behind them."""
     before = np.insert(values.astype(np.int64), starts[:-1], low)
     return np.insert(before, starts[1:] + np.arange(1, starts.size), high - 1)
 
@@ -156,7 +156,7 @@ def _cauchy_law(padded: Integers, starts: Integers, beta: Fraction) -> _Cauchy:
 
 
 def _widest_gaps(padded: Integers, origin: Integers, counts: Integers, steps: Integers) -> Integers:
-    """2 A_k of every node and k."""
+    """Return 2 A_k for every node and k."""
     lower = origin + ((counts - steps) >> 1)
     upper = origin + ((counts - steps + 1) >> 1)
     steps = steps + 1
@@ -164,23 +164,23 @@ def _widest_gaps(padded: Integers, origin: Integers, counts: Integers, steps: In
 
 
 def _slack(log: Floats) -> Floats:
-    """Bound on the error of `log`, absolute.
+    """Return a bound on the absolute error of `log`.
 
-    log gap < 28 and β k <= 28 + |log| for every row that can be the largest, and each of log, product and
+    log gap < 28 and β k <= 28 + |log| for every row that can be the largest, and each of logarithm, product and
     difference is off by at most 16 units in the last place of those (2^-48 of them).
     """
     return (256 + np.abs(log)) * 2.0**-46
 
 
 def _disc(count: int, noise: Noise) -> tuple[Integers, Integers, Integers]:
-    """Signs, and 63-bit points of the quarter disc: points surely outside are drawn again."""
+    """Draw signs, and 63-bit points of the quarter disc; points that are surely outside are drawn again."""
     signs, across, along = (np.empty(count, dtype=np.int64) for _ in range(3))
-    open_ = np.arange(count)
-    while open_.size:
-        words = noise.uniform_words(2 * open_.size)
-        signs[open_] = 1 - 2 * (words[::2] & np.uint64(1)).astype(np.int64)
-        across[open_], along[open_] = (words.reshape(-1, 2).T >> np.uint64(1)).astype(np.int64)
-        open_ = open_[_squared_radius(across[open_], along[open_]) > 1 + _ROUNDING]
+    undecided = np.arange(count)
+    while undecided.size:
+        words = noise.uniform_words(2 * undecided.size)
+        signs[undecided] = 1 - 2 * (words[::2] & np.uint64(1)).astype(np.int64)
+        across[undecided], along[undecided] = (words.reshape(-1, 2).T >> np.uint64(1)).astype(np.int64)
+        undecided = undecided[_squared_radius(across[undecided], along[undecided]) > 1 + _ROUNDING]
     return signs, across, along
 
 
@@ -196,7 +196,7 @@ def _inside(across: Integers, along: Integers) -> Booleans:
 def _filter(
     law: _Cauchy, signs: Integers, across: Integers, along: Integers, scale: Fraction
 ) -> tuple[Integers, Integers]:
-    """Lines at the two ends of an interval that surely holds the noise."""
+    """Return the lines at the two ends of an interval that surely contains the noise."""
     slack = _slack(law.log) + 2 * _ROUNDING
     with np.errstate(divide="ignore", over="ignore", under="ignore"):
         size = np.exp(np.maximum(law.log, -600.0)) * float(scale)
@@ -207,7 +207,10 @@ def _filter(
 
 
 def _line(law: _Cauchy, shift: Floats) -> Integers:
-    """floor(start + half / 2 + shift), clipped. Comparing the fraction with 1/2 is exact, adding 1/2 would not be."""
+    """Return floor(start + half / 2 + shift), clipped.
+
+    The fraction of the shift is compared with 1/2, which is exact; adding 1/2 would round.
+    """
     shift = np.clip(shift, -(2.0**50), 2.0**50)
     whole = np.floor(shift)
     carry = (shift - whole >= 0.5) & (law.half == 1)
@@ -217,32 +220,32 @@ def _line(law: _Cauchy, shift: Floats) -> Integers:
 def _decide_line(
     law: _Cauchy, node: int, sign: int, point: tuple[int, int], beta: Fraction, scale: Fraction, noise: Noise
 ) -> int:
-    """The line of a point of which 63 bits are known, in integers, with more bits until it is certain."""
+    """Return the line of a point given by its first 63 bits, in integers; bits are drawn until the line is certain."""
     (across, along), bits = point, _POINT_BITS
     low, high = int(law.least[node]), int(law.most[node])
     start = int(law.start[node]) + Fraction(int(law.half[node]), 2)
     while True:
         if across**2 + along**2 >= 4**bits:
-            across, along, bits = _word(noise), _word(noise), tables.WORD_BITS
+            across, along, bits = _word(noise), _word(noise), thresholds.WORD_BITS
         elif along and (across + 1) ** 2 + (along + 1) ** 2 <= 4**bits:
             least, most = _exact_sensitivity(law, node, beta, bits)
             ends = least * across / (along + 1), most * (across + 1) / along
             lines = {min(max(math.floor(start + sign * scale * end), low), high) for end in ends}
             if len(lines) == 1:
                 return lines.pop()
-        across, along = (part << tables.WORD_BITS | _word(noise) for part in (across, along))
-        bits += tables.WORD_BITS
+        across, along = (part << thresholds.WORD_BITS | _word(noise) for part in (across, along))
+        bits += thresholds.WORD_BITS
 
 
 def _exact_sensitivity(law: _Cauchy, node: int, beta: Fraction, bits: int) -> tuple[Fraction, Fraction]:
-    """Bounds of S* that agree to more than `bits` bits, from the rows that can be the largest."""
+    """Return two bounds of S* that agree to more than `bits` bits, from the rows that can be the largest."""
     part = slice(law.rows[node], law.rows[node + 1])
     close = np.flatnonzero(law.scores[part] >= law.log[node] - 2 * _slack(law.log[node]))
     bounds = []
     for k in close.tolist():
         gap, rate = int(law.gaps[part][k]), k * beta
         precision = bits + 2 * math.ceil(rate) + 64  # exp(-rate) > 4^-rate: 64 more bits than `bits` count
-        floor = tables.exp_floor(rate, precision)
+        floor = thresholds.exp_floor(rate, precision)
         bounds.append([Fraction(gap * end, 2 << precision) for end in (floor, floor + 1)])
     return max(least for least, _ in bounds), max(most for _, most in bounds)
 

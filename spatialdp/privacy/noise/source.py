@@ -1,22 +1,21 @@
-"""Exact integer noise at map scale: the only module that draws random bits.
+"""Exact integer noise, fast enough for maps: the only module that draws random bits.
 
-`laplace` and `gaussian` return int64 arrays that follow the discrete Laplace and discrete
-Gaussian laws exactly: between the random bits and the result there is table lookup and integer
-arithmetic, no floating point, so there is nothing for a precision attack to find.
+`laplace` and `gaussian` return int64 arrays that follow the discrete Laplace and discrete Gaussian laws exactly.
+Between the random bits and the result there are table lookups and integer arithmetic, and no floating point, so there
+is nothing for a precision attack to find. No other module may draw random bits, and a draw must never use a double.
 
-How it is fast. A draw looks up the top 16 bits of its word in a guide; only where a threshold
-lies inside that 1/65536 of the unit interval (some per cent of draws) are 48 more bits drawn and
-searched, and only where all 64 tie (about one draw in 10^17) are more bits drawn still; see `tables`.
-Wide laws are put together from digits, because the digits of a geometric variable are
-independent:
+Most draws take one lookup. The first 16 bits of a draw are looked up in a guide table. Only if a threshold lies inside
+that 1/65536 of the unit interval (some per cent of draws) are 48 more bits drawn and searched, and only if all 64 tie
+(about one draw in 10^17) are still more bits drawn; see `thresholds`. Wide laws are put together from digits, because
+the digits of a geometric variable are independent:
 
     X = q L + r,  r in 0..L-1,  L a power of two.
 
-For X >= 0, q and r are independent and geometric (r cut off at L); for X < 0 the same is true
-of -X-1, whose digits are the bitwise complements. So a wide Laplace draw is one two-sided
-digit q and one or more low digits r, complemented where q is negative. A wide Gaussian draw takes q from
-a table, r uniform, and keeps the result with the probability that makes it exact. Where lattices are so fine that
-64 bits are not enough, the same digits are put together as `Wide` integers.
+For X >= 0, q and r are independent and geometric (r cut off at L); for X < 0 the same is true of -X-1, whose digits are
+the bitwise complements. So a wide Laplace draw is one two-sided digit q and one or more low digits r, complemented
+where q is negative. A wide Gaussian draw takes q from a table and a uniform r, and keeps the result with the
+probability that makes it exact. On lattices so fine that 64 bits are not enough, the same digits are put together as
+`Wide` integers. See ``docs/design/noise.md``.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ import numpy.typing as npt
 
 from spatialdp._support.arrays import Booleans, Integers
 from spatialdp.errors import ParameterError
-from spatialdp.privacy.noise import thresholds as tables
+from spatialdp.privacy.noise import thresholds
 from spatialdp.privacy.noise.thresholds import AMBIGUOUS, Table
 from spatialdp.privacy.noise.wide import Wide
 
@@ -44,25 +43,25 @@ __all__ = ["Noise", "SeededNoise", "SystemNoise"]
 
 Digits = list[tuple[int, Integers]]  # highest first, each with its number of bits; the first may be negative
 
-_BLOCK = 2**16  # draws at a time: the work arrays stay in cache
-NARROWEST = Fraction(1, 10**6)  # scale or variance
-WIDEST = 2**40  # scale or standard deviation, so that int64 never overflows
-WIDEST_OF_WIDE = 2**100  # of wide integers
-_HIGH_DIGIT_SCALE = 64
+_BLOCK = 2**16  # draws at a time: the work arrays stay in the processor's cache
+NARROWEST = Fraction(1, 10**6)  # least scale or variance
+WIDEST = 2**40  # greatest scale or standard deviation, so that int64 never overflows
+WIDEST_OF_WIDE = 2**100  # the same for wide integers
+_HIGH_DIGIT_SCALE = 64  # greatest scale of the high digit of Laplace noise
 _LOW_DIGIT_BITS = 10
-_GAUSSIAN_DIGIT = 256
-_COIN_PLACE = 47  # in a word: bits below are a digit, 16 above a coin, and the last one a sign
+_GAUSSIAN_DIGIT = 256  # greatest standard deviation that one table draws
+_COIN_PLACE = 47  # of a word's bits the lower 47 are a digit, the next 16 a coin, and the last one a sign
 
 
 class Noise(ABC):
     """A source of exact integer noise.
 
-    Subclasses say where random bytes come from; everything else is shared. Only `SystemNoise` makes a release private.
+    Subclasses say where random bytes come from; all draws are defined here. Only `SystemNoise` makes a release private.
     """
 
     @abstractmethod
     def random_bytes(self, count: int) -> bytes:
-        """Independent uniform random bytes."""
+        """Return `count` independent uniform random bytes."""
 
     def laplace(self, scale: Rational, size: int | tuple[int, ...]) -> Integers:
         """Draw discrete Laplace noise: P(X = x) proportional to ``exp(-|x| / scale)``.
@@ -70,7 +69,7 @@ class Noise(ABC):
         Parameters
         ----------
         scale : int or Fraction
-            Sensitivity over ε. From above 0 up to 2^40.
+            Sensitivity over ε, from 1e-6 to 2^40.
         size : int or tuple of int
             Shape of the result.
 
@@ -97,7 +96,7 @@ class Noise(ABC):
         Parameters
         ----------
         variance : int or Fraction
-            σ², the parameter of the law (its true variance is never larger). Up to 2^80.
+            σ², the parameter of the law (the true variance is never larger), from 1e-6 to 2^80.
         size : int or tuple of int
             Shape of the result.
 
@@ -150,9 +149,9 @@ class Noise(ABC):
         return self._words(count, np.uint64).astype(np.uint64, copy=False)
 
     def below(self, bounds: Integers) -> Integers:
-        """Draw for each bound b >= 1 an integer uniform on 0..b-1, exactly.
+        """Draw, for each bound b >= 1, an integer that is uniform on 0..b-1, exactly.
 
-        A word is taken modulo b; the last 2^64 mod b words, which would favour the low residues, are drawn again.
+        A 64-bit word is taken modulo b; the last 2^64 mod b words, which would favour low residues, are drawn again.
 
         Examples
         --------
@@ -161,12 +160,12 @@ class Noise(ABC):
         """
         limits = np.asarray(bounds).astype(np.uint64)
         values = np.empty(limits.shape, dtype=np.int64)
-        open_ = np.arange(limits.size)
-        while open_.size:
-            words, limit = self.uniform_words(open_.size), limits[open_]
+        undecided = np.arange(limits.size)
+        while undecided.size:
+            words, limit = self.uniform_words(undecided.size), limits[undecided]
             kept = words <= np.uint64(2**64 - 1) - np.negative(limit) % limit
-            values[open_[kept]] = (words % limit)[kept].astype(np.int64)
-            open_ = open_[~kept]
+            values[undecided[kept]] = (words % limit)[kept].astype(np.int64)
+            undecided = undecided[~kept]
         return values
 
     def bernoulli(self, probability: Rational, count: int) -> Booleans:
@@ -220,25 +219,25 @@ class Noise(ABC):
         return np.frombuffer(self.random_bytes(count * little.itemsize), dtype=little).astype(dtype, copy=False)
 
     def _lookup(self, table: Table, count: int) -> Integers:
-        """Draw from one table: guide first, more bits where the guide is ambiguous."""
+        """Draw from one table: by the guide, and with more bits where the guide is ambiguous."""
         top = self._words(count, np.uint16)
-        found = table.guide.take(top)
-        values = found.astype(np.int64)
-        (open_,) = np.nonzero(found == AMBIGUOUS)
-        if open_.size:
-            values[open_] = self._search(table, top[open_])
+        outcomes = table.guide.take(top)
+        values = outcomes.astype(np.int64)
+        (undecided,) = np.nonzero(outcomes == AMBIGUOUS)
+        if undecided.size:
+            values[undecided] = self._search(table, top[undecided])
         return values
 
     def _search(self, table: Table, top: npt.NDArray[np.unsignedinteger]) -> Integers:
-        rest = self._words(top.size, np.uint64) >> np.uint64(tables.GUIDE_BITS)
-        words = top.astype(np.uint64) << np.uint64(tables.WORD_BITS - tables.GUIDE_BITS) | rest
+        rest = self._words(top.size, np.uint64) >> np.uint64(thresholds.GUIDE_BITS)
+        words = top.astype(np.uint64) << np.uint64(thresholds.WORD_BITS - thresholds.GUIDE_BITS) | rest
         values, tied = table.find(words)
         for index in np.nonzero(tied)[0]:
             values[index] = table.resolve(int(words[index]), self._more_bits)
         return values
 
     def _more_bits(self) -> int:
-        return int.from_bytes(self.random_bytes(tables.WORD_BITS // 8), "little")
+        return int.from_bytes(self.random_bytes(thresholds.WORD_BITS // 8), "little")
 
     def _laplace(self, count: int, high: Table, low: Sequence[tuple[int, Table]]) -> Digits:
         first = self._lookup(high, count)
@@ -255,7 +254,7 @@ class Noise(ABC):
         return kept
 
     def _gaussian_proposals(self, variance: Fraction, count: int) -> Digits:
-        """Propose `count` values and thin them; what is left is independent and exact.
+        """Propose `count` values and keep some of them; the kept ones are independent and follow the law exactly.
 
         A proposal is ±(q L + r), complemented on the negative side, with P(q) ∝ exp(-(qL)²/2σ²)
         and r, sign uniform; it is kept with probability exp(-(x² - (qL)²) / 2σ²).
@@ -263,37 +262,39 @@ class Noise(ABC):
         low_bits = _gaussian_low_bits(variance)
         table, surely = _wide_gaussian_tables(variance, low_bits)
         q = self._lookup(table, count)
+        # One word gives the sign, the coin and up to 47 bits of r.
         word = self._words(count, np.uint64)
         negative = -(word >> np.uint64(63)).astype(np.int64)
         coin = (word >> np.uint64(_COIN_PLACE) & np.uint64(2**16 - 1)).astype(np.int64)
         digits = [(0, q), *self._uniform_digits(low_bits, word)]
+        # A coin below the least probability of its digit keeps the proposal; the others are decided one by one.
         keep = coin < surely.take(q, mode="clip")
         for index in np.nonzero(~keep)[0]:
             x = _joined_exactly(digits, int(index)) ^ int(negative[index])
             base = int(q[index]) << low_bits
             keep[index] = self._keeps(Fraction(x * x - base * base) / (2 * variance), int(coin[index]))
-        ends = [(bits, digit ^ negative & (2**bits - 1)) for bits, digit in digits[1:]]
-        return [(bits, digit[keep]) for bits, digit in [(0, q ^ negative), *ends]]
+        low_digits = [(bits, digit ^ negative & (2**bits - 1)) for bits, digit in digits[1:]]
+        return [(bits, digit[keep]) for bits, digit in [(0, q ^ negative), *low_digits]]
 
     def _uniform_digits(self, bits: int, word: npt.NDArray[np.unsignedinteger]) -> Iterator[tuple[int, Integers]]:
-        """So many uniform bits: from the lower ones of a word, as far as they go, and from more words."""
+        """Yield so many uniform bits as digits: first the lower bits of a given word, then those of more words."""
         while bits > 0:
-            taken = min(bits, _COIN_PLACE)
-            yield taken, (word & np.uint64(2**taken - 1)).astype(np.int64)
-            bits -= taken
+            size = min(bits, _COIN_PLACE)
+            yield size, (word & np.uint64(2**size - 1)).astype(np.int64)
+            bits -= size
             if bits:
                 word = self._words(word.size, np.uint64)
 
     def _keeps(self, rate: Fraction, coin: int) -> bool:
         """Whether a uniform number that begins with the coin's 16 bits lies below exp(-rate)."""
-        return self._lies_below(partial(tables.exp_floor, rate), coin)
+        return self._lies_below(partial(thresholds.exp_floor, rate), coin)
 
     def _lies_below(self, threshold: Callable[[int], int], coin: int) -> bool:
         """Whether a uniform number that begins with the coin's 16 bits lies below p, threshold(b) = floor(2^b p)."""
         bits = 16
         while True:
-            bits += tables.WORD_BITS
-            coin = coin << tables.WORD_BITS | self._more_bits()
+            bits += thresholds.WORD_BITS
+            coin = coin << thresholds.WORD_BITS | self._more_bits()
             if coin != (limit := threshold(bits)):
                 return coin < limit
 
@@ -301,12 +302,12 @@ class Noise(ABC):
 class SystemNoise(Noise):
     """Exact noise from the operating system's cryptographic generator.
 
-    The source for real releases. It keeps no state and buffers nothing, so forked and
-    threaded workers can share one object and never share a bit.
+    This is the source for real releases. It keeps no state and buffers nothing, so forked and threaded workers can
+    share one object and never share a bit.
 
     Privacy
     -------
-    Nothing is seeded and nothing can be replayed: a release drawn from it is private.
+    Nothing is seeded and nothing can be replayed: a release drawn from this source is private.
 
     Examples
     --------
@@ -316,7 +317,7 @@ class SystemNoise(Noise):
     """
 
     def random_bytes(self, count: int) -> bytes:
-        """Independent uniform random bytes.
+        """Return random bytes of the operating system.
 
         Examples
         --------
@@ -335,13 +336,12 @@ class SeededNoise(Noise):
     Parameters
     ----------
     seed : int or tuple of int
-        Non-negative. A tuple names a stream: `SeededNoise((seed, trial))` is independent of
-        other trials.
+        Non-negative. A tuple names a stream: `SeededNoise((seed, trial))` is independent of other trials.
 
     Privacy
     -------
-    None. Who knows the seed can subtract the noise, so every release drawn from this source is
-    marked `private: false` in its statement and in every file.
+    None. Anyone who knows the seed can subtract the noise, so every release drawn from this source is marked
+    `private: false` in its statement and in every file.
 
     Examples
     --------
@@ -356,14 +356,14 @@ class SeededNoise(Noise):
         if not parts or any(isinstance(p, bool) or not isinstance(p, int) or p < 0 for p in parts):
             raise ParameterError(f"seed is {seed!r}; it must be a non-negative int or a tuple of them.")
         self._seed = seed
-        # Hashed, because numpy's own seeding can not tell 7 from (7, 0).
+        # Hashed, because numpy's own seeding gives 7 and (7, 0) the same stream.
         digest = hashlib.sha256(repr(tuple(int(p) for p in parts)).encode()).digest()
         self._generator = np.random.PCG64(np.random.SeedSequence(int.from_bytes(digest, "little")))
         self._process = os.getpid()
         self._lock = threading.Lock()
 
     def random_bytes(self, count: int) -> bytes:
-        """The next bytes of the seeded stream.
+        """Return the next bytes of the seeded stream.
 
         Examples
         --------
@@ -383,7 +383,7 @@ class SeededNoise(Noise):
         return f"SeededNoise({self._seed!r})"
 
     def __reduce__(self) -> tuple[object, ...]:
-        raise TypeError("a SeededNoise can not be pickled: the copy would draw the same noise. Send the seed.")
+        raise TypeError("a SeededNoise cannot be pickled: the copy would draw the same noise. Send the seed.")
 
 
 def _shape(size: int | tuple[int, ...]) -> tuple[int, ...]:
@@ -426,7 +426,7 @@ def _positive(value: Rational, name: str, most: int) -> Fraction:
 
 @lru_cache(maxsize=128)
 def _laplace_tables(scale: Fraction) -> tuple[Table, tuple[tuple[int, Table], ...]]:
-    """The two-sided high digit and the low digits, highest first, with their numbers of bits."""
+    """Return the table of the two-sided high digit, and the low digits' numbers of bits and tables, highest first."""
     rate = 1 / scale
     low_bits = max(0, math.ceil(scale / _HIGH_DIGIT_SCALE) - 1).bit_length()
     digits = []
@@ -434,27 +434,27 @@ def _laplace_tables(scale: Fraction) -> tuple[Table, tuple[tuple[int, Table], ..
     while below:
         bits = min(below, _LOW_DIGIT_BITS)
         below -= bits
-        digits.append((bits, tables.low_digit(rate * 2**below, 2**bits)))
-    return tables.two_sided(rate, rate * 2**low_bits), tuple(digits)
+        digits.append((bits, thresholds.low_digit(rate * 2**below, 2**bits)))
+    return thresholds.two_sided(rate, rate * 2**low_bits), tuple(digits)
 
 
 @lru_cache(maxsize=128)
 def _gaussian_table(variance: Fraction) -> Table:
-    return tables.gaussian(variance)
+    return thresholds.gaussian(variance)
 
 
 def _gaussian_low_bits(variance: Fraction) -> int:
-    """An m for which σ / 2^m lies between 64 and 256, about."""
+    """Return an m for which σ / 2^m lies between about 64 and 256."""
     return max(0, (math.isqrt(math.ceil(variance)) // _GAUSSIAN_DIGIT).bit_length())
 
 
 @lru_cache(maxsize=128)
 def _wide_gaussian_tables(variance: Fraction, bits: int) -> tuple[Table, Integers]:
-    """The high digit, and for each of its values a coin below which a proposal is surely kept.
+    """Return the table of the high digit, and for each of its values a coin below which a proposal is surely kept.
 
     The least likely proposal of digit q is at ((q+1) L)², with rate (2q+1) L² / 2σ².
     """
     reduced = variance / 4**bits
-    table = tables.half_gaussian(reduced)
-    surely = tables.exp_floors(1 / (2 * reduced), 1 / reduced, table.words.size, 16)
-    return table, np.array([*surely, 0], dtype=np.int64)  # beyond the table nothing is sure
+    table = thresholds.half_gaussian(reduced)
+    surely = thresholds.exp_floors(1 / (2 * reduced), 1 / reduced, table.words.size, 16)
+    return table, np.array([*surely, 0], dtype=np.int64)  # beyond the table no proposal is surely kept

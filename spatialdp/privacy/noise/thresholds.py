@@ -1,20 +1,19 @@
 """Exact lookup tables: how a stream of random bits becomes a discrete random variable.
 
-An outcome is drawn by comparing a uniform number with the cumulative probabilities
-F_0 < F_1 < ... of a law. These are irrational, so a table holds their first bits,
-T_j = floor(2^bits F_j), as exact integers. A uniform word w of that many bits decides the
-draw unless it equals some T_j; then (and only then) more bits of both are needed.
+An outcome is drawn by comparing a uniform number with the cumulative probabilities F_0 < F_1 < ... of a law. These are
+irrational, so a table holds their first bits, T_j = floor(2^bits F_j), as exact integers. A uniform word w of that many
+bits decides the draw unless it equals some T_j; then (and only then) more bits of both are needed. See
+``docs/design/noise.md``.
 
-Nothing here draws random bits, and nothing here is floating point: `decimal` gives
-correctly rounded exponentials to any precision, all else is integer arithmetic.
+Nothing here may draw random bits or use floating point: `decimal` gives correctly rounded exponentials to any
+precision, and everything else is integer arithmetic.
 
-Error bound. Numbers are fixed point with a guard of at least 256 bits below the bits wanted. Each
-multiplication truncates, so after k of them a power is off by at most 3k + 2 units in the last
-place, and a Gaussian weight, whose ratio is itself a running power, by at most 3(k + 1)². With fewer
-than 2^14 entries per 64 bits (`noise` picks the digits so), a cumulative sum is off by less than 2^46 units;
-dividing by the whole, D >= 2^-100, multiplies that by 2/D only for `low_digit`, which has at
-most 2^10 entries and so stays below 2^114. `_floors` accepts a floor only if everything within 2^128
-units agrees with it; otherwise the table is built again with a longer guard.
+Error bound. Numbers are fixed point with a guard of at least 256 bits below the bits that are returned. Each
+multiplication truncates, so after k of them a power is off by at most 3k + 2 units in the last place, and a Gaussian
+weight, whose ratio is itself a running power, by at most 3(k + 1)². With fewer than 2^14 entries per 64 bits (`source`
+chooses the digits so), a cumulative sum is off by less than 2^46 units; dividing by the whole, D >= 2^-100, multiplies
+that by 2/D only for `low_digit`, which has at most 2^10 entries and so stays below 2^114. `_floors` accepts a floor
+only if everything within 2^128 units agrees with it; otherwise the table is built again with a longer guard.
 """
 
 from __future__ import annotations
@@ -45,12 +44,12 @@ __all__ = [
 
 WORD_BITS = 64
 GUIDE_BITS = 16
-AMBIGUOUS = np.int16(-(2**15))
+AMBIGUOUS = np.int16(-(2**15))  # marks the words that 16 bits do not decide
 
 _GUARD = 256
 _TOLERANCE_BITS = 128
 
-Thresholds = Callable[[int], tuple[int, list[int]]]
+Thresholds = Callable[[int], tuple[int, list[int]]]  # from a number of bits to the first outcome and T_0, T_1, ...
 
 
 class _UncertainError(Exception):
@@ -59,12 +58,12 @@ class _UncertainError(Exception):
 
 @dataclass(frozen=True)
 class Table:
-    """A discrete law, ready to be drawn from with 16 bits in most cases.
+    """The lookup table of a discrete law, from which most outcomes are drawn with 16 bits.
 
     Attributes
     ----------
     thresholds : callable
-        `bits -> (first, [T_0, T_1, ...])`: outcome `first + j` has its upper end at T_j.
+        `bits -> (first, [T_0, T_1, ...])`: T_j is the upper end of outcome `first + j`, to so many bits.
     guide : int16 array
         The outcome for each value of a word's top 16 bits, or `AMBIGUOUS`.
     words : uint64 array
@@ -84,13 +83,13 @@ class Table:
         object.__setattr__(self, "guide", _guide(first, words))
 
     def find(self, words: npt.NDArray[np.uint64]) -> tuple[Integers, Booleans]:
-        """Outcomes of 64-bit words, and which of them tie with a threshold."""
+        """Return the outcomes of 64-bit words, and which words tie with a threshold."""
         index = np.searchsorted(self.words, words, side="left")
         tied = self.words.take(index, mode="clip") == words
         return index + self.first, tied
 
     def resolve(self, word: int, more_bits: Callable[[], int]) -> int:
-        """Outcome of a 64-bit word that ties, by adding 64 bits at a time until it no longer does."""
+        """Return the outcome of a 64-bit word that ties, adding 64 bits at a time until it no longer does."""
         bits = WORD_BITS
         while True:
             bits += WORD_BITS
@@ -113,14 +112,14 @@ def _guide(first: int, words: npt.NDArray[np.uint64]) -> npt.NDArray[np.int16]:
 
 
 def two_sided(rate: Fraction, step_rate: Fraction) -> Table:
-    """High digit of a discrete Laplace variable X with P(X = x) ∝ exp(-rate |x|).
+    """Make the table of the high digit of a discrete Laplace variable X with P(X = x) ∝ exp(-rate |x|).
 
     X >= 0 with probability 1/(1+a), a = exp(-rate); X and -X-1 are then geometric. So
     q = floor(X / L), with step_rate = L rate and A = exp(-step_rate), has
 
         P(q <= j) = A^(-j-1) a/(1+a)  for j < 0,      1 - A^(j+1)/(1+a)  for j >= 0.
 
-    With L = 1 this is the whole variable.
+    With L = 1, q is X itself.
     """
 
     def thresholds(bits: int, precision: int) -> tuple[int, list[int]]:
@@ -136,7 +135,10 @@ def two_sided(rate: Fraction, step_rate: Fraction) -> Table:
 
 
 def low_digit(rate: Fraction, digits: int) -> Table:
-    """Digit 0..digits-1 of a geometric variable: P(r) ∝ exp(-rate r), independent of the higher digits."""
+    """Make the table of a low digit r of a geometric variable: P(r) ∝ exp(-rate r) for r in 0..digits-1.
+
+    The digit is independent of all other digits.
+    """
 
     def thresholds(bits: int, precision: int) -> tuple[int, list[int]]:
         one = 1 << precision
@@ -148,7 +150,7 @@ def low_digit(rate: Fraction, digits: int) -> Table:
 
 
 def gaussian(variance: Fraction) -> Table:
-    """Discrete Gaussian: P(X = x) ∝ exp(-x² / (2 variance))."""
+    """Make the table of the discrete Gaussian: P(X = x) ∝ exp(-x² / (2 variance))."""
 
     def thresholds(bits: int, precision: int) -> tuple[int, list[int]]:
         weights = list(_gaussian_weights(variance, precision))
@@ -159,7 +161,7 @@ def gaussian(variance: Fraction) -> Table:
 
 
 def half_gaussian(variance: Fraction) -> Table:
-    """Non-negative half of `gaussian`, with all of its weight at 0."""
+    """Make the table of the discrete Gaussian on x >= 0: P(X = x) ∝ exp(-x² / (2 variance)), 0 included."""
 
     def thresholds(bits: int, precision: int) -> tuple[int, list[int]]:
         weights = list(_gaussian_weights(variance, precision))
@@ -172,7 +174,7 @@ def half_gaussian(variance: Fraction) -> Table:
 
 
 def exp_floor(rate: Fraction, bits: int) -> int:
-    """floor(2^bits exp(-rate)) for a rational rate >= 0, exactly."""
+    """Return floor(2^bits exp(-rate)) for a rational rate >= 0, exactly."""
     if rate == 0:
         return 1 << bits
     _, values = _certified(lambda b, precision: (0, _floors([_exp(rate, precision)], precision, b)))(bits)
@@ -180,11 +182,11 @@ def exp_floor(rate: Fraction, bits: int) -> int:
 
 
 def exp_floors(first: Fraction, step: Fraction, count: int, bits: int) -> list[int]:
-    """floor(2^bits exp(-first - k step)) for k = 0, 1, ..., count - 1 and first > 0, exactly."""
-    assert first > 0, "or the first floor would be that of 1"
+    """Return floor(2^bits exp(-first - k step)) for k = 0, 1, ..., count - 1 and first > 0, exactly."""
+    assert first > 0, "exp(-0) is 1, and `_floors` needs values below 1"
 
     def thresholds(bits: int, precision: int) -> tuple[int, list[int]]:
-        start = _exp(first, precision)  # one multiplication more than a power has: 3k + 5 units
+        start = _exp(first, precision)  # one multiplication more than in a power: 3k + 5 units
         powers = _powers(_exp(step, precision), precision, count=count)
         return 0, _floors([start * power >> precision for power in powers], precision, bits)
 
@@ -192,7 +194,7 @@ def exp_floors(first: Fraction, step: Fraction, count: int, bits: int) -> list[i
 
 
 def _certified(build: Callable[[int, int], tuple[int, list[int]]]) -> Thresholds:
-    """Build with a guard; where a floor is not certain, with a longer one."""
+    """Return a function that builds thresholds with a guard, and with a longer one if a floor is not certain."""
 
     def thresholds(bits: int) -> tuple[int, list[int]]:
         guard = _GUARD
@@ -206,7 +208,7 @@ def _certified(build: Callable[[int, int], tuple[int, list[int]]]) -> Thresholds
 
 
 def _floors(values: list[int], precision: int, bits: int) -> list[int]:
-    """Floors of probabilities known to lie strictly between 0 and 1, if they are certain."""
+    """Return the floors of probabilities that lie strictly between 0 and 1, or raise if one of them is not certain."""
     slack, most, guard = 1 << _TOLERANCE_BITS, (1 << precision) - 1, precision - bits
     floors = [max(value - slack, 0) >> guard for value in values]
     if floors != [min(value + slack, most) >> guard for value in values]:
@@ -215,7 +217,7 @@ def _floors(values: list[int], precision: int, bits: int) -> list[int]:
 
 
 def _exp(rate: Fraction, precision: int) -> int:
-    """2^precision exp(-rate), within two units in the last place (a decimal digit is worth over three bits)."""
+    """Return 2^precision exp(-rate), within two units in the last place (a decimal digit has more than three bits)."""
     context = Context(prec=precision // 3 + len(str(rate.numerator)) + 10)
     context.Emin, context.Emax = -(10**9), 10**9
     quotient = context.divide(Decimal(rate.numerator), Decimal(rate.denominator))
@@ -223,7 +225,7 @@ def _exp(rate: Fraction, precision: int) -> int:
 
 
 def _powers(ratio: int, precision: int, *, count: int | None = None, stop: int | None = None) -> Iterator[int]:
-    """1, ratio, ratio², ... in fixed point: `count` of them, or while they are at least `stop`."""
+    """Yield 1, ratio, ratio², ... in fixed point: `count` of them, or as long as they are at least `stop`."""
     power = 1 << precision
     while (count is None or count > 0) and (stop is None or power >= stop):
         yield power
@@ -232,7 +234,7 @@ def _powers(ratio: int, precision: int, *, count: int | None = None, stop: int |
 
 
 def _gaussian_weights(variance: Fraction, precision: int) -> Iterator[int]:
-    """exp(-k² / (2 variance)) for k = 0, 1, ... while they are not lost in the last places."""
+    """Yield exp(-k² / (2 variance)) for k = 0, 1, ... in fixed point, until they are lost in the last places."""
     weight, ratio = 1 << precision, _exp(1 / (2 * variance), precision)
     step = _exp(1 / variance, precision)
     while weight >> (_TOLERANCE_BITS // 4):

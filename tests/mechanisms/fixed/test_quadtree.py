@@ -1,22 +1,15 @@
-"""Private quadtrees: budgets, sensitivity, variants, stopping."""
+"""Private quadtrees: budgets, sensitivity, variants."""
 
 from __future__ import annotations
 
-import json
-from decimal import Decimal
 from fractions import Fraction
-from itertools import product
 
 import numpy as np
-import pyarrow.parquet as pq
 import pytest
 import shapely
 
 import spatialdp as sdp
 from spatialdp.errors import BudgetError, ParameterError
-from spatialdp.mechanisms.level_budgets import level_costs
-from spatialdp.mechanisms.stopping import count_again
-from spatialdp.privacy.noise.laws import Law, NoiseLaw
 from spatialdp.privacy.noise.source import SeededNoise
 from tests.helpers.sources import RecordingNoise, ZeroNoise
 
@@ -24,29 +17,6 @@ UNIT = sdp.Domain((0, 0, 1, 1))
 REGION = shapely.Polygon([(0, 0), (1, 0), (1, 0.4), (0.4, 1), (0, 1)])
 RNG = np.random.default_rng(4)
 XY = np.concatenate([RNG.normal(0.3, 0.03, (300, 2)), RNG.random((100, 2))])
-
-
-def test_geometric_budget_is_the_best_for_its_node_counts():
-    height, nodes = 8, 2.0 ** np.arange(9)
-    costs = np.array([float(c) for c in level_costs("geometric", height, Fraction(1), Law.DISCRETE_LAPLACE)])
-    assert costs[-1] / costs[0] == pytest.approx(2 ** (height / 3), rel=1e-9)
-
-    def total(c):
-        return (nodes / c**2).sum()
-
-    for i, j in product(range(9), repeat=2):
-        if i != j:
-            moved = costs.copy()
-            moved[i] += 1e-4
-            moved[j] -= 1e-4
-            assert total(moved) > total(costs)
-    upside_down = costs[::-1]
-    assert total(upside_down) > 10 * total(costs)
-
-
-def test_gaussian_levels_grow_by_the_square_root_of_two():
-    costs = level_costs("geometric", 4, Fraction(1), Law.GAUSSIAN)
-    assert float(costs[-1] / costs[0]) == pytest.approx(2**2, rel=1e-9)
 
 
 @pytest.mark.parametrize("budget", ["uniform", "geometric", "leaves", (1, 0, 2.5, 3)])
@@ -107,36 +77,6 @@ def test_fitting_helps_and_the_four_variants_differ_as_published():
     assert errors["opt"] < errors["geo"] < errors["baseline"]
 
 
-class TestStopping:
-    def test_structure_follows_released_counts_only(self):
-        release = sdp.Quadtree(5, stop=20).release(XY, UNIT, epsilon=2, noise=SeededNoise(1))
-        tree = release.estimate.tree
-        assert tree.n_leaves < 4**5
-        assert len(set(tree.depth[tree.leaves].tolist())) > 1
-
-    def test_stopped_nodes_spend_the_rest_of_their_path(self):
-        source = RecordingNoise(2)
-        mechanism = sdp.Quadtree(3, stop=1e9, consistent=False)  # stops at the root, whatever it holds
-        release = mechanism.release(XY, UNIT, epsilon=1, noise=source)
-        costs = list(release.privacy.budget.values())
-        assert [call[1] for call in source.calls] == [1 / costs[0], 1 / sum(costs[1:])]
-        laws = [NoiseLaw(Law.DISCRETE_LAPLACE, call[1]) for call in source.calls]
-        combined = 1 / sum(1 / law.variance for law in laws)
-        assert release.estimate.variances == pytest.approx([combined])
-        assert release.estimate.n_cells == 1
-
-    def test_two_counts_are_combined_by_inverse_variance(self):
-        laws = NoiseLaw(Law.DISCRETE_LAPLACE, Fraction(10)), NoiseLaw(Law.DISCRETE_LAPLACE, Fraction(5))
-        values, variance, kurtosis = count_again(np.array([7]), np.array([9.0]), *laws, ZeroNoise())
-        share = laws[1].variance / (laws[0].variance + laws[1].variance)
-        assert values[0] == pytest.approx(share * 9 + (1 - share) * 7)
-        assert variance < laws[1].variance
-        assert 0 < kurtosis < 3.1
-
-    def test_no_threshold_stops_nothing(self):
-        assert sdp.Quadtree(3, stop=-1e9).release(XY, UNIT, epsilon=1).estimate.n_cells == 64
-
-
 def test_region_drops_nodes_wholly_outside():
     domain = sdp.Domain((0, 0, 1, 1), region=REGION)
     release = sdp.Quadtree(4).release(XY, domain, epsilon=1, noise=ZeroNoise())
@@ -184,29 +124,3 @@ def test_leaves_without_budget_are_refused_before_a_record_is_read():
         sdp.Quadtree(1, budget=(1.0, 1e-15)).release(None, UNIT, epsilon=1)
     with pytest.raises(BudgetError, match="'a'"):
         sdp.Quadtree(1, budget=(1, "a"))
-
-
-@pytest.mark.parametrize(
-    "mechanism",
-    [
-        sdp.Quadtree(np.int64(2)),
-        sdp.Quadtree(1, budget=np.array([1, 2])),
-        sdp.Quadtree(1, budget=np.array([0.5, 0.25])),
-        sdp.Quadtree(1, budget=(Decimal(1), Fraction(2))),
-        sdp.Quadtree(1, prune=np.int64(3)),
-        sdp.Quadtree(1, stop=np.float32(3)),
-        sdp.Quadtree(1, stop=Decimal(3)),
-        sdp.KdTree(np.int64(1), data_levels=np.int64(1), prune=Fraction(3)),
-        sdp.KdTree(1, sampling=0.5, median_share=Decimal("0.2")),
-        sdp.Quadtree(2, budget=(0, 1, 2)),
-    ],
-    ids=str,
-)
-def test_whatever_was_paid_for_can_be_saved_and_loaded(mechanism, tmp_path):
-    release = mechanism.release(XY, UNIT, epsilon=1)
-    release.save(tmp_path / "release.parquet")
-    assert sdp.load(tmp_path / "release.parquet").privacy == release.privacy
-    json.loads(
-        pq.read_schema(tmp_path / "release.parquet").metadata[b"spatialdp"],
-        parse_constant=lambda name: pytest.fail(f"{name} is not JSON"),
-    )

@@ -1,4 +1,4 @@
-"""Wavelets: reconstruction, agreement with PyWavelets, and the variance of boxes."""
+"""Wavelets: reconstruction, the variance of boxes, regions and files."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from itertools import product
 
 import numpy as np
 import pytest
-import pywt
 import shapely
 
 import spatialdp as sdp
@@ -16,9 +15,9 @@ from spatialdp.privacy.noise.laws import Law, NoiseLaw
 from spatialdp.privacy.noise.source import SeededNoise
 from spatialdp.space.coverage import Coverage
 from spatialdp.space.lattice import edge_lines
-from spatialdp.structures.axis_pairs import forward
 from spatialdp.transforms.haar import HaarAxis
 from spatialdp.transforms.quad_haar import QuadHaar
+from tests.helpers.boxes import cell_boxes
 from tests.helpers.sources import RecordingNoise, ZeroNoise
 from tests.reference.dense_trees import complete_up_variances
 
@@ -37,14 +36,6 @@ FORMS = {
 BUDGETS = ("uniform", "optimised")
 
 
-def cell_boxes(shape, count, seed=0):
-    """Random boxes of whole cells, every box equally likely."""
-    rng = np.random.default_rng(seed)
-    ends = [np.sort([rng.choice(n + 1, 2, replace=False) for _ in range(count)], axis=1) for n in shape]
-    (xlo, xhi), (ylo, yhi) = (edge_lines(n)[end].T for n, end in zip(shape, ends, strict=True))
-    return np.stack([xlo, ylo, xhi, yhi], axis=1)
-
-
 def mean_variance(mechanism, boxes, epsilon=1):
     return mechanism.release([], UNIT, epsilon=epsilon, noise=ZeroNoise()).estimate.moments(boxes)[0].mean()
 
@@ -58,25 +49,6 @@ def test_perfect_reconstruction_without_noise(form):
         release = sdp.Wavelet((nx, ny), **FORMS[form]).release(XY, UNIT, epsilon=1, noise=ZeroNoise())
         truth = sdp.Flat((nx, ny)).release(XY, UNIT, epsilon=1, noise=ZeroNoise())
         assert np.array_equal(release.estimate.values, truth.estimate.values)
-
-
-@pytest.mark.parametrize("side", [2, 16, 64])
-def test_coefficients_are_those_of_pywavelets(side):
-    counts = RNG.integers(0, 50, (side, side))
-    levels = side.bit_length() - 1
-    theirs = pywt.fswavedecn(counts.astype(float), "haar", levels=levels).coeffs
-    ours = forward(counts, (HaarAxis(side), HaarAxis(side)))
-    # Theirs are divided by the root of the node's length.
-    norms = np.concatenate([[side], *([2.0 ** (levels - j)] * 2**j for j in range(levels))]) ** -0.5
-    assert ours * np.outer(norms, norms) == pytest.approx(theirs, abs=1e-9)
-
-    total, *details = pywt.wavedec2(counts.astype(float), "haar", level=levels)
-    groups = QuadHaar(side, side).forward(counts)
-    assert groups[0] / side == pytest.approx(total)
-    for j, (along_y, along_x, both) in enumerate(details):
-        length = 2 ** (levels - j)
-        for mine, their in zip(groups[1 + 3 * j : 4 + 3 * j], (along_x, along_y, both), strict=True):
-            assert mine / length == pytest.approx(their, abs=1e-9)
 
 
 # --- variance ----------------------------------------------------------------------------------------
@@ -220,13 +192,6 @@ def test_padding_costs_nothing():
     low, high = (sdp.Wavelet((n, n)).release([], UNIT, epsilon=1).estimate for n in (5, 8))
     cell = [edge_lines(n)[[0, 0, 1, 1]][None, :] for n in (5, 8)]
     assert low.moments(cell[0])[0] == pytest.approx(high.moments(cell[1])[0])
-
-
-def test_short_axes_add_no_needless_scales():
-    assert QuadHaar(256, 256).groups[:4] == ("total", "x 256", "y 256", "xy 256")
-    assert len(QuadHaar(256, 256).groups) == 3 * 8 + 1
-    assert len(QuadHaar(256, 1).groups) == 8 + 1
-    assert len(QuadHaar(3, 16).groups) == 2 + 2 * 3 + 1
 
 
 @pytest.mark.parametrize("form", FORMS)

@@ -8,9 +8,9 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from spatialdp.errors import BudgetError, ParameterError
+from spatialdp.errors import BudgetError
 from spatialdp.privacy.budget import Budget
-from spatialdp.privacy.neighbours import Neighbours, Sensitivity
+from spatialdp.privacy.neighbours import Sensitivity
 from spatialdp.privacy.noise.laws import FINE_STEPS, Law, NoiseLaw, calibrate, spendable
 from spatialdp.privacy.noise.source import SeededNoise
 
@@ -75,10 +75,9 @@ def test_delta_that_would_be_wasted_is_refused():
         spendable(Law.DISCRETE_LAPLACE, Budget(1, 1e-9))
 
 
-def test_options_are_parsed_by_one_rule():
-    assert Law.parse("Discrete_Laplace") is Law.DISCRETE_LAPLACE
-    assert Neighbours.parse(Neighbours.REPLACE) is Neighbours.REPLACE
-    with pytest.raises(ParameterError, match="'add-remove', 'replace'"):
-        Neighbours.parse("substitute")
-    with pytest.raises(ParameterError):
-        Law.parse(3)
+@pytest.mark.parametrize("law", [NoiseLaw(Law.LAPLACE, Fraction(2**50), 1024), NoiseLaw(Law.GAUSSIAN, Fraction(2**90))])
+def test_counts_get_wide_noise_where_narrow_noise_would_not_do(law):
+    counts = np.array([3, 0, 10**6])
+    found, empty = (law.add_to(each, SeededNoise(4)) for each in (counts, 0 * counts))
+    assert found - empty == pytest.approx(counts, rel=1e-3)
+    assert np.abs(found).max() > 2**30

@@ -1,12 +1,12 @@
-"""Exact noise: the law, the refinement path, forks and threads."""
+"""Exact noise: the law, the refinement path, forks and threads, whole numbers and coins."""
 
 from __future__ import annotations
 
 import ast
+import math
 import os
 import pickle
 from concurrent.futures import ThreadPoolExecutor
-from decimal import Context, Decimal
 from fractions import Fraction
 from pathlib import Path
 
@@ -18,7 +18,8 @@ from spatialdp.errors import ParameterError
 from spatialdp.privacy.noise import source as noise_module
 from spatialdp.privacy.noise import thresholds as tables
 from spatialdp.privacy.noise.source import SeededNoise, SystemNoise
-from tests.helpers.sources import ScriptedNoise
+from tests.helpers.laws import FALSE_ALARM, fits
+from tests.helpers.sources import ScriptedNoise, ScriptedWords
 
 DRAWS = 1_000_000
 # With fixed seeds the tests below can not fail by chance; the seeds were not chosen. A p value under
@@ -119,51 +120,6 @@ def test_digits_of_wide_noise_are_independent():
         assert stats.chi2_contingency(half).pvalue > THRESHOLD
 
 
-def exact_laplace_cdf(scale: Fraction, k: int) -> Decimal:
-    context = Context(prec=120)
-    a = context.exp(context.divide(Decimal(-scale.denominator), Decimal(scale.numerator)))
-    power = context.power(a, abs(k) if k < 0 else k + 1)
-    tail = context.divide(power, context.add(Decimal(1), a))
-    return tail if k < 0 else context.subtract(Decimal(1), tail)
-
-
-@pytest.mark.parametrize("scale", [Fraction(1, 3), Fraction(1), Fraction(50), Fraction(64)], ids=str)
-def test_table_holds_the_first_64_bits_of_the_exact_law(scale):
-    table = tables.two_sided(1 / scale, 1 / scale)
-    context = Context(prec=120)
-    for index in range(0, table.words.size, max(1, table.words.size // 50)):
-        exact = context.multiply(exact_laplace_cdf(scale, table.first + index), Decimal(2**64))
-        assert int(table.words[index]) == int(exact)
-
-
-def test_exp_floor_is_exact():
-    context = Context(prec=100)
-    for rate in (Fraction(1, 3), Fraction(7), Fraction(1, 10**12), Fraction(200)):
-        exact = context.exp(context.divide(Decimal(-rate.numerator), Decimal(rate.denominator)))
-        assert tables.exp_floor(rate, 64) == int(context.multiply(exact, Decimal(2**64)))
-    assert tables.exp_floor(Fraction(0), 16) == 2**16
-
-
-@pytest.mark.parametrize("bits", [16, 64])
-@pytest.mark.parametrize("step", [Fraction(1, 3000), Fraction(7, 5)])
-def test_exp_floors_are_those_one_by_one(step, bits):
-    found = tables.exp_floors(step / 2, step, 300, bits)
-    assert found == [tables.exp_floor((2 * k + 1) * step / 2, bits) for k in range(300)]
-
-
-def test_floor_that_is_not_certain_is_computed_again_with_more_digits():
-    tried = []
-
-    def build(bits, precision):
-        tried.append(precision)
-        # 1/2 exactly on the boundary of its first bit, until the precision grows.
-        value = (1 << (precision - 1)) + (0 if precision < 300 else 1 << (precision - 20))
-        return 0, tables._floors([value], precision, bits)
-
-    assert tables._certified(build)(10) == (0, [512])
-    assert len(tried) > 1
-
-
 class TestRefinement:
     """A word that ties with a threshold is decided by more bits, against the exact value."""
 
@@ -226,15 +182,6 @@ def test_wide_gaussian_reaches_beyond_its_table():
     ones = b"\xff" * 8
     source = ScriptedNoise(ones[:2], ones, ones, ones, bytes(8), bytes(8), bytes(64))
     assert abs(int(source.gaussian(Fraction(65537), 1)[0])) > 13 * 256
-
-
-def test_guide_agrees_with_search_everywhere_it_answers():
-    table = tables.two_sided(Fraction(1, 20), Fraction(1, 20))
-    answered = np.nonzero(table.guide != tables.AMBIGUOUS)[0].astype(np.uint64)
-    for offset in (0, 2**48 - 1):
-        found, tied = table.find((answered << np.uint64(48)) + np.uint64(offset))
-        assert not tied.any()
-        assert np.array_equal(found, table.guide[answered.astype(np.intp)])
 
 
 def test_tiny_scale_gives_zeros_without_a_hang():
@@ -394,3 +341,38 @@ def test_the_systems_bits_are_passed_on_as_they_come(monkeypatch):
     for count in (1, 16, 10**6):
         given.clear()
         assert SystemNoise().random_bytes(count) == b"".join(given)
+
+
+# --- other draws: whole numbers below a bound, coins of a rational and of an exponential probability
+
+
+@pytest.mark.statistical
+def test_below_is_uniform_and_rejects_the_odd_end():
+    drawn = SeededNoise(1).below(np.full(30_000, 7))
+    assert fits(drawn, dict.fromkeys(range(7), 1 / 7)) > FALSE_ALARM
+    assert fits(drawn[drawn > 0], dict.fromkeys(range(7), 1 / 7)) < FALSE_ALARM
+    # 2^64 mod 3 is 1: only the very last word is drawn again.
+    assert ScriptedWords([2**64 - 1, 5]).below(np.array([3])).tolist() == [2]
+    assert ScriptedWords([2**64 - 2]).below(np.array([3])).tolist() == [2]
+    assert ScriptedWords([2**64 - 1]).below(np.array([2**40])).tolist() == [2**40 - 1]
+
+
+@pytest.mark.statistical
+def test_bernoulli_is_exact_at_its_threshold():
+    third = 2**80 // 3
+    top, rest = third >> 64, third & (2**64 - 1)
+    for last, outcome in ((rest - 1, True), (rest + 1, False)):
+        coins = ScriptedNoise(top.to_bytes(2, "little") + last.to_bytes(8, "little"))
+        assert coins.bernoulli(Fraction(1, 3), 1).tolist() == [outcome]
+    drawn = SeededNoise(2).bernoulli(Fraction(1, 3), 100_000)
+    assert stats.binomtest(int(drawn.sum()), drawn.size, 1 / 3).pvalue > FALSE_ALARM
+    assert stats.binomtest(int(drawn.sum()), drawn.size, 0.3).pvalue < FALSE_ALARM
+    assert SeededNoise(2).bernoulli(1, 50).all()
+
+
+@pytest.mark.statistical
+def test_accepts_has_the_exponential_probability():
+    noise = SeededNoise(3)
+    accepted = sum(noise.accepts(Fraction(3, 2)) for _ in range(20_000))
+    assert stats.binomtest(accepted, 20_000, math.exp(-1.5)).pvalue > FALSE_ALARM
+    assert stats.binomtest(accepted, 20_000, math.exp(-1.35)).pvalue < FALSE_ALARM

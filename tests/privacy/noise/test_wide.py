@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from decimal import Context, Decimal
 from fractions import Fraction
 from itertools import pairwise
 
@@ -128,22 +127,6 @@ def test_every_bit_below_the_scale_is_a_coin(draw):
     assert np.abs(alike - DRAWS / 2).max() < 5.5 * np.sqrt(DRAWS) / 2
 
 
-@pytest.mark.parametrize("rate", [Fraction(1, 2**100), Fraction(3, 2**90 + 1), Fraction(1, 2**41)])
-@pytest.mark.parametrize("digits", [2, 1024])
-def test_thresholds_of_the_lowest_digits_are_exact(rate, digits):
-    """floor(2^bits (1 - a^j) / (1 - a^n)) with a = exp(-rate), from Decimal at many more digits."""
-    context = Context(prec=260)
-    a = context.exp(context.divide(Decimal(-rate.numerator), Decimal(rate.denominator)))
-    whole = context.subtract(1, context.power(a, digits))
-    table = tables.low_digit(rate, digits)
-    for bits in (64, 128, 192):
-        first, found = table.thresholds(bits)
-        assert first == 0
-        for j in {1, 2, digits // 2, digits - 1} - {0, digits}:
-            share = context.divide(context.subtract(1, context.power(a, j)), whole)
-            assert found[j - 1] == int(context.multiply(share, Decimal(2**bits)))
-
-
 @pytest.mark.parametrize("kept", [True, False])
 def test_a_proposal_whose_coin_ties_is_decided_by_its_exact_value(kept):
     """The coin's 16 bits are the first ones of exp(-rate); the next 64 lie just below it, or just above."""
@@ -169,11 +152,3 @@ def test_wide_noise_has_its_limits():
             getattr(SystemNoise(), draw)(Fraction(most + 1), 3)
     with pytest.raises(BudgetError, match="Choose another epsilon"):
         NoiseLaw(Law.DISCRETE_LAPLACE, Fraction(2**100 + 1))
-
-
-@pytest.mark.parametrize("law", [NoiseLaw(Law.LAPLACE, Fraction(2**50), 1024), NoiseLaw(Law.GAUSSIAN, Fraction(2**90))])
-def test_counts_get_wide_noise_where_narrow_noise_would_not_do(law):
-    counts = np.array([3, 0, 10**6])
-    found, empty = (law.add_to(each, SeededNoise(4)) for each in (counts, 0 * counts))
-    assert found - empty == pytest.approx(counts, rel=1e-3)
-    assert np.abs(found).max() > 2**30

@@ -1,4 +1,4 @@
-// A release's answers: estimate, interval and relative uncertainty of any box.
+// What does a release answer for a box? Estimate, interval and relative uncertainty, as in the library.
 
 import { GridEstimate } from "./grid.mjs";
 import { snapBox } from "./lattice.mjs";
@@ -15,7 +15,7 @@ export class Release {
     return this.askLattice(snapBox(box, this.bounds));
   }
 
-  /** Estimate and half-width of a lattice box; the half-width is null where no honest one exists. */
+  /** Answer a lattice box; the half-width is null for biased releases, which have no intervals. */
   askLattice(box) {
     return this.withInterval(this.estimate.answer(box), this.halfWidth(box));
   }
@@ -32,7 +32,7 @@ export class Release {
   }
 }
 
-/** Half-width from variance and kurtosis; the table holds quantiles at kurtosis / 3 = (i / last)², linear between. */
+/** Half-width of an interval; the table holds quantiles at kurtosis / 3 = (i / last)², to be joined by lines. */
 export function halfWidth(variance, kurtosis, step, quantiles) {
   if (!(variance > 0)) return 0;
   const last = quantiles.length - 1;

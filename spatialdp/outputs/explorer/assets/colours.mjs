@@ -1,6 +1,6 @@
-// From numbers to colours: estimates on a softened scale, uncertainty in classes.
+// Which colour does a number get? Estimates have a continuous scale, relative uncertainties have classes.
 
-/** Half-width over estimate: upper ends of the classes that can be read; beyond, noise drowns the signal. */
+/** Upper ends of the classes of relative uncertainty, half-width / |estimate|; from 1 on the interval contains 0. */
 export const CLASSES = [0.1, 0.25, 0.5, 1];
 
 /** Place of a density on the colour scale, 0 to 1: linear near zero, logarithmic above `soft`. */
@@ -13,12 +13,12 @@ export function estimateColour(density, scale, colours) {
   return colours[Math.round(placeOf(density, scale) * (colours.length - 1))];
 }
 
-/** Class of a relative uncertainty; -1 where noise drowns the signal. */
+/** Class of a relative uncertainty; -1 from 1 on, where the interval contains zero. */
 export function classOf(relative) {
   return CLASSES.findIndex((end) => relative < end);
 }
 
-/** A few round numbers on the scale, from zero to its end, far enough from each other. */
+/** Round numbers for the ticks of the scale, from zero to its end, far enough from each other to be read. */
 export function ticksOf(scale) {
   const ticks = [0];
   let last = 0;
@@ -35,9 +35,9 @@ export function ticksOf(scale) {
   return ticks;
 }
 
-/** Diagonal lines, as a canvas pattern: what is only noise. */
+/** Diagonal lines, as a canvas pattern, for cells whose interval contains zero. */
 export function hatching(context, ratio, paper, ink) {
-  const side = Math.round(8 * ratio); // divides a tile, so that lines go on in the next one
+  const side = Math.round(8 * ratio); // divides a tile, so that lines continue in the next tile
   const tile = document.createElement("canvas");
   tile.width = tile.height = side;
   const pen = tile.getContext("2d");

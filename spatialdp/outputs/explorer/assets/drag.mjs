@@ -1,8 +1,8 @@
-// Drawing a rectangle with mouse, pen or finger: in drawing mode, or any time with the shift key.
+// How does a user draw a box? With mouse, pen or finger, in drawing mode, or at any time with the shift key held.
 
 const LEAST_PIXELS = 4;
 
-/** Calls `done` with the two corners in Leaflet's coordinates; returns a way to switch drawing mode on and off. */
+/** Call `done` with two corners in Leaflet's coordinates; return a function that switches drawing mode on and off. */
 export function boxDrawing(map, rectangle, done) {
   const container = map.getContainer();
   let start = null;
@@ -16,8 +16,8 @@ export function boxDrawing(map, rectangle, done) {
   };
 
   container.addEventListener("pointerdown", (event) => {
-    const wanted = (mode || event.shiftKey) && event.button === 0 && event.isPrimary;
-    if (!wanted || event.target.closest(".leaflet-control")) return start && stop();
+    const draws = (mode || event.shiftKey) && event.button === 0 && event.isPrimary;
+    if (!draws || event.target.closest(".leaflet-control")) return start && stop();
     map.dragging.disable();
     container.setPointerCapture(event.pointerId);
     start = at(event);

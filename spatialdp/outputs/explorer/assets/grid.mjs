@@ -1,9 +1,9 @@
-// Estimates on a grid: box answers, their noise, and the cells or blocks of cells a map shows.
+// What does a grid answer for a box, with how much noise, and which cells does the map show? As estimates/histogram.py.
 
 import { LATTICE, cellOf, coverage, edgeLine, prefixSums, weightedSum } from "./lattice.mjs";
 import { noiseModel } from "./noise.mjs";
 
-/** Cells narrower than this many pixels are shown in blocks. */
+/** Cells narrower than this many pixels are drawn in blocks. */
 const NARROWEST = 2.5;
 
 export class GridEstimate {
@@ -17,7 +17,7 @@ export class GridEstimate {
     this.cumulants = noise && noiseModel(noise, this, this.cellSums);
   }
 
-  /** Estimated count of a lattice box; records are taken as evenly spread within a cell. */
+  /** Estimated count of a lattice box, as if records were spread evenly within each cell. */
   answer(box) {
     const [x, y] = this.covered(box);
     return this.holds(x, y) ? weightedSum(this.valueSums, this.nx, x, y, 1) : 0;
@@ -30,19 +30,22 @@ export class GridEstimate {
     return [second, second > 0 ? fourth / second ** 2 : 0];
   }
 
-  /** Coverage of columns and rows by a box, cut to the rectangle around the region's cells, or by the whole grid. */
+  /** How much of each column and row a box covers, after `within`. */
   covered(box) {
     const inside = this.around ? this.within(box) : box;
     return [coverage(inside[0], inside[2], this.nx), coverage(inside[1], inside[3], this.ny)];
   }
 
-  /** A box cut to the rectangle around the region's cells; one around all of them is the whole grid. */
+  /**
+   * Cut a box to the rectangle around the region's cells. A box that contains every cell of the region is answered as
+   * the whole grid: transforms measure that total with the least noise.
+   */
   within(box) {
     const cut = box.map((line, side) => Math.min(Math.max(line, this.around[side % 2]), this.around[2 + (side % 2)]));
     return cut.every((line, side) => line === this.around[side]) ? [0, 0, LATTICE, LATTICE] : cut;
   }
 
-  /** Whether a box holds any of the region's cells: the rest is known to be empty. */
+  /** Whether a box holds any of the region's cells; everything outside the region is known to be empty. */
   holds(x, y) {
     return !this.partial || weightedSum(this.cellSums, this.nx, x, y, 1) > 1e-9;
   }

@@ -1,4 +1,5 @@
-// The lattice of a domain: the same snapping rule, half-open boxes and covered shares as in the library.
+// Where does a box lie on the lattice, and how much of each cell does it cover? By the rules of space/lattice.py and
+// space/coverage.py: the same snapping, half-open boxes and covered shares.
 
 export const LATTICE = 2 ** 30;
 
@@ -34,7 +35,10 @@ export function cellOf(line, count) {
   return Math.floor((Math.min(line, LATTICE - 1) * count + (count - 1)) / LATTICE);
 }
 
-/** How much of each of `count` cells the lattice interval [low, high) covers: three stretches between four knots. */
+/**
+ * How much of each of `count` cells the lattice interval [low, high) covers: the share is constant on three stretches
+ * (first cell, cells between, last cell), which four knots divide.
+ */
 export function coverage(low, high, count) {
   const [first, from] = cellAndFraction(low, count);
   const [last, to] = cellAndFraction(high, count);
@@ -59,7 +63,7 @@ export function knotWeights(covered, power) {
   return [-first, first - middle, middle - last, last];
 }
 
-/** Sums of all cells south-west of each corner, row by row, (ny + 1) × (nx + 1). */
+/** Sum of all cells south-west of each corner, row by row, (ny + 1) × (nx + 1). */
 export function prefixSums(values, nx, ny) {
   const sums = new Float64Array((nx + 1) * (ny + 1));
   for (let row = 1; row <= ny; row++) {
@@ -85,7 +89,7 @@ export function weightedSum(sums, nx, x, y, power) {
   return total;
 }
 
-/** Σ (covered share)^power over the unit intervals [0, 1), [1, 2), … by [start, stop). */
+/** Σ share^power over the unit intervals [0, 1), [1, 2), …, where share is how much of each [start, stop) covers. */
 export function blockPowers(start, stop, power) {
   const first = Math.floor(start);
   const last = Math.floor(stop);

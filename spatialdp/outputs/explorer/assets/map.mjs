@@ -1,12 +1,12 @@
-// The map: Leaflet's pan and zoom over tiles that are drawn from the released cells.
+// How do released cells become a map? As tiles that are painted here; Leaflet pans and zooms them.
 
 import { classOf, estimateColour, hatching } from "./colours.mjs";
 import { LATTICE } from "./lattice.mjs";
 
-/** Cells this many pixels wide get an outline. */
+/** Cells at least this many pixels wide and high get an outline. */
 const OUTLINED = 14;
 
-/** Where things are: the domain fits the container at zoom 0, with y pointing up. */
+/** Converts between lattice and Leaflet's coordinates: the domain fits the container at zoom 0, with y pointing up. */
 export class Frame {
   constructor(container, bounds, aspect) {
     const ratio = ((bounds[3] - bounds[1]) / (bounds[2] - bounds[0])) * aspect;
@@ -35,7 +35,7 @@ export class Frame {
   }
 }
 
-/** Leaflet's layer of tiles; `view` is "estimate" or "uncertainty". */
+/** Layer of tiles that shows the cells; its `view` is "estimate" or "uncertainty". */
 export const CellLayer = L.GridLayer.extend({
   initialize(release, frame, look) {
     L.GridLayer.prototype.initialize.call(this, {
@@ -60,7 +60,7 @@ export const CellLayer = L.GridLayer.extend({
     return tile;
   },
 
-  /** Draw all tiles again, in place. */
+  /** Paint all tiles again, in place. */
   repaint() {
     for (const { el, coords } of Object.values(this._tiles)) this.paint(el, coords);
   },
@@ -92,7 +92,7 @@ export const CellLayer = L.GridLayer.extend({
     });
   },
 
-  /** Colour of a cell; null where noise drowns the signal. */
+  /** Colour of a cell; null where the interval contains zero. */
   colour({ box, estimate, size }) {
     const { scale, colours, theme } = this.look;
     if (this.view === "estimate") return estimateColour(estimate / size, scale, colours);
@@ -105,12 +105,12 @@ export const CellLayer = L.GridLayer.extend({
 export function cellAt(estimate, frame, latlng, zoom) {
   const [x, y] = frame.lattice(latlng);
   if (x < 0 || y < 0 || x >= LATTICE || y >= LATTICE) return undefined;
-  let found;
-  estimate.visit([x, y, x, y], frame.scales(zoom), (cell) => (found = cell));
-  return found;
+  let cellThere;
+  estimate.visit([x, y, x, y], frame.scales(zoom), (cell) => (cellThere = cell));
+  return cellThere;
 }
 
-/** A rectangle with a light edge around a dark one, to be seen on any colour. */
+/** A rectangle with a light edge around a dark one, visible on any colour. */
 export function markedBox(weight, dashArray) {
   const style = { interactive: false, fill: false };
   const edges = [
@@ -125,7 +125,7 @@ export function markedBox(weight, dashArray) {
   return group;
 }
 
-/** Plus zooms one step in; Leaflet takes three with the shift key, which many keyboards need for a plus. */
+/** Let + zoom in by one step. Leaflet zooms by three with Shift, which many keyboards need to type a plus. */
 function singleSteps(map) {
   const zoom = (event) => {
     if (event.key !== "+" || event.target !== map.getContainer()) return;
@@ -136,7 +136,7 @@ function singleSteps(map) {
   map.getContainer().addEventListener("keydown", zoom, { capture: true });
 }
 
-/** Leaflet's map with the outline of the domain and its region. */
+/** Make Leaflet's map, with the outlines of the domain and its region. */
 export function makeMap(container, frame, outline, finest) {
   const whole = L.latLngBounds(frame.box([0, 0, LATTICE, LATTICE]));
   const deepest = Math.ceil(Math.log2(200 / (finest * frame.width)));

@@ -1,4 +1,4 @@
-// What is known of the noise in a grid: second and fourth cumulants of any box.
+// How large is the noise in a box of a grid? Its second and fourth cumulants, as in estimates/grid_noise.py.
 
 import { blockPowers, knotWeights, weightedSum } from "./lattice.mjs";
 
@@ -34,7 +34,7 @@ function shared({ variance, kurtosis }, nx, cells) {
 /** Noise of measurements that are products over the axes. */
 function separable({ x: xAxis, y: yAxis, variances, kurtosis }, { nx, ny }) {
   const along = axisPowers(xAxis, nx);
-  const up = axisPowers(yAxis ?? xAxis, ny); // left out if both axes are alike
+  const up = axisPowers(yAxis ?? xAxis, ny); // the page leaves y out if both axes are alike
   const fourthOf = variances.map((row, i) => row.map((variance, j) => kurtosis[i][j] * variance ** 2));
   return (x, y) => {
     const [x2, x4] = along(x);
@@ -53,7 +53,7 @@ function bilinear(left, matrix, right) {
   return Math.max(total, 0);
 }
 
-/** From the coverage of an axis to sums of squares and fourth powers of the measurements' weights, by group. */
+/** A function from the coverage of an axis to sums of squares and of fourth powers of weights, for each group. */
 function axisPowers(axis, size) {
   const kinds = {
     identity: () => identityPowers,
@@ -61,20 +61,20 @@ function axisPowers(axis, size) {
     windows: () => (covered) => windowPowers(axis, size, covered),
     prefixes: () => (covered) => prefixPowers(axis, covered),
   };
-  return remembered(kinds[axis.kind]());
+  return cached(kinds[axis.kind]());
 }
 
-/** Neighbouring cells share rows and columns, so a map asks for the same stretches again and again. */
-function remembered(powers) {
-  const known = new Map();
+/** Cache a function of coverages: cells in one row or column have the same coverage along an axis. */
+function cached(powers) {
+  const results = new Map();
   return (covered) => {
     const key = `${covered.start} ${covered.stop}`;
-    let found = known.get(key);
-    if (!found) {
-      if (known.size > 20000) known.clear();
-      known.set(key, (found = powers(covered)));
+    let result = results.get(key);
+    if (!result) {
+      if (results.size > 20000) results.clear();
+      results.set(key, (result = powers(covered)));
     }
-    return found;
+    return result;
   };
 }
 
@@ -88,7 +88,7 @@ function scalesOf(size) {
   return size > 1 ? 32 - Math.clz32(size - 1) : 0;
 }
 
-/** The total, then the scales from the coarsest: only nodes that hold an end of the box enter. */
+/** Haar wavelet: the total first, then the scales from the coarsest; only nodes that hold an end of the box enter. */
 function haarPowers({ start, stop }, size) {
   const levels = scalesOf(size);
   const share = (stop - start) / 2 ** levels;
@@ -106,13 +106,13 @@ function haarPowers({ start, stop }, size) {
   return [squares, fourths];
 }
 
-/** (Covered part of a node's left half - that of its right half) / length. */
+/** Covered part of a node's left half minus that of its right half, divided by the node's length. */
 function tilt(node, length, start, stop) {
   const clip = (at) => Math.min(Math.max(at, start), stop);
   return (2 * clip(node + length / 2) - clip(node) - clip(node + length)) / length;
 }
 
-/** Cells with weights of their own, and windows over them, fitted by least squares. */
+/** Measurements of single cells, with weights, and of windows over them, fitted by least squares. */
 function windowPowers({ diagonal, windows, gains }, size, { start, stop }) {
   const [from, to] = [Math.floor(start), Math.min(Math.ceil(stop), size)];
   const rest = new Float64Array(size);
@@ -141,18 +141,18 @@ function sumPowers(weights) {
   return [squares, fourths];
 }
 
-/** Any measurements, from their contributions to the sums of the first cells; groups are between the edges. */
+/** Any measurements, by their weights in the sums of the first cells; `edges` are the ends of the groups. */
 function prefixPowers({ prefixes, edges }, covered) {
   const count = edges[edges.length - 1];
   const weights = knotWeights(covered, 1);
   const squares = [];
   const fourths = [];
   for (let group = 0; group + 1 < edges.length; group++) {
-    const found = [];
+    const contributions = [];
     for (let c = edges[group]; c < edges[group + 1]; c++) {
-      found.push(covered.knots.reduce((sum, knot, k) => sum + weights[k] * prefixes[knot * count + c], 0));
+      contributions.push(covered.knots.reduce((sum, knot, k) => sum + weights[k] * prefixes[knot * count + c], 0));
     }
-    const [two, four] = sumPowers(found);
+    const [two, four] = sumPowers(contributions);
     squares.push(two);
     fourths.push(four);
   }
@@ -161,8 +161,8 @@ function prefixPowers({ prefixes, edges }, covered) {
 
 /** The non-standard Haar wavelet: differences along x, y and both, for each node of a quadtree. */
 function quadHaar({ variances, kurtosis }, { nx, ny }) {
-  const along = remembered((covered) => tiltsAndMeans(covered, nx));
-  const up = remembered((covered) => tiltsAndMeans(covered, ny));
+  const along = cached((covered) => tiltsAndMeans(covered, nx));
+  const up = cached((covered) => tiltsAndMeans(covered, ny));
   return (x, y) => {
     const [squares, fourths] = [0, 1].map((which) => quadGroups(along(x)[which], up(y)[which]));
     const sum = (weights, factor) => Math.max(weights.reduce((total, weight, g) => total + factor(g) * weight, 0), 0);
@@ -170,7 +170,7 @@ function quadHaar({ variances, kurtosis }, { nx, ny }) {
   };
 }
 
-/** By binary logarithm of the node's side: powers of tilts and of mean coverages; squares, then fourth powers. */
+/** Powers of tilts and of mean coverages, by the binary logarithm of a node's side; squares, then fourth powers. */
 function tiltsAndMeans(covered, size) {
   return haarPowers(covered, size).map((byScale, which) => {
     const means = byScale.map((_, scale) =>

@@ -1,4 +1,4 @@
-// The page: puts release, map, legend and the form together.
+// How do release, map, legend and form work together? `Page` connects them and writes every text that changes.
 
 import { Release } from "./answers.mjs";
 import { CLASSES, placeOf, ticksOf } from "./colours.mjs";
@@ -9,17 +9,18 @@ import { inWords, short } from "./text.mjs";
 import { unpackAll } from "./unpack.mjs";
 
 const SIDES = ["xmin", "ymin", "xmax", "ymax"];
+const MAYBE_NOISE = "The interval contains zero: this may be noise alone.";
 
 const element = (id) => document.getElementById(id);
 
 function make(tag, text, className) {
-  const made = document.createElement(tag);
-  if (text !== undefined) made.textContent = text;
-  if (className) made.className = className;
-  return made;
+  const created = document.createElement(tag);
+  if (text !== undefined) created.textContent = text;
+  if (className) created.className = className;
+  return created;
 }
 
-/** Colours of the theme, as the style sheet has them now. */
+/** Colours of the present theme, light or dark, from the style sheet. */
 function themeNow() {
   const style = getComputedStyle(document.documentElement);
   const value = (name) => style.getPropertyValue(`--${name}`).trim();
@@ -58,7 +59,8 @@ class Page {
       input.addEventListener("change", () => this.show(input.value));
     });
     this.map.on("mousemove", ({ latlng, originalEvent: { movementX, movementY } }) => {
-      if (movementX || movementY) this.point(latlng, "off"); // browsers make events up when a page moves under a mouse
+      // Browsers also send the event, without a movement, when the page moves under the mouse.
+      if (movementX || movementY) this.point(latlng, "off");
     });
     this.map.on("click", ({ latlng }) => this.point(latlng, "off"));
     this.map.on("moveend", () => this.pointCentre());
@@ -71,12 +73,12 @@ class Page {
     dark.addEventListener("change", () => this.recolour());
   }
 
-  /** Keyboard users look at the cell under the cross in the middle. */
+  /** Read out the cell under the cross in the middle, for users of the keyboard. */
   pointCentre() {
     if (element("map").matches(":focus-visible")) this.point(this.map.getCenter(), "polite");
   }
 
-  /** Say what the map shows at a place. */
+  /** Write what the map shows at a place. */
   point(latlng, live) {
     const cell = latlng && cellAt(this.release.estimate, this.frame, latlng, this.map.getZoom());
     const readout = element("readout");
@@ -91,10 +93,10 @@ class Page {
     const words = inWords(answer);
     readout.replaceChildren(make("strong", words.estimate), ` records · ${cell.name}`);
     if (answer.half !== null) readout.append(make("br"), `${this.data.percent} % interval ${words.interval}`);
-    if (answer.relative >= 1) readout.append(make("br"), make("em", "Noise drowns the signal here"));
+    if (answer.relative >= 1) readout.append(make("br"), make("em", MAYBE_NOISE));
   }
 
-  /** A short answer on the map, for small screens where the long one is out of sight. */
+  /** Write a short answer on the map, for small screens that do not show the long one. */
   sayAtMap(estimate, what) {
     element("readout").setAttribute("aria-live", "off");
     element("readout").replaceChildren(make("strong", estimate), ` ${what}`);
@@ -125,12 +127,13 @@ class Page {
     this.sayAtMap(element("result").querySelector(".estimate dd").textContent, "records in the box");
   }
 
-  /** Answer the box in the form, which is the one place where a box is stated. */
+  /** Answer the box in the form; boxes drawn on the map are written into the form first. */
   askForm() {
     const box = SIDES.map((side) => element(side).valueAsNumber);
-    const wrong = SIDES.find((_, i) => Number.isNaN(box[i]));
-    if (wrong) return this.complain(`Give a number for ${wrong}.`);
-    if (box[0] > box[2] || box[1] > box[3]) return this.complain("xmin must not exceed xmax, nor ymin ymax.");
+    const missing = SIDES.find((_, i) => Number.isNaN(box[i]));
+    if (missing) return this.complain(`Give a number for ${missing}.`);
+    if (box[0] > box[2]) return this.complain("xmin must not exceed xmax.");
+    if (box[1] > box[3]) return this.complain("ymin must not exceed ymax.");
     this.chosen.setBounds(this.frame.box(snapBox(box, this.data.bounds))).addTo(this.map);
     return this.showAnswer(this.release.ask(box));
   }
@@ -152,7 +155,7 @@ class Page {
     entry("Relative uncertainty", words.relative, "relative");
     element("result").replaceChildren(list);
     if (answer.half === null) element("result").append(make("p", this.data.biasedReason, "note"));
-    if (answer.relative >= 1) element("result").append(make("p", "Noise drowns the signal in this box.", "warning"));
+    if (answer.relative >= 1) element("result").append(make("p", MAYBE_NOISE, "warning"));
   }
 
   // --- legend ----------------------------------------------------------------------------------
@@ -188,16 +191,16 @@ class Page {
       list.append(item);
     });
     const noise = make("li");
-    noise.append(make("span", undefined, "swatch hatched"), "more: noise drowns the signal");
+    noise.append(make("span", undefined, "swatch hatched"), "more: the interval contains zero");
     list.append(noise);
-    return [make("p", `Half the ${this.data.percent} % interval, relative to the estimate`), list];
+    return [make("p", `Half-width of the ${this.data.percent} % interval, relative to the estimate`), list];
   }
 }
 
 async function start() {
   const data = await unpackAll(JSON.parse(element("data").textContent));
   const page = new Page(data);
-  // For scripts and tests: the same numbers as the page shows, not rounded.
+  // For scripts and tests: the numbers that the page shows, before rounding.
   window.explorer = { ask: (box) => page.release.ask(box), map: page.map, frame: page.frame };
   requestAnimationFrame(() =>
     setTimeout(() => {
@@ -208,7 +211,7 @@ async function start() {
 }
 
 start().catch((error) => {
-  const message = "This page could not be shown; a browser from 2023 or later is needed.";
+  const message = "This page could not be shown; open it in a browser from 2023 or later.";
   element("result").replaceChildren(make("p", `${message} (${error.message})`, "warning"));
   throw error;
 });

@@ -1,18 +1,18 @@
-// Numbers and answers in words.
+// How are numbers and answers written on the page? With as many digits as their noise allows.
 
-/** A number with so many decimals, with thousands set apart and a true minus sign. */
+/** A number with this many decimals, commas between thousands and a true minus sign. */
 export function number(value, decimals) {
   const options = { minimumFractionDigits: decimals, maximumFractionDigits: decimals };
   return value.toLocaleString("en-GB", options).replace("-", "−");
 }
 
-/** Decimals that a number with this half-width deserves: about two digits of the noise. */
+/** Number of decimals for an estimate with this half-width: enough to show about two digits of the noise. */
 export function decimalsFor(half) {
   if (half === null || half === 0) return 1;
   return Math.min(Math.max(Math.ceil(1 - Math.log10(half)), 0), 3);
 }
 
-/** What an answer's estimate, interval and relative uncertainty look like. */
+/** Estimate, interval and relative uncertainty of an answer, as texts. */
 export function inWords({ estimate, half, low, high, relative }) {
   const decimals = decimalsFor(half);
   if (half === null) return { estimate: number(estimate, decimals), interval: "none", relative: "unknown" };

@@ -1,8 +1,9 @@
-// Estimates on a tree of boxes: box answers, their noise, and the nodes a map shows.
+// What does a tree answer for a box, with how much noise, and which nodes does the map show? As
+// estimates/decomposition.py and estimates/tree_noise.py. trees/least_squares.py defines the symbols w, V, A and g.
 
 import { LATTICE, blockPowers, coverage } from "./lattice.mjs";
 
-/** A node is divided on the map while its children have this many square pixels each. */
+/** The map shows the children of a node if they have, on average, at least this many square pixels. */
 const SMALLEST = 6;
 
 export class TreeEstimate {
@@ -10,13 +11,13 @@ export class TreeEstimate {
     Object.assign(this, { step: data.step, consistent: data.consistent, closed: data.closed });
     this.children = data.children;
     this.count = data.children.length;
-    this.lay(data.boxes);
+    this.placeNodes(data.boxes);
     this.values = data.consistent ? this.summed(data.values) : data.values;
-    if (data.variances) this.measure(data.variances, data.kurtosis);
+    if (data.variances) this.readNoise(data.variances, data.kurtosis);
   }
 
-  /** Parents, first children, depths and boxes; these come as differences to the parent's, side by side. */
-  lay(differences) {
+  /** Find parents, first children, depths and boxes; boxes come as differences from the parent's, side by side. */
+  placeNodes(differences) {
     const n = this.count;
     this.parent = new Int32Array(n).fill(-1);
     this.firstChild = new Int32Array(n);
@@ -34,7 +35,7 @@ export class TreeEstimate {
     }
   }
 
-  /** All nodes' estimates from the leaves', which come in the order of the nodes. */
+  /** Estimates of all nodes, from those of the leaves, which come in the order of the nodes. */
   summed(leaves) {
     const values = new Float64Array(this.count);
     let leaf = leaves.length;
@@ -45,8 +46,8 @@ export class TreeEstimate {
     return values;
   }
 
-  /** Noise of each node's measurement; infinite variance says that there was none. */
-  measure(variances, kurtosis) {
+  /** Read the noise of each node's measurement; an infinite variance says that the node was not measured. */
+  readNoise(variances, kurtosis) {
     const each = (values, node) => (values.length === this.count ? values[node] : values[this.depth[node]]);
     this.variance = new Float64Array(this.count);
     this.ownFourth = new Float64Array(this.count);
@@ -57,7 +58,7 @@ export class TreeEstimate {
     if (this.consistent && !this.closed) this.fit();
   }
 
-  /** Going up: V of each subtree's best estimate of its root, its fourth cumulant, and w, the weight of the own count. */
+  /** From the leaves up: w, the weight of a node's own count, and V and fourth cumulant of its subtree's estimate. */
   fit() {
     const n = this.count;
     this.below = new Float64Array(n).map((_, node) => (this.children[node] ? 0 : Infinity));
@@ -77,7 +78,7 @@ export class TreeEstimate {
     }
   }
 
-  /** Covered share of a node. These few lines run for every node along a box's edges, so they make no arrays. */
+  /** Covered share of a node. This runs for every node along a box's edges, so it makes no arrays. */
   share(node, box) {
     const { west, south, east, north } = this;
     const across = Math.min(east[node], box[2]) - Math.max(west[node], box[0]);
@@ -86,7 +87,7 @@ export class TreeEstimate {
     return (across / (east[node] - west[node])) * (high / (north[node] - south[node]));
   }
 
-  /** Whether a node of which a share is covered is looked into: if it can be, and is cut or was not measured. */
+  /** Whether the walk goes on to a node's children: if the box cuts the node, or the node was not measured. */
   divides(node, box, share) {
     if (this.children[node] === 0 || share === 0) return false;
     if (!this.consistent && this.unmeasured(node)) return true;
@@ -98,7 +99,7 @@ export class TreeEstimate {
     return this.variance !== undefined && this.variance[node] === Infinity;
   }
 
-  /** Sums of what the nodes hold at which the way down ends: covered counts, second and fourth cumulants. */
+  /** Sums over the nodes at which the walk ends: covered counts, and second and fourth cumulants. */
   endSums(box) {
     const { children, firstChild, values, variance, ownFourth } = this;
     let [count, second, fourth] = [0, 0, 0];
@@ -118,7 +119,7 @@ export class TreeEstimate {
     return [count, second, fourth];
   }
 
-  /** The nodes a box meets, depth by depth, those beside it included. */
+  /** The nodes that the walk for a box visits, depth by depth, with children that the box does not touch. */
   walk(box) {
     const levels = [];
     let nodes = [0];
@@ -144,7 +145,7 @@ export class TreeEstimate {
     return levels;
   }
 
-  /** Estimated count of a lattice box; records are taken as evenly spread within a leaf. */
+  /** Estimated count of a lattice box, as if records were spread evenly within each leaf. */
   answer(box) {
     return this.endSums(box)[0];
   }
@@ -156,7 +157,7 @@ export class TreeEstimate {
     return [second, second > 0 ? fourth / second ** 2 : 0];
   }
 
-  /** Up: A, the share of a node's estimate that enters the answer. Down: g, the weight of its subtree's estimate. */
+  /** Up: A, the share of a node's estimate in the answer. Down: g, the weight of its subtree's estimate. */
   fittedCumulants(box) {
     const levels = this.walk(box);
     this.average(levels);
@@ -182,7 +183,7 @@ export class TreeEstimate {
     return [second, fourth];
   }
 
-  /** From covered shares to A: where a node is divided, the mean of its children's, by their variances. */
+  /** Turn covered shares into A: for a divided node, the mean of its children's A, weighted by their variances. */
   average(levels) {
     for (let depth = levels.length - 2; depth >= 0; depth--) {
       const { nodes, shares, divided } = levels[depth];
@@ -193,7 +194,7 @@ export class TreeEstimate {
     }
   }
 
-  /** Call `show` for each node in view, divided as far as its children can be seen. */
+  /** Call `show` for the nodes in view: the deepest ones whose size on the screen is not below `SMALLEST`. */
   visit([left, bottom, right, top], [scaleX, scaleY], show) {
     const { west, south, east, north } = this;
     const open = [0];
@@ -204,22 +205,22 @@ export class TreeEstimate {
       if (this.children[node] && area >= SMALLEST * this.children[node]) {
         for (let child = 0; child < this.children[node]; child++) open.push(this.firstChild[node] + child);
       } else {
-        show(this.shown(node));
+        show(this.cellFor(node));
       }
     }
   }
 
-  shown(node) {
+  cellFor(node) {
     const box = [this.west[node], this.south[node], this.east[node], this.north[node]];
     const size = (1000 * ((box[2] - box[0]) / LATTICE) * (box[3] - box[1])) / LATTICE;
     const name = `${this.children[node] ? "Node" : "Leaf"} at depth ${this.depth[node]}`;
-    // What is not measured is the sum of its parts, even where parents are not the sums of their children.
+    // A node without a measurement has the sum of its children as estimate, even in trees that are not consistent.
     const estimate = !this.consistent && this.unmeasured(node) ? this.answer(box) : this.values[node];
     return { box, estimate, size, name };
   }
 }
 
-/** Complete trees of whole blocks: closed form of the variance, and a close upper bound of the kurtosis. */
+/** Noise in complete trees of whole blocks: closed form of the variance, and a close upper bound of the kurtosis. */
 function closedMoments({ nx, ny, own, variances, kurtosis, sides, fanOuts }, box) {
   const x = coverage(box[0], box[2], nx);
   const y = coverage(box[1], box[3], ny);
@@ -242,7 +243,7 @@ function closedMoments({ nx, ny, own, variances, kurtosis, sides, fanOuts }, box
   return [variance, Math.min(excess, Math.max(...kurtosis))];
 }
 
-/** Weight of a node's own measurement against its children's sum; leaves have none, and are always measured. */
+/** w: weight of a node's own measurement against the sum of its children; 1 for leaves, where `below` is infinite. */
 function ownWeight(own, below) {
   return own === Infinity ? 0 : 1 / (1 + own / below);
 }

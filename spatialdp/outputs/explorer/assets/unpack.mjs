@@ -1,8 +1,8 @@
-// Arrays out of the page: deflated little-endian numbers in base64.
+// How are the page's arrays read? They are deflated little-endian numbers in base64, packed by explorer/data.py.
 
 const KINDS = { f8: Float64Array, i4: Int32Array, u1: Uint8Array };
 
-/** The typed array of a packed one. */
+/** Unpack one array. */
 export async function unpack({ kind, data }) {
   const text = atob(data);
   const bytes = new Uint8Array(text.length);
@@ -11,7 +11,7 @@ export async function unpack({ kind, data }) {
   return new KINDS[kind](await new Response(stream).arrayBuffer());
 }
 
-/** The same object with all packed arrays in it unpacked, at any depth. */
+/** Unpack all arrays in a value, at any depth. */
 export async function unpackAll(value) {
   if (value === null || typeof value !== "object") return value;
   if (typeof value.data === "string" && value.kind in KINDS) return unpack(value);

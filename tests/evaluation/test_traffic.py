@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import math
 import subprocess
 import sys
@@ -12,10 +11,8 @@ from pathlib import Path
 import matplotlib as mpl
 import numpy as np
 import pytest
-from click.testing import CliRunner
 
 from spatialdp import datasets
-from spatialdp.cli import main
 from spatialdp.errors import ParameterError
 from spatialdp.evaluation import traffic
 from spatialdp.privacy.noise.laws import Law
@@ -109,35 +106,14 @@ def test_same_seed_same_table(rows):
 
 
 def test_readme_shows_the_table_of_seed_one(rows):
-    readme = (Path(__file__).parent.parent / "README.md").read_text()
+    readme = (Path(__file__).parent.parent.parent / "README.md").read_text()
     for line in traffic.table(rows).splitlines():
         if line.startswith("| "):
             assert line in readme
 
 
-def test_command_line_writes_table_and_maps(tmp_path):
-    result = CliRunner().invoke(main, ["traffic", "-o", str(tmp_path / "new"), "--releases", "2"])
-    assert result.exit_code == 0, result.output
-    assert "64,909 cells" in result.output
-    assert "not private" in result.output
-    with (tmp_path / "new" / "traffic.csv").open() as file:
-        written = list(csv.DictReader(file))
-    assert len(written) == 8
-    assert float(written[0]["theory_average"]) == 1
-    picture = (tmp_path / "new" / "traffic.png").read_bytes()
-    assert picture.startswith(b"\x89PNG")
-    assert len(picture) < 300_000
-
-
-@pytest.mark.parametrize("arguments", [["--releases", "0"], ["--seed", "-1"], ["--nonsense"]])
-def test_command_line_refuses_nonsense(arguments, tmp_path):
-    result = CliRunner().invoke(main, ["traffic", "-o", str(tmp_path / "out"), *arguments])
-    assert result.exit_code == 2
-    assert not (tmp_path / "out").exists()
-
-
 def test_script_is_a_worked_example(tmp_path):
-    script = Path(__file__).parent.parent / "scripts" / "traffic_histogram.py"
+    script = Path(__file__).parent.parent.parent / "scripts" / "traffic_histogram.py"
     command = [sys.executable, str(script), "--output", str(tmp_path), "--releases", "2"]
     shown = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     assert "Average error of a cell" in shown

@@ -1,0 +1,58 @@
+"""Files are there completely or not at all, at whichever line writing is killed."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent.parent
+# Ways to write: with a name from the start or without one, where nothing is yet or over what there is.
+WAYS = [
+    f"{how}{named}{overwrite}"
+    for how in ("all", "whole")
+    for named in (("", "-named") if how == "all" else ("",))
+    for overwrite in ("", "-overwrite")
+]
+
+
+def moments(way, folder, names, old=()):
+    """What the names hold when writing them is killed at each of its lines, first to last."""
+    given = folder / "given"
+    given.mkdir()
+    for name in old:
+        (given / name).write_bytes(b"old")
+    command = [sys.executable, "-m", "tests.attacks.killed", way, str(given), *names]
+    found = json.loads(subprocess.run(command, cwd=ROOT, capture_output=True, check=True).stdout)
+    assert len(found) > 10
+    assert found[-1] == {"held": ["new"] * len(names), "others": [], "done": True}
+    for moment in found:  # a whole copy under a hidden name is all else that can be left
+        assert all(other.startswith(".") and other.endswith(".partial") for other in moment["others"])
+    return found
+
+
+def stages(found):
+    """What the names hold, each state once, in the order in which they come about."""
+    return [list(state) for state, _ in itertools.groupby(tuple(moment["held"]) for moment in found)]
+
+
+@pytest.mark.parametrize(("way", "old"), [(way, old) for way in WAYS for old in (False, True)[: 1 + ("over" in way)]])
+def test_a_kill_at_any_moment_leaves_the_old_file_or_the_new_one(way, old, tmp_path):
+    found = moments(way, tmp_path, ["map.gpkg"], ["map.gpkg"] if old else [])
+    assert stages(found) == [["old" if old else "none"], ["new"]]
+    if way == "all" and hasattr(os, "O_TMPFILE"):
+        assert not any(moment["others"] for moment in found)
+    # Not only at the very beginning or end: the new file is there some lines before all is done.
+    assert sum(moment["held"] == ["new"] for moment in found) > 3
+
+
+@pytest.mark.parametrize("old", [(), ("map.privacy.json", "map.csv")], ids=["nothing", "old"])
+def test_a_kill_between_two_files_leaves_the_statement_first(old, tmp_path):
+    before = "old" if old else "none"
+    found = moments("all-overwrite", tmp_path, ["map.privacy.json", "map.csv"], old)
+    assert stages(found) == [[before, before], ["new", before], ["new", "new"]]

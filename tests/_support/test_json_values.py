@@ -1,0 +1,58 @@
+"""Values out of foreign JSON: what is written as it should be is taken exactly, all else is refused."""
+
+from __future__ import annotations
+
+import json
+from fractions import Fraction
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from spatialdp._support.json_values import amount, flag, fraction, fractions, text, texts
+
+
+@given(st.fractions(min_value=0))
+def test_fractions_survive_being_written_as_text(value):
+    assert fraction(str(value)) == value
+    assert fractions(json.loads(json.dumps({"a": str(value), "b": "1"}))) == {"a": value, "b": Fraction(1)}
+
+
+@pytest.mark.parametrize("wrong", ["-1/2", "1.5", "1e9", "1/ 2", " 1", "1/2/3", "½", "", "9" * 401, "1/" + "9" * 401])
+def test_texts_that_are_not_short_fractions_are_refused(wrong):
+    with pytest.raises(ValueError, match="fraction"):
+        fraction(wrong)
+
+
+def test_fractions_are_never_read_from_numbers():
+    for wrong in (1, 0.5, True, None, ["1"]):
+        with pytest.raises(TypeError):
+            fraction(wrong)
+    with pytest.raises(ZeroDivisionError):  # which whoever reads a file has to expect
+        fraction("1/0")
+
+
+@pytest.mark.parametrize("wrong", [-1, -0.5, float("nan"), float("inf"), "1", None, [1]], ids=repr)
+def test_amounts_are_finite_and_not_negative(wrong):
+    assert amount(0) == 0.0
+    assert isinstance(amount(3), float)
+    with pytest.raises(ValueError, match="finite"):
+        amount(wrong)
+
+
+def test_only_true_and_false_are_flags():
+    assert flag(True) is True
+    assert flag(False) is False
+    for wrong in (1, 0, "true", None):
+        with pytest.raises(TypeError):
+            flag(wrong)
+
+
+def test_texts_are_taken_by_their_names_and_in_that_order():
+    values = {"a": "1", "b": "2", "c": 3}
+    assert texts(values, "b", "a") == ["2", "1"]
+    assert text("") == ""
+    with pytest.raises(TypeError):
+        texts(values, "a", "c")
+    with pytest.raises(KeyError):
+        texts(values, "missing")

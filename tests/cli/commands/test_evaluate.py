@@ -1,0 +1,88 @@
+"""`spatialdp evaluate`: a table, figures and a ranking."""
+
+from __future__ import annotations
+
+import pandas as pd
+import pytest
+from click.testing import CliRunner
+
+import spatialdp as sdp
+from spatialdp import workload
+from spatialdp.cli import main
+from spatialdp.evaluation.evaluate import NOTE
+from tests.helpers.evaluations import XY, mean
+
+
+def command(*words):
+    return CliRunner().invoke(main, ["evaluate", *map(str, words)])
+
+
+def test_command_writes_table_figures_and_ranking(tmp_path):
+    words = ("-m", "mine=quadtree:height=4:consistent=no", "-m", "kd-tree:height=3:median=cell:cells=16")
+    queries = ("-w", "area:shares=0.01,0.1:count=20", "-w", "sized:width=0.1:height=0.05")
+    shared = ("--epsilons", "0.1,1", "--trials", 2, "-q", "-o", tmp_path / "out", "--cache", tmp_path / "trials.jsonl")
+    done = command("chattanooga", *words, *queries, *shared)
+    assert done.exit_code == 0, done.output
+    assert NOTE in done.stdout
+    assert "| mine " in done.stdout
+    assert {path.name for path in (tmp_path / "out").iterdir()} == {
+        "errors.csv",
+        "errors.png",
+        "sizes.png",
+        "ranking.md",
+    }
+    frame = pd.read_csv(tmp_path / "out" / "errors.csv")
+    assert set(frame["mechanism"]) == {"mine", "kd-tree(height=3, median=cell, cells=16)", "flat", "uniform"}
+    assert set(frame["note"]) == {NOTE}
+    data = sdp.datasets.DATASETS["chattanooga"]
+    mine = {"mine": sdp.Quadtree(4, consistent=False)}
+    again = sdp.evaluate(
+        mine, data.points(), data.domain, workload.area_boxes(data.domain, [0.01, 0.1], 20, seed=1), [0.1, 1], 2
+    )
+    keys = {"metric": "rmse", "mechanism": "mine", "workload": "1 % of the area", "epsilon": 0.1}
+    assert mean(frame, **keys) == pytest.approx(mean(again, **keys), rel=1e-12)
+
+
+def test_command_takes_files_and_parts_of_the_records(tmp_path):
+    pd.DataFrame(XY, columns=["a", "b"]).to_csv(tmp_path / "points.csv", index=False)
+    pd.DataFrame([[0, 0, 0.5, 0.5]], columns=["xmin", "ymin", "xmax", "ymax"]).to_csv(tmp_path / "box.csv", index=False)
+    place = ("--x", "a", "--y", "b", "--bounds", "0,0,1,1", "--boxes", tmp_path / "box.csv")
+    few = ("-m", "quadtree:height=3", "--epsilons", "1/2", "--trials", 1, "-q", "-o", tmp_path)
+    done = command(tmp_path / "points.csv", *place, *few, "--records", "100,1000")
+    assert done.exit_code == 0, done.output
+    assert (tmp_path / "records.png").exists()
+    frame = pd.read_csv(tmp_path / "errors.csv")
+    assert set(frame["records"]) == {100, 1000}
+    assert set(frame["workload"]) == {"box"}
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("nothing.csv",), "no domain was given"),
+        (("auckland", "-m", "quadtre:height=3"), "Did you mean 'quadtree'"),
+        (("auckland", "-m", "quadtree:height=tall"), "can not be read"),
+        (("auckland", "-m", "quadtree:hight=3"), "Did you mean 'height'"),
+        (("auckland", "-m", "quadtree:height"), "PARAMETER=VALUE"),
+        (("auckland", "-m", "quadtree:height=3", "-m", "quadtree:height=3"), "same label"),
+        (("auckland", "-w", "circles"), "must be one of random"),
+        (("auckland", "-w", "sized:width=1"), "needs height"),
+        (("auckland", "-w", "random:number=1"), "no parameter 'number'"),
+        (("auckland", "--epsilons", "much"), "number"),
+        (("auckland", "--metric", "accuracy"), "must be one of mean_error"),
+    ],
+)
+def test_command_refuses_nonsense(tmp_path, words, said):
+    done = command(*words, "-q", "-o", tmp_path / "out", "--trials", 1)
+    assert done.exit_code == 2
+    assert said in done.output
+    assert not (tmp_path / "out").exists()
+
+
+def test_command_replaces_nothing_without_force(tmp_path):
+    (tmp_path / "ranking.md").write_text("mine")
+    words = ("chattanooga", "-m", "quadtree:height=2", "--epsilons", "1", "--trials", 1, "-q", "-o", tmp_path)
+    assert "ranking.md exists" in command(*words).output
+    assert [path.name for path in tmp_path.iterdir()] == ["ranking.md"]
+    assert command(*words, "--force").exit_code == 0
+    assert (tmp_path / "ranking.md").read_text() != "mine"

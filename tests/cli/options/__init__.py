@@ -1,0 +1,1 @@
+"""Tests of options that commands share."""

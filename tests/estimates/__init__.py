@@ -1,0 +1,1 @@
+"""Tests of numbers that answer boxes and know their noise."""

@@ -1,0 +1,1 @@
+"""Tests of how errors are measured."""

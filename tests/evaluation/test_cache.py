@@ -1,0 +1,101 @@
+"""Trials in a file: resumed is uninterrupted, and no other file is touched."""
+
+from __future__ import annotations
+
+import pandas as pd
+import pytest
+
+import spatialdp as sdp
+from spatialdp.errors import FileFormatError
+from spatialdp.evaluation.metrics import METRICS
+from spatialdp.mechanisms import PreparedRelease
+from tests.helpers.evaluations import CELLS, XY, run
+
+
+def test_parallel_is_serial_and_resumed_is_uninterrupted(tmp_path):
+    everything = [*METRICS, "earth_mover"]
+    cache = tmp_path / "trials.jsonl"
+    whole = run(metrics=everything, cache=cache)
+    pd.testing.assert_frame_equal(whole, run(metrics=everything, processes=2), check_exact=True)
+    lines = cache.read_bytes().splitlines(keepends=True)
+    assert len(lines) == 1 + 5 * 2 * 3
+    cache.write_bytes(b"".join(lines[:9]) + lines[9][:40])  # interrupted in the middle of a line
+    pd.testing.assert_frame_equal(whole, run(metrics=everything, cache=cache), check_exact=True)
+    assert sorted(cache.read_bytes().splitlines()) == sorted(line.rstrip() for line in lines)
+
+
+def test_an_interruption_keeps_what_was_done(tmp_path, monkeypatch):
+    cache, done = tmp_path / "trials.jsonl", []
+
+    def interrupted(self, *arguments, **options):
+        if len(done) == 4:
+            raise KeyboardInterrupt
+        done.extend([self] * isinstance(self.mechanism, sdp.Quadtree))
+        return release(self, *arguments, **options)
+
+    release = PreparedRelease.release
+    monkeypatch.setattr(PreparedRelease, "release", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        run(sdp.Quadtree(5), cache=cache)
+    monkeypatch.undo()
+    assert len(cache.read_text().splitlines()) == 1 + 3  # one release was a silent one
+    pd.testing.assert_frame_equal(run(sdp.Quadtree(5), cache=cache), run(sdp.Quadtree(5)))
+
+
+def test_a_cache_grows_with_the_evaluation(tmp_path):
+    cache = tmp_path / "trials.jsonl"
+    run(sdp.Quadtree(5), trials=1, epsilons=1, cache=cache)
+    before = cache.read_bytes()
+    run(trials=2, epsilons=(1, 3), cache=cache)
+    after = cache.read_bytes()
+    assert after.startswith(before)
+    assert len(after.splitlines()) == 1 + 5 * 2 * 2
+    run({"quadtree": sdp.Quadtree(4)}, trials=1, epsilons=1, cache=cache)  # same label, another mechanism
+    assert len(cache.read_bytes().splitlines()) == 1 + 5 * 2 * 2 + 2  # with the flat baseline on its grid
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{"xy": XY[1:]}, {"queries": CELLS}, {"seed": 2}, {"metrics": ["rmse"]}, {"floor": 0.01}],
+    ids=["records", "queries", "seed", "metrics", "floor"],
+)
+def test_a_foreign_cache_is_refused(tmp_path, changes):
+    cache = tmp_path / "trials.jsonl"
+    run(sdp.Quadtree(3), trials=1, cache=cache)
+    before = cache.read_bytes()
+    with pytest.raises(FileFormatError, match="belongs to other"):
+        run(**({"mechanisms": sdp.Quadtree(3), "trials": 1, "cache": cache} | changes))
+    assert cache.read_bytes() == before
+
+
+@pytest.mark.parametrize("content", [b"x,y\n1,2\n", b'{"a": 1}\n', b"\xff\xfe", b"half a line"])
+def test_other_files_are_not_overwritten(tmp_path, content):
+    path = tmp_path / "points.csv"
+    path.write_bytes(content)
+    with pytest.raises(FileFormatError, match="give another cache file"):
+        run(cache=path)
+    assert path.read_bytes() == content
+
+
+def test_two_evaluations_do_not_share_a_cache_at_once(tmp_path):
+    from spatialdp.evaluation.cache import TrialCache
+
+    path = tmp_path / "trials.jsonl"
+    late = TrialCache(path, "context", "note")
+    with TrialCache(path, "context", "note") as first:
+        first.add("one", [(0, "rmse", 1.0)])
+        with pytest.raises(FileFormatError, match="in use by another evaluation"):
+            late.__enter__()
+    with late:
+        assert late.done == {"one": [(0, "rmse", 1.0)]}
+        late.add("two", [(0, "rmse", 2.0)])
+    assert list(TrialCache(path, "context", "note").done) == ["one", "two"]
+
+
+def test_a_damaged_cache_is_refused(tmp_path):
+    cache = tmp_path / "trials.jsonl"
+    run(sdp.Quadtree(3), trials=2, cache=cache)
+    lines = cache.read_bytes().splitlines(keepends=True)
+    cache.write_bytes(b"".join([lines[0], b'{"trial": "x", "measured": [[1]]}\n', *lines[2:]]))
+    with pytest.raises(FileFormatError, match="damaged"):
+        run(sdp.Quadtree(3), trials=2, cache=cache)

@@ -1,0 +1,30 @@
+"""Boxes to ask for, and what they cover, by the definition."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from spatialdp.space.lattice import edge_lines
+
+
+def cell_boxes(shape, count, seed=0):
+    """Random boxes of whole cells, every box equally likely."""
+    rng = np.random.default_rng(seed)
+    ends = [np.sort([rng.choice(n + 1, 2, replace=False) for _ in range(count)], axis=1) for n in shape]
+    (xlo, xhi), (ylo, yhi) = (edge_lines(n)[end].T for n, end in zip(shape, ends, strict=True))
+    return np.stack([xlo, ylo, xhi, yhi], axis=1)
+
+
+def coverage(leaves, lattice):
+    """Covered share of every leaf by every box, by the definition."""
+    q, b = lattice[:, None, :].astype(float), leaves[None, :, :].astype(float)
+    width = np.clip(np.minimum(q[..., 2], b[..., 2]) - np.maximum(q[..., 0], b[..., 0]), 0, None)
+    height = np.clip(np.minimum(q[..., 3], b[..., 3]) - np.maximum(q[..., 1], b[..., 1]), 0, None)
+    return width * height / ((b[..., 2] - b[..., 0]) * (b[..., 3] - b[..., 1]))
+
+
+def every_cell(grid):
+    """Lattice boxes of all cells of a grid, row by row, whether in its region or not."""
+    x, y = grid.x_lines, grid.y_lines
+    rows, columns = np.divmod(np.arange(grid.mask.size), grid.shape[0])
+    return np.stack([x[columns], y[rows], x[columns + 1], y[rows + 1]], axis=1)

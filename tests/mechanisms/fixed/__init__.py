@@ -1,0 +1,1 @@
+"""Tests of mechanisms whose structure is public beforehand."""

@@ -1,0 +1,1 @@
+"""Tests of what releases become: files, maps and pages."""

@@ -1,0 +1,1 @@
+"""Tests of budgets, neighbours, accounting and privacy statements."""

@@ -1,0 +1,1 @@
+"""Tests of whatever turns private numbers and random bits into something publishable."""

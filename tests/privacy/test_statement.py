@@ -1,0 +1,131 @@
+"""Privacy statements: written and read back they are the same, altered they are refused, and they never understate."""
+
+from __future__ import annotations
+
+import copy
+import json
+import math
+import pickle
+from dataclasses import FrozenInstanceError, replace
+from fractions import Fraction
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from spatialdp.errors import FileFormatError
+from spatialdp.privacy.accounting import rho_for
+from spatialdp.privacy.budget import Budget
+from spatialdp.privacy.statement import Privacy, format_exact
+
+PLAIN = Privacy(
+    epsilon=Fraction(1, 10),
+    delta=Fraction(0),
+    neighbours="add-remove",
+    unit="record",
+    mechanism="flat",
+    parameters={"shape": (4, 4)},
+    currency="epsilon",
+    budget={"selection": Fraction(1, 40), "counts": Fraction(3, 40)},
+    private=True,
+    version="1.2.3",
+)
+GAUSSIAN = replace(
+    PLAIN,
+    epsilon=Fraction(1),
+    delta=Fraction(1, 10**9),
+    currency="rho",
+    budget={"counts": rho_for(Budget(1, Fraction(1, 10**9)))},
+)
+
+
+@pytest.mark.parametrize("statement", [PLAIN, GAUSSIAN, replace(PLAIN, private=False)])
+def test_statements_come_back_from_json_as_they_were(statement):
+    assert Privacy.from_json(json.loads(json.dumps(statement.to_json()))) == statement
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"epsilon": "1/20"},  # less than was spent
+        {"epsilon": "0"},
+        {"epsilon": 0.1},
+        {"epsilon": "1/0"},
+        {"delta": "2"},
+        {"neighbours": "substitute"},
+        {"unit": "person"},
+        {"mechanism": "Flat!"},
+        {"mechanism": None},
+        {"parameters": []},
+        {"currency": "euro"},
+        {"budget": {}},
+        {"budget": {"counts": "-1/10"}},
+        {"budget": {"counts": "1/10", "more": "1/10"}},
+        {"budget": {"counts": "0"}},
+        {"private": 1},
+        {"private": "true"},
+        {"version": "<script>"},
+    ],
+    ids=str,
+)
+def test_statements_that_contradict_themselves_are_refused(change):
+    with pytest.raises(FileFormatError, match="privacy statement"):
+        Privacy.from_json({**PLAIN.to_json(), **change})
+
+
+@pytest.mark.parametrize("name", list(PLAIN.to_json()))
+def test_statements_with_something_missing_are_refused(name):
+    data = PLAIN.to_json()
+    del data[name]
+    with pytest.raises(FileFormatError):
+        Privacy.from_json(data)
+
+
+def test_more_rho_than_epsilon_and_delta_allow_is_refused():
+    spent = GAUSSIAN.budget["counts"]
+    Privacy.from_json(GAUSSIAN.to_json())
+    with pytest.raises(FileFormatError):
+        Privacy.from_json({**GAUSSIAN.to_json(), "budget": {"counts": str(spent + Fraction(1, 2**80))}})
+
+
+def test_statements_cannot_be_changed_but_copied():
+    with pytest.raises(FrozenInstanceError):
+        PLAIN.epsilon = Fraction(0)
+    for mapping in (PLAIN.budget, PLAIN.parameters):
+        for change in (
+            lambda held: held.update(a=1),
+            lambda held: held.__setitem__("a", 1),
+            lambda held: held.clear(),
+            lambda held: held.pop("counts", None),
+            lambda held: held.setdefault("a", 1),
+        ):
+            with pytest.raises(TypeError, match="changed"):
+                change(mapping)
+    for again in (copy.deepcopy(PLAIN), pickle.loads(pickle.dumps(PLAIN))):
+        assert again == PLAIN
+        assert type(again.budget) is type(PLAIN.budget)
+
+
+@given(st.fractions(Fraction(1, 10**9), 1000))
+def test_numbers_for_people_are_exact_or_rounded_up_by_little(value):
+    shown = Fraction(format_exact(value))
+    assert value <= shown <= value * (1 + Fraction(1, 10**4))
+
+
+@given(st.fractions(Fraction(1, 10**6), 1000, max_denominator=10**9))
+def test_the_factor_in_words_is_never_smaller_than_it_is(epsilon):
+    words = replace(PLAIN, epsilon=epsilon).in_words()
+    shown = float(words.split("e^ε = ")[1].split()[0].rstrip(".").replace(",", ""))
+    exact = math.exp(epsilon) if epsilon < 700 else math.inf
+    assert shown >= exact * (1 - 1e-12)
+    assert shown <= exact * 1.01 + 1e-3
+
+
+def test_words_tell_the_relation_the_delta_and_what_is_not_private():
+    assert "were left out or added" in PLAIN.in_words()
+    assert "had any other value" in replace(PLAIN, neighbours="replace").in_words()
+    assert "1e-09" in GAUSSIAN.in_words()
+    seeded = replace(PLAIN, private=False)
+    assert seeded.in_words().startswith("NOT PRIVATE")
+    assert str(seeded).startswith("NOT PRIVATE")
+    assert str(PLAIN) == "ε = 0.1 (add-remove one record), flat, spatialdp 1.2.3"

@@ -1,0 +1,72 @@
+"""Counts of cells: every record of the domain in exactly one."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from spatialdp import Domain, Points
+from spatialdp.records.counting import count_cells
+from spatialdp.space.lattice import LATTICE
+from tests.helpers.domains import domains, domains_and_points, shapes
+from tests.helpers.points import counts
+
+
+def cell_by_hand(value: float, low: float, high: float, count: int) -> int:
+    """The definition, in Python's own integers."""
+    line = min(int((value - low) / (high - low) * LATTICE), LATTICE - 1)
+    return max(i for i in range(count) if i * LATTICE // count <= line)
+
+
+@given(domains_and_points(), shapes)
+def test_every_point_in_the_domain_is_in_exactly_one_cell(case, shape):
+    domain, (x, y) = case
+    counts = count_cells(Points([[x, y]]), domain.grid(shape))
+    xmin, ymin, xmax, ymax = domain.bounds
+    assert counts.sum() == 1
+    assert counts[cell_by_hand(y, ymin, ymax, shape[1]), cell_by_hand(x, xmin, xmax, shape[0])] == 1
+
+
+@given(domains(), shapes)
+def test_corners_belong_to_the_corner_cells(domain, shape):
+    xmin, ymin, xmax, ymax = domain.bounds
+    grid = domain.grid(shape)
+    for x, column in ((xmin, 0), (xmax, -1)):
+        for y, row in ((ymin, 0), (ymax, -1)):
+            assert count_cells(Points([[x, y]]), grid)[row, column] == 1
+
+
+@pytest.mark.parametrize("value", [-0.0, 0.0, 5e-324, -5e-324, 2.2e-308])
+def test_signed_zeros_and_subnormals_are_numbers_like_any_other(value):
+    grid = Domain((-1, -1, 1, 1)).grid((2, 2))
+    counts = count_cells(Points([[value, value]]), grid)
+    assert counts[1, 1] == 1  # snapping is monotone: what rounds to the middle line is above it
+    assert count_cells(Points([[value, value]]), Domain((0, 0, 1, 1)).grid((4, 4))).sum() == (value >= 0)
+
+
+@given(domains(), shapes, st.data())
+def test_what_is_outside_counts_nowhere(domain, shape, data):
+    xmin, ymin, xmax, ymax = domain.bounds
+    inside = (xmin + xmax) / 2, (ymin + ymax) / 2
+    outside_x = [math.nan, math.inf, -math.inf, math.nextafter(xmin, -math.inf), math.nextafter(xmax, math.inf), 1e308]
+    outside_y = [math.nan, math.inf, -math.inf, math.nextafter(ymin, -math.inf), math.nextafter(ymax, math.inf), -1e308]
+    points = [(data.draw(st.sampled_from(outside_x)), inside[1]), (inside[0], data.draw(st.sampled_from(outside_y)))]
+    assert count_cells(Points(points), domain.grid(shape)).sum() == 0
+
+
+@given(st.integers(1, 1000), st.data())
+def test_a_record_on_an_edge_belongs_to_the_cell_above(count, data):
+    edge = data.draw(st.integers(0, count - 1))
+    counts = count_cells(Points([[edge, 0]]), Domain((0, 0, count, 1)).grid((count, 1)))
+    assert counts[0, edge] == 1
+
+
+def test_counting_agrees_with_numpy_over_many_blocks():
+    rng = np.random.default_rng(1)
+    xy = rng.uniform(-0.5, 4.5, size=(600_000, 2))
+    expected, _, _ = np.histogram2d(xy[:, 1], xy[:, 0], bins=4, range=[[0, 4], [0, 4]])
+    assert np.array_equal(counts(xy), expected)

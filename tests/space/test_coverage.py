@@ -1,0 +1,100 @@
+"""Covered shares of cells: three stretches of a box against the definition, cell by cell."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import shapely
+from hypothesis import given
+from hypothesis import strategies as st
+
+from spatialdp.space.coverage import Coverage, Extent, block_powers, coverages, prefix_sums, weighted_sums
+from spatialdp.space.domain import Domain
+from spatialdp.space.lattice import LATTICE, edge_lines
+
+UNIT = Domain((0, 0, 1, 1))
+seeds = st.integers(0, 2**32 - 1)
+
+
+def shares_of(low, high, lines):
+    """(boxes, cells): covered share of each cell."""
+    overlap = np.minimum(high[:, None], lines[1:]) - np.maximum(low[:, None], lines[:-1])
+    return np.clip(overlap, 0, None) / np.diff(lines)
+
+
+def intervals(rng, count, lines):
+    """Ends anywhere on the lattice, many of them on the cells' edges."""
+    anywhere, edges = rng.integers(0, LATTICE + 1, (count, 2)), rng.choice(lines, (count, 2))
+    ends = np.sort(np.where(rng.random((count, 2)) < 0.5, anywhere, edges), axis=1)
+    return ends[:, 0], ends[:, 1]
+
+
+def boxes_on(grid, rng, count):
+    (xlo, xhi), (ylo, yhi) = (intervals(rng, count, lines) for lines in (grid.x_lines, grid.y_lines))
+    return np.stack([xlo, ylo, xhi, yhi], axis=1)
+
+
+@given(st.integers(1, 40), seeds)
+def test_stretches_are_the_covered_shares(count, seed):
+    lines = edge_lines(count)
+    low, high = intervals(np.random.default_rng(seed), 20, lines)
+    coverage = Coverage.of(low, high, lines)
+    expected = shares_of(low, high, lines)
+    for power in (1, 2, 4):
+        # Prefix sums of unit vectors at the knots, weighted, are each cell's share.
+        units = np.concatenate([np.zeros((1, count)), np.cumsum(np.eye(count), axis=0)])
+        found = sum(w[:, None] * units[k] for k, w in zip(coverage.knots, coverage.weights(power), strict=True))
+        np.testing.assert_allclose(found, expected**power, atol=1e-12)
+    np.testing.assert_allclose(coverage.stop - coverage.start, expected.sum(axis=1), atol=1e-9)
+
+
+@given(st.integers(1, 12), st.integers(1, 5), seeds)
+def test_squares_are_those_of_blocks_of_cells(blocks, side, seed):
+    lines = edge_lines(blocks * side)
+    low, high = intervals(np.random.default_rng(seed), 20, lines)
+    shares = shares_of(low, high, lines).reshape(20, blocks, side).mean(axis=2)
+    np.testing.assert_allclose(Coverage.of(low, high, lines).squares(side), (shares**2).sum(axis=1), atol=1e-9)
+
+
+@pytest.mark.parametrize("power", [1, 2, 4])
+def test_block_powers_are_sums_over_unit_intervals(power):
+    start, stop = np.sort(np.random.default_rng(1).uniform(0, 9, (2, 200)), axis=0)
+    start[:10], stop[5:15] = np.floor(start[:10]), np.ceil(stop[5:15])
+    covered = np.clip(np.minimum(stop[:, None], np.arange(10) + 1) - np.maximum(start[:, None], np.arange(10)), 0, 1)
+    np.testing.assert_allclose(block_powers(start, stop, power), (covered**power).sum(axis=1), atol=1e-12)
+
+
+@given(st.tuples(st.integers(1, 9), st.integers(1, 9)), seeds)
+def test_weighted_sums_are_sums_over_all_cells(shape, seed):
+    rng, grid = np.random.default_rng(seed), UNIT.grid(shape)
+    values, boxes = rng.normal(size=shape[::-1]), boxes_on(grid, rng, 15)
+    x, y = (shares_of(boxes[:, i], boxes[:, i + 2], lines) for i, lines in enumerate((grid.x_lines, grid.y_lines)))
+    for power in (1, 2, 4):
+        expected = np.einsum("ij,mi,mj->m", values, y**power, x**power)
+        found = weighted_sums(prefix_sums(values), *coverages(grid, boxes), power)
+        np.testing.assert_allclose(found, expected, atol=1e-10)
+
+
+class TestExtent:
+    domain = Domain((0, 0, 8, 8), region=shapely.box(2, 3, 5, 4))
+    grid = domain.grid((8, 8))
+
+    def test_cells_are_the_rectangle_around_the_region(self):
+        assert Extent(self.grid).cells == ((2, 3), (5, 4))
+
+    def test_boxes_are_cut_to_it_and_those_beside_it_hold_nothing(self):
+        boxes = self.domain.boxes([(0, 0, 3, 8), (0, 0, 8, 2), (2, 3, 4, 4)])
+        inside, held = Extent(self.grid).within(boxes)
+        assert held.tolist() == [True, False, True]
+        assert inside[[0, 2]].tolist() == self.domain.boxes([(2, 3, 3, 4), (2, 3, 4, 4)]).tolist()
+
+    def test_a_box_around_the_region_is_the_whole_grid(self):
+        inside, held = Extent(self.grid).within(self.domain.boxes([(1, 1, 7, 7), (2, 3, 5, 4)]))
+        assert inside.tolist() == [[0, 0, LATTICE, LATTICE]] * 2
+        assert held.all()
+
+    def test_without_a_region_boxes_stay_as_they_are(self):
+        boxes = UNIT.boxes([(0.1, 0.1, 0.2, 0.2), (0.3, 0.3, 0.3, 0.3)])
+        inside, held = Extent(UNIT.grid((4, 4))).within(boxes)
+        assert inside is boxes
+        assert held.all()

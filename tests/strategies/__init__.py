@@ -1,0 +1,1 @@
+"""Tests of what to measure for a given workload."""

@@ -1,0 +1,1 @@
+"""Tests of linear maps of a grid's axes."""

@@ -1,0 +1,1 @@
+"""Tests of boxes in level order, and of the algebra on them."""
