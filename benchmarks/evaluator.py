@@ -22,8 +22,8 @@ FEW = 20  # number of boxes on which shapely is timed
 def exact_answers() -> Iterator[Result]:
     """Time 10,000 random boxes on a million records, with building the index, against shapely's STRtree of the points.
 
-    Shapely builds its index too and answers 20 of the boxes; its time for all boxes is computed from these. It finds the
-    points in the rectangle of each box, which is its fastest method.
+    Shapely builds its index too and answers 20 of the boxes; its time for all boxes is computed from these. It finds
+    the points in the rectangle of each box, which is its fastest method.
     """
     import shapely
 

@@ -1,4 +1,4 @@
-"""Noise, counting, answering and importing."""
+"""How fast are noise, counting, answering and importing? Against OpenDP and NumPy."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ RECORDS = 20_000_000
 
 
 def noise() -> Iterator[Result]:
-    """Exact discrete Laplace against OpenDP's (exact) and numpy's (inexact, continuous)."""
+    """Time exact discrete Laplace noise against OpenDP's (exact) and NumPy's (inexact and continuous)."""
     import opendp.prelude as dp
 
     dp.enable_features("contrib")
@@ -37,7 +37,7 @@ def noise() -> Iterator[Result]:
 
 
 def counting() -> Iterator[Result]:
-    """20 million points into 256 x 256 cells."""
+    """Time and memory of counting 20 million points in 256 × 256 cells."""
     xy = np.random.default_rng(1).random((RECORDS, 2))
     grid = sdp.Domain((0, 0, 1, 1)).grid((256, 256))
     theirs = seconds(lambda: np.histogram2d(xy[:, 0], xy[:, 1], 256, [[0, 1], [0, 1]]), 1)
@@ -47,7 +47,7 @@ def counting() -> Iterator[Result]:
 
 
 def _counting_memory() -> float:
-    """Peak of everything allocated while counting, in megabytes."""
+    """Return the peak of the memory that counting allocates, in megabytes."""
     xy = np.random.default_rng(1).random((RECORDS, 2))
     tracemalloc.start()
     count_cells(sdp.Points(xy), sdp.Domain((0, 0, 1, 1)).grid((256, 256)))
@@ -57,7 +57,7 @@ def _counting_memory() -> float:
 
 
 def answering() -> Iterator[Result]:
-    """100,000 boxes on the 64,909-cell release."""
+    """Time 100,000 boxes on a release of 64,909 cells."""
     grid, points = traffic.traffic_grid(), sdp.datasets.us_highway_junctions()
     release = sdp.Flat(grid.shape).release(points, grid.domain, epsilon=1)
     generator = np.random.default_rng(1)
@@ -75,7 +75,7 @@ def answering() -> Iterator[Result]:
 
 
 def importing() -> Iterator[Result]:
-    """`import spatialdp` against `import numpy`, each in fresh interpreters."""
+    """Time `import spatialdp` against `import numpy`, each in new interpreters."""
     clock = "import time; start = time.perf_counter(); import {}; print(time.perf_counter() - start)"
     ours, theirs = (min(float(_python(clock.format(name))) for _ in range(7)) for name in ("spatialdp", "numpy"))
     yield Result("import spatialdp, time over import numpy", ours / theirs, 2, at_least=False)

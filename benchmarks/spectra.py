@@ -31,7 +31,9 @@ def spectrum() -> Iterator[Result]:
         yield Result(f"{basis} of 1024 x 1024 cells and back, time over scipy's dctn", ours / theirs, 3, False)
 
 
-def _transform_and_invert(mechanism: sdp.Fourier, domain: sdp.Domain, terms: Terms, counts: npt.NDArray[np.int64]) -> None:
+def _transform_and_invert(
+    mechanism: sdp.Fourier, domain: sdp.Domain, terms: Terms, counts: npt.NDArray[np.int64]
+) -> None:
     design = mechanism._design(domain, terms).first
     noisy = (part.floats() for part in design.structure.measure(counts))
     design.structure.fit(noisy, design.laws)

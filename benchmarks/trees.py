@@ -33,7 +33,7 @@ def quadtree() -> Iterator[Result]:
 
 
 def _peak_gigabytes() -> float:
-    """Return the peak memory, in gigabytes, of a process that only releases a quadtree; the points are included."""
+    """Return the peak memory, in gigabytes, of a process that only releases a quadtree, points included."""
     code = """
 import numpy as np, spatialdp as sdp
 from benchmarks.measure import peak_gigabytes
@@ -69,7 +69,7 @@ def consistency() -> Iterator[Result]:
 
 
 def kdtree() -> Iterator[Result]:
-    """Time a kd-tree of height 8 from 2 million points, with private medians at every level, and 100,000 boxes on it."""
+    """Time a kd-tree of height 8 from 2 million points, with private medians on every level, and 100,000 boxes."""
     from scipy.spatial import cKDTree
 
     xy = clustered(2_000_000)
@@ -84,7 +84,7 @@ def kdtree() -> Iterator[Result]:
 
 
 def _strtree(release: sdp.Release, boxes: np.ndarray[tuple[int, ...], np.dtype[np.float64]]) -> float:
-    """Return the time of shapely's STRtree with intersections by area for all boxes, computed from the first hundred."""
+    """Return the time of shapely's STRtree for all boxes, by areas of intersections, from the first hundred."""
     import shapely
 
     frame = release.to_geodataframe()

@@ -68,8 +68,8 @@ class Settings:
             return Data("US highway junctions", datasets.us_highway_junctions(), domain)
         if self.bounds is None:
             raise click.UsageError(
-                "--points was given without --bounds; give --bounds XMIN,YMIN,XMAX,YMAX. Bounds must be public and must "
-                "never come from the records."
+                "--points was given without --bounds; give --bounds XMIN,YMIN,XMAX,YMAX. Bounds must be public and "
+                "must never come from the records."
             )
         return Data(self.points.stem, read_points(self.points, self.x, self.y), Domain(self.bounds, crs=self.crs))
 

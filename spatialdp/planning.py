@@ -192,7 +192,7 @@ def epsilon_for(
     True
     """
     if isinstance(error, bool) or not isinstance(error, Real) or not 0 < error < math.inf:
-        raise ParameterError(f"error is {error!r}; it must be a positive finite number of records, such as 10.")
+        raise ParameterError(f"error is {error!r}; it must be a positive number of records, such as 10.")
     if not isinstance(mechanism, Mechanism):
         raise ParameterError(f"mechanism is {mechanism!r}; give one with its parameters, such as Flat((64, 64)).")
     boxes = _boxes(domain, workload)

@@ -2,7 +2,7 @@
 
 Boxes are half-open and in domain coordinates, as everywhere. Where a workload is random, equal seeds
 give equal queries, because the design of an experiment is public. A workload must not depend on the
-records: whoever knows the release knows the workload too.
+records, because nothing here protects them.
 """
 
 from __future__ import annotations

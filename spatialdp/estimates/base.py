@@ -74,11 +74,11 @@ class Estimate(Protocol):
     def polygon_moments(self, polygons: Polygons) -> tuple[Floats, Floats]:
         """Variance and excess kurtosis of the noise in each polygon's answer."""
 
-    def leaf_boxes(self, chosen: Integers | slice = slice(None)) -> Integers:
+    def leaf_boxes(self, numbers: Integers | slice = slice(None)) -> Integers:
         """Lattice boxes of all leaves, or of some leaves by their numbers."""
 
     def leaf_values(self) -> Floats:
-        """Estimates of the leaves."""
+        """Estimated counts of the leaves, in the order of `leaf_boxes`."""
 
     def leaf_moments(self) -> tuple[Floats, Floats]:
         """Variance and excess kurtosis of the noise in each leaf's estimate: `moments` for all leaves at once."""

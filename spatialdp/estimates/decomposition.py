@@ -141,12 +141,12 @@ class Decomposition:
         """Variance and excess kurtosis of the noise in each polygon's answer."""
         return self._moments(polygons)
 
-    def leaf_boxes(self, chosen: Integers | slice = slice(None)) -> Integers:
+    def leaf_boxes(self, numbers: Integers | slice = slice(None)) -> Integers:
         """Lattice boxes of all leaves, or of some leaves by their numbers."""
-        return self.tree.boxes[np.flatnonzero(self.tree.leaves)[chosen]].astype(np.int64)
+        return self.tree.boxes[np.flatnonzero(self.tree.leaves)[numbers]].astype(np.int64)
 
     def leaf_values(self) -> Floats:
-        """Estimates of the leaves."""
+        """Estimated counts of the leaves, in the tree's order."""
         return self.values[self.tree.leaves]
 
     def leaf_moments(self) -> tuple[Floats, Floats]:
@@ -223,7 +223,11 @@ class Decomposition:
         return total
 
     def _summed_families(
-        self, families: Families, boxes: Integers, whole: Callable[[Integers], Floats], part: Callable[[OpenedNodes], Floats]
+        self,
+        families: Families,
+        boxes: Integers,
+        whole: Callable[[Integers], Floats],
+        part: Callable[[OpenedNodes], Floats],
     ) -> Floats:
         """For every box, the sum of `whole` over covered nodes and of `part` over families of leaves that it cuts."""
         total = np.zeros(boxes.shape[0])

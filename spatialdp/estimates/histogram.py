@@ -138,14 +138,14 @@ class Histogram:
         """A histogram of whole counts, each the nearest to the estimate; biased."""
         return replace(self, values=np.rint(self.values), biased=True)
 
-    def leaf_boxes(self, chosen: Integers | slice = slice(None)) -> Integers:
+    def leaf_boxes(self, numbers: Integers | slice = slice(None)) -> Integers:
         """Lattice boxes of all of the region's cells, row by row, or of some cells by their numbers."""
-        rows, columns = np.divmod(np.flatnonzero(self.grid.mask)[chosen], self.grid.shape[0])
+        rows, columns = np.divmod(np.flatnonzero(self.grid.mask)[numbers], self.grid.shape[0])
         x, y = self.grid.x_lines, self.grid.y_lines
         return np.stack([x[columns], y[rows], x[columns + 1], y[rows + 1]], axis=1)
 
     def leaf_values(self) -> Floats:
-        """Estimates of the region's cells, row by row."""
+        """Estimated counts of the region's cells, row by row."""
         return self.values[self.grid.mask]
 
     def coverages(self, boxes: Integers) -> tuple[Coverage, Coverage]:

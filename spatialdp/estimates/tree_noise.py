@@ -56,7 +56,7 @@ class TreeNoise:
 
     @cached_property
     def unmeasured(self) -> Booleans:
-        """Which nodes were not measured."""
+        """Whether each node lacks a measurement, (nodes,)."""
         return np.isinf(self.at(self.variances, self._every))
 
     @cached_property

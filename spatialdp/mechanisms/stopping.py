@@ -126,7 +126,7 @@ def count_level(
 
 
 def count_again(
-    counts: Integers, once: Floats, law: NoiseLaw, second: NoiseLaw, noise: Noise
+    counts: Integers, first_counts: Floats, law: NoiseLaw, second: NoiseLaw, noise: Noise
 ) -> tuple[Floats, float, float]:
     """Count nodes a second time; returns both counts combined by inverse variance, their variance and kurtosis.
 
@@ -134,18 +134,19 @@ def count_again(
     ----------
     counts : int array
         Exact counts of the nodes.
-    once : float array
-        Their first noisy counts.
+    first_counts : float array
+        The first noisy counts of the nodes.
     law, second : NoiseLaw
         Noise of the first and of the second count.
     noise : Noise
     """
-    again = second.add_to(counts, noise)
+    second_counts = second.add_to(counts, noise)
     total = law.variance + second.variance
     weights = (second.variance / total, law.variance / total) if total else (0.5, 0.5)
     variance = sum(w**2 * each.variance for w, each in zip(weights, (law, second), strict=True))
     fourth = sum(w**4 * each.variance**2 * each.kurtosis for w, each in zip(weights, (law, second), strict=True))
-    return weights[0] * once + weights[1] * again, variance, fourth / variance**2 if variance else 0.0
+    values = weights[0] * first_counts + weights[1] * second_counts
+    return values, variance, fourth / variance**2 if variance else 0.0
 
 
 def count_tree(

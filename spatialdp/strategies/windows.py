@@ -75,7 +75,7 @@ class Problem:
         return cls(summed, np.add.reduceat(np.diag(gram), starts), sizes, law is Law.GAUSSIAN)
 
     def coarsened(self, stretches: int) -> Problem:
-        """The same problem with fewer stretches."""
+        """Cut the axis into fewer and longer stretches."""
         starts = -(-np.arange(stretches) * self.sizes.size // stretches)
         summed = np.add.reduceat(np.add.reduceat(self.gram, starts, axis=0), starts, axis=1)
         trace, sizes = (np.add.reduceat(values, starts) for values in (self.trace, self.sizes))

@@ -44,6 +44,7 @@ class AxisPairs(GridStructure):
         # The y group changes fastest.
         return tuple(f"coefficients of x group {i}, y group {j}" for i, j in self._pairs)
 
+    @override
     def sensitivity(self, group: int, neighbours: Neighbours) -> Sensitivity:
         """How far one record can move a group: the largest product of column norms over the region's cells.
 

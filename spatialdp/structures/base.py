@@ -7,7 +7,8 @@ move each group; and how noisy sums become estimates with a known variance for e
 
 A structure must be made from public values alone. Measuring must be exact integer arithmetic, and
 fitting must read released numbers only. A structure sees counts, never records, and draws no noise.
-``tests/contract/test_structures.py`` holds every structure to this; a new one must be listed there.
+``tests/contract/test_structures.py`` holds every structure in ``tests/helpers/cases.py`` to this; a
+new one must be listed there.
 """
 
 from __future__ import annotations

@@ -180,9 +180,9 @@ def spectrum(counts: Integers, basis: Basis, orders: tuple[int, int]) -> Spectru
     if basis is Basis.WALSH:
         return Spectrum((walsh_sums(walsh_sums(counts.astype(np.float64), 0)[:ky], 1)[:, :kx],), 0)
     ny, nx = counts.shape
-    once = [_multiply(digit.T, basis, nx, kx) for digit in _digits([counts.astype(np.float64)])]
-    twice = [_multiply(digit.T, basis, ny, ky) for digit in _digits(once)]
-    return Spectrum(tuple(twice), wave_bits(nx) + wave_bits(ny))
+    along_x = [_multiply(digit.T, basis, nx, kx) for digit in _digits([counts.astype(np.float64)])]
+    along_both = [_multiply(digit.T, basis, ny, ky) for digit in _digits(along_x)]
+    return Spectrum(tuple(along_both), wave_bits(nx) + wave_bits(ny))
 
 
 def _digits(parts: list[Floats]) -> Iterator[Floats]:
@@ -281,8 +281,8 @@ def _fold(matrix: Floats, alone: int = 0) -> _Folded:
     return _Folded(None, alone, (_span(even), _span(~even)), halves)
 
 
-def _span(chosen: Booleans) -> slice | Integers:
+def _span(mask: Booleans) -> slice | Integers:
     """The places where an array is true; as a slice, which is faster, if they are evenly spaced."""
-    places = np.flatnonzero(chosen)
+    places = np.flatnonzero(mask)
     steps = np.unique(np.diff(places))
     return slice(int(places[0]), int(places[-1]) + 1, int(steps[0])) if steps.size == 1 else places

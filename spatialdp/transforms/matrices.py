@@ -128,7 +128,7 @@ class WindowAxis(AxisTransform):
             values.setflags(write=False)
             object.__setattr__(self, name, values)
         if self.windows.ndim != 2 or self.diagonal.shape != self.windows.shape[1:]:
-            raise ValueError("the windows need as many columns as there are cells")
+            raise ValueError("the windows' weights need as many columns as there are cells")
         if not self.size or self.diagonal.min() < 1 or self.windows.min(initial=0) < 0:
             raise ValueError("an axis needs positive weights of cells and non-negative weights in windows")
         if max(self.diagonal.max(), self.windows.max(initial=0)) >= 2**20:

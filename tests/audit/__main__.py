@@ -1,8 +1,11 @@
-"""The long run: black-box audit and replay at scale, written up with the table of mutants.
+"""Does the promise hold in a long audit? Run black-box tests and replay at scale, and write `docs/audit.md`.
 
-python -m tests.audit                      # most of an hour on two cores; see `make audit`
-python -m tests.audit --resume             # go on where an interrupted run of the same code ended
+python -m tests.audit                      # most of an hour on two cores; `make audit` also runs the long tests
+python -m tests.audit --resume             # continue an interrupted run of the same code
 python -m tests.audit --trials 100000 --releases 2000 --pairs 300 --every 10
+
+The exit code is 1 if a violation is certified. The words of the report are in this module: whoever changes them changes
+`docs/audit.md` in the same way.
 """
 
 from __future__ import annotations
@@ -29,50 +32,57 @@ from tests.audit.replay import replay
 from tests.helpers.cases import CASES, SETTINGS
 
 COMBINATIONS: list[Combination] = [*costly_combinations(), *combinations()]
-FILES = 10  # in replay, of every so many pairs the files are compared
+FILES = 10  # in replay, the files of every tenth pair are compared
 Task = tuple[str, Any]
 
 
 def main() -> None:
-    """Run what was asked for and write the report."""
-    asked = _arguments()
-    tasks = [*_certifications(asked), *(("replay", each) for each in _replays(asked.pairs, asked.seed))]
-    done = _carried_out(tasks, asked)
-    bounds = {given[0]: value for (kind, given), (value, _) in done.items() if kind == "certify"}
+    """Run the audit and write the report."""
+    options = _options()
+    tasks = [*_certifications(options), *(("replay", each) for each in _replays(options.pairs, options.seed))]
+    results = _run_all(tasks, options)
+    bounds = {arguments[0]: value for (kind, arguments), (value, _) in results.items() if kind == "certify"}
     shares: dict[str, list[float]] = {name: [] for name in MECHANISMS}
-    for (kind, given), (value, _) in done.items():
+    for (kind, arguments), (value, _) in results.items():
         if kind == "replay":
-            shares[SETTINGS[given[0]].mechanism.name].append(value)
-    asked.output.write_text(_report(asked, bounds, shares, sum(seconds for _, seconds in done.values())))
-    violations = [str(COMBINATIONS[i]) for i, found in bounds.items() if found > COMBINATIONS[i].epsilon]
-    print(f"{len(bounds)} combinations, {len(violations)} violations: {violations}; report in {asked.output}")
+            shares[SETTINGS[arguments[0]].mechanism.name].append(value)
+    options.output.write_text(_report(options, bounds, shares, sum(seconds for _, seconds in results.values())))
+    violations = [str(COMBINATIONS[i]) for i, bound in bounds.items() if bound > COMBINATIONS[i].epsilon]
+    print(f"{len(bounds)} combinations, {len(violations)} violations: {violations}; the report is {options.output}")
     raise SystemExit(bool(violations))
 
 
-def _arguments() -> argparse.Namespace:
+def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m tests.audit", description=__doc__.splitlines()[0])
-    parser.add_argument("--trials", type=int, default=10**6, help="copies for each combination and data set")
-    parser.add_argument("--releases", type=int, default=50_000, help="where each trial is a release of its own")
-    parser.add_argument("--pairs", type=int, default=20_000, help="neighbours to replay for each mechanism")
-    parser.add_argument("--every", type=int, default=1, help="of the combinations, take every so many")
+    parser.add_argument(
+        "--trials",
+        type=int,
+        default=10**6,
+        help="trials for each combination and data set, as copies in large releases",
+    )
+    parser.add_argument("--releases", type=int, default=50_000, help="trials where each trial is one release")
+    parser.add_argument("--pairs", type=int, default=20_000, help="pairs of neighbours to replay for each mechanism")
+    parser.add_argument("--every", type=int, default=1, help="run only every N-th combination")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--output", type=Path, default=Path("docs/audit.md"))
-    parser.add_argument("--journal", type=Path, default=Path("out/audit.jsonl"), help="what is done so far")
-    parser.add_argument("--resume", action="store_true", help="take from the journal what it has of the same code")
+    parser.add_argument(
+        "--journal", type=Path, default=Path("out/audit.jsonl"), help="file that keeps finished results"
+    )
+    parser.add_argument("--resume", action="store_true", help="use the results of the same code in the journal")
     return parser.parse_args()
 
 
 # --- tasks ---------------------------------------------------------------------------------------------
 
 
-def _certifications(asked: argparse.Namespace) -> list[Task]:
-    """Those that take longest first, so that all processes end together: replays come after them, in small portions."""
-    chosen = [i for i, each in enumerate(COMBINATIONS) if each.costly or i % asked.every == 0]
-    chosen.sort(key=lambda i: (not COMBINATIONS[i].costly, not _slow(COMBINATIONS[i].mechanism)))
-    alpha = FALSE_ALARM / len(chosen)
-    trials = [asked.releases if COMBINATIONS[i].costly else asked.trials for i in chosen]
-    return [("certify", (i, n, alpha, asked.seed)) for i, n in zip(chosen, trials, strict=True)]
+def _certifications(options: argparse.Namespace) -> list[Task]:
+    """Return the black-box tasks, the longest first; with the short replays last, all processes end together."""
+    selected = [i for i, each in enumerate(COMBINATIONS) if each.costly or i % options.every == 0]
+    selected.sort(key=lambda i: (not COMBINATIONS[i].costly, not _slow(COMBINATIONS[i].mechanism)))
+    alpha = FALSE_ALARM / len(selected)
+    trials = [options.releases if COMBINATIONS[i].costly else options.trials for i in selected]
+    return [("certify", (i, n, alpha, options.seed)) for i, n in zip(selected, trials, strict=True)]
 
 
 def _slow(mechanism: str) -> bool:
@@ -80,155 +90,164 @@ def _slow(mechanism: str) -> bool:
 
 
 def _replays(pairs: int, seed: int) -> list[tuple[int, int, int]]:
-    """(setting, pairs, seed): every setting's share, in portions."""
+    """Return (setting, pairs, seed) for replays of at most 100 pairs; the settings of a mechanism share its pairs."""
     number = Counter(setting.mechanism.name for setting in SETTINGS)
     tasks = []
     for i, setting in enumerate(SETTINGS):
         left = -(-pairs // number[setting.mechanism.name])
         start = zlib.crc32(f"{setting} {seed}".encode())
-        tasks += [(i, min(100, left - begun), start + begun) for begun in range(0, left, 100)]
+        tasks += [(i, min(100, left - first), start + first) for first in range(0, left, 100)]
     return tasks
 
 
-def _carried_out(tasks: list[Task], asked: argparse.Namespace) -> dict[Task, tuple[float, float]]:
-    """What came out of every task, and its seconds. Each is noted in the journal as soon as it is done."""
-    code = _code()
-    done = _noted(asked.journal, code, set(tasks)) if asked.resume else {}
-    asked.journal.parent.mkdir(parents=True, exist_ok=True)
-    left = [task for task in tasks if task not in done]
+def _run_all(tasks: list[Task], options: argparse.Namespace) -> dict[Task, tuple[float, float]]:
+    """Run the tasks; return the value and the seconds of each. Each result goes to the journal at once."""
+    code = _code_checksum()
+    results = _journal_results(options.journal, code, set(tasks)) if options.resume else {}
+    options.journal.parent.mkdir(parents=True, exist_ok=True)
+    left = [task for task in tasks if task not in results]
     with (
-        asked.journal.open("a" if done else "w") as journal,
-        multiprocessing.get_context("fork").Pool(asked.workers) as pool,
+        options.journal.open("a" if results else "w") as journal,
+        multiprocessing.get_context("fork").Pool(options.workers) as pool,
     ):
-        for task, *found in tqdm(
-            pool.imap_unordered(_run, left), total=len(tasks), initial=len(done), desc="audit", mininterval=5
+        for task, value, seconds in tqdm(
+            pool.imap_unordered(_run, left), total=len(tasks), initial=len(results), desc="audit", mininterval=5
         ):
-            done[task] = found[0], found[1]
-            journal.write(json.dumps([code, task, *found]) + "\n")
+            results[task] = value, seconds
+            journal.write(json.dumps([code, task, value, seconds]) + "\n")
             journal.flush()
-    return {task: done[task] for task in tasks}
+    return {task: results[task] for task in tasks}
 
 
-def _noted(journal: Path, code: int, wanted: set[Task]) -> dict[Task, tuple[float, float]]:
-    """What the journal has of these tasks with this code; a line that was being written is left out."""
-    found: dict[Task, tuple[float, float]] = {}
+def _journal_results(journal: Path, code: int, tasks: set[Task]) -> dict[Task, tuple[float, float]]:
+    """Return the journal's results for these tasks and this code; an unfinished line is left out."""
+    results: dict[Task, tuple[float, float]] = {}
     for line in journal.read_text().splitlines() if journal.exists() else []:
         try:
-            of, (kind, given), value, seconds = json.loads(line)
+            line_code, (kind, arguments), value, seconds = json.loads(line)
         except ValueError:
             continue
-        if of == code and (kind, tuple(given)) in wanted:
-            found[kind, tuple(given)] = value, seconds
-    return found
+        if line_code == code and (kind, tuple(arguments)) in tasks:
+            results[kind, tuple(arguments)] = value, seconds
+    return results
 
 
-def _code() -> int:
-    """A sum over the sources of the package and of the tests: results of other code do not count."""
+def _code_checksum() -> int:
+    """Return a checksum of the sources of the package and the tests: results of other code must not be reused."""
     root = Path(__file__).parents[2]
     sources = sorted([*root.glob("spatialdp/**/*.py"), *root.glob("tests/**/*.py")])
     return zlib.crc32(b"".join(path.read_bytes() for path in sources))
 
 
 def _run(task: Task) -> tuple[Task, float, float]:
-    kind, given = task
-    begun = time.monotonic()
+    kind, arguments = task
+    start = time.monotonic()
     if kind == "certify":
-        index, trials, alpha, seed = given
-        found = COMBINATIONS[index].certify(trials, alpha, seed)
+        index, trials, alpha, seed = arguments
+        value = COMBINATIONS[index].certify(trials, alpha, seed)
     else:
-        index, pairs, seed = given
+        index, pairs, seed = arguments
         with tempfile.TemporaryDirectory() as folder:
-            found = float(replay(SETTINGS[index], pairs, seed, Path(folder), FILES))
-    return task, found, time.monotonic() - begun
+            value = float(replay(SETTINGS[index], pairs, seed, Path(folder), FILES))
+    return task, value, time.monotonic() - start
 
 
 # --- the report ----------------------------------------------------------------------------------------
 
 
-def _report(asked: argparse.Namespace, bounds: dict[int, float], shares: dict[str, list[float]], seconds: float) -> str:
-    found = {COMBINATIONS[i]: value for i, value in bounds.items()}
+def _report(
+    options: argparse.Namespace, bounds: dict[int, float], shares: dict[str, list[float]], seconds: float
+) -> str:
+    certified = {COMBINATIONS[i]: value for i, value in bounds.items()}
     parts = [
-        f"# The audit\n\nWritten by `python -m tests.audit` on {datetime.date.today()}, spatialdp {__version__}, in "
-        f"{seconds / 60:.0f} minutes of one core, {asked.workers} processes, seed {asked.seed}. To repeat it: "
-        "`make audit`.",
-        _reduced(asked),
+        f"# The audit\n\nWritten by `python -m tests.audit` on {datetime.date.today()} with spatialdp {__version__}, "
+        f"in {seconds / 60:.0f} minutes of one core, with {options.workers} processes and seed {options.seed}. To "
+        "repeat it, run `make audit`.",
+        _reduced(options),
         _INTRODUCTION.strip(),
-        _black_box(asked, found),
-        "Certified lower bounds on ε, copies of a tiny problem in large releases:",
-        _table(found, costly=False),
-        "A release for each trial:",
-        _table(found, costly=True),
-        _replay(asked, shares),
+        _black_box(options, certified),
+        "Certified lower bounds on ε, from copies of a tiny problem in large releases:",
+        _table(certified, costly=False),
+        "Certified lower bounds on ε, where each trial is one release:",
+        _table(certified, costly=True),
+        _replay(options, shares),
         _mutants(),
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
-def _reduced(asked: argparse.Namespace) -> str:
-    full = asked.every == 1 and asked.trials >= 10**6 and asked.releases >= 50_000 and asked.pairs >= 20_000
+def _reduced(options: argparse.Namespace) -> str:
+    full = options.every == 1 and options.trials >= 10**6 and options.releases >= 50_000 and options.pairs >= 20_000
     text = (
-        f"**This was a reduced run**: one combination in {asked.every}, {asked.trials:,} trials or {asked.releases:,} "
-        f"releases, {asked.pairs:,} pairs a mechanism. The full one takes all combinations, 1,000,000 trials, 50,000 "
-        "releases and 20,000 pairs."
+        f"**This was a reduced run** with one combination in {options.every}, {options.trials:,} trials or "
+        f"{options.releases:,} releases, and {options.pairs:,} pairs for each mechanism. The full run has all "
+        "combinations, 1,000,000 trials, 50,000 releases and 20,000 pairs."
     )
     return "" if full else text
 
 
 _INTRODUCTION = """
-Five kinds of checks look for five kinds of mistakes. They are in `tests/audit`, walk one list of mechanisms and
-variants (`tests/audit/cases.py`), and run in a small size with the tests and in full by `make audit`.
+Five kinds of checks look for five kinds of mistakes. The checks are in `tests/audit` and run on one list of mechanisms
+and variants (`tests/helpers/cases.py`). The tests run them in a small size, `make audit` runs them in full.
 
-- **Contract**: plan = record, exact sums of budgets, answers without noise, files, marks, texts.
-- **Sensitivity**: the image of every single record up to 64 × 64 cells; the declared cost is the largest, exactly,
-  for every mechanism and region. Under replace, all pairs of records: the same, but for waves and windows, where the
-  declared cost is an upper bound (`tests/audit/test_sensitivity.py` says which).
-- **Replay**: the outcomes of one data set are handed out again on a neighbour. Calls, scales, sizes, structure,
-  statement, rows, files, maps and messages must be the same; the exact loss must stay within ε, or ρ.
-- **Enumeration**: true output laws on tiny domains, read off the samplers by bisecting their random words, for all
-  neighbours of up to three records.
-- **Black box**: lower bounds on ε from many releases, below.
+- **Contract**: duties of every mechanism. The plan agrees with the statement of the release, costs add up exactly to
+  the budget, answers without noise are the true counts, files load as they were saved, releases that are not private
+  say so, and texts show nothing private.
+- **Sensitivity**: the change that each single record makes to the measurements, on up to 64 × 64 cells. If a record is
+  added, the declared cost is exactly the largest, for every region and every mechanism whose measurements are fixed
+  beforehand. If a record is replaced, all pairs of records are compared. The declared cost is again exactly the
+  largest, except for waves, for windows with Gaussian noise and for wavelets in one region, where it is an upper bound
+  (`tests/audit/test_sensitivity.py` lists these cases).
+- **Replay**: a mechanism runs on one data set and then on a neighbour, where it gets the same noisy outcomes again.
+  Calls, scales, sizes, structure, statement, rows, files, maps and messages must be the same, and the exact privacy
+  loss must stay within ε or ρ.
+- **Enumeration**: true output laws on tiny domains, for all neighbours of up to three records. They come from the
+  samplers themselves, by bisecting their random words.
+- **Black box**: lower bounds on ε from many releases; see below.
 
-Before this report is written, `make audit` runs the tests that are too long for every day: the rest of the
-enumerations, and thousands of damaged and forged files of each kind (`tests/test_fuzz.py`).
+Before this report is written, `make audit` runs the tests that take too long for every day: the other enumerations,
+and thousands of damaged and forged files of each kind (`tests/attacks/test_fuzz.py`).
 """
 
 
-def _black_box(asked: argparse.Namespace, found: dict[Combination, float]) -> str:
-    violations = sum(value > each.epsilon for each, value in found.items())
-    plain = {each: value for each, value in found.items() if each.counts and "moved" not in each.pair}
-    moved = {each: value for each, value in found.items() if each.counts and "moved" in each.pair}
-    single = {each: value for each, value in found.items() if each.costly}
+def _black_box(options: argparse.Namespace, certified: dict[Combination, float]) -> str:
+    violations = sum(value > each.epsilon for each, value in certified.items())
+    added = {each: value for each, value in certified.items() if each.counts and "moved" not in each.pair}
+    moved = {each: value for each, value in certified.items() if each.counts and "moved" in each.pair}
+    single = {each: value for each, value in certified.items() if each.costly}
     return f"""## Black box
 
-{len(found)} combinations of mechanism, ε and neighbours: {len(found) - len(single)} with {asked.trials:,} trials for
-each of the two data sets (copies of a tiny problem in large releases), {len(single)} with {asked.releases:,} (a release
-each). 20 % of the trials make events, 10 % pick one, 70 % measure it, with Clopper and Pearson's bounds. A bound is
-wrong with probability {FALSE_ALARM / len(found):.1e} at most, any of them with {FALSE_ALARM:g}: the family-wise false
-alarm. A number above ε would be a violation: **{violations}** of {len(found)}.
+{len(certified)} combinations of mechanism, ε and neighbours were tested: {len(certified) - len(single)} with
+{options.trials:,} trials for each of the two data sets (copies of a tiny problem in large releases), and {len(single)}
+with {options.releases:,} trials (one release each). 20 % of the trials serve to make events, 10 % to choose one of
+them, and 70 % to measure it, with Clopper and Pearson's bounds. Each certified bound is wrong with probability at most
+{FALSE_ALARM / len(certified):.1e}, so the probability that any of them is wrong is at most {FALSE_ALARM:g}. A certified
+bound above ε would be a violation. There are **{violations}** violations in {len(certified)} combinations.
 
-Power: on the mechanisms that release plain counts (marked •), with a record added, the median certified bound is
-{_power(plain)}; with a record moved, which can not change all levels of a tree, {_power(moved)}; over both,
-{_power(plain | moved)}. Where each trial is a release, it is {_power(single)}. With four fifths of the noise the same
-audit certifies violations (`tests/audit/test_black_box.py`)."""
+The power of the audit is the share of ε that it certifies. For the mechanisms that release plain counts (marked •),
+with a record added, the median certified bound is {_power(added)}. With a record moved, which cannot change all levels
+of a tree, it is {_power(moved)}. Over both, it is {_power(added | moved)}. Where each trial is one release, it is
+{_power(single)}. With four fifths of the noise, the same audit certifies violations
+(`tests/audit/test_black_box.py`)."""
 
 
-def _power(found: dict[Combination, float]) -> str:
-    shares = [value / float(each.epsilon) for each, value in found.items()]
+def _power(certified: dict[Combination, float]) -> str:
+    shares = [value / float(each.epsilon) for each, value in certified.items()]
     if not shares:
         return "not known from this run"
     return f"**{median(shares):.3f} ε** ({len(shares)} combinations, the least {min(shares):.3f} ε)"
 
 
-def _replay(asked: argparse.Namespace, shares: dict[str, list[float]]) -> str:
+def _replay(options: argparse.Namespace, shares: dict[str, list[float]]) -> str:
     number: Counter[str] = Counter()
-    for setting, pairs, _ in _replays(asked.pairs, asked.seed):
+    for setting, pairs, _ in _replays(options.pairs, options.seed):
         number[SETTINGS[setting].mechanism.name] += pairs
     rows = [f"| {name} | {_variants(name)} | {number[name]:,} | {max(shares[name]):.4f} |" for name in MECHANISMS]
     return f"""## Replay
 
-{number.total():,} pairs of neighbours. Everything published was the same for the same outcomes, and the exact loss
-stayed within the promise. Files were compared byte by byte for every {FILES}th pair, maps for the first of every
-hundred. The largest share of the promise that any pair lost:
+{number.total():,} pairs of neighbours were replayed. With the same outcomes, everything published was the same, and the
+exact privacy loss stayed within the promise. Files were compared byte by byte for every {FILES}th pair, maps for the
+first pair of every hundred. The table shows the largest share of the promise that any pair lost.
 
 | mechanism | variants | pairs | largest share |
 |---|---|---|---|
@@ -239,18 +258,18 @@ def _mutants() -> str:
     rows = [f"| {each.bug} | {each.caught_by} |" for each in MUTANTS]
     return f"""## Planted bugs
 
-{len({each.bug for each in MUTANTS})} bugs, each caught by the check named (`tests/audit/test_mutants.py`, in every run
-of the tests).
+{len({each.bug for each in MUTANTS})} bugs were planted, one at a time. The check that is named beside each bug catches
+it (`tests/audit/test_mutants.py`, in every run of the tests).
 
 | bug | caught by |
 |---|---|
 """ + "\n".join(rows)
 
 
-def _table(found: dict[Combination, float], *, costly: bool) -> str:
-    """A row for each mechanism and ε, a column for each pair."""
+def _table(certified: dict[Combination, float], *, costly: bool) -> str:
+    """Return a table with a row for each mechanism and ε, and a column for each pair of neighbours."""
     rows: dict[tuple[str, Any], dict[str, float]] = {}
-    for each, value in found.items():
+    for each, value in certified.items():
         if each.costly is costly:
             rows.setdefault((each.mechanism + (" •" if each.counts else ""), each.epsilon), {})[each.pair] = value
     pairs = [pair for pair in PAIRS if any(pair in row for row in rows.values())]

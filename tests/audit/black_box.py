@@ -1,9 +1,12 @@
-"""Black-box audit: many releases of two neighbours, and what the best event found certifies.
+"""Which ε can be proved from releases alone? The black-box audit makes many releases of two neighbours.
 
-Most combinations place many copies of a tiny problem next to each other in one release. Copies do not touch: a
-mechanism whose measurements lie within a copy (cells; blocks; subtrees below levels without budget; rows of a
-transform along x; nodes of a level of medians) treats each as if it were alone, with noise of its own, so that every
-copy is a trial of the true `release`. For the others each trial is a release (`one_by_one`).
+`events` searches for the event that proves most and certifies a lower bound on ε. Most combinations place many copies
+of a tiny problem next to each other in one release. Each measurement lies within one copy (cells; blocks; subtrees
+below levels without budget; rows of a transform along x; nodes of a level of medians), so the mechanism treats each
+copy as if it were alone, with noise of its own: every copy is a trial of the true `release`. For other mechanisms each
+trial is one release (`one_by_one`).
+
+The names of mechanisms and pairs seed the noise: other names give other numbers in `docs/audit.md`.
 """
 
 from __future__ import annotations
@@ -27,7 +30,7 @@ from tests.audit.events import certified
 from tests.audit.one_by_one import SINGLE, Data
 from tests.helpers.cases import terms
 
-FALSE_ALARM = 1e-3  # of the whole audit
+FALSE_ALARM = 1e-3  # probability that any bound of the whole audit is wrong
 
 PAIRS: dict[str, tuple[str, Data, Data]] = {
     "empty and one": ("add-remove", (), ((0, 0),)),
@@ -51,11 +54,11 @@ class Combination:
     epsilon : Fraction
     delta : float
     draw : callable
-        (data, ε, relation, trials, seed) to samples, (trials, numbers).
+        Maps (data, ε, relation, trials, seed) to samples, (trials, numbers).
     counts : bool
-        Whether the mechanism releases plain noisy counts, for which the audit claims its power.
+        Whether the mechanism releases plain noisy counts; the audit must certify most of ε for these.
     costly : bool
-        Whether each trial is a release of its own.
+        Whether each trial is one release.
     """
 
     mechanism: str
@@ -67,7 +70,7 @@ class Combination:
     costly: bool = False
 
     def certify(self, trials: int, alpha: float, seed: int = 1) -> float:
-        """A lower bound on ε that is wrong with probability alpha at most."""
+        """Return a lower bound on ε that is wrong with probability `alpha` at most."""
         relation, first, second = PAIRS[self.pair]
         stream = seed, zlib.crc32(str(self).encode())
         samples = [
@@ -85,16 +88,16 @@ class Combination:
 
 @dataclass(frozen=True)
 class Copies:
-    """Releases with many copies of a 4 x 4 problem.
+    """Releases with many copies of a problem of 4 × 4 cells.
 
     Attributes
     ----------
     make : callable
-        Copies along x and y to the mechanism for a grid of that many.
+        Maps the numbers of copies along x and y to a mechanism for that grid.
     view : callable
-        Release and number of copies to samples, (copies, numbers).
+        Maps a release and the number of copies to samples, (copies, numbers).
     across, along : int
-        Copies along x and y in one release.
+        Numbers of copies along x and y in one release.
     """
 
     make: Callable[[int, int], Mechanism]
@@ -103,7 +106,7 @@ class Copies:
     along: int = 128
 
     def draw(self, data: Data, epsilon: Fraction, relation: str, trials: int, seed: tuple[int, ...]) -> Any:
-        """As many releases as the trials take."""
+        """Return the samples of as many releases as the trials need."""
         mechanism, copies = self.make(self.across, self.along), self.across * self.along
         domain = Domain((0, 0, 4 * self.across, 4 * self.along))
         points = sdp.Points(_spread(data, self.across, self.along))
@@ -116,20 +119,20 @@ class Copies:
 
 
 def _spread(data: Data, across: int, along: int) -> Any:
-    """The records of all copies."""
+    """Return the records of all copies."""
     corners = np.stack(np.meshgrid(np.arange(across), np.arange(along)), axis=-1).reshape(-1, 1, 2) * 4
     return (corners + np.array(data, dtype=float).reshape(1, -1, 2) + 0.5).reshape(-1, 2)
 
 
 def _cells(release: Any, copies: int) -> Any:
-    """Estimates of the cells of every copy."""
+    """Return the estimates of the cells of every copy."""
     values = release.estimate.values
     rows, columns = values.shape
     return values.reshape(rows // 4, 4, columns // 4, 4).swapaxes(1, 2).reshape(copies, 16)
 
 
 def _rows(release: Any, copies: int) -> Any:
-    """Haar coefficients of the rows of every copy, which an adversary computes as well as anybody."""
+    """Return the Haar coefficients of the rows of every copy, which an adversary can compute."""
     cells = release.estimate.values.reshape(-1, 4)
     pairs = np.column_stack([cells[:, 0] - cells[:, 1], cells[:, 2] - cells[:, 3]])
     halves = np.column_stack([cells[:, 0] + cells[:, 1], cells[:, 2] + cells[:, 3]])
@@ -138,7 +141,7 @@ def _rows(release: Any, copies: int) -> Any:
 
 
 def _nodes(levels: int) -> Callable[[Any, int], Any]:
-    """Estimates of the nodes of every copy's subtree."""
+    """Return a view of the estimates of the nodes in every copy's subtree."""
 
     def view(release: Any, copies: int) -> Any:
         tree, values = release.estimate.tree, release.estimate.values
@@ -149,7 +152,7 @@ def _nodes(levels: int) -> Callable[[Any, int], Any]:
 
 
 def _answers(release: Any, copies: int) -> Any:
-    """Answers to the cells of every copy, whatever the tree looks like: leaves spread evenly, level by level."""
+    """Return the answers for the cells of every copy, for any tree: a leaf is spread evenly over its cells."""
     tree, values, side = release.estimate.tree, release.estimate.values, 4 * int(np.sqrt(copies))
     cells = np.empty((side, side))
     for depth in range(tree.height + 1):
@@ -197,11 +200,11 @@ COUNTS = {"flat", "flat, fine", "quadtree, raw", "quadtree, raw, cells and root"
 
 
 def lines(method: Median) -> Callable[..., Any]:
-    """Many nodes of one level of medians, each with the columns of the data on a node of 16 lines and more."""
+    """Return a function that draws medians of many equal nodes with 16 lines; the values are the data's columns."""
 
     def draw(data: Data, epsilon: Fraction, relation: str, trials: int, seed: tuple[int, ...]) -> Any:
         values, width = np.sort([4 * column + 1 for column, _ in data]).astype(np.int64), 17
-        drawn = medians(
+        split_lines = medians(
             np.tile(values, trials),
             np.arange(trials + 1) * values.size,
             np.zeros(trials, dtype=int),
@@ -211,7 +214,7 @@ def lines(method: Median) -> Callable[..., Any]:
             neighbours=Neighbours.parse(relation),
             noise=SeededNoise(seed),
         )
-        return drawn.reshape(-1, 1).astype(float)
+        return split_lines.reshape(-1, 1).astype(float)
 
     return draw
 
@@ -220,7 +223,7 @@ def lines(method: Median) -> Callable[..., Any]:
 
 
 def combinations() -> Iterator[Combination]:
-    """Everything with copies or many nodes, for every pair and ε: cheap."""
+    """Yield the cheap combinations, with copies or many nodes, for every pair and ε."""
     for name, copies in COPIES.items():
         delta = 1e-6 if "gaussian" in name else 0.0
         for pair in PAIRS:
@@ -233,7 +236,7 @@ def combinations() -> Iterator[Combination]:
 
 
 def costly_combinations() -> Iterator[Combination]:
-    """A release a trial: the rest of the mechanisms, each with a pair or two."""
+    """Yield the combinations where each trial is one release, for the other mechanisms, with one or two pairs."""
     for name, single in SINGLE.items():
         for pair in single.pairs:
             for epsilon in single.epsilons:

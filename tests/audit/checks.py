@@ -1,6 +1,7 @@
-"""The audit's checks by name, as functions of no arguments that fail with an AssertionError: for mutants to fail.
+"""Which checks must catch planted bugs? The audit's checks as functions without arguments, for `mutants`.
 
-The same check is the same function, so that it runs once without a bug however many bugs it is to catch.
+A check raises AssertionError if it finds a mistake. Equal arguments give the same function, so that `test_mutants` runs
+each check only once without a bug, even if it must catch several.
 """
 
 from __future__ import annotations
@@ -64,7 +65,7 @@ def files_and_maps(case: str) -> Check:
 
 @cache
 def ratios(method: Median) -> Check:
-    """No log-ratio of lines exceeds ε."""
+    """Return a check that no log-ratio of lines exceeds ε."""
 
     def check() -> None:
         for epsilon in (Fraction(1), Fraction(3)):
@@ -75,7 +76,7 @@ def ratios(method: Median) -> Check:
 
 
 def choices() -> None:
-    """No log-ratio of a choice exceeds ε."""
+    """Check that no log-ratio of a choice exceeds ε."""
     one, moves = Fraction(1), list(itertools.product((-1, 1), repeat=3))
     for scores in itertools.product((0, 9), repeat=3):
         for move in moves:
@@ -86,27 +87,27 @@ def choices() -> None:
 
 @cache
 def no_violation(mechanism: str, pair: str, epsilon: int, trials: int = 100_000) -> Check:
-    """Nothing above ε is certified."""
-    found = black_box.Combination(mechanism, pair, Fraction(epsilon), black_box.COPIES[mechanism].draw)
+    """Return a check that the black-box audit certifies nothing above ε."""
+    combination = black_box.Combination(mechanism, pair, Fraction(epsilon), black_box.COPIES[mechanism].draw)
 
     def check() -> None:
-        certified = found.certify(trials, alpha=1e-6)
+        certified = combination.certify(trials, alpha=1e-6)
         assert certified <= epsilon, f"ε is at least {certified}"
 
     return check
 
 
 def forks() -> None:
-    """Processes that come from one another share no random bits."""
+    """Check that a process and its forks draw different random bits."""
     context = multiprocessing.get_context("fork")
     queue = context.SimpleQueue()
     children = [context.Process(target=_draw, args=(queue,)) for _ in range(2)]
     for child in children:
         child.start()
-    drawn = {SystemNoise().random_bytes(16), *(queue.get() for _ in children)}
+    bits = {SystemNoise().random_bytes(16), *(queue.get() for _ in children)}
     for child in children:
         child.join()
-    assert len(drawn) == 3, "two processes drew the same bits"
+    assert len(bits) == 3, "two processes drew the same bits"
 
 
 def _draw(queue: Any) -> None:

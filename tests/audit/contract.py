@@ -1,6 +1,6 @@
-"""What every mechanism owes its caller: one function a clause, each taking a setting and failing loudly.
+"""Which duties does every mechanism have? Clauses: functions that take a setting and raise AssertionError.
 
-The clauses use nothing but public behaviour: parameters, `plan`, `release`, files and texts.
+The clauses use public behaviour only: parameters, `plan`, `release`, files and texts.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from tests.helpers.cases import Setting
 
 
 class Quiet(SeededNoise):
-    """Choices are drawn, counts get no noise: what a mechanism answers when noise is out of the way."""
+    """A source that draws choices but adds no noise to counts."""
 
     def laplace(self, scale: Any, size: Any) -> Any:
         return np.zeros(size, dtype=np.int64)
@@ -53,14 +53,14 @@ class Quiet(SeededNoise):
 
 
 class Imitation(SystemNoise):
-    """Says that it is the system's, and brings bits of its own."""
+    """A subclass of the system's source with fixed bits: it must not count as the system's source."""
 
     def random_bytes(self, count: int) -> bytes:
         return b"\x55" * count
 
 
 class Turned(SeededNoise):
-    """The same noise with the other sign; of wide noise the complement, which is a tiny step beside it."""
+    """The same noise with the opposite sign; wide noise is complemented, which differs by one tiny step."""
 
     def laplace(self, scale: Any, size: Any) -> Any:
         return -super().laplace(scale, size)
@@ -91,7 +91,7 @@ def released(setting: Setting, records: Any, noise: Any = None, **changes: Any) 
 
 
 def parameters_are_frozen(setting: Setting) -> None:
-    """A mechanism is a value: it can not be changed, and copies of it are equal."""
+    """A mechanism is a value: it cannot be changed, and copies of it are equal."""
     mechanism = setting.mechanism
     for field in dataclasses.fields(mechanism):
         with pytest.raises(dataclasses.FrozenInstanceError):
@@ -100,7 +100,7 @@ def parameters_are_frozen(setting: Setting) -> None:
 
 
 def plan_is_what_is_recorded(setting: Setting) -> None:
-    """Plan and statement agree, and what is spent adds up to what was granted, exactly."""
+    """Plan and statement agree, and the costs add up exactly to the budget."""
     plan = setting.mechanism.plan(setting.domain, **setting.terms)
     release = released(setting, some_records(setting))
     statement = release.privacy
@@ -118,7 +118,7 @@ def plan_is_what_is_recorded(setting: Setting) -> None:
 
 
 def releases_are_finite_numbers(setting: Setting) -> None:
-    """Of no records, too: floats for all cells, none of them private or writeable."""
+    """A release has finite, read-only estimates for all cells, even without records."""
     for records in (np.empty((0, 2)), [], some_records(setting)):
         release = released(setting, records)
         assert isinstance(release, Release)
@@ -136,11 +136,11 @@ def releases_are_finite_numbers(setting: Setting) -> None:
 
 
 def answers_are_counts_without_noise(setting: Setting) -> None:
-    """With the noise out of the way every cell or leaf answers with its count, up to what the mechanism leaves out."""
+    """Without noise, every cell or leaf answers with its count, except for parts that a mechanism leaves out."""
     records = some_records(setting)
     release = released(setting, records, Quiet(3))
     estimate, truth = release.estimate, true_counts(setting, release.estimate, records)
-    crumbs = 1e-5 if setting.mechanism.name == "fourier" else 1e-6  # its way back is by cosines in doubles
+    crumbs = 1e-5 if setting.mechanism.name == "fourier" else 1e-6  # its inverse transform uses cosines in doubles
     if isinstance(estimate, Decomposition):
         assert estimate.answer(estimate.leaf_boxes()) == pytest.approx(truth, abs=crumbs)
     elif getattr(setting.mechanism, "truncate", None) is not None:
@@ -151,14 +151,14 @@ def answers_are_counts_without_noise(setting: Setting) -> None:
     elif not estimate.biased:
         assert estimate.values[estimate.grid.mask] == pytest.approx(truth[estimate.grid.mask], abs=crumbs)
     assert release.answer(setting.domain.bounds) == pytest.approx(release.total, abs=1e-6)
-    if setting.case != "fourier, walsh, chosen":  # a low pass carries some of the total into the padding
+    if setting.case != "fourier, walsh, chosen":  # low frequencies carry some of the total into the padding
         assert release.total == pytest.approx(truth.sum(), abs=crumbs)
 
 
 def true_counts(setting: Setting, estimate: Any, records: Any) -> Any:
-    """Counts of cells or leaves, from lattice positions, cell by cell: another way than the package's."""
+    """Return true counts of cells or leaves, computed from lattice positions in another way than the package does."""
     domain, mechanism = setting.domain, setting.mechanism
-    raster = mechanism.name == "kd-tree"  # takes the region at the raster's resolution, and records alike
+    raster = mechanism.name == "kd-tree"  # its region has the raster's resolution, for nodes and for records
     x, y = (each.astype(np.int64) for each in lattice_points(Points(records), domain if raster else _whole(domain)))
     if mechanism.name == "quadtree":
         grid = domain.grid((2**mechanism.height, 2**mechanism.height))
@@ -170,8 +170,8 @@ def true_counts(setting: Setting, estimate: Any, records: Any) -> Any:
         np.add.at(counts, (cells_of(y, ny), cells_of(x, nx)), 1)
         return np.where(estimate.grid.mask, counts, 0)
     boxes = estimate.leaf_boxes()
-    held = (x >= boxes[:, :1]) & (y >= boxes[:, 1:2]) & (x < boxes[:, 2:3]) & (y < boxes[:, 3:])
-    return held.sum(axis=1)
+    inside = (x >= boxes[:, :1]) & (y >= boxes[:, 1:2]) & (x < boxes[:, 2:3]) & (y < boxes[:, 3:])
+    return inside.sum(axis=1)
 
 
 def _whole(domain: sdp.Domain) -> sdp.Domain:
@@ -179,7 +179,7 @@ def _whole(domain: sdp.Domain) -> sdp.Domain:
 
 
 def opposite_noise_gives_opposite_estimates(setting: Setting) -> None:
-    """Nothing is cut off, rounded or chosen by sign on the way from outcomes to unbiased estimates."""
+    """Unbiased estimates follow from outcomes without truncation, rounding or choices by sign."""
     mechanism = setting.mechanism
     one = released(setting, [], SeededNoise(4))
     if one.estimate.biased or getattr(mechanism, "prune", None) is not None or _chooses(setting):
@@ -189,7 +189,7 @@ def opposite_noise_gives_opposite_estimates(setting: Setting) -> None:
 
 
 def raw_values_lie_on_the_lattice(setting: Setting) -> None:
-    """Noise is whole steps of a public lattice: nothing for a precision attack to find."""
+    """Estimates are whole steps of a public lattice, so that an attack on floating-point precision finds nothing."""
     estimate = released(setting, some_records(setting), SeededNoise(5)).estimate
     raw = not getattr(estimate, "consistent", True) or setting.mechanism.name == "flat"
     if raw:
@@ -198,13 +198,13 @@ def raw_values_lie_on_the_lattice(setting: Setting) -> None:
 
 
 def _chooses(setting: Setting) -> bool:
-    """Whether another choice may be drawn, which is not a matter of signs."""
+    """Whether the mechanism draws lines or choices, which do not change sign with the noise."""
     names = setting.mechanism.plan(setting.domain, **setting.terms).budget
     return any(word in name for name in names for word in ("line", "choice"))
 
 
 def strays_count_nowhere(setting: Setting) -> None:
-    """Records outside, missing or not finite are records that are not in the data."""
+    """Records that are outside, missing or not finite change nothing."""
     strays = [[np.nan, 0.5], [0.5, np.nan], [np.inf, 0.1], [1e308, 0.1], [-1e-9, 0.1], [100.0, 100.0], [None, 0.2]]
     for records in ([], some_records(setting).tolist()):
         with_strays, without = (released(setting, each, SeededNoise(6)) for each in (records + strays, records))
@@ -212,16 +212,16 @@ def strays_count_nowhere(setting: Setting) -> None:
 
 
 def order_does_not_matter(setting: Setting) -> None:
-    """A release is a function of the set of records, not of the file's order; and leaves the arrays alone."""
+    """The order of the records does not matter, and a release does not change the arrays of records."""
     records = some_records(setting)
-    kept = records.copy()
+    before = records.copy()
     forwards, backwards = (released(setting, each, SeededNoise(6)) for each in (records, records[::-1]))
     assert published(forwards) == published(backwards)
-    assert np.array_equal(records, kept)
+    assert np.array_equal(records, before)
 
 
 def blocks_do_not_matter(setting: Setting) -> None:
-    """Records are read in blocks; one at the edge of two counts once, like any other."""
+    """Records are read in blocks; a record at the edge of two blocks counts once."""
     records = some_records(setting)
     whole = published(released(setting, records, SeededNoise(6)))
     with mock.patch.object(points, "_BLOCK", 8), mock.patch.object(counting, "_CHUNK", 3):
@@ -229,7 +229,7 @@ def blocks_do_not_matter(setting: Setting) -> None:
 
 
 def terms_are_not_mixed_up(setting: Setting) -> None:
-    """What is spent is what was granted, whatever was granted before; the oracle remembers nothing."""
+    """Costs add up to the present budget, whatever the budget of earlier plans was; the expected value has no cache."""
     gaussian = setting.terms["delta"] != 0
     granted = [(e, d) for e in (Fraction(1, 100), Fraction(3)) for d in ((1e-6, 1e-12) if gaussian else (0,))]
     for epsilon, delta in [*granted, *reversed(granted)]:
@@ -239,7 +239,7 @@ def terms_are_not_mixed_up(setting: Setting) -> None:
 
 
 def seeded_releases_are_marked(setting: Setting) -> None:
-    """Only noise from the operating system makes a release private, and its texts say which it is."""
+    """Only noise from the operating system makes a release private; other releases say that they are not."""
     sources = ((None, True), (SystemNoise(), True), (SeededNoise(1), False), (Quiet(1), False), (Imitation(), False))
     for noise, private in sources:
         release = released(setting, [], noise)
@@ -249,9 +249,9 @@ def seeded_releases_are_marked(setting: Setting) -> None:
 
 
 def texts_show_nothing_private(setting: Setting) -> None:
-    """Neither records nor mechanisms nor plans tell anything of the data."""
-    shown = {repr(Points(records)) for records in (np.empty((0, 2)), some_records(setting))}
-    assert shown == {"Points(<private>)"}
+    """The texts of records and mechanisms show nothing of the data."""
+    texts = {repr(Points(records)) for records in (np.empty((0, 2)), some_records(setting))}
+    assert texts == {"Points(<private>)"}
     mechanism = setting.mechanism
     before = repr(mechanism)
     released(setting, some_records(setting))
@@ -259,7 +259,7 @@ def texts_show_nothing_private(setting: Setting) -> None:
 
 
 def files_come_back(setting: Setting, folder: Path) -> None:
-    """A file is the release: same answers, same statement, same bytes again."""
+    """A loaded release has the same answers and statement, and saves to the same bytes."""
     release = released(setting, some_records(setting), SeededNoise(8))
     paths = [folder / name for name in ("one.parquet", "two.parquet")]
     release.save(paths[0], overwrite=True)
@@ -277,17 +277,17 @@ def files_come_back(setting: Setting, folder: Path) -> None:
 
 
 def file_sizes_are_public(setting: Setting, folder: Path) -> None:
-    """Where the structure is public, a file's size and header are those of any other data."""
+    """If the structure is public, the size and the header of a file do not depend on the records."""
     if _chooses(setting) or any(getattr(setting.mechanism, name, None) is not None for name in ("stop", "prune")):
         return
-    found = set()
+    variants = set()
     for records in ([], some_records(setting), np.tile(some_records(setting, 1), (999, 1))):
         path = folder / "sized.parquet"
         released(setting, records, SeededNoise(len(records))).save(path, overwrite=True)
-        stated = json.loads(pq.read_schema(path).metadata[b"spatialdp"])
-        del stated["sha256"]  # of the released estimates
-        found.add((path.stat().st_size, json.dumps(stated, sort_keys=True)))
-    assert len(found) == 1, "a file's size or header depends on the records"
+        header = json.loads(pq.read_schema(path).metadata[b"spatialdp"])
+        del header["sha256"]  # depends on the released estimates, which are public
+        variants.add((path.stat().st_size, json.dumps(header, sort_keys=True)))
+    assert len(variants) == 1, "a file's size or header depends on the records"
 
 
 CLAUSES: list[Callable[[Setting], None]] = [

@@ -1,8 +1,8 @@
-"""True output laws on tiny domains, read off the samplers themselves.
+"""What is the true output law of a sampler, and how far apart are neighbours? Enumeration on tiny domains.
 
-A sampler turns random bits into an outcome. Where the outcome is monotone in a word, bisection finds the words at
-which it changes, and so its exact probabilities (to 2^-64), without trusting a formula. The laws of
-neighbours are then compared outcome by outcome.
+A sampler turns random words into an outcome. If the outcome is monotone in a word, bisection finds the words at which
+it changes, and so its exact probabilities (to 2^-64). No formula is trusted. Then the laws of neighbours are compared,
+outcome by outcome.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ Values = tuple[int, ...]
 
 
 class Words(Noise):
-    """Hands out the given 64-bit words first, then ones: a number exactly on a boundary is never decided by zeros."""
+    """A source that returns these 64-bit words, then ones, so that zeros never decide a number on a boundary."""
 
     def __init__(self, words: Any) -> None:
         self._first = np.asarray(words, dtype=np.uint64)
@@ -40,12 +40,12 @@ class Words(Noise):
 
 
 def boundaries(outcome: Callable[[Any], Any], last: int) -> list[tuple[int, int, Any]]:
-    """Stretches (first, last, outcome) of words 0..last on which a monotone function of words is constant.
+    """Return the stretches (first, last, outcome) of words 0..last on which a monotone function is constant.
 
-    The function takes an array of words; all open stretches are bisected in one call.
+    The function takes an array of words; one call bisects all open stretches.
     """
     ends = outcome(np.array([0, last], dtype=np.uint64))
-    open_, found = [(0, ends[0], last, ends[1])], []
+    open_, outcomes = [(0, ends[0], last, ends[1])], []
     while open_:
         middles = [(low + high) // 2 for low, _, high, _ in open_]
         values = outcome(np.array(middles, dtype=np.uint64))
@@ -53,39 +53,39 @@ def boundaries(outcome: Callable[[Any], Any], last: int) -> list[tuple[int, int,
         for (low, at_low, high, at_high), middle, value in zip(open_, middles, values, strict=True):
             for a, at_a, b, at_b in ((low, at_low, middle, value), (middle, value, high, at_high)):
                 if at_a == at_b or b - a <= 1:
-                    found += [(a, at_a), (b, at_b)]
+                    outcomes += [(a, at_a), (b, at_b)]
                 else:
                     following.append((a, at_a, b, at_b))
         open_ = following
     stretches: dict[Any, list[int]] = {}
-    for word, value in found:
-        held = stretches.setdefault(value, [word, word])
-        held[:] = min(held[0], word), max(held[1], word)
+    for word, value in outcomes:
+        stretch = stretches.setdefault(value, [word, word])
+        stretch[:] = min(stretch[0], word), max(stretch[1], word)
     return [(low, high, value) for value, (low, high) in stretches.items()]
 
 
 # --- laws of lines -------------------------------------------------------------------------------------
 
-exp_floor = cache(tables.exp_floor)  # bisection asks for the same ones again and again
-RESIDUES = 12  # a multiple of every number of lines that a run of a tiny node can have
+exp_floor = cache(tables.exp_floor)  # bisection needs the same values many times
+RESIDUES = 12  # a multiple of every possible number of lines in a run of a tiny node
 
 
 @cache
 def line_law(values: Values, width: int, method: Median, epsilon: Fraction, relation: str) -> LawOf:
-    """P(line) for a node [0, width) with sorted values."""
+    """Return P(line) for a node [0, width) with sorted values."""
     laws = {Median.EXPONENTIAL: _exponential_law, Median.SMOOTH: _smooth_law, Median.NOISY_MEAN: _noisy_mean_law}
     return laws[method](values, width, epsilon, relation)
 
 
 def _drawn(values: Values, width: int, times: int, noise: Noise, **terms: Any) -> Any:
-    """The lines of the same node so many times in one call."""
+    """Draw `times` lines of the same node in one call."""
     starts = np.arange(times + 1) * len(values)
     tiled = np.tile(np.array(values, dtype=np.int64), times)
     return medians(tiled, starts, np.zeros(times, dtype=int), np.full(times, width), noise=noise, **terms)
 
 
 def _exponential_law(values: Values, width: int, epsilon: Fraction, relation: str) -> LawOf:
-    """One word chooses a run of lines, another a line in it, by its remainder."""
+    """Return the law of the exponential median: one word chooses a run of lines, another one a line of the run."""
     terms = {"method": Median.EXPONENTIAL, "epsilon": epsilon, "neighbours": Neighbours.parse(relation)}
     law = dict.fromkeys(range(1, width), 0.0)
     runs = boundaries(lambda words: _drawn(values, width, words.size, Words(words), **terms).tolist(), 2**64 - 1)
@@ -97,7 +97,10 @@ def _exponential_law(values: Values, width: int, epsilon: Fraction, relation: st
 
 
 def _smooth_law(values: Values, width: int, epsilon: Fraction, relation: str) -> LawOf:
-    """A sign and a point of the quarter disc: uniform in its angle, and the line is monotone in that."""
+    """Return the law of the smooth median.
+
+    It draws a sign and a point of a quarter disc. The angle of the point is uniform, and the line is monotone in it.
+    """
     terms = {"method": Median.SMOOTH, "epsilon": epsilon, "neighbours": Neighbours.parse(relation)}
     law = dict.fromkeys(range(1, width), 0.0)
     for sign in (0, 1):
@@ -114,13 +117,13 @@ def _smooth_law(values: Values, width: int, epsilon: Fraction, relation: str) ->
 
 
 def _point(key: int) -> tuple[int, int]:
-    """A point of growing angle for keys from 0 to 2^63."""
+    """Return a point whose angle grows with the key, for keys from 0 to 2^63."""
     half = 2**62
     return (key, half) if key <= half else (half, 2**63 - key)
 
 
 class _Shifts(Noise):
-    """Adds what it is told to sums and to counts."""
+    """A source that adds given shifts to sums and to counts."""
 
     def __init__(self, *arrays: Any) -> None:
         self._arrays, self.scales = list(arrays), []
@@ -134,7 +137,7 @@ class _Shifts(Noise):
 
 
 def _noisy_mean_law(values: Values, width: int, epsilon: Fraction, relation: str) -> LawOf:
-    """For each noise of the count the line is monotone in the noise of the sum: all are bisected at once."""
+    """Return the law of the noisy mean: for each noise of the count, the line is monotone in the noise of the sum."""
     terms = {"method": Median.NOISY_MEAN, "epsilon": epsilon, "neighbours": Neighbours.parse(relation)}
     probe = _Shifts(np.zeros(1, dtype=np.int64), np.zeros(1, dtype=np.int64))
     _drawn(values, width, 1, probe, **terms)
@@ -160,7 +163,7 @@ def _noisy_mean_law(values: Values, width: int, epsilon: Fraction, relation: str
 
 
 def _between(low: int, high: int, far: int, scale: float) -> float:
-    """P(low <= X <= high) of discrete Laplace noise, ends at `far` standing for infinity."""
+    """Return P(low <= X <= high) for discrete Laplace noise X; ends at `far` or beyond stand for infinity."""
 
     def above(value: int) -> float:  # P(X >= value), value > 0
         return math.exp(-value / scale) / (1 + math.exp(-1 / scale))
@@ -177,7 +180,7 @@ def _between(low: int, high: int, far: int, scale: float) -> float:
 
 @cache
 def exponential_law(scores: tuple[Any, ...], epsilon: Fraction, sensitivity: Fraction, monotone: bool = False) -> LawOf:
-    """P(candidate) of the exponential mechanism."""
+    """Return P(candidate) of the exponential mechanism."""
 
     def chosen(words: Any) -> list[int]:
         with mock.patch.object(tables, "exp_floor", exp_floor):
@@ -190,7 +193,7 @@ def exponential_law(scores: tuple[Any, ...], epsilon: Fraction, sensitivity: Fra
 
 
 class _Coins(Noise):
-    """Takes candidates in a given order, rejects all but the last, and writes the rates down."""
+    """A source that takes candidates in a given order, rejects all but the last, and records the rates."""
 
     def __init__(self, order: Sequence[int], accepted: int) -> None:
         self._order, self._left, self._accepted = list(order), list(range(len(order))), accepted
@@ -214,7 +217,7 @@ class _Coins(Noise):
 def permute_and_flip_law(
     scores: tuple[Any, ...], epsilon: Fraction, sensitivity: Fraction, monotone: bool = False
 ) -> LawOf:
-    """P(candidate), from the coins of all orders; a coin of rate r is accepted with probability exp(-r)."""
+    """Return P(candidate), from the coins of all orders; a coin of rate r accepts with probability exp(-r)."""
     law = dict.fromkeys(range(len(scores)), 0.0)
     orders = list(itertools.permutations(range(len(scores))))
     for order in orders:
@@ -232,7 +235,7 @@ def permute_and_flip_law(
 
 
 def log_ratio(one: LawOf, other: LawOf) -> float:
-    """The largest log-ratio of two laws; infinite if one has an outcome that the other has not."""
+    """Return the largest log-ratio of two laws; infinite if only one of them has an outcome."""
     assert one.keys() == other.keys()
     pairs = [(one[o], other[o]) for o in one]
     if any((a > 0) != (b > 0) for a, b in pairs):
@@ -241,13 +244,13 @@ def log_ratio(one: LawOf, other: LawOf) -> float:
 
 
 def multisets(values: Iterable[Any], most: int) -> Iterator[tuple[Any, ...]]:
-    """All data sets of up to so many records."""
-    listed = list(values)
-    return itertools.chain.from_iterable(itertools.combinations_with_replacement(listed, n) for n in range(most + 1))
+    """Yield all data sets of up to `most` records."""
+    places = list(values)
+    return itertools.chain.from_iterable(itertools.combinations_with_replacement(places, n) for n in range(most + 1))
 
 
 def neighbours(data: tuple[Any, ...], values: Iterable[Any], relation: str) -> Iterator[tuple[Any, ...]]:
-    """All data sets with one record more, or with one record replaced."""
+    """Yield all data sets with one record more, or with one record replaced."""
     for value in values:
         if relation == "add-remove":
             yield tuple(sorted((*data, value)))
@@ -256,7 +259,7 @@ def neighbours(data: tuple[Any, ...], values: Iterable[Any], relation: str) -> I
 
 
 def worst_line_ratio(method: Median, epsilon: Fraction, relation: str, width: int = 5, most: int = 3) -> float:
-    """Over all neighbours of up to so many records on a node with width - 1 lines."""
+    """Return the largest log-ratio over all neighbours of up to `most` records on a node with width - 1 lines."""
     worst = 0.0
     for data in multisets(range(width), most if relation == "replace" else most - 1):
         mine = line_law(data, width, method, epsilon, relation)
@@ -266,7 +269,7 @@ def worst_line_ratio(method: Median, epsilon: Fraction, relation: str, width: in
 
 
 def worst_level_ratio(method: Median, epsilon: Fraction, width: int = 5, most: int = 3) -> float:
-    """Under replace for a level of two nodes: a record leaves one and enters the other."""
+    """Return the largest log-ratio under replace for a level of two nodes: a record moves from one to the other."""
     worst = [0.0, 0.0]
     for data in multisets(range(width), most - 1):
         mine = line_law(data, width, method, epsilon, "replace")

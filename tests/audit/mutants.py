@@ -1,6 +1,7 @@
-"""Planted bugs, each with the check that must catch it.
+"""Would the audit notice a bug? Planted bugs, each with the check that must catch it.
 
-A mutant is a patch of the package and a check: the check passes on the package as it is and fails with the patch.
+A mutant is a patch of the package and a check. The check passes on the package as it is and must fail with the patch. A
+new check, and every bug that was found in practice, needs a mutant here.
 """
 
 from __future__ import annotations
@@ -55,9 +56,9 @@ class Mutant:
     caught_by : str
         Name of the check.
     plant : callable
-        Gives the patch.
+        Returns the patch.
     check : callable
-        Raises AssertionError if something is wrong.
+        Raises AssertionError if it finds a mistake.
     """
 
     bug: str
@@ -68,7 +69,7 @@ class Mutant:
 
 @contextlib.contextmanager
 def planted(mutant: Mutant) -> Iterator[None]:
-    """The package with the bug in it, and nothing remembered from before or kept for after."""
+    """Plant a bug in the package while the context lasts; caches are cleared before and after."""
     _forget()
     try:
         with mutant.plant():
@@ -106,7 +107,7 @@ def second_count_forgets_replace() -> Patch:
 
 
 def padded_block() -> Patch:
-    """The sensitivity of coefficients spread over a grid twice as large, for the grid there is."""
+    """Use the sensitivity of coefficients of a grid with twice as many cells along each axis."""
     real = frequency_blocks.sensitivity_of
 
     def sensitivity(basis: Any, grid: Any, block: Any, neighbours: Any) -> Any:
@@ -117,7 +118,7 @@ def padded_block() -> Patch:
 
 
 def scale_from_the_data() -> Patch:
-    """Less noise where counts are large."""
+    """Add less noise to measurements with large counts."""
     real = recipe.noisy
 
     def noisy(exact: Any, law: NoiseLaw, noise: Noise) -> Any:
@@ -130,7 +131,7 @@ def scale_from_the_data() -> Patch:
 
 
 def level_forgotten() -> Patch:
-    """The budget is divided over all levels but the root, which is measured all the same."""
+    """Divide the budget over all levels but the root, and measure the root too."""
     real = levels.level_costs
 
     def costs(budget: Any, height: int, whole: Fraction, law: Any) -> Any:
@@ -141,7 +142,7 @@ def level_forgotten() -> Patch:
 
 
 def level_spent_twice() -> Patch:
-    """The mean of two draws for the price of one."""
+    """Measure twice at the cost of one measurement, and release the mean."""
     real = recipe.noisy
     return everywhere(
         real,
@@ -150,13 +151,13 @@ def level_spent_twice() -> Patch:
 
 
 def rho_of_epsilon_alone() -> Patch:
-    """What a budget allows is remembered, and δ forgotten."""
+    """Cache ρ by ε alone, without δ."""
     real, known = accounting.rho_for, {}
     return everywhere(real, lambda budget: known.setdefault(budget.epsilon, real(budget)))
 
 
 def geometric_total() -> Patch:
-    """Shares of a geometric series over the sum of one term less."""
+    """Divide the shares of a geometric series by a sum that lacks the first term."""
     real = levels.level_costs
 
     def costs(budget: Any, height: int, whole: Fraction, law: Any) -> Any:
@@ -183,12 +184,12 @@ def lines_told_add_remove() -> Patch:
 
 
 def released_again() -> Patch:
-    """Repeats a release until it looks right."""
+    """Repeat a release if its total is small."""
     real = base.Mechanism.release
 
-    def release(self: Any, *given: Any, **terms: Any) -> Any:
-        found = real(self, *given, **terms)
-        return found if found.total > 30 else real(self, *given, **terms)
+    def release(self: Any, *data: Any, **terms: Any) -> Any:
+        release = real(self, *data, **terms)
+        return release if release.total > 30 else real(self, *data, **terms)
 
     return mock.patch.object(base.Mechanism, "release", release)
 
@@ -211,30 +212,30 @@ _RELEASE = base.Mechanism.release
 
 
 def bounds_from_data() -> Patch:
-    """Cells of the records' bounding box instead of the domain's."""
+    """Count in cells of the records' bounding box instead of the domain's bounds."""
     real = count_cells
 
     def count(points: Points, grid: Any) -> Any:
         x, y = (np.asarray(part, dtype=float) for part in (points._x, points._y))
-        kept = np.isfinite(x) & np.isfinite(y) & (np.abs(x) < 9) & (np.abs(y) < 9)
-        if kept.sum() < 2 or np.ptp(x[kept]) == 0 or np.ptp(y[kept]) == 0:
+        near = np.isfinite(x) & np.isfinite(y) & (np.abs(x) < 9) & (np.abs(y) < 9)
+        if near.sum() < 2 or np.ptp(x[near]) == 0 or np.ptp(y[near]) == 0:
             return real(points, grid)
-        box = (x[kept].min(), y[kept].min(), x[kept].max(), y[kept].max())
+        box = (x[near].min(), y[near].min(), x[near].max(), y[near].max())
         return real(points, Domain(box).grid(grid.shape))
 
     return everywhere(real, count)
 
 
 def region_from_data() -> Patch:
-    """Only cells with records are counted."""
+    """Measure only cells that hold records."""
 
     def measure(self: Any, counts: Any) -> Any:
         yield counts[self.grid.mask & (counts > 0)]
 
     def fit(self: Any, noisy: Any, laws: Any) -> Any:
         values = np.zeros(self.grid.shape[::-1])
-        (found,) = noisy
-        values.ravel()[: found.size] = found
+        (counts,) = noisy
+        values.ravel()[: counts.size] = counts
         return values
 
     return mock.patch.multiple(cells.CellCounts, measure=measure, fit=fit)
@@ -252,7 +253,7 @@ def noise_skipped_on_empty_cells() -> Patch:
 
 
 def stop_on_truth() -> Patch:
-    """Nodes end where their true count is zero."""
+    """Stop at nodes whose true count is zero."""
     real = stopping.count_level
 
     def count(counts: Any, depth: int, laws: Any, rule: Any, noise: Noise) -> Any:
@@ -264,24 +265,24 @@ def stop_on_truth() -> Patch:
 
 
 def threshold_on_truth() -> Patch:
-    """Small true counts are suppressed in the map."""
+    """Release zero for small true counts."""
     real = recipe.noisy
     return everywhere(real, lambda exact, law, noise: np.where(exact < 3, 0.0, real(exact, law, noise)))
 
 
 def record_as_median() -> Patch:
-    """The split line is drawn among the records."""
+    """Choose the split line among the records."""
 
     def lines(nodes: Any, epsilon: Fraction, noise: Noise) -> Any:
         middle = np.append(nodes.values, 0)[nodes.starts[:-1] + nodes.counts // 2]
-        wanted = np.where(nodes.counts > 0, middle + noise.below(np.full(nodes.low.size, 2)), nodes.low + 1)
-        return np.clip(wanted, nodes.low + 1, nodes.high - 1)
+        lines = np.where(nodes.counts > 0, middle + noise.below(np.full(nodes.low.size, 2)), nodes.low + 1)
+        return np.clip(lines, nodes.low + 1, nodes.high - 1)
 
     return mock.patch.dict(medians_module._METHODS, {Median.EXPONENTIAL: lines})
 
 
 def index_range_of_the_slide() -> Patch:
-    """The local sensitivity at distance k over one range of records less."""
+    """Compute the local sensitivity at distance k over ranges that lack one record."""
 
     def gaps(padded: Any, origin: Any, counts: Any, steps: Any) -> Any:
         lower = origin + ((counts - steps + 1) >> 1)
@@ -299,18 +300,18 @@ def exponential_without_the_two() -> Patch:
 
 
 def shared_noise() -> Patch:
-    """All cells of a row of four get the same noise."""
+    """Give the same noise to four cells in a row."""
     real = Noise.laplace
 
     def laplace(self: Noise, scale: Any, size: Any) -> Any:
-        drawn = real(self, scale, size)
-        return np.repeat(drawn.ravel()[::4], 4)[: drawn.size].reshape(drawn.shape) if drawn.size % 4 == 0 else drawn
+        noise = real(self, scale, size)
+        return np.repeat(noise.ravel()[::4], 4)[: noise.size].reshape(noise.shape) if noise.size % 4 == 0 else noise
 
     return mock.patch.object(Noise, "laplace", laplace)
 
 
 def float_noise() -> Patch:
-    """Laplace noise by the textbook, in doubles."""
+    """Draw Laplace noise by the textbook formula, in doubles."""
 
     def add_to(law: NoiseLaw, counts: Any, noise: Noise) -> Any:
         uniform = (noise.uniform_words(counts.size).reshape(counts.shape) / 2.0**64) - 0.5
@@ -320,18 +321,20 @@ def float_noise() -> Patch:
 
 
 def copied_by_fork() -> Patch:
-    """Random bytes from a pool that a child process inherits."""
+    """Take random bytes from a pool that a child process inherits."""
     pool = SeededNoise(int.from_bytes(os.urandom(6), "little"))
 
     def random_bytes(self: Noise, count: int) -> bytes:
-        with mock.patch.object(os, "getpid", return_value=pool._process):  # or it would notice
+        with mock.patch.object(
+            os, "getpid", return_value=pool._process
+        ):  # without this patch, the pool would notice the fork
             return pool.random_bytes(count)
 
     return mock.patch.object(SystemNoise, "random_bytes", random_bytes)
 
 
 def exact_phase() -> Patch:
-    """Noise on the size of a coefficient, its sign as it was."""
+    """Add noise to the size of a coefficient, and keep its exact sign."""
 
     def carry_out(self: Any, exact: Any, noise: Noise) -> Any:
         parts = list(exact)
@@ -361,7 +364,7 @@ def nan_counted() -> Patch:
 
 
 def block_edge_counted_twice() -> Patch:
-    """The last record of a block is the first of the next one, too."""
+    """Count the last record of each block twice."""
     real = Points._positions
 
     def positions(self: Points, domain: Any) -> Any:
@@ -372,7 +375,7 @@ def block_edge_counted_twice() -> Patch:
 
 
 def edge_counted_twice() -> Patch:
-    """A record on the edge of two cells counts in both."""
+    """Count a record on the edge between two cells in both cells."""
 
     def change(counts: Any, points: Points, grid: Any) -> Any:
         x = np.asarray(points._x, dtype=float)
@@ -406,46 +409,46 @@ def _after_release(change: Callable[[Any, Any], Any]) -> Patch:
 
 
 def number_in_metadata() -> Patch:
-    def change(found: Any, points: Any) -> Any:
-        stated = dict(found.privacy.parameters) | {"records": len(points)}
-        return dataclasses.replace(found, privacy=dataclasses.replace(found.privacy, parameters=stated))
+    def change(release: Any, points: Any) -> Any:
+        parameters = dict(release.privacy.parameters) | {"records": len(points)}
+        return dataclasses.replace(release, privacy=dataclasses.replace(release.privacy, parameters=parameters))
 
     return _after_release(change)
 
 
 def number_in_a_warning() -> Patch:
-    def change(found: Any, points: Any) -> Any:
+    def change(release: Any, points: Any) -> Any:
         warnings.warn(f"{len(points)} records were read", stacklevel=2)
-        return found
+        return release
 
     return _after_release(change)
 
 
 def number_in_the_log() -> Patch:
-    def change(found: Any, points: Any) -> Any:
+    def change(release: Any, points: Any) -> Any:
         logging.getLogger("spatialdp").info("released %d records", len(points))
-        return found
+        return release
 
     return _after_release(change)
 
 
 def records_in_the_object() -> Patch:
-    """A release remembers what it was made of, where nobody looks but whoever unpickles it."""
+    """Keep the records in a hidden attribute of the release, which a pickle would reveal."""
 
-    def change(found: Any, points: Any) -> Any:
-        object.__setattr__(found, "_made_of", list(points))
-        return found
+    def change(release: Any, points: Any) -> Any:
+        object.__setattr__(release, "_records", list(points))
+        return release
 
     return _after_release(change)
 
 
 def colours_from_truth() -> Patch:
-    """The colour scale ends at the largest true count."""
+    """End the colour scale at a value that depends on the number of records."""
     seen = {"largest": 1.0}
 
-    def change(found: Any, points: Any) -> Any:
+    def change(release: Any, points: Any) -> Any:
         seen["largest"] = 1.0 + len(points)
-        return found
+        return release
 
     patches = contextlib.ExitStack()
     patches.enter_context(_after_release(change))
@@ -454,13 +457,13 @@ def colours_from_truth() -> Patch:
 
 
 def number_in_the_file() -> Patch:
-    """Rows beyond the estimates' own, as many as there are records."""
+    """Append one byte to the file for each record."""
     seen = {"records": 0}
     real = sdp.Release.save
 
-    def change(found: Any, points: Any) -> Any:
+    def change(release: Any, points: Any) -> Any:
         seen["records"] = len(points)
-        return found
+        return release
 
     def save(self: Any, path: Any, **options: Any) -> None:
         real(self, path, **options)
@@ -474,17 +477,17 @@ def number_in_the_file() -> Patch:
 
 
 def not_marked() -> Patch:
-    """The statement of a release with the system's noise, whatever the noise was."""
+    """State that a release is private, whatever its noise was."""
     real = base.replace
     return mock.patch.object(base, "replace", lambda thing, **changes: real(thing, **changes | {"private": True}))
 
 
 def promise_of_half() -> Patch:
-    """The statement promises half of what was spent."""
+    """State half of the spent ε."""
 
-    def change(found: Any, points: Any) -> Any:
-        stated = dataclasses.replace(found.privacy, epsilon=found.privacy.epsilon / 2)
-        return dataclasses.replace(found, privacy=stated)
+    def change(release: Any, points: Any) -> Any:
+        statement = dataclasses.replace(release.privacy, epsilon=release.privacy.epsilon / 2)
+        return dataclasses.replace(release, privacy=statement)
 
     return _after_release(change)
 
@@ -496,45 +499,49 @@ def records_shown() -> Patch:
 MUTANTS = [
     Mutant("scale × 0.8", "replay", small_scale, replayed("flat")),
     Mutant("scale × 0.8", "black box", small_scale, no_violation("flat", "empty and one", 4)),
-    Mutant("a level forgotten", "replay", level_forgotten, replayed("quadtree, uniform")),
+    Mutant("the root is left out when the budget is divided", "replay", level_forgotten, replayed("quadtree, uniform")),
     Mutant("a level's budget spent twice", "sensitivity", level_spent_twice, sensitivity_of("quadtree")),
-    Mutant("geometric rule with the wrong total", "contract: plan", geometric_total, contract_of("plan", "quadtree")),
-    Mutant("replace-one with factor 1", "sensitivity", replace_is_add_remove, sensitivity_of("flat", "replace")),
-    Mutant("truncation before consistency", "contract: signs", truncated_before_the_fit,
+    Mutant("geometric budgets divided by a wrong total", "contract: plan", geometric_total,
+           contract_of("plan", "quadtree")),
+    Mutant("sensitivity of add-remove under replace", "sensitivity", replace_is_add_remove,
+           sensitivity_of("flat", "replace")),
+    Mutant("negative counts cut off before the fit", "contract: signs", truncated_before_the_fit,
            contract_of("opposite", "quadtree")),
-    Mutant("shape from data", "replay", shape_from_data, replayed("flat")),
-    Mutant("bounds from data", "replay", bounds_from_data, replayed("flat")),
-    Mutant("stop where the true node is empty", "replay", stop_on_truth, replayed("kd, hybrid, stop")),
-    Mutant("median candidates from records", "enumeration", record_as_median, ratios(Median.EXPONENTIAL)),
+    Mutant("shape of the grid from the records", "replay", shape_from_data, replayed("flat")),
+    Mutant("bounds from the records", "replay", bounds_from_data, replayed("flat")),
+    Mutant("tree stops where the true count is 0", "replay", stop_on_truth, replayed("kd, hybrid, stop")),
+    Mutant("split lines chosen among the records", "enumeration", record_as_median, ratios(Median.EXPONENTIAL)),
     Mutant("smooth sensitivity with the slide's index range", "enumeration", index_range_of_the_slide,
            ratios(Median.SMOOTH)),
     Mutant("noise shared between nodes", "black box", shared_noise, no_violation("flat", "empty and one", 1)),
-    Mutant("generator copied by fork", "forks", copied_by_fork, forks),
-    Mutant("float noise", "contract: lattice", float_noise, contract_of("lattice", "flat")),
+    Mutant("random generator copied by a fork", "forks", copied_by_fork, forks),
+    Mutant("noise in floating point", "contract: lattice", float_noise, contract_of("lattice", "flat")),
     Mutant("noise skipped on empty cells", "replay", noise_skipped_on_empty_cells, replayed("flat")),
     Mutant("threshold on the true count", "replay", threshold_on_truth, replayed("quadtree, raw")),
-    Mutant("n leaked in metadata", "replay", number_in_metadata, replayed("flat")),
-    Mutant("colour scale from truth", "files and maps", colours_from_truth, files_and_maps("flat")),
-    Mutant("region decided by data", "replay", region_from_data, replayed("flat")),
-    Mutant("NaN counted", "contract: strays", nan_counted, contract_of("strays", "flat")),
-    Mutant("edge counted twice", "replay", edge_counted_twice, replayed("flat", 60)),
-    Mutant("Fourier keeping the exact phase", "replay", exact_phase, replayed("fourier, given block")),
-    Mutant("sensitivity of the padded block", "sensitivity", padded_block, sensitivity_of("fourier, given block")),
-    Mutant("seeded release not marked", "contract: marks", not_marked, contract_of("marked", "flat")),
-    Mutant("message that contains a count", "replay", number_in_a_warning, replayed("flat")),
-    Mutant("log line that contains a count", "replay", number_in_the_log, replayed("flat")),
-    Mutant("file length tells the number of records", "files and maps", number_in_the_file, files_and_maps("flat")),
-    Mutant("repr tells the number of records", "contract: texts", records_shown, contract_of("texts", "flat")),
-    Mutant("statement promises half", "contract: plan", promise_of_half, contract_of("plan", "flat")),
-    Mutant("scale from the data", "replay", scale_from_the_data, replayed("flat", 60)),
-    Mutant("released again until it looks right", "replay", released_again, replayed("flat")),
-    Mutant("lines at twice their budget", "replay", lines_twice_their_budget, replayed("kd", 40)),
-    Mutant("lines told add-remove under replace", "replay", lines_told_add_remove, replayed("kd", 40, "replace")),
-    Mutant("second count forgets replace", "replay", second_count_forgets_replace,
+    Mutant("number of records in the metadata", "replay", number_in_metadata, replayed("flat")),
+    Mutant("colour scale from the records", "files and maps", colours_from_truth, files_and_maps("flat")),
+    Mutant("region from the records", "replay", region_from_data, replayed("flat")),
+    Mutant("records with NaN are counted", "contract: strays", nan_counted, contract_of("strays", "flat")),
+    Mutant("a record on an edge is counted twice", "replay", edge_counted_twice, replayed("flat", 60)),
+    Mutant("Fourier coefficients keep their exact signs", "replay", exact_phase, replayed("fourier, given block")),
+    Mutant("Fourier sensitivity of a larger grid", "sensitivity", padded_block, sensitivity_of("fourier, given block")),
+    Mutant("seeded release is not marked as not private", "contract: marks", not_marked, contract_of("marked", "flat")),
+    Mutant("a warning contains the number of records", "replay", number_in_a_warning, replayed("flat")),
+    Mutant("a log line contains the number of records", "replay", number_in_the_log, replayed("flat")),
+    Mutant("length of the file depends on the number of records", "files and maps", number_in_the_file,
+           files_and_maps("flat")),
+    Mutant("repr shows the number of records", "contract: texts", records_shown, contract_of("texts", "flat")),
+    Mutant("statement promises half of the spent ε", "contract: plan", promise_of_half, contract_of("plan", "flat")),
+    Mutant("scale of the noise from the records", "replay", scale_from_the_data, replayed("flat", 60)),
+    Mutant("release is repeated if its total is small", "replay", released_again, replayed("flat")),
+    Mutant("split lines spend twice their budget", "replay", lines_twice_their_budget, replayed("kd", 40)),
+    Mutant("split lines calibrated for add-remove under replace", "replay", lines_told_add_remove,
+           replayed("kd", 40, "replace")),
+    Mutant("second count calibrated for add-remove under replace", "replay", second_count_forgets_replace,
            replayed("kd, midpoints, stop", 40, "replace", "two corners")),
     Mutant("records kept in the release object", "replay", records_in_the_object, replayed("flat")),
-    Mutant("δ forgotten by a cache", "contract: terms", rho_of_epsilon_alone, contract_of("terms", "flat, gaussian")),
-    Mutant("a block's last record counted twice", "contract: blocks", block_edge_counted_twice,
+    Mutant("a cache ignores δ", "contract: terms", rho_of_epsilon_alone, contract_of("terms", "flat, gaussian")),
+    Mutant("the last record of a block is counted twice", "contract: blocks", block_edge_counted_twice,
            contract_of("blocks", "kd")),
-    Mutant("exponential mechanism without the 2", "enumeration", exponential_without_the_two, checks.choices),
+    Mutant("exponential mechanism without the factor 2", "enumeration", exponential_without_the_two, checks.choices),
 ]  # fmt: skip

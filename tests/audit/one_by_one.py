@@ -1,8 +1,8 @@
-"""Black-box audit of mechanisms whose releases can not hold many copies of a problem: a release for each trial.
+"""How is a mechanism audited whose releases cannot hold many copies of a problem? With one release for each trial.
 
-An adversary does not look at cells. Whatever is published, he computes from it what the mechanism measured: the same
-numbers (coefficients, nodes, windows) of the estimates, which have the noise of the measurements and one record's whole
-effect on each; or a kd-tree's lines and the counts of the leaves where the record may be.
+An adversary does not look at single cells. From the published estimates, the adversary computes the numbers that the
+mechanism measured (coefficients, nodes, windows): they have the noise of the measurements and the full effect of one
+record. Or the adversary uses the lines of a kd-tree, and the counts of the leaves where the record may be.
 """
 
 from __future__ import annotations
@@ -23,22 +23,22 @@ from tests.audit.seams import planned_once
 from tests.audit.sensitivity import centres, measurements
 from tests.helpers.cases import terms
 
-# Each record is a place in a tiny square of 4 x 4 cells, (column, row).
+# Each record is a place (column, row) in a tiny square of 4 × 4 cells.
 Data = tuple[tuple[int, int], ...]
 SQUARE = Domain((0, 0, 4, 4))
 
 
 @dataclass(frozen=True)
 class Single:
-    """A mechanism on 4 x 4 cells, released again and again.
+    """A mechanism on 4 × 4 cells that is released many times.
 
     Attributes
     ----------
     mechanism : Mechanism
     read : callable
-        An estimate to numbers.
+        Maps an estimate to numbers.
     view : callable
-        Mechanism and the numbers of all releases to what the adversary looks at, (trials, numbers).
+        Maps the mechanism and the numbers of all releases to the adversary's samples, (trials, numbers).
     pairs : tuple of str
     epsilons : tuple of int
     """
@@ -50,12 +50,13 @@ class Single:
     epsilons: tuple[int, ...] = (2, 4)
 
     def draw(self, data: Data, epsilon: Fraction, relation: str, trials: int, seed: tuple[int, ...]) -> Any:
-        """As many releases as there are trials."""
+        """Return the samples of one release for each trial."""
         points, noise = sdp.Points(np.array(data, dtype=float).reshape(-1, 2) + 0.5), SeededNoise(seed)
-        given = terms(self.mechanism, relation, epsilon)
+        options = terms(self.mechanism, relation, epsilon)
         with planned_once(self.mechanism):
             parts = [
-                self.read(self.mechanism.release(points, SQUARE, noise=noise, **given).estimate) for _ in range(trials)
+                self.read(self.mechanism.release(points, SQUARE, noise=noise, **options).estimate)
+                for _ in range(trials)
             ]
         return self.view(self.mechanism, np.array(parts))
 
@@ -64,43 +65,43 @@ def _values(estimate: Any) -> Any:
     return estimate.values.ravel()
 
 
-def _as_they_are(mechanism: Mechanism, values: Any) -> Any:
+def _unchanged(mechanism: Mechanism, values: Any) -> Any:
     return values
 
 
 def _measured(mechanism: Mechanism, values: Any) -> Any:
-    """The mechanism's own measurements of the estimated cells: public, because they are the same for all records."""
+    """Apply the mechanism's measurements to the estimated cells; the measurements are public."""
     images = measurements(mechanism, SQUARE, "add-remove", centres(SQUARE, (4, 4)))
     return values @ np.array([np.concatenate([counts for _, counts in image]) for image in images], dtype=float)
 
 
 def _cosines(mechanism: Mechanism, values: Any) -> Any:
-    """All of a release's coefficients; those that were not chosen are zero."""
+    """Return all coefficients of a release; those that were not measured are zero."""
     return fft.dctn(values.reshape(-1, 4, 4), axes=(1, 2), norm="ortho").reshape(-1, 16).round(9)
 
 
-# Where the records of the pairs below are, in lattice units: the first and the last cell.
+# Lattice places of the records of the pairs below: the first and the last cell.
 _NEAR, _LAST = SQUARE.boxes([(0.5, 0.5, 3.5, 3.5)]).reshape(2, 2)
 
 
 def _lines_and_counts(estimate: Any) -> Any:
-    """For a kd-tree of height 1: the root's count; for both places the leaf's count, and which lines part them."""
+    """Return, for a kd-tree of height 1, the root's count, both leaves' counts, and which lines separate the places."""
     boxes, values = estimate.tree.boxes, estimate.values
-    found = [values[0], float(_NEAR[0] < boxes[1, 2] <= _LAST[0])]
+    numbers = [values[0], float(_NEAR[0] < boxes[1, 2] <= _LAST[0])]
     for place in (_NEAR, _LAST):
-        held = 1 + int(np.flatnonzero(((boxes[1:, :2] <= place) & (place < boxes[1:, 2:])).all(axis=1))[0])
-        line = boxes[held, 3] if boxes[held, 1] == 0 else boxes[held, 1]
-        found += [values[held], float(_NEAR[1] < line <= _LAST[1])]
-    return np.array(found)
+        leaf = 1 + int(np.flatnonzero(((boxes[1:, :2] <= place) & (place < boxes[1:, 2:])).all(axis=1))[0])
+        line = boxes[leaf, 3] if boxes[leaf, 1] == 0 else boxes[leaf, 1]
+        numbers += [values[leaf], float(_NEAR[1] < line <= _LAST[1])]
+    return np.array(numbers)
 
 
 def _kd(*pairs: str, **options: Any) -> Single:
-    """Slow, so that there is one ε, and pairs for which the lines' laws are the same ("empty and one") or not."""
-    return Single(sdp.KdTree(1, **options), _lines_and_counts, _as_they_are, pairs, (2,))
+    """Return a kd-tree to audit; it is slow, so there is one ε, and pairs with equal and different laws of lines."""
+    return Single(sdp.KdTree(1, **options), _lines_and_counts, _unchanged, pairs, (2,))
 
 
 SINGLE: dict[str, Single] = {
-    "quadtree, geometric": Single(sdp.Quadtree(2), _values, _as_they_are),
+    "quadtree, geometric": Single(sdp.Quadtree(2), _values, _unchanged),
     "kd": _kd("empty and one", "far corner"),
     "kd, smooth": _kd("far corner", median="smooth"),
     "kd, noisy mean": _kd("far corner", median="noisy-mean", consistent=False),

@@ -1,4 +1,7 @@
-"""Neighbouring data sets, with every kind of record that has ever been a trap."""
+"""Which neighbours does the audit try? Pairs with every kind of record that has ever caused a mistake.
+
+New kinds of records come here; `pairs` then uses each of them in turn.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,7 @@ Records = list[list[Any]]
 
 
 def places(domain: Domain, rng: np.random.Generator, count: int) -> Records:
-    """Records where the region is, or here and there outside of it."""
+    """Return random records in the bounds of the region or its parts, so some lie outside the region."""
     x0, y0, x1, y1 = domain.bounds if domain.region is None else domain.region.bounds
     xy = rng.uniform((x0, y0), (x1, y1), (count, 2))
     if domain.region is not None and domain.region.geom_type == "MultiPolygon":
@@ -25,7 +28,7 @@ def places(domain: Domain, rng: np.random.Generator, count: int) -> Records:
 
 
 def crowds(domain: Domain, rng: np.random.Generator) -> dict[str, Records]:
-    """Data sets without the record that makes the difference."""
+    """Return data sets by name, without the record that two neighbours differ by."""
     few = places(domain, rng, 5)
     return {
         "empty": [],
@@ -39,7 +42,7 @@ def crowds(domain: Domain, rng: np.random.Generator) -> dict[str, Records]:
 
 
 def records(domain: Domain, crowd: Records, rng: np.random.Generator) -> dict[str, list[Any]]:
-    """Records that may make the difference."""
+    """Return records by name, by which two neighbours may differ."""
     xmin, ymin, xmax, ymax = domain.bounds
     (inside,) = places(domain, rng, 1)
     own = crowd[int(rng.integers(len(crowd)))] if crowd else inside
@@ -63,7 +66,7 @@ def records(domain: Domain, crowd: Records, rng: np.random.Generator) -> dict[st
 
 
 def pairs(domain: Domain, relation: str, count: int, seed: int) -> Iterator[tuple[str, Records, Records]]:
-    """Neighbouring pairs and what is special about them; every kind comes up before one comes up again."""
+    """Yield pairs of neighbours with their names; every kind is used before any kind is used again."""
     rng = np.random.default_rng(seed)
     kinds: list[tuple[str, str]] = []
     for _ in range(count):
@@ -78,8 +81,8 @@ def pairs(domain: Domain, relation: str, count: int, seed: int) -> Iterator[tupl
         if relation == "add-remove":
             second = [*first, record]
         else:
-            taken = int(rng.integers(len(first)))
-            second = [*first[:taken], record, *first[taken + 1 :]]
+            place = int(rng.integers(len(first)))
+            second = [*first[:place], record, *first[place + 1 :]]
         if rng.random() < 0.5:
             first, second = second, first
         yield f"{name}, {extra}", first, second

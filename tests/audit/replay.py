@@ -1,4 +1,8 @@
-"""Two neighbours, the same outcomes: all that is published is the same, and the loss is within what is promised."""
+"""Can neighbours be told apart by anything that was not paid for? Replay a release on a neighbour and compare.
+
+The second run gets the noisy outcomes of the first (`tape`). Then everything that is published must be the same, and
+the exact privacy loss, which the tape adds up, must be within the promise.
+"""
 
 from __future__ import annotations
 
@@ -25,13 +29,13 @@ from tests.audit.pairs import pairs
 from tests.audit.tape import Tape
 from tests.helpers.cases import Setting
 
-EPSILONS = (Fraction(1), Fraction(1, 100), Fraction(3))  # of pairs in turn
+EPSILONS = (Fraction(1), Fraction(1, 100), Fraction(3))  # pairs take them in turn
 
 
 @contextlib.contextmanager
-def overheard() -> Iterator[list[str]]:
-    """Everything said meanwhile: printed, warned or logged."""
-    said: list[str] = []
+def captured_messages() -> Iterator[list[str]]:
+    """Collect everything that is printed, warned or logged while the context lasts."""
+    messages: list[str] = []
     stream = io.StringIO()
     handler = logging.StreamHandler(stream)
     root = logging.getLogger()
@@ -39,26 +43,26 @@ def overheard() -> Iterator[list[str]]:
     root.setLevel(logging.DEBUG)
     try:
         with (
-            warnings.catch_warnings(record=True) as warned,
+            warnings.catch_warnings(record=True) as caught,
             contextlib.redirect_stdout(stream),
             contextlib.redirect_stderr(stream),
         ):
             warnings.simplefilter("always")
-            yield said
-        said += [stream.getvalue(), *(str(each.message) for each in warned)]
+            yield messages
+        messages += [stream.getvalue(), *(str(each.message) for each in caught)]
     finally:
         root.removeHandler(handler)
         root.setLevel(level)
 
 
 def granted(release: Release) -> Fraction:
-    """What the promise allows to be lost, in the currency of the statement."""
+    """Return the privacy loss that the promise allows, in the currency of the statement."""
     budget = Budget(release.privacy.epsilon, release.privacy.delta)
     return rho_for(budget) if release.privacy.currency == "rho" else budget.epsilon
 
 
 def published(release: Release) -> tuple[Any, ...]:
-    """A release as everything that leaves the house: statement, texts, the header and rows of its file."""
+    """Return everything that is published: statement, texts, and the header and rows of the file."""
     layout = lay_out(release.estimate, release.domain)
     rows = {name: values.tobytes() for name, values in layout.columns.items()}
     return (
@@ -71,72 +75,73 @@ def published(release: Release) -> tuple[Any, ...]:
 
 
 def file_of(release: Release, folder: Path) -> bytes:
-    """The bytes of its GeoParquet file."""
+    """Return the bytes of a release's GeoParquet file."""
     path = folder / "release.parquet"
     release.save(path, overwrite=True)
     return path.read_bytes()
 
 
 def map_of(release: Release) -> Any:
-    """What a map of it shows."""
+    """Return what a map of a release shows: limits of the colour scale, values and caption."""
     import matplotlib.pyplot as plt
 
     ax = release.plot()
-    shown = (ax.images or ax.collections)[0]
-    colours = (shown.get_clim(), np.ma.filled(shown.get_array(), np.nan).tobytes(), ax.get_xlabel())
+    cells = (ax.images or ax.collections)[0]
+    content = (cells.get_clim(), np.ma.filled(cells.get_array(), np.nan).tobytes(), ax.get_xlabel())
     plt.close(ax.figure)
-    return colours
+    return content
 
 
 def replay(setting: Setting, count: int, seed: int = 1, folder: Path | None = None, every: int = 1) -> Fraction:
-    """Replay neighbouring pairs; the largest share of the promise that any of them lost.
+    """Replay pairs of neighbours; return the largest share of the promise that any of them lost.
 
-    If a folder is given, maps are compared for the first pair, and files for the first and then every so many.
+    With a folder, the maps of the first pair are compared, and the files of the first pair and then of every
+    `every`-th one.
     """
     shares = [Fraction(0)]
     with Tape() as tape:
         for index, (kind, first, second) in enumerate(pairs(setting.domain, setting.relation, count, seed)):
             epsilon = EPSILONS[index % len(EPSILONS)]
-            one, heard_one, held_one = _heard(setting, first, tape.record(seed + index), epsilon)
-            shown = _shown(one, index, folder, every)  # before the other is released, of which it must know nothing
-            two, heard_two, held_two = _heard(setting, second, tape.play(), epsilon)
+            one, messages_one, content_one = _observed(setting, first, tape.record(seed + index), epsilon)
+            files_one = _file_and_map(one, index, folder, every)  # before the second release, which must not affect it
+            two, messages_two, content_two = _observed(setting, second, tape.play(), epsilon)
             tape.finish()
-            assert heard_one == heard_two, f"{kind}: the two runs said different things"
-            assert held_one == held_two, f"{kind}: the two releases hold different things"
+            assert messages_one == messages_two, f"{kind}: the two runs gave different messages"
+            assert content_one == content_two, f"{kind}: the two release objects hold different values"
             for part, (mine, other) in enumerate(zip(published(one), published(two), strict=True)):
                 assert mine == other, f"{kind}: part {part} of what is published differs"
-            assert shown == _shown(two, index, folder, every), f"{kind}: file or map differs"
-            lost = tape.rho if one.privacy.currency == "rho" else tape.epsilon
-            shares.append(lost / granted(one))
-            assert lost <= granted(one), f"{kind}: a loss of {float(shares[-1]):.4f} of the promise"
+            assert files_one == _file_and_map(two, index, folder, every), f"{kind}: file or map differs"
+            loss = tape.rho if one.privacy.currency == "rho" else tape.epsilon
+            shares.append(loss / granted(one))
+            assert loss <= granted(one), f"{kind}: the loss is {float(shares[-1]):.4f} times the promise"
     return max(shares)
 
 
-def _shown(release: Release, index: int, folder: Path | None, every: int) -> tuple[Any, ...]:
-    """File and map, or what is due of them."""
+def _file_and_map(release: Release, index: int, folder: Path | None, every: int) -> tuple[Any, ...]:
+    """Return the file and the map of a release, if they are compared for this pair."""
     if folder is None or index % every:
         return ()
     return (file_of(release, folder),) if index else (file_of(release, folder), map_of(release))
 
 
-def _heard(setting: Setting, records: Any, noise: Any, epsilon: Fraction) -> tuple[Release, list[str], Any]:
-    """A release, what was said meanwhile, and all that the object holds, shown or not."""
-    with overheard() as said:
+def _observed(setting: Setting, records: Any, noise: Any, epsilon: Fraction) -> tuple[Release, list[str], Any]:
+    """Make a release; return it with all messages and with everything that the object holds, hidden or not."""
+    with captured_messages() as messages:
         terms = setting.terms | {"epsilon": epsilon}
         release = setting.mechanism.release(records, setting.domain, noise=noise, **terms)
-    return release, said, held_by(release)
+    return release, messages, content_of(release)
 
 
-def held_by(value: Any) -> Any:
-    """All that an object holds, shown or not, but for what it or others worked out from it meanwhile."""
+def content_of(value: Any) -> Any:
+    """Return everything that an object holds, hidden or not, except cached properties, which follow from the rest."""
     if isinstance(value, np.ndarray):
         return value.dtype.str, value.shape, value.tobytes()
     if isinstance(value, Mapping):
-        return {name: held_by(each) for name, each in value.items()}
+        return {name: content_of(each) for name, each in value.items()}
     if isinstance(value, list | tuple):
-        return [held_by(each) for each in value]
+        return [content_of(each) for each in value]
     if not hasattr(value, "__dict__") or isinstance(value, type | enum.Enum):
         return pickle.dumps(value)
-    known = {name: each for kind in type(value).__mro__ for name, each in vars(kind).items()}
-    kept = {name: each for name, each in vars(value).items() if not isinstance(known.get(name), cached_property)}
-    return type(value), held_by(kept)
+    members = {name: each for kind in type(value).__mro__ for name, each in vars(kind).items()}
+    own = {name: each for name, each in vars(value).items() if not isinstance(members.get(name), cached_property)}
+    return type(value), content_of(own)

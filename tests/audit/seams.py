@@ -1,4 +1,8 @@
-"""Where tests take hold of the package: the few functions through which everything private must pass."""
+"""How do tests see everything private? By replacing the few functions of the package that private numbers pass through.
+
+A mechanism that goes around these functions is not audited: the replay notices, because the mechanism then draws noise
+outside of a measurement.
+"""
 
 from __future__ import annotations
 
@@ -8,12 +12,12 @@ from collections.abc import Callable, Iterator
 from typing import Any
 from unittest import mock
 
-import spatialdp.mechanisms  # noqa: F401 - so that all of it is there to be patched
+import spatialdp.mechanisms  # noqa: F401 - loads all modules that must be patched
 
 
 @contextlib.contextmanager
 def everywhere(original: Callable[..., Any], replacement: Any) -> Iterator[None]:
-    """Replace a function in every module of the package that knows it, under whatever name."""
+    """Replace a function in every module of the package that imports it, under any name."""
     with contextlib.ExitStack() as patches:
         for name, module in list(sys.modules.items()):
             if name.split(".")[0] == "spatialdp" and module is not None:
@@ -24,23 +28,23 @@ def everywhere(original: Callable[..., Any], replacement: Any) -> Iterator[None]
 
 @contextlib.contextmanager
 def planned_once(mechanism: Any) -> Iterator[None]:
-    """Many releases of one mechanism on the same terms, planned once: what is planned from is not the records.
+    """Cache the design of a mechanism while many releases are made on the same terms; designs do not use records.
 
-    One of the methods that are remembered is given a domain and the terms, the other one what comes of them.
+    Two methods are cached: one gets a domain and the terms, the other one gets results of the first.
     """
     with contextlib.ExitStack() as patches:
         for name in ("_design", "_plan"):
-            patches.enter_context(mock.patch.object(type(mechanism), name, _remembered(type(mechanism), name)))
+            patches.enter_context(mock.patch.object(type(mechanism), name, _cached(type(mechanism), name)))
         yield
 
 
-def _remembered(kind: type, name: str) -> Callable[..., Any]:
-    method, found = getattr(kind, name), []
+def _cached(kind: type, name: str) -> Callable[..., Any]:
+    method, call = getattr(kind, name), []
 
-    def remembered(self: Any, *public: Any) -> Any:
-        if not found:
-            found.extend([(self, *public), method(self, *public)])
-        assert all(mine is first or mine == first for mine, first in zip((self, *public), found[0], strict=True))
-        return found[1]
+    def cached(self: Any, *public: Any) -> Any:
+        if not call:
+            call.extend([(self, *public), method(self, *public)])
+        assert all(mine is first or mine == first for mine, first in zip((self, *public), call[0], strict=True))
+        return call[1]
 
-    return remembered
+    return cached

@@ -1,8 +1,8 @@
-"""Sensitivity by brute force: what every single record does to every measurement, and what that costs.
+"""Is the stated cost of every measurement right? Compute sensitivities by brute force, record by record.
 
-The real `release` runs on a data set of one record for every cell, and on none; the numbers that noise would be added
-to are written down. The largest change of a measurement, over its noise, is what the measurement costs, and that must
-be what the plan states for it: not more, and where a mechanism claims to be tight, not less either.
+The real `release` runs on no records, and for every cell on one record. The exact numbers, before noise, are written
+down. The cost of a measurement is its largest change in units of its noise. This cost must not be above the planned one
+and, if a mechanism claims to be tight, must not be below it.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from tests.helpers.cases import terms
 
 
 class Silent(Noise):
-    """Draws nothing: a mechanism that asks for it chooses by the records, and has no fixed measurements."""
+    """A source that refuses to draw: a mechanism that draws a choice has no fixed measurements."""
 
     def random_bytes(self, count: int) -> bytes:
         raise AssertionError("a choice was drawn")
@@ -33,47 +33,47 @@ class Silent(Noise):
 def measurements(
     mechanism: Mechanism, domain: Domain, relation: str, data: Iterable[Any]
 ) -> Iterator[list[tuple[NoiseLaw, Any]]]:
-    """For every data set the measurements of a release: each one's law and the numbers noise would be added to."""
-    heard: list[tuple[NoiseLaw, Any]] = []
+    """Yield the measurements of a release for every data set: law and exact numbers of each measurement."""
+    recorded: list[tuple[NoiseLaw, Any]] = []
 
-    def listen(law: NoiseLaw, counts: Any, noise: Noise) -> Any:
-        heard.append((law, integers(counts).ravel()))
+    def record(law: NoiseLaw, counts: Any, noise: Noise) -> Any:
+        recorded.append((law, integers(counts).ravel()))
         return np.zeros(np.shape(counts))
 
-    with mock.patch.object(NoiseLaw, "add_to", listen), planned_once(mechanism):
+    with mock.patch.object(NoiseLaw, "add_to", record), planned_once(mechanism):
         for records in data:
             mechanism.release(records, domain, noise=Silent(), **terms(mechanism, relation))
-            yield heard.copy()
-            heard.clear()
+            yield recorded.copy()
+            recorded.clear()
 
 
 def centres(domain: Domain, shape: tuple[int, int]) -> list[Any]:
-    """Data sets of one record: in the centre of each cell."""
+    """Return one data set for each cell, with one record in the centre of the cell."""
     grid = domain.grid(shape)
     x, y = ((edges[:-1] + edges[1:]) / 2 for edges in (grid.x_edges, grid.y_edges))
     return list(np.stack(np.meshgrid(x, y), axis=-1).reshape(-1, 1, 2))
 
 
 def norm(law: NoiseLaw, change: Any) -> int:
-    """Of the largest of some changes, (..., measured numbers): L1, or L2 squared for Gaussian noise."""
+    """Return the largest norm of changes, (..., measured numbers): L1, or the square of L2 for Gaussian noise."""
     sizes = change**2 if law.law is Law.GAUSSIAN else np.abs(change)
     return int(np.max(sizes.sum(axis=-1)))
 
 
 def cost(law: NoiseLaw, norm: int) -> Fraction:
-    """What a change of that norm costs."""
+    """Return the cost of a change of this norm, in ε or ρ."""
     return norm / (2 * law.parameter) if law.law is Law.GAUSSIAN else norm * law.steps / law.parameter
 
 
 def largest_costs(mechanism: Mechanism, domain: Domain, relation: str, data: list[Any]) -> list[Fraction]:
-    """What each measurement costs if any of the records comes, goes or, under replace, becomes another."""
+    """Return the cost of each measurement if one of these records is added, removed or, under replace, replaced."""
     (empty,) = measurements(mechanism, domain, relation, [np.empty((0, 2))])
-    assert not any(counts.any() for _, counts in empty), "nothing is counted as something"
+    assert not any(counts.any() for _, counts in empty), "a release without records measures something other than zero"
     laws, most = [law for law, _ in empty], [0] * len(empty)
     seen: list[dict[tuple[int, ...], Any]] = [{} for _ in empty]
-    for heard in measurements(mechanism, domain, relation, data):
-        assert [law for law, _ in heard] == laws, "the noise depends on the records"
-        for i, (law, change) in enumerate(heard):
+    for measured in measurements(mechanism, domain, relation, data):
+        assert [law for law, _ in measured] == laws, "the noise depends on the records"
+        for i, (law, change) in enumerate(measured):
             most[i] = max(most[i], norm(law, change))
             if relation == "replace":
                 seen[i][tuple(change.tolist())] = change
@@ -85,27 +85,28 @@ def largest_costs(mechanism: Mechanism, domain: Domain, relation: str, data: lis
 def costs(
     mechanism: Mechanism, domain: Domain, shape: tuple[int, int], relation: str
 ) -> tuple[list[Fraction], list[Fraction]]:
-    """Costs of all measurements, found by brute force and as planned, both in rising order."""
-    found = largest_costs(mechanism, domain, relation, centres(domain, shape))
+    """Return the costs of all measurements, by brute force and by the plan, both in rising order."""
+    computed = largest_costs(mechanism, domain, relation, centres(domain, shape))
     plan = mechanism.plan(domain, **terms(mechanism, relation))
-    return found, sorted(step for step in plan.budget.values() if step)
+    return computed, sorted(step for step in plan.budget.values() if step)
 
 
 def declared_is_the_maximum(mechanism: Mechanism, domain: Domain, shape: tuple[int, int], relation: str) -> None:
-    """Every measurement costs what is planned for it, exactly."""
-    found, planned = costs(mechanism, domain, shape, relation)
-    assert found == planned, f"brute force finds {_shown(found)}, the plan says {_shown(planned)}"
+    """Check that every measurement costs exactly what the plan states."""
+    computed, planned = costs(mechanism, domain, shape, relation)
+    assert computed == planned, f"brute force gives {_rounded(computed)}, the plan states {_rounded(planned)}"
 
 
 def declared_is_an_upper_bound(
     mechanism: Mechanism, domain: Domain, shape: tuple[int, int], relation: str, at_least: float
 ) -> None:
-    """No measurement costs more than planned; together they cost at least a stated share of it."""
-    found, planned = costs(mechanism, domain, shape, relation)
-    assert len(found) == len(planned)
-    assert all(a <= b for a, b in zip(found, planned, strict=True)), f"{_shown(found)} exceeds {_shown(planned)}"
-    assert sum(found) >= at_least * sum(planned), f"{_shown(found)} is far below {_shown(planned)}"
+    """Check that no measurement costs more than planned, and that all together cost at least a share of the plan."""
+    computed, planned = costs(mechanism, domain, shape, relation)
+    texts = _rounded(computed), _rounded(planned)
+    assert len(computed) == len(planned)
+    assert all(a <= b for a, b in zip(computed, planned, strict=True)), f"{texts[0]} exceeds {texts[1]}"
+    assert sum(computed) >= at_least * sum(planned), f"{texts[0]} is far below {texts[1]}"
 
 
-def _shown(values: list[Fraction]) -> list[float]:
+def _rounded(values: list[Fraction]) -> list[float]:
     return [round(float(value), 6) for value in values]

@@ -1,10 +1,10 @@
-"""Record every private measurement of a release, replay it on a neighbour, and add up the exact privacy loss.
+"""How large is the exact privacy loss between two neighbours? Record a release, replay it, and add up the loss.
 
-A release is a sequence of measurements, each a known law applied to private numbers, and everything else must be a
-function of their outcomes. A `Tape` listens while a mechanism runs on D and remembers every outcome; then, on D', it
-hands out the same outcomes and adds up what each measurement's law says of the change in its private inputs. If
-anything but the inputs differs (another law, another size, another order), the replay fails. So does noise that is
-drawn outside of a measurement.
+A release is a sequence of measurements. Each measurement applies a known law to private numbers, and everything else
+must be a function of the outcomes. A `Tape` records every outcome while a mechanism runs on D. Then the mechanism runs
+on D', gets the same outcomes, and the tape adds up the loss of each measurement, which follows from its law and the
+change of its private inputs. If anything but these inputs differs (another law, another size, another order), the
+replay fails. It also fails if noise is drawn outside of a measurement.
 """
 
 from __future__ import annotations
@@ -27,12 +27,13 @@ from tests.audit.seams import everywhere
 
 
 class Tape(contextlib.ExitStack):
-    """What a first run measured, for a second to hear again. Listens as long as the context lasts.
+    """The measurements of a first run, for a second run to get again, while the context lasts.
 
     Attributes
     ----------
     epsilon, rho : Fraction
-        Exact loss of the replay so far, in the two currencies; `rho` counts Gaussian noise, and choices by their range.
+        Exact loss of the replay so far, as ε and as ρ of zCDP. Gaussian noise adds to ρ only; a choice adds to ρ by the
+        range of its log-ratios.
     """
 
     def __init__(self) -> None:
@@ -49,23 +50,23 @@ class Tape(contextlib.ExitStack):
         return self
 
     def record(self, seed: int) -> Noise:
-        """Begin a recording; gives the noise to record with."""
+        """Begin a recording; return the source of noise for it."""
         self.entries: list[tuple[Any, Any, Any]] = []
         self._playing, self._noise = False, _Guarded(seed)
         return self._noise
 
     def play(self) -> Noise:
-        """Begin a replay; gives a source that refuses to draw."""
+        """Begin a replay; return a source that refuses to draw."""
         self._place, self._playing, self._noise = 0, True, _Guarded(0)
         self.epsilon = self.rho = Fraction(0)
         return self._noise
 
     def finish(self) -> None:
-        """The replay must have heard everything."""
+        """Check that the replay made all measurements of the recording."""
         assert self._place == len(self.entries), "the second run measured less than the first"
 
     def _measured(self, public: Any, private: Any, draw: Callable[[], Any]) -> tuple[Any, Any]:
-        """The outcome, and in a replay also what the first run held in private."""
+        """Return the outcome and, in a replay, the private inputs of the first run."""
         if not self._playing:
             self._noise.open = True
             outcome = draw()
@@ -73,16 +74,16 @@ class Tape(contextlib.ExitStack):
             self.entries.append((public, private, outcome))
             return outcome, None
         assert self._place < len(self.entries), "the second run measured more than the first"
-        before, held, outcome = self.entries[self._place]
+        first_public, first_private, outcome = self.entries[self._place]
         self._place += 1
-        assert before == public, "the second run measured on other terms"
-        return outcome, held
+        assert first_public == public, "the second run measured on other terms"
+        return outcome, first_private
 
     def _noisy(self, law: NoiseLaw, counts: Any, noise: Noise) -> Any:
         whole = integers(counts)
-        outcome, held = self._measured((law, whole.shape), whole, lambda: self._add_to(law, counts, noise))
-        if held is not None:
-            change = np.abs(held - whole)
+        outcome, first = self._measured((law, whole.shape), whole, lambda: self._add_to(law, counts, noise))
+        if first is not None:
+            change = np.abs(first - whole)
             if law.law is Law.GAUSSIAN:
                 self.rho += Fraction(int((change**2).sum())) / (2 * law.parameter)
             else:
@@ -92,22 +93,23 @@ class Tape(contextlib.ExitStack):
     def _lines(self, values: Any, starts: Any, low: Any, high: Any, **terms: Any) -> Any:
         records = [Counter(part.tolist()) for part in np.split(np.asarray(values), np.asarray(starts)[1:-1])]
         public = (low.tolist(), high.tolist(), {name: value for name, value in terms.items() if name != "noise"})
-        outcome, held = self._measured(public, records, lambda: self._medians(values, starts, low, high, **terms))
-        if held is not None:
+        outcome, first = self._measured(public, records, lambda: self._medians(values, starts, low, high, **terms))
+        if first is not None:
             # `enumeration` shows that adding or removing a record costs ε, or ε / 2 under replace.
             step = terms["epsilon"] / (2 if terms["neighbours"] == "replace" else 1)
-            changed = sum(sum(((a - b) + (b - a)).values()) for a, b in zip(held, records, strict=True))
+            changed = sum(sum(((a - b) + (b - a)).values()) for a, b in zip(first, records, strict=True))
             self._spend(step * changed)
         return outcome.copy()
 
     def _choice(self, scores: Any, epsilon: Fraction, sensitivity: Fraction, noise: Noise) -> Any:
         public = (epsilon, sensitivity, len(scores))
-        chosen, held = self._measured(
+        chosen, first = self._measured(
             public, scores, lambda: self._exponential(scores, epsilon, sensitivity, noise)
         )  # fmt: skip
-        if held is not None:
-            assert max(abs(a - b) for a, b in zip(held, scores, strict=True)) <= sensitivity, "scores move by more"
-            before, after = (log_probabilities(each, epsilon, sensitivity) for each in (held, scores))
+        if first is not None:
+            change = max(abs(a - b) for a, b in zip(first, scores, strict=True))
+            assert change <= sensitivity, "a score changes by more than the sensitivity"
+            before, after = (log_probabilities(each, epsilon, sensitivity) for each in (first, scores))
             moves = before - after
             self.epsilon += Fraction(abs(moves[chosen]))
             # A choice whose log-ratios span r is r²/8-zCDP (Cesar, Rogers 2021).
@@ -120,7 +122,7 @@ class Tape(contextlib.ExitStack):
 
 
 class _Guarded(SeededNoise):
-    """Draws only while a measurement is under way."""
+    """A source that draws only during a measurement."""
 
     open = False
 
@@ -130,18 +132,18 @@ class _Guarded(SeededNoise):
 
 
 def integers(counts: Any) -> Any:
-    """A copy of exact measurements, of whatever width."""
+    """Return a copy of exact measurements as integers, wide or not."""
     return counts.exact() if isinstance(counts, Wide) else np.array(counts)
 
 
 def log_probabilities(scores: Any, epsilon: Fraction, sensitivity: Fraction) -> Any:
-    """Of every candidate of an exponential mechanism."""
+    """Return the log-probability of every candidate of an exponential mechanism."""
     best = max(scores)
     logits = np.array([float(epsilon * Fraction(score - best) / (2 * sensitivity)) for score in scores])
     return logits - math.log(math.fsum(np.exp(logits)))
 
 
 def rho(log_p: Any, log_q: Any) -> float:
-    """The least ρ of zCDP for two laws: Rényi divergences over their orders, at many orders."""
+    """Return the least ρ of zCDP for two laws: the largest Rényi divergence divided by its order, at many orders."""
     orders = 1 + np.logspace(-4, 4, 81)[:, None]
     return float((np.logaddexp.reduce(orders * log_p + (1 - orders) * log_q, axis=1) / ((orders - 1) * orders).T).max())

@@ -1,6 +1,6 @@
-"""Nothing above ε can be certified from releases, and nearly ε can.
+"""How much of ε does the black-box audit certify? Never more than ε, and nearly all of it where counts are plain.
 
-Seeds are fixed. With fresh ones the whole audit would raise a false alarm once in a thousand runs.
+Seeds are fixed. With new seeds in every run, the whole audit would raise a false alarm in one of a thousand runs.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from tests.audit.events import bound, certified
 from tests.audit.mutants import Mutant, planted, small_scale
 
 CHEAP = [each for i, each in enumerate(combinations()) if i % 7 == 0 or each.mechanism == "flat"]
-# Trials, and the share of ε that they must certify; seeds are fixed.
+# For each mechanism, the number of trials and the share of ε that they must certify; seeds are fixed.
 RELEASED = {"kd": (700, 0), "fourier": (500, 0), "tailored": (4000, 0.5), "quadtree, geometric": (4000, 0.3)}
 RELEASED |= {"fourier, given block": (3000, 0.2)}
 COSTLY = [each for each in costly_combinations() if each.mechanism in RELEASED and each.epsilon == 2]
@@ -27,8 +27,8 @@ TRIALS = 100_000
 @pytest.mark.parametrize("mechanism", sorted({each.mechanism for each in CHEAP}))
 def test_nothing_above_epsilon_is_certified(mechanism):
     for each in (each for each in CHEAP if each.mechanism == mechanism):
-        found = each.certify(TRIALS, ALPHA)
-        assert found <= each.epsilon, f"{each}: ε is at least {found}"
+        certified_bound = each.certify(TRIALS, ALPHA)
+        assert certified_bound <= each.epsilon, f"{each}: ε is at least {certified_bound}"
 
 
 @pytest.mark.statistical
@@ -47,10 +47,10 @@ def test_there_are_enough_combinations():
 @pytest.mark.statistical
 @pytest.mark.parametrize("each", COSTLY, ids=str)
 def test_nothing_above_epsilon_is_certified_release_by_release(each):
-    """Few trials, of which the long run has more; but an adversary who computes what was measured needs no more."""
+    """The trials are few, and the long run has more; but an adversary who computes the measurements needs only few."""
     trials, share = RELEASED[each.mechanism]
-    found = each.certify(trials, ALPHA)
-    assert share * each.epsilon <= found <= each.epsilon, f"{each}: ε is at least {found}"
+    certified_bound = each.certify(trials, ALPHA)
+    assert share * each.epsilon <= certified_bound <= each.epsilon, f"{each}: ε is at least {certified_bound}"
 
 
 @pytest.mark.statistical
@@ -59,16 +59,16 @@ def test_nothing_above_epsilon_is_certified_release_by_release(each):
 )
 def test_four_fifths_of_the_noise_are_noticed(mechanism):
     with planted(Mutant("", "", small_scale, lambda: None)):
-        found = [
+        shares = [
             each.certify(TRIALS, ALPHA) / each.epsilon
             for each in combinations()
             if each.mechanism == mechanism and each.pair == "empty and one"
         ]
-    assert max(found) > 1
+    assert max(shares) > 1
 
 
 def test_bounds_hold_as_often_as_they_say():
-    """Clopper and Pearson's: between laws one of which is e times as likely on the event."""
+    """Test Clopper and Pearson's bounds on an event that is e times as likely under one law as under the other."""
     rng, wrong = np.random.default_rng(1), 0
     for _ in range(400):
         hits, others = rng.binomial(1000, 0.3), rng.binomial(1000, 0.3 / np.e)

@@ -1,4 +1,7 @@
-"""True log-ratios on tiny domains: never above ε, and close to it where a mechanism claims to be tight."""
+"""Is any true log-ratio on tiny domains above ε? None may be; tight mechanisms must come close to ε.
+
+Medians, choices and whole mechanisms are enumerated. Cases that take long are marked `audit`; `make audit` runs them.
+"""
 
 from __future__ import annotations
 
@@ -43,25 +46,26 @@ from tests.reference.median_laws import exponential_law as formula
 ONE = Fraction(1)
 CRUMBS = 1e-9
 
-TIGHT = 0.9  # the share of ε that must be reached where a claim of tightness is made
+TIGHT = 0.9  # the share of ε that a mechanism must reach if it claims to be tight
 
 
 # --- lines ---------------------------------------------------------------------------------------------
 
 
 def most_of_four_lines(epsilon: Fraction, lines: int = 4) -> float:
-    """What the exponential median can cost on so many lines.
+    """Return the largest loss of the exponential median on `lines` lines.
 
-    The worst is a record that one line has on its other side than all the rest: that line's score falls by 1/2, the
-    others' rise by it. Only where there are many others do their weights raise the sum by the whole of exp(ε/2).
+    In the worst case, the record lies on one side of a single line and on the other side of all other lines: the score
+    of that line falls by 1/2, and the other scores rise by 1/2. Only many other lines raise the sum of the weights by
+    nearly the full factor exp(ε/2).
     """
     half = float(epsilon) / 2
     return half + math.log((math.exp(-half) + (lines - 1) * math.exp(half)) / lines)
 
 
-# What share of ε four lines and three records must reach. The exponential median claims to be tight on many lines
-# (below), the smooth one on four; the noisy mean does not, because its line tells only the quotient of the two
-# numbers that are paid for.
+# The share of ε that four lines and three records must reach. The exponential median claims to be tight on many lines
+# (below), the smooth median on four lines. The noisy mean claims nothing, because its line shows only the quotient of
+# the two numbers that are paid for.
 REACHED = {
     (Median.EXPONENTIAL, Fraction(1)): most_of_four_lines(Fraction(1)) - CRUMBS,
     (Median.EXPONENTIAL, Fraction(3)): TIGHT,
@@ -81,7 +85,7 @@ def test_lines_cost_no_more_than_epsilon(method, epsilon):
 
 @pytest.mark.parametrize("epsilon", [Fraction(1, 10), ONE, Fraction(3)])
 def test_exponential_medians_are_tight_on_many_lines(epsilon):
-    """All lines of the lattice, of which few lie beyond the records."""
+    """With all lines of the lattice, few lines lie outside of the records."""
     places = (2**10, LATTICE - 2**10)
     laws = {data: dict(_starts_of_runs(data, places, epsilon)) for data in multisets(places, 3)}
     pairs = [(one, other) for one in multisets(places, 2) for other in neighbours(one, places, "add-remove")]
@@ -122,7 +126,7 @@ def worst_choice(law, moves, monotone):
 def test_choices_cost_no_more_than_epsilon(law):
     assert 0.9 <= worst_choice(law, (-1, 1), False) <= 1 + CRUMBS
     assert 0.9 <= worst_choice(law, (0, 1), True) <= 1 + CRUMBS
-    assert worst_choice(law, (-1, 1), True) > 1.1  # told that scores move one way when they do not
+    assert worst_choice(law, (-1, 1), True) > 1.1  # scores move both ways although `monotone` promises one way
 
 
 # --- whole mechanisms ----------------------------------------------------------------------------------
@@ -130,19 +134,19 @@ def test_choices_cost_no_more_than_epsilon(law):
 
 @dataclass(frozen=True)
 class Claim:
-    """A mechanism, how its outcomes are enumerated, and the share of ε that all neighbours of three records reach.
+    """A mechanism, its enumeration, and the share of ε that neighbours of up to three records must reach.
 
     Attributes
     ----------
     added, replaced : float
-        Under each relation; `TIGHT` or more where the mechanism claims to be tight, else what the enumeration must
-        find to have looked at anything, with the reason in `but`.
+        Share of ε under each relation: at least `TIGHT` if the mechanism claims to be tight, else a share that shows
+        that the enumeration works, with the reason in `but`.
     but : str
-        Why the rest of ε is not reached.
+        Reason why the rest of ε is not reached.
     long : tuple of str
-        Relations that are left to the long run.
+        Relations that only the long run tests.
     most : int
-        Records in the short run; the long one has three.
+        Number of records in the short run; the long run has three.
     """
 
     mechanism: Mechanism
@@ -155,11 +159,11 @@ class Claim:
     most: int = 3
 
 
-SHORT_RANGE = "on four lines medians are not tight"
+SHORT_RANGE = "medians are not tight on four lines"
 TWO_HALVES = (
-    "a replaced record leaves the root's count as it is, or else is in one half only; lines are paid for both halves"
+    "a replaced record does not change the root's count, or lies in one half only; lines are paid for both halves"
 )
-ALIKE = "scores are norms of nested tails: a record moves them the same way, and a choice pays for opposite ways"
+ALIKE = "scores are norms of nested tails, which a record moves the same way; a choice pays for opposite ways"
 
 FOUR_LINES = kd_outcomes(five_stretches)
 CLAIMS = {

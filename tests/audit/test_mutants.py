@@ -1,4 +1,4 @@
-"""Every planted bug is caught by the check that is said to catch it, which finds nothing without the bug."""
+"""Does the audit catch bugs? Each planted bug must fail its check, and the check must pass without the bug."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ def ident(mutant):
     return f"{mutant.bug} ({mutant.caught_by})"
 
 
-@pytest.mark.real_bits  # the copied generator is about them; all others are seeded
+@pytest.mark.real_bits  # the mutant of copied generators needs real bits; all others are seeded
 @pytest.mark.parametrize("mutant", MUTANTS, ids=ident)
 def test_bug_is_caught(mutant):
     with planted(mutant), pytest.raises(AssertionError):

@@ -1,4 +1,4 @@
-"""Every mechanism, replayed on neighbours: only paid-for inputs differ, and they cost no more than promised."""
+"""Do neighbours differ only in inputs that were paid for? Every mechanism is replayed on many pairs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ NUMBER_OF = Counter(setting.mechanism.name for setting in SETTINGS)
 
 
 def pairs_for(setting: Setting, whole: int = PAIRS) -> int:
-    """Of the pairs of a mechanism, the share of one setting."""
+    """Return the number of pairs for one setting, as its share of the mechanism's pairs."""
     return max(-(-whole // NUMBER_OF[setting.mechanism.name]), 5)
 
 
@@ -27,7 +27,7 @@ def test_neighbours_can_only_be_told_apart_by_what_was_paid_for(setting, tmp_pat
 @pytest.mark.parametrize("case", ["flat", "wavelet", "quadtree", "kd, midpoints, stop", "quadtree, stop", "hierarchy"])
 def test_promises_are_used_up(case):
     assert replay(Setting(case, "whole", "add-remove"), 10) > 0.99
-    # Replacing a record can not move every group of coefficients by its most at once.
+    # Replacing one record cannot change every group of coefficients by its maximum at once.
     assert replay(Setting(case, "whole", "replace"), 40) > 0.8
 
 

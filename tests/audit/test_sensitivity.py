@@ -1,4 +1,7 @@
-"""Declared sensitivities are the largest changes there are, record by record."""
+"""Are declared sensitivities the largest changes that a record can make? Every cell is tried.
+
+`tight` lists the cases in which the declared value is only an upper bound.
+"""
 
 from __future__ import annotations
 
@@ -11,29 +14,29 @@ from tests.helpers.cases import CASES, DOMAINS, RELATIONS, possible
 
 
 def public(mechanism: Mechanism) -> bool:
-    """Whether what is measured is fixed beforehand."""
+    """Whether the measurements are fixed before the records are read."""
     steps = mechanism.plan(DOMAINS["whole"], epsilon=1, delta=1e-6 if str(mechanism.law) == "gaussian" else 0).budget
     chooses = any(word in step for step in steps for word in ("line", "choice"))
     return getattr(mechanism, "stop", None) is None and not chooses
 
 
 def shape_of(mechanism: Mechanism, domain: sdp.Domain) -> tuple[int, int]:
-    """Of the finest cells that a mechanism tells apart."""
+    """Return the shape of the finest cells that a mechanism can distinguish."""
     if hasattr(mechanism, "height"):
         return 2**mechanism.height, 2**mechanism.height
     return domain.grid(mechanism.shape, cell_size=getattr(mechanism, "cell_size", None)).shape
 
 
 PUBLIC = [name for name, mechanism in CASES.items() if public(mechanism)]
-SMALL = [name for name in PUBLIC if name != "tailored, trees"]  # which is among the large ones
+SMALL = [name for name in PUBLIC if name != "tailored, trees"]  # tested below, among the large ones
 
 
 def tight(name: str, region: str, relation: str) -> float | None:
-    """What share of the declared cost must be reached, if not all of it.
+    """Return the share of the declared cost that must be reached; None if it must be reached exactly.
 
-    A record that comes or goes must reach it exactly. Under replace, some sensitivities are bounds for pairs of cells
-    that need not exist: of waves, of Gaussian windows, which overlap a little, and of wavelets in a region that may
-    lack the two cells that move the most together.
+    An added or removed record must reach it exactly. Under replace, some sensitivities are upper bounds, for pairs of
+    cells that need not exist: for waves, for Gaussian windows, which overlap a little, and for wavelets in a region
+    that may lack the two cells with the largest change together.
     """
     mechanism = CASES[name]
     if relation == "add-remove":

@@ -1,8 +1,9 @@
-"""Exact enumeration of whole mechanisms: every structure that can come out, and what the counts then add.
+"""What is the exact privacy loss of a whole mechanism? Enumerate every structure that can come out.
 
-A mechanism is run once for every data set and every structure, with outcomes that are dictated. What it held in private
-then gives the log-probability of the structure, read off the samplers, and the inputs of the counts. Neighbours differ
-by the difference of the one and, over all noise of the counts, by the distance of the other.
+A mechanism runs once for every data set and every structure, with prescribed outcomes. Its private inputs then give the
+log-probability of the structure, by enumerating the samplers, and the inputs of the noisy counts. The loss between two
+neighbours is the difference of the log-probabilities plus the distance of the inputs in units of their noise, which is
+the largest loss over all outcomes of the noise.
 """
 
 from __future__ import annotations
@@ -32,31 +33,31 @@ from tests.helpers.cases import terms
 from tests.helpers.sources import ZeroNoise
 
 UNIT = Domain((0, 0, 1, 1))
-FAR = 1000  # a noisy count so far from all true ones that farther ones tell no more
+FAR = 1000  # a noisy count so far from all true counts that a larger distance changes no log-ratio
 Data = tuple[tuple[float, float], ...]
 Outcome = tuple[float, list[tuple[NoiseLaw, Any]]]
 
 
 def square(low: float, high: float) -> Data:
-    """Four places, one in each quarter."""
+    """Return four places, one in each quarter of the unit square."""
     return tuple(itertools.product((low, high), repeat=2))
 
 
-# Close to the corners: nearly all lines lie between two records, which is the worst that can happen to a median.
+# Close to the corners: nearly all lines lie between two records, which is the worst case for a median.
 CORNERS = square(2.0**-20, 1 - 2.0**-20)
-# In the second and fourth of five stretches.
+# In the second and the fourth of five stretches of an axis.
 INNER = square(0.3, 0.7)
-OUTSIDE = ((2.0, 2.0),)  # which a record may be replaced by, too
+OUTSIDE = ((2.0, 2.0),)  # a record may also be replaced by one outside the domain
 
 
 @dataclass
 class Forced:
-    """Outcomes that are dictated to one run, and what it held in private.
+    """Prescribed outcomes of one run, and the private inputs that the run had.
 
     Attributes
     ----------
     noisy, lines, choices : list
-        Laws and inputs of the counts; arguments of the lines; arguments of the choices.
+        Laws and inputs of the noisy counts, arguments of the lines, and arguments of the choices.
     """
 
     script: dict[str, list[Any]]
@@ -66,27 +67,27 @@ class Forced:
         self.lines: list[dict[str, Any]] = []
         self.choices: list[tuple[Any, ...]] = []
 
-    def _dictated(self, kind: str) -> Any:
+    def _next(self, kind: str) -> Any:
         left = self.script.get(kind)
         return left.pop(0) if left else 0
 
     def count(self, law: NoiseLaw, counts: Any, noise: Any) -> Any:
         whole = integers(counts)
         self.noisy.append((law, whole.ravel()))
-        dictated = np.asarray(self._dictated("counts"), dtype=float)
-        return np.broadcast_to(dictated, whole.size).reshape(whole.shape).copy()
+        outcome = np.asarray(self._next("counts"), dtype=float)
+        return np.broadcast_to(outcome, whole.size).reshape(whole.shape).copy()
 
-    def line(self, values: Any, starts: Any, low: Any, high: Any, **given: Any) -> Any:
-        self.lines.append({"values": values, "starts": starts, "low": low, "high": high, **given})
-        return np.clip(np.broadcast_to(self._dictated("lines"), low.shape), low + 1, high - 1)
+    def line(self, values: Any, starts: Any, low: Any, high: Any, **options: Any) -> Any:
+        self.lines.append({"values": values, "starts": starts, "low": low, "high": high, **options})
+        return np.clip(np.broadcast_to(self._next("lines"), low.shape), low + 1, high - 1)
 
     def choice(self, scores: Any, epsilon: Any, sensitivity: Any, noise: Any) -> int:
         self.choices.append((tuple(scores), epsilon, sensitivity))
-        return int(self._dictated("choices"))
+        return int(self._next("choices"))
 
 
 class Stage(contextlib.ExitStack):
-    """Where a mechanism is run with dictated outcomes, once for each data set and script."""
+    """A context in which a mechanism runs with prescribed outcomes, once for each data set and script."""
 
     def __init__(self, mechanism: Mechanism, relation: str) -> None:
         super().__init__()
@@ -98,15 +99,15 @@ class Stage(contextlib.ExitStack):
 
     def __enter__(self) -> Stage:
         super().__enter__()
-        self.enter_context(everywhere(medians, lambda *given, **named: self._now.line(*given, **named)))
-        self.enter_context(everywhere(exponential, lambda *given: self._now.choice(*given)))
-        self.enter_context(mock.patch.object(NoiseLaw, "add_to", lambda *given: self._now.count(*given)))
+        self.enter_context(everywhere(medians, lambda *args, **options: self._now.line(*args, **options)))
+        self.enter_context(everywhere(exponential, lambda *args: self._now.choice(*args)))
+        self.enter_context(mock.patch.object(NoiseLaw, "add_to", lambda *args: self._now.count(*args)))
         return self
 
     def run(self, data: Data, **script: Any) -> Forced:
         key = data, repr(script)
         if key not in self._runs:
-            self._now = self._runs[key] = Forced({kind: list(given) for kind, given in script.items()})
+            self._now = self._runs[key] = Forced({kind: list(outcomes) for kind, outcomes in script.items()})
             points = self._points.setdefault(data, Points(np.array(data, dtype=float).reshape(-1, 2)))
             self.mechanism.release(points, UNIT, noise=ZeroNoise(), **terms(self.mechanism, self.relation))
         return self._runs[key]
@@ -120,32 +121,32 @@ def worst_loss(
     most: int = 3,
     places: Data = CORNERS,
 ) -> float:
-    """The largest log-ratio over all neighbours of up to so many records in four places, in both directions.
+    """Return the largest log-ratio over all neighbours of up to `most` records in four places, in both directions.
 
     Parameters
     ----------
     mechanism : Mechanism
     relation : str
     outcomes : callable
-        A stage and all data sets to what each structure has for a log-probability and for counts.
+        Maps a stage and all data sets to the log-probability and the noisy counts of each structure.
     most : int
     places : tuple
     """
-    known = places if relation == "add-remove" else places + OUTSIDE
-    data = list(multisets(known, most))
+    allowed = places if relation == "add-remove" else places + OUTSIDE
+    data = list(multisets(allowed, most))
     with Stage(mechanism, relation) as stage:
-        found = {each: _table(of) for each, of in outcomes(stage, data).items()}
-    assert len({laws for laws, _, _ in found.values()}) == 1, "the noise depends on the records"
+        tables = {each: _table(of) for each, of in outcomes(stage, data).items()}
+    assert len({laws for laws, _, _ in tables.values()}) == 1, "the noise depends on the records"
     worst = 0.0
     for one in data:
-        for other in {each for each in neighbours(one, known, relation) if each in found}:
-            (_, p, mine), (_, q, theirs) = found[one], found[other]
+        for other in {each for each in neighbours(one, allowed, relation) if each in tables}:
+            (_, p, mine), (_, q, theirs) = tables[one], tables[other]
             worst = max(worst, float((np.abs(p - q) + np.abs(mine - theirs).sum(axis=1)).max()))
     return worst
 
 
 def _table(outcomes: dict[Any, Outcome]) -> tuple[Any, Any, Any]:
-    """Laws, log-probabilities, and the counts in units of their noise, a row for each outcome."""
+    """Return the laws, the log-probabilities, and the counts in units of their noise, with a row for each outcome."""
     ordered = [outcomes[key] for key in sorted(outcomes)]
     laws = tuple((key, *(law for law, _ in outcomes[key][1])) for key in sorted(outcomes))
     rows = [np.concatenate([[0.0], *(_in_units(law, counts) for law, counts in noisy)]) for _, noisy in ordered]
@@ -156,13 +157,13 @@ def _table(outcomes: dict[Any, Outcome]) -> tuple[Any, Any, Any]:
 
 
 def _in_units(law: NoiseLaw, counts: Any) -> Any:
-    """Counts over the scale of their noise: what they differ by is what they lose."""
+    """Return counts divided by the scale of their noise: the difference of two such counts is the privacy loss."""
     assert law.law is not Law.GAUSSIAN
     return counts.astype(float) * float(Fraction(law.steps) / law.parameter)
 
 
 def log_density(law: NoiseLaw, counts: Any, outcome: Any) -> float:
-    """Of a noisy count's outcome, up to what is the same for all counts."""
+    """Return the log-density of outcomes of noisy counts, up to a constant that is the same for all counts."""
     return -float(np.abs(np.broadcast_to(outcome, counts.shape) - counts).sum() * law.steps / law.parameter)
 
 
@@ -170,7 +171,7 @@ def log_density(law: NoiseLaw, counts: Any, outcome: Any) -> float:
 
 
 def log_weights(call: dict[str, Any], node: int) -> list[tuple[int, int, float]]:
-    """Runs (first line, last line, log P(line)) of one node of a call, read off the sampler."""
+    """Return the runs (first line, last line, log P(line)) of one node of a call, from the sampler itself."""
     starts, low, high = call["starts"], int(call["low"][node]), int(call["high"][node])
     values = np.asarray(call["values"][starts[node] : starts[node + 1]], dtype=np.int64)
 
@@ -187,7 +188,7 @@ def log_weights(call: dict[str, Any], node: int) -> list[tuple[int, int, float]]
             noise=Words(words),
         ).tolist()
 
-    # A run is shown by its second line, because the word after the first is 1.
+    # The sampler returns the second line of a run, because the word after the first one is 1.
     runs = sorted((line - 1, last - first + 1) for first, last, line in boundaries(lines, 2**64 - 1))
     assert runs[0][0] == low + 1
     ends = [line for line, _ in runs[1:]] + [high]
@@ -197,7 +198,7 @@ def log_weights(call: dict[str, Any], node: int) -> list[tuple[int, int, float]]
 
 
 def five_stretches(call: dict[str, Any], node: int) -> list[tuple[int, int, float]]:
-    """The same for a node that knows only five stretches and the four lines between them, whatever the method."""
+    """Return the same runs for a node with five stretches and four lines between them, for any method."""
     starts, relation = call["starts"], str(call["neighbours"])
     assert (call["low"][node], call["high"][node]) == (0, LATTICE)
     values = np.asarray(call["values"][starts[node] : starts[node + 1]], dtype=np.int64)
@@ -211,18 +212,18 @@ def five_stretches(call: dict[str, Any], node: int) -> list[tuple[int, int, floa
 
 
 def _samples(values: list[int], epsilon: Fraction, rate: Fraction | None) -> Iterator[tuple[float, Any, Fraction]]:
-    """Probability of every secret sample, the sample, and what is spent on it."""
+    """Yield the probability of every secret sample, the sample, and the ε that is spent on it."""
     if rate is None:
         yield 1.0, tuple(values), epsilon
         return
     spent = amplified_epsilon(epsilon, rate)
-    for kept in itertools.product((False, True), repeat=len(values)):
-        weight = math.prod(float(rate if each else 1 - rate) for each in kept)
-        yield weight, tuple(itertools.compress(values, kept)), spent
+    for sampled in itertools.product((False, True), repeat=len(values)):
+        weight = math.prod(float(rate if each else 1 - rate) for each in sampled)
+        yield weight, tuple(itertools.compress(values, sampled)), spent
 
 
 def kd_outcomes(law_of: Callable[..., Any]) -> Callable[..., Any]:
-    """Of a kd-tree of height 1: over all x lines and both halves' y lines, up to lines that have all in common."""
+    """Return the enumeration of a kd-tree of height 1: one x line and a y line in each half, one line of each run."""
 
     def outcomes(stage: Stage, data: list[Data]) -> dict[Data, dict[Any, Outcome]]:
         across = {each: _law(stage, law_of, stage.run(each).lines[0], 0) for each in data}
@@ -233,21 +234,21 @@ def kd_outcomes(law_of: Callable[..., Any]) -> Callable[..., Any]:
             for x in firsts
         }
         along = sorted({first for pair in halves.values() for law in pair for first, _, _ in law})
-        found: dict[Data, dict[Any, Outcome]] = {each: {} for each in data}
+        outcomes_of: dict[Data, dict[Any, Outcome]] = {each: {} for each in data}
         for each, x, left, right in itertools.product(data, firsts, along, along):
             log_p = sum(
                 _at(law, line) for law, line in zip((across[each], *halves[each, x]), (x, left, right), strict=True)
             )
-            found[each][x, left, right] = log_p, stage.run(each, lines=[x, (left, right)]).noisy
-        return found
+            outcomes_of[each][x, left, right] = log_p, stage.run(each, lines=[x, (left, right)]).noisy
+        return outcomes_of
 
     return outcomes
 
 
 def _law(stage: Stage, law_of: Callable[..., Any], call: dict[str, Any], node: int) -> Any:
-    """Of a node of a call, each law read once."""
-    given = {name: value for name, value in call.items() if name not in ("noise", "values", "starts", "low", "high")}
-    key = tuple(call["values"][call["starts"][node] : call["starts"][node + 1]].tolist()), repr(given)
+    """Return the law of lines of a node of a call; each law is computed once."""
+    options = {name: value for name, value in call.items() if name not in ("noise", "values", "starts", "low", "high")}
+    key = tuple(call["values"][call["starts"][node] : call["starts"][node + 1]].tolist()), repr(options)
     if key not in stage.laws:
         stage.laws[key] = law_of(call, node)
     return stage.laws[key]
@@ -258,32 +259,33 @@ def _at(law: Any, line: int) -> float:
 
 
 def cell_outcomes(stage: Stage, data: list[Data]) -> dict[Data, dict[Any, Outcome]]:
-    """Of a kd-tree whose lines are read off a noisy grid of 2 x 2 cells: over grids of extreme counts."""
-    found: dict[Data, dict[Any, Outcome]] = {each: {} for each in data}
+    """Enumerate a kd-tree whose lines come from a noisy grid of 2 × 2 cells, over grids of extreme counts."""
+    outcomes_of: dict[Data, dict[Any, Outcome]] = {each: {} for each in data}
     for each, grid in itertools.product(data, itertools.product((-FAR, FAR), repeat=4)):
         (law, counts), *noisy = stage.run(each, counts=[grid]).noisy
-        found[each][grid] = log_density(law, counts, grid), noisy
-    return found
+        outcomes_of[each][grid] = log_density(law, counts, grid), noisy
+    return outcomes_of
 
 
 # --- stopping quadtrees --------------------------------------------------------------------------------
 
 
 def stop_outcomes(stage: Stage, data: list[Data]) -> dict[Data, dict[Any, Outcome]]:
-    """Of a quadtree of height 1 or 2 that may stop: over the noisy counts of all nodes that may be divided.
+    """Enumerate a quadtree of height 1 or 2 that may stop, over the noisy counts of all nodes that may be divided.
 
-    A log-ratio is monotone in a noisy count, so that it is largest at the ends of the stretches in which a node stops
-    and in which it does not.
+    A log-ratio is monotone in a noisy count. So it is largest at an end of the counts at which a node stops, or of the
+    counts at which the node does not stop.
     """
     stop = int(stage.mechanism.stop)
     ended, divided = (-FAR, stop - 1), (stop, FAR)
     below = itertools.product((*ended, *divided), repeat=4) if stage.mechanism.height == 2 else [()]
-    tried = [(root,) for root in ended] + [(root, *children) for root, children in itertools.product(divided, below)]
-    return {each: {outcome: _stopped(stage, each, outcome, stop) for outcome in tried} for each in data}
+    extremes = [(root,) for root in ended]
+    extremes += [(root, *children) for root, children in itertools.product(divided, below)]
+    return {each: {outcome: _stopped(stage, each, outcome, stop) for outcome in extremes} for each in data}
 
 
 def _stopped(stage: Stage, data: Data, outcome: tuple[int, ...], stop: int) -> Outcome:
-    """Which nodes stop decides what is measured; how far from the threshold they are, only how likely that is."""
+    """Run with these noisy counts; measurements depend on which nodes stop, the log-density on the exact counts."""
     sides = [stop if value >= stop else stop - 1 for value in outcome]
     noisy = list(stage.run(data, counts=[sides[0], *([sides[1:]] if sides[1:] else [])]).noisy)
     log_p = log_density(*noisy.pop(0), outcome[0])
@@ -296,10 +298,10 @@ def _stopped(stage: Stage, data: Data, outcome: tuple[int, ...], stop: int) -> O
 
 
 def choice_outcomes(stage: Stage, data: list[Data]) -> dict[Data, dict[Any, Outcome]]:
-    """Of a mechanism that chooses once and then counts: over all choices."""
-    found: dict[Data, dict[Any, Outcome]] = {}
+    """Enumerate a mechanism that chooses once and then counts, over all choices."""
+    outcomes_of: dict[Data, dict[Any, Outcome]] = {}
     for each in data:
         (call,) = stage.run(each).choices
         law = exponential_law(*call)
-        found[each] = {k: (math.log(p), stage.run(each, choices=[k]).noisy) for k, p in law.items()}
-    return found
+        outcomes_of[each] = {k: (math.log(p), stage.run(each, choices=[k]).noisy) for k, p in law.items()}
+    return outcomes_of

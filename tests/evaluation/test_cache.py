@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import math
+import tempfile
+from pathlib import Path
+
 import pandas as pd
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import spatialdp as sdp
 from spatialdp.errors import FileFormatError
+from spatialdp.evaluation.cache import TrialCache
 from spatialdp.evaluation.metrics import METRICS
 from spatialdp.mechanisms import PreparedRelease
 from tests.helpers.evaluations import CELLS, XY, run
@@ -99,3 +106,34 @@ def test_a_damaged_cache_is_refused(tmp_path):
     cache.write_bytes(b"".join([lines[0], b'{"trial": "x", "measured": [[1]]}\n', *lines[2:]]))
     with pytest.raises(FileFormatError, match="damaged"):
         run(sdp.Quadtree(3), trials=2, cache=cache)
+
+
+results = st.lists(
+    st.tuples(st.integers(-1, 9), st.text(max_size=5), st.floats(allow_nan=False, allow_infinity=False)), max_size=5
+)
+
+
+@given(st.dictionaries(st.text(max_size=8), results, max_size=4))
+def test_numbers_come_back_bit_by_bit(trials):
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "trials.jsonl"
+        with TrialCache(path, "context", "note") as cache:
+            for key, measured in trials.items():
+                cache.add(key, measured)
+        assert TrialCache(path, "context", "note").done == trials
+        with TrialCache(path, "context", "note"):
+            pass
+        assert len(path.read_bytes().splitlines()) == 1 + len(trials)
+
+
+def test_a_header_that_was_cut_short_is_begun_anew(tmp_path):
+    path = tmp_path / "trials.jsonl"
+    with TrialCache(path, "context", "note") as cache:
+        cache.add("one", [(0, "rmse", math.pi)])
+    header = path.read_bytes().splitlines(keepends=True)[0]
+    path.write_bytes(header[:20])
+    with TrialCache(path, "context", "note") as cache:
+        assert cache.done == {}
+    assert path.read_bytes() == header
+    with pytest.raises(FileNotFoundError, match="folder"):
+        TrialCache(tmp_path / "no" / "trials.jsonl", "context", "note")

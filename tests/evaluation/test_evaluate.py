@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import ast
+
 import geopandas
 import numpy as np
+import pandas as pd
 import pytest
 import shapely
 
 import spatialdp as sdp
 from spatialdp import workload
 from spatialdp.errors import ParameterError
-from spatialdp.evaluation.evaluate import NOTE
+from spatialdp.evaluation.evaluate import NOTE, write_frame
 from spatialdp.evaluation.metrics import DEFAULT_METRICS, METRICS
 from spatialdp.records.truth import Counter
 from tests.helpers.evaluations import BOXES, DOMAIN, TREES, XY, mean, run
@@ -108,3 +111,21 @@ def test_subsamples():
     with pytest.raises(ParameterError, match="above the number of records") as caught:
         sdp.evaluate_subsamples(sdp.Quadtree(4), XY, DOMAIN, BOXES, 1, 1, records=[10**6])
     assert str(len(XY)) not in str(caught.value)
+
+
+def test_tables_are_written_whole_and_read_back(tmp_path):
+    frame = run(sdp.Quadtree(3), trials=1, epsilons=1)
+    write_frame(frame, tmp_path / "errors.csv")
+    again = pd.read_csv(tmp_path / "errors.csv", keep_default_na=False, na_values={"size": [""]})
+    pd.testing.assert_frame_equal(again.astype(frame.dtypes), frame, rtol=1e-15)
+    assert [path.name for path in tmp_path.iterdir()] == ["errors.csv"]
+
+
+def test_the_flat_baseline_has_the_grid_of_the_first_that_has_one():
+    for mechanisms, shape in (([sdp.KdTree(2), sdp.Wavelet((12, 5))], (12, 5)), (sdp.KdTree(2), (256, 256))):
+        frame = run(mechanisms, trials=1, epsilons=1, metrics=["max_error"])
+        row = frame[frame["mechanism"] == "flat"].iloc[0]
+        noise = sdp.SeededNoise(ast.literal_eval(row["seed"]))
+        release = sdp.Flat(shape).release(XY, DOMAIN, epsilon=1, noise=noise)
+        truth = Counter.of(sdp.Points(XY), DOMAIN).count(DOMAIN.boxes(BOXES.boxes))
+        assert np.abs(release.answer(BOXES.boxes) - truth).max() == row["value"]

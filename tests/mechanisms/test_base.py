@@ -13,6 +13,7 @@ import shapely
 
 import spatialdp as sdp
 from spatialdp.errors import BudgetError, DomainError, ParameterError
+from tests.helpers.cases import CASES, DOMAINS, Setting, possible, terms
 from tests.helpers.sources import ZeroNoise
 
 DOMAIN = sdp.Domain((0, 0, 3, 2))
@@ -95,3 +96,42 @@ def test_mechanisms_are_values():
     assert hash(sdp.Flat((3, 2))) == hash(sdp.Flat((3, 2)))
     with pytest.raises(AttributeError):
         sdp.Flat((3, 2)).shape = (4, 4)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_prepared_is_released(name, tmp_path):
+    """`prepare` decides all that is public, and nothing else: with the same noise come the same bytes."""
+    setting = Setting(name, "five sides", "add-remove")
+    points = np.random.default_rng(1).uniform((0, 0), (8, 6), (80, 2))
+    prepared = setting.mechanism.prepare(setting.domain, **setting.terms)
+    one = prepared.release(points, noise=sdp.SeededNoise(7))
+    two = setting.mechanism.release(points, setting.domain, noise=sdp.SeededNoise(7), **setting.terms)
+    for release, file in ((one, "one.parquet"), (two, "two.parquet")):
+        release.save(tmp_path / file)
+    assert (tmp_path / "one.parquet").read_bytes() == (tmp_path / "two.parquet").read_bytes()
+    assert prepared.statement == dataclasses.replace(one.privacy, private=prepared.statement.private)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_plan_and_statement_agree_before_and_after(name):
+    mechanism = CASES[name]
+    if not possible(name, "two corners", "add-remove"):
+        return
+    given = terms(mechanism, "add-remove")
+    plan = mechanism.plan(DOMAINS["two corners"], **given)
+    privacy = mechanism.release([], DOMAINS["two corners"], **given).privacy
+    assert (plan.budget, plan.currency, plan.mechanism) == (privacy.budget, privacy.currency, mechanism.name)
+    assert privacy.private
+    assert privacy.parameters == mechanism.parameters()
+
+
+def test_boxes_to_average_over_are_required():
+    with pytest.raises(ParameterError, match="at least one"):
+        sdp.Flat((3, 2)).expected_error(DOMAIN, [], epsilon=1)
+
+
+def test_parameters_are_plain_values():
+    held = sdp.Fourier((8, 8), candidates=[(2, 2), "marginals"], selection_share=Fraction(1, 3)).parameters()
+    assert held["candidates"] == ((2, 2), "marginals")
+    assert type(held["basis"]) is str
+    assert Fraction(held["selection_share"]) == Fraction(1, 3)

@@ -80,3 +80,28 @@ def test_a_record_on_the_line_belongs_to_the_upper_half(axis):
     halves, parent = Nodes.root(x, y).split(np.array([5]), axis)
     assert halves.counts.tolist() == [1, 2]
     assert parent.tolist() == [0, 0]
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.lists(st.tuples(st.integers(0, 40), st.integers(0, 40)), max_size=60), st.data())
+def test_splitting_keeps_every_record_and_both_orders(records, data):
+    x, y = (np.array([r[i] for r in records], dtype=np.int32) for i in range(2))
+    nodes = Nodes.root(x, y)
+    for axis in (0, 1, 1, 0):
+        low, high = nodes.range(axis)
+        # Sometimes in the midst of the records, sometimes far from them, sometimes not at all.
+        lines = np.array(
+            [data.draw(st.sampled_from([a + 1, min(20, b), min(b, 33), b])) for a, b in zip(low, high, strict=True)]
+        )
+        lines = np.clip(lines, low + 1, high)
+        before = nodes
+        nodes, parent = nodes.split(lines, axis)
+        assert nodes.starts[-1] == len(records)
+        assert np.array_equal(np.bincount(parent, nodes.counts, minlength=len(before.boxes)), before.counts)
+        for order in (0, 1):
+            for box, start, stop in zip(nodes.boxes, nodes.starts[:-1], nodes.starts[1:], strict=True):
+                xs, ys = (values[start:stop] for values in nodes.orders[order])
+                assert ((xs >= box[0]) & (xs < box[2]) & (ys >= box[1]) & (ys < box[3])).all()
+                assert (np.diff((xs, ys)[order]) >= 0).all()
+        both = [sorted(zip(*(v.tolist() for v in order), strict=True)) for order in nodes.orders]
+        assert both[0] == both[1] == sorted(records)

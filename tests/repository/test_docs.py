@@ -1,6 +1,7 @@
 """Documentation that tells the truth: blocks run and print what is shown, links lead somewhere, names have examples.
 
-`SPATIALDP_WRITE_DOCS=1 pytest tests/test_docs.py` writes what the blocks print into the pages; look at the difference.
+`SPATIALDP_WRITE_DOCS=1 pytest tests/repository/test_docs.py` writes what the blocks print into the pages; look at
+the difference.
 """
 
 from __future__ import annotations

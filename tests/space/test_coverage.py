@@ -98,3 +98,11 @@ class TestExtent:
         inside, held = Extent(UNIT.grid((4, 4))).within(boxes)
         assert inside is boxes
         assert held.all()
+
+
+def test_block_powers_equal_the_definition():
+    start, stop = np.sort(np.random.default_rng(4).random((2, 50)) * 20, axis=0)
+    ends = np.arange(21)
+    shares = np.clip(np.minimum(stop[:, None], ends[1:]) - np.maximum(start[:, None], ends[:-1]), 0, None)
+    for power in (2, 4):
+        assert block_powers(start, stop, power) == pytest.approx((shares**power).sum(axis=1))

@@ -26,7 +26,8 @@ __all__ = ["command"]
 def command(release: Path, as_json: bool) -> None:
     r"""Print the privacy promise and the contents of a release.
 
-    The promise is printed in plain words and in numbers. RELEASE is a file in any of the formats that `spatialdp release` writes.
+    The promise is printed in plain words and in numbers. RELEASE is a file in any of the formats that
+    `spatialdp release` writes.
 
     \b
     Examples:

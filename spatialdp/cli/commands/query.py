@@ -61,7 +61,8 @@ def command(
 ) -> None:
     r"""Answer boxes or polygons from a release.
 
-    The answers are estimated counts, with intervals that cover their noise. Queries cost no privacy budget: a release answers any number of them.
+    The answers are estimated counts, with intervals that cover their noise. Queries cost no privacy budget: a release
+    answers any number of them.
 
     \b
     Examples:

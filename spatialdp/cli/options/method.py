@@ -35,9 +35,9 @@ class _Method(click.ParamType):  # type: ignore[type-arg]  # generic only in rec
 class MethodCommand(click.Command):
     """A command with `--method NAME` and the parameters of that method as options; it gets the `mechanism`."""
 
-    @override
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        name = _find_method_name(args)  # first, because it decides which options there are
+        """Find the method first, because it decides which options there are; then parse the arguments."""
+        name = _find_method_name(args)
         ctx.meta["spatialdp.method"] = name if not ctx.resilient_parsing or _exists(name) else None
         try:
             rest = super().parse_args(ctx, args)
@@ -48,8 +48,8 @@ class MethodCommand(click.Command):
             ctx.params["mechanism"] = self._mechanism(ctx.params.pop("method"), values)
         return rest
 
-    @override
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
+        """Return the options of the command, `--method`, and the options of the method."""
         method = click.Option(
             ["--method", "-m"],
             type=_Method(),

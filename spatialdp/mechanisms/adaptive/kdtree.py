@@ -152,8 +152,9 @@ class KdTree(TreeMechanism):
             raise ParameterError(f"sampling is {self.sampling}; it must lie between 1e-6 and 1, or be None.")
 
     @property
+    @override
     def private(self) -> bool:
-        """Whether the mechanism is private: not if lines are true medians."""
+        """Whether the mechanism is private: true medians are not."""
         return self.median is not SplitRule.TRUE or not self._n_data_levels
 
     @property

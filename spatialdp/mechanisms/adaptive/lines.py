@@ -42,7 +42,7 @@ class Lines(ABC):
 
 
 class Halves(Lines):
-    """Lines at the midpoints of the nodes; public and free."""
+    """Lines at the midpoints of the nodes; public, without cost."""
 
     @override
     def choose(self, nodes: Nodes, axis: int) -> Integers:

@@ -1,6 +1,6 @@
 """Which colour does a number get on a map? Light for low values and dark for high ones.
 
-The order from light to dark survives printing in grey, and the palettes can be told apart by colour-blind readers.
+The order from light to dark survives printing in grey, and colour-blind readers can distinguish the colours.
 Colour scales come from public limits or from released values, never from records.
 """
 

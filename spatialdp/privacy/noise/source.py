@@ -34,6 +34,7 @@ import numpy as np
 import numpy.typing as npt
 
 from spatialdp._support.arrays import Booleans, Integers
+from spatialdp._support.override import override
 from spatialdp.errors import ParameterError
 from spatialdp.privacy.noise import thresholds
 from spatialdp.privacy.noise.thresholds import AMBIGUOUS, Table
@@ -316,6 +317,7 @@ class SystemNoise(Noise):
     (3,)
     """
 
+    @override
     def random_bytes(self, count: int) -> bytes:
         """Return random bytes of the operating system.
 
@@ -362,6 +364,7 @@ class SeededNoise(Noise):
         self._process = os.getpid()
         self._lock = threading.Lock()
 
+    @override
     def random_bytes(self, count: int) -> bytes:
         """Return the next bytes of the seeded stream.
 

@@ -61,7 +61,7 @@ def test_command_takes_files_and_parts_of_the_records(tmp_path):
     [
         (("nothing.csv",), "no domain was given"),
         (("auckland", "-m", "quadtre:height=3"), "Did you mean 'quadtree'"),
-        (("auckland", "-m", "quadtree:height=tall"), "can not be read"),
+        (("auckland", "-m", "quadtree:height=tall"), "cannot be read"),
         (("auckland", "-m", "quadtree:hight=3"), "Did you mean 'height'"),
         (("auckland", "-m", "quadtree:height"), "PARAMETER=VALUE"),
         (("auckland", "-m", "quadtree:height=3", "-m", "quadtree:height=3"), "same label"),

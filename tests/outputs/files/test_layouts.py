@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import pyarrow as pa
 import pytest
+import shapely
 
 import spatialdp as sdp
 from spatialdp.errors import FileFormatError
+from spatialdp.outputs.files.layouts import lay_out, rebuild
+from tests.helpers.cases import SMALL, terms
 from tests.helpers.release_files import rewrite, set_to
 
 XY = np.random.default_rng(3).uniform((0, 0), (8, 6), size=(500, 2))
@@ -54,3 +59,44 @@ def test_forged_trees_are_refused(tmp_path, changes):
     rewrite(path, **changes, sign=True)
     with pytest.raises(FileFormatError):
         sdp.load(path)
+
+
+DOMAIN = sdp.Domain((0, 0, 8, 6), region=shapely.Polygon([(0, 0), (8, 0), (8, 5), (3, 6), (0, 3)]))
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_rows_and_header_are_all_of_an_estimate(name):
+    mechanism = SMALL[name]
+    estimate = mechanism.release(XY, DOMAIN, noise=sdp.SeededNoise(1), **terms(mechanism, "add-remove")).estimate
+    layout = lay_out(estimate, DOMAIN)
+    assert {len(column) for column in layout.columns.values()} == {len(layout.boxes)}
+    again = rebuild(json.loads(json.dumps(layout.header)), layout.columns, DOMAIN)
+    assert again.kind == estimate.kind == layout.header["kind"]
+    assert np.array_equal(again.leaf_boxes(), estimate.leaf_boxes())
+    assert np.array_equal(again.leaf_values(), estimate.leaf_values())
+    boxes = DOMAIN.boxes([(0, 0, 8, 6), (1, 2, 3.3, 4.4), (5, 0.1, 7.7, 5.9)])
+    assert np.array_equal(again.answer(boxes), estimate.answer(boxes))
+    assert np.array_equal(again.moments(boxes), estimate.moments(boxes))
+    assert again.biased == estimate.biased
+
+
+def test_boxes_are_where_the_cells_are():
+    estimate = sdp.Flat((4, 3)).release([], DOMAIN, epsilon=1).estimate
+    layout = lay_out(estimate, DOMAIN)
+    width, height = 8 / 4, 6 / 3
+    for (xmin, ymin, xmax, ymax), column, row in zip(
+        layout.boxes, layout.columns["column"], layout.columns["row"], strict=True
+    ):
+        assert (xmin, ymin) == pytest.approx((column * width, row * height))
+        assert (xmax, ymax) == pytest.approx(((column + 1) * width, (row + 1) * height))
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_estimates_that_are_no_numbers_are_refused(value):
+    layout = lay_out(sdp.Flat((4, 3)).release([], DOMAIN, epsilon=1).estimate, DOMAIN)
+    values = layout.columns["estimate"].copy()
+    values[0] = value
+    with pytest.raises(ValueError, match="finite"):
+        rebuild(layout.header, layout.columns | {"estimate": values}, DOMAIN)
+    with pytest.raises(KeyError):
+        rebuild(layout.header | {"kind": "other"}, layout.columns, DOMAIN)

@@ -8,6 +8,7 @@ import resource
 import signal
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ import pytest
 import spatialdp as sdp
 from spatialdp._support.atomic import write_all
 from spatialdp.errors import FileFormatError, ParameterError
+from spatialdp.outputs.files.save import check_target, contents
 from spatialdp.outputs.files.statement import read_statement
 from tests.helpers.metre_maps import SUFFIXES, release_in_metres, statement_in
 from tests.helpers.release_files import make
@@ -191,3 +193,25 @@ release.save({str(path)!r}, overwrite=True)
         assert done.returncode == -signal.SIGKILL
         assert os.listdir(tmp_path) == ([path.name] if old else [])
         assert not old or path.read_bytes() == old
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_what_is_saved_is_what_was_made(suffix, tmp_path):
+    """`contents` makes the bytes, `save` writes these and no others."""
+    release, path = release_in_metres(), tmp_path / f"map{suffix}"
+    made = contents(release, path)
+    assert list(made)[-1] == path  # a statement beside it comes first
+    release.save(path)
+    assert {file: file.read_bytes() for file in tmp_path.iterdir()} == made
+
+
+def test_names_are_checked_without_a_release(tmp_path):
+    (tmp_path / "map.csv").write_text("mine")
+    (tmp_path / "other.privacy.json").write_text("mine")
+    for name in ("map.csv", "other.csv"):
+        with pytest.raises(FileExistsError):
+            check_target(tmp_path / name)
+        assert check_target(tmp_path / name, overwrite=True) == tmp_path / name
+    assert check_target(str(tmp_path / "new.GPKG")) == tmp_path / "new.GPKG"
+    with pytest.raises(ParameterError, match="known format"):
+        check_target(Path("map.shp"))

@@ -6,7 +6,10 @@ import numpy as np
 import pytest
 
 import spatialdp as sdp
+from spatialdp.errors import ParameterError, ReleaseError
 from spatialdp.outputs.maps.cells import map_cells
+from spatialdp.space.lattice import LATTICE
+from tests.helpers.cases import LARGE, is_tree, is_unbiased, select
 from tests.helpers.pictures import marks_of
 from tests.helpers.releases import REGION as PENTAGON
 from tests.helpers.releases import release_of
@@ -44,3 +47,46 @@ def test_trees_on_a_grid_are_drawn_as_an_image_of_its_cells(name):
     cells = map_cells(release.estimate)
     place = (cells.boxes[0, :2] / 2**30 * (nx, ny)).round().astype(int)
     assert image.get_array()[place[1], place[0]] == cells.values[0]
+
+
+@pytest.mark.parametrize("name", LARGE)
+def test_values_are_estimates_per_area(name):
+    release = release_of(name, PENTAGON)
+    cells = map_cells(release.estimate)
+    assert cells.values * cells.areas == pytest.approx(release.estimate.leaf_values())
+    assert np.array_equal(cells.boxes, release.estimate.leaf_boxes())
+    sides = (cells.boxes[:, 2:] - cells.boxes[:, :2]) / LATTICE
+    assert cells.finest == pytest.approx(sides.min(), rel=1e-6)
+    if is_unbiased(LARGE[name]):
+        assert (cells.half_widths >= 0).all()
+        assert np.array_equal(cells.within_noise, cells.values < cells.half_widths)
+    else:
+        with pytest.raises(ReleaseError, match="no intervals"):
+            _ = cells.half_widths
+
+
+@pytest.mark.parametrize("name", LARGE)
+def test_rasters_show_every_cell_in_its_place(name):
+    release = release_of(name, PENTAGON)
+    cells = map_cells(release.estimate)
+    painted = cells.raster(np.arange(len(cells.boxes)), release.domain)
+    rows, columns = painted.shape
+    centres = (cells.boxes[:, :2] + cells.boxes[:, 2:]) / 2 / LATTICE * (columns, rows)
+    large = ((cells.boxes[:, 2:] - cells.boxes[:, :2]) / LATTICE * (columns, rows) > 0.99).all(axis=1)
+    x, y = np.floor(centres[large]).astype(int).T
+    assert large.any()
+    assert not np.ma.getmaskarray(painted)[y, x].any()
+    if cells.shape is not None:
+        assert np.array_equal(painted[y, x], np.flatnonzero(large))
+
+
+@pytest.mark.parametrize("name", select(LARGE, is_tree))
+def test_a_level_is_its_nodes_and_the_leaves_above(name):
+    estimate = release_of(name).estimate
+    for level in range(estimate.tree.height + 1):
+        boxes = map_cells(estimate, level).boxes
+        sides = (boxes[:, 2:] - boxes[:, :2]).astype(float) / LATTICE
+        assert sides.prod(axis=1).sum() == pytest.approx(1)  # without a region they cover the domain, once
+    assert np.array_equal(map_cells(estimate, estimate.tree.height).boxes, map_cells(estimate).boxes)
+    with pytest.raises(ParameterError, match="level is"):
+        map_cells(estimate, estimate.tree.height + 1)

@@ -36,3 +36,16 @@ def test_pictures_have_the_size_that_was_asked_for(tmp_path):
         one, two = Image.open(tmp_path / "map.png").convert("RGB"), Image.open(plain).convert("RGB")
         assert one.size == two.size
         assert np.abs(np.asarray(one).astype(int) - np.asarray(two)).max() < 24  # of 255: a palette's rounding
+
+
+def test_a_failed_picture_leaves_the_old_file_and_the_layout(tmp_path, monkeypatch):
+    figure = release_of("flat").plot().figure
+    engine, path = figure.get_layout_engine(), tmp_path / "map.png"
+    path.write_bytes(b"old")
+    with pytest.raises(FileExistsError):
+        save_figure(figure, path, overwrite=False)
+    monkeypatch.setattr(figure, "savefig", lambda *_, **__: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        save_figure(figure, path)
+    assert path.read_bytes() == b"old"
+    assert figure.get_layout_engine() is engine

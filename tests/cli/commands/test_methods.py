@@ -1,0 +1,24 @@
+"""`spatialdp methods`: what there is to choose from."""
+
+from __future__ import annotations
+
+from spatialdp.cli.parameters import parameters_of
+from spatialdp.mechanisms import MECHANISMS
+from tests.helpers.commands import run
+
+
+def test_every_parameter_is_an_option_with_help():
+    listed = run("methods").stdout
+    for name, method in MECHANISMS.items():
+        assert name in listed
+        shown = run("methods", name).stdout
+        helped = run("release", "--method", name, "--help").stdout
+        for parameter in parameters_of(method):
+            assert parameter.text or parameter.name == "law", f"{name} {parameter.name}"
+            assert parameter.flag in shown
+            assert parameter.flag in helped
+
+
+def test_names_that_are_close_are_suggested():
+    assert "Did you mean 'hierarchy'" in run("methods", "hierachy", code=2).stderr
+    assert run("methods", "FLAT").stdout == run("methods", "flat").stdout

@@ -1,0 +1,51 @@
+"""`spatialdp plan`: cost, size and error before a record is read."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+import spatialdp as sdp
+from tests.helpers.commands import BOUNDS, QUADTREE, run
+
+
+def test_plan_tells_cost_size_and_error():
+    told = run("plan", BOUNDS, *QUADTREE).stdout
+    assert "cells    64" in told
+    assert "cost     ε = 1\n" in told
+    assert "counts at depth 3" in told
+    assert "the whole domain" in told
+    assert "depends on the records" in run("plan", BOUNDS, "--method=kd-tree", "--height=2", "--epsilon=1").stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "mechanism", "terms"),
+    [
+        (["flat", "--shape=8,4"], sdp.Flat((8, 4)), {"epsilon": 1}),
+        (["quadtree", "--height=3", "--neighbours=replace"], sdp.Quadtree(3), {"epsilon": 1, "neighbours": "replace"}),
+        (
+            ["flat", "--shape=8,4", "--law=gaussian", "--delta=1e-6"],
+            sdp.Flat((8, 4), law="gaussian"),
+            {"epsilon": 1, "delta": 1e-6},
+        ),
+        (["kd-tree", "--height=2"], sdp.KdTree(2), {"epsilon": 1}),
+    ],
+    ids=lambda value: value[0] if isinstance(value, list) else None,
+)
+def test_plan_is_that_of_the_library(words, mechanism, terms):
+    told = json.loads(run("plan", BOUNDS, "--epsilon=1", "--json", "--method", *words).stdout)
+    plan = mechanism.plan(sdp.Domain((0, 0, 1, 1)), **terms)
+    assert told == {
+        "mechanism": plan.mechanism,
+        "cells": plan.cells,
+        "currency": plan.currency,
+        "budget": {step: str(cost) for step, cost in plan.budget.items()},
+        "standard_deviation": plan.standard_deviation,
+        "memory": plan.memory,
+        "errors": plan.errors,
+    }
+
+
+def test_plan_takes_no_points(tmp_path):
+    assert "unexpected extra argument" in run("plan", tmp_path, BOUNDS, *QUADTREE, code=2).stderr

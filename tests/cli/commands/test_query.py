@@ -1,0 +1,99 @@
+"""`spatialdp query`: answers to boxes and polygons."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import geopandas
+import numpy as np
+import pandas as pd
+import pytest
+import shapely
+
+import spatialdp as sdp
+from tests.helpers.commands import BOUNDS, run
+
+
+def test_boxes_are_answered_with_intervals(released, tmp_path):
+    release = sdp.load(released)
+    boxes = np.array([(0, 0, 0.5, 0.5), (0.1, 0.2, 0.9, 0.95)])
+    bbox = [f"--bbox={','.join(map(str, box))}" for box in boxes]
+    frame = pd.DataFrame(boxes, columns=["xmin", "ymin", "xmax", "ymax"])
+    frame.to_csv(tmp_path / "boxes.csv")
+    frame.to_parquet(tmp_path / "boxes.parquet")
+    out = tmp_path / "out.json"
+    run("query", released, "--boxes", tmp_path / "boxes.csv", "-o", out)
+    for answers in (
+        pd.read_csv(_text(run("query", released, *bbox, "-o", "-").stdout)),
+        pd.read_csv(_text(run("query", released, "--boxes", tmp_path / "boxes.parquet").stdout)),
+        pd.DataFrame(json.loads(run("query", released, *bbox, "--format=json").stdout)),
+        pd.DataFrame(json.loads(out.read_text())),
+    ):
+        assert answers["estimate"].to_numpy() == pytest.approx(release.answer(boxes), rel=1e-12)
+        assert answers[["lower", "upper"]].to_numpy() == pytest.approx(release.interval(boxes, 0.95), rel=1e-12)
+    wide = pd.read_csv(_text(run("query", released, *bbox, "--level=0.99").stdout))
+    assert wide[["lower", "upper"]].to_numpy() == pytest.approx(release.interval(boxes, 0.99))
+
+
+def _text(text):
+    import io
+
+    return io.StringIO(text)
+
+
+@pytest.mark.parametrize("name", ["areas.gpkg", "areas.geojson", "areas.shp", "areas.parquet"])
+def test_polygons_are_answered_and_keep_their_names(folder, released, tmp_path, name):
+    run("query", released, "--polygons", folder / name, "-o", tmp_path / "out.csv")
+    answers = pd.read_csv(tmp_path / "out.csv")
+    assert answers["name"].tolist() == ["west", "east"]
+    halves = [(0, 0, 0.5, 1), (0.5, 0, 1, 1)]
+    assert answers["estimate"].to_numpy() == pytest.approx(sdp.load(released).answer(halves))
+    assert answers[["lower", "upper"]].to_numpy() == pytest.approx(sdp.load(released).interval(halves))
+
+
+def test_a_biased_release_gives_no_interval_and_says_why(folder, tmp_path):
+    out = tmp_path / "out.parquet"
+    given = ("--method=flat", "--shape=4,4", "--truncate=9", "--epsilon=1")
+    run("release", folder / "layer.gpkg", BOUNDS, "--crs=EPSG:4326", *given, "-o", out)
+    result = run("query", out, "--bbox=0,0,1,1")
+    assert "it has no intervals" in result.stderr
+    assert result.stdout.strip().endswith(",,")
+
+
+def test_questions_that_can_not_be_answered_are_refused(folder, released, tmp_path):
+    assert "give exactly one of them" in run("query", released, code=2).stderr
+    both = run("query", released, "--bbox=0,0,1,1", "--boxes=b.csv", code=2)
+    assert "give exactly one of them" in both.stderr
+    assert "antimeridian" in run("query", released, "--bbox=170,0,-170,1", code=2).stderr
+    assert "4 numbers" in run("query", released, "--bbox=1,2,3", code=2).stderr
+    (tmp_path / "boxes.csv").write_text("xmin,ymin,xmax\n1,2,3\n")
+    assert "no column 'ymax'" in run("query", released, "--boxes", tmp_path / "boxes.csv", code=2).stderr
+    (tmp_path / "boxes.csv").write_text("xmin,ymin,xmax,ymax\n1,2,3,a\n")
+    assert "not all numbers" in run("query", released, "--boxes", tmp_path / "boxes.csv", code=2).stderr
+    other = geopandas.read_file(folder / "areas.gpkg").to_crs("EPSG:3857")
+    other.to_file(tmp_path / "other.gpkg")
+    assert "EPSG:3857" in run("query", released, "--polygons", tmp_path / "other.gpkg", code=2).stderr
+    geopandas.read_file(folder / "areas.gpkg").rename(columns={"name": "lower"}).to_file(tmp_path / "taken.gpkg")
+    assert "rename it" in run("query", released, "--polygons", tmp_path / "taken.gpkg", code=2).stderr
+    lines = geopandas.GeoSeries([shapely.LineString([(0, 0), (1, 1)])], crs="EPSG:4326")
+    lines.to_file(tmp_path / "lines.gpkg")
+    assert "must be a Polygon" in run("query", released, "--polygons", tmp_path / "lines.gpkg", code=2).stderr
+    assert "without geometries" in run("query", released, "--polygons", tmp_path / "boxes.csv", code=2).stderr
+    assert "No such file" in run("query", released, "--polygons", tmp_path / "none.gpkg", code=2).stderr
+    assert "not a spatialdp release" in run("query", folder / "plain.parquet", "--bbox=0,0,1,1", code=2).stderr
+    assert (
+        "--format was given with an output file"
+        in run("query", released, "--bbox=0,0,1,1", "--format=csv", "-o", tmp_path / "o.csv", code=2).stderr
+    )
+    assert not (tmp_path / "o.csv").exists()
+
+
+def test_answers_go_through_pipes(released):
+    code = "from spatialdp.cli import main; main(prog_name='spatialdp')"
+    ask = f"'{sys.executable}' -c \"{code}\" query '{released}' --bbox 0,0,1,1 --format json"
+    command = f"{ask} | '{sys.executable}' -m json.tool"
+    done = subprocess.run(command, shell=True, capture_output=True, text=True, check=True)
+    assert json.loads(done.stdout)[0]["xmax"] == 1.0
+    assert done.stderr == ""

@@ -1,0 +1,154 @@
+"""`spatialdp release`: from a file of points to files of a release, or to a message and nothing else."""
+
+from __future__ import annotations
+
+import json
+import os
+
+import geopandas
+import pandas as pd
+import pytest
+from click.testing import CliRunner
+
+import spatialdp as sdp
+from spatialdp.cli import main
+from spatialdp.outputs.files.formats import FORMATS
+from tests.helpers.commands import BOUNDS, command, refused, run
+
+
+def test_what_is_not_private_must_be_said(folder, tmp_path):
+    given = ("release", folder / "layer.gpkg", BOUNDS, "--crs=EPSG:4326", "--epsilon=1", "-o", tmp_path / "o.parquet")
+    assert "add --not-private" in run(*given, "--method=quadtree", "--height=2", "--seed=1", code=2).stderr
+    true = ("--method=kd-tree", "--height=2", "--median=true")
+    assert "true medians" in run(*given, *true, code=2).stderr
+    assert not os.listdir(tmp_path)
+    assert "NOT PRIVATE" in run(*given, *true, "--not-private").stderr
+    assert not sdp.load(tmp_path / "o.parquet").privacy.private
+
+
+@pytest.mark.parametrize(
+    "method",
+    [
+        ("quadtree", "--height=3"),
+        ("flat", "--shape=8,8"),
+        ("hierarchy", "--shape=8,8"),
+        ("kd-tree", "--height=2", "--pixels=8,8"),
+    ],
+    ids=lambda method: method[0],
+)
+def test_one_release_is_written_in_every_format(folder, tmp_path, method):
+    import rasterio
+
+    outputs = [word for suffix in FORMATS for word in ("-o", tmp_path / f"out{suffix}")]
+    given = ("release", folder / "layer.gpkg", BOUNDS, "--crs=EPSG:4326", "--epsilon=1", "--method", *method)
+    told = run(*given, *outputs).stderr
+    assert all(f"out{suffix}" in told.partition("3/3 writing ")[2] for suffix in FORMATS)
+    assert sorted(os.listdir(tmp_path)) == sorted([*(f"out{suffix}" for suffix in FORMATS), "out.privacy.json"])
+    release = sdp.load(tmp_path / "out.parquet")
+    cells = release.to_geodataframe()
+    for name in ("out.gpkg", "out.geojson"):
+        layer = geopandas.read_file(tmp_path / name)
+        assert layer.crs == "EPSG:4326"
+        assert layer["estimate"].to_numpy() == pytest.approx(cells["estimate"].to_numpy())
+    assert pd.read_csv(tmp_path / "out.csv")["estimate"].sum() == pytest.approx(release.total)
+    with rasterio.open(tmp_path / "out.tif") as raster:
+        assert raster.shape == (8, 8)
+        south = raster.read(1)[-1]
+        assert south.sum() == pytest.approx(release.answer((0, 0, 1, 1 / 8)))
+    for suffix in FORMATS:
+        assert json.loads(run("info", tmp_path / f"out{suffix}", "--json").stdout)[
+            "privacy"
+        ] == release.privacy.to_json() | {"parameters": json.loads(json.dumps(dict(release.privacy.parameters)))}
+        assert "at most e^ε = 2.719" in run("info", tmp_path / f"out{suffix}").stdout
+
+
+def test_the_good_command_is_good(place):
+    assert CliRunner().invoke(main, command()).exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"bounds": None}, "no domain was given; a public area is required"),
+        ({"bounds": "0,0,1"}, "'0,0,1' was given; 4 numbers XMIN,YMIN,XMAX,YMAX are required"),
+        ({"bounds": "0,0,x,1"}, "4 numbers"),
+        ({"bounds": "0,0,inf,1"}, "they must be finite"),
+        ({"bounds": "170,-20,-170,20"}, "For an area across the antimeridian use longitudes from 0 to 360, or two"),
+        ({"crs": "EPSG:99999999"}, "which pyproj does not know"),
+        ({"crs": "EPSG:2154"}, "the domain has CRS EPSG:2154 but the points have EPSG:4326; reproject"),
+        ({"crs": None}, "the points have CRS EPSG:4326 but the domain has none"),
+        ({"epsilon": "one"}, "'one' was given; a number is required, such as 0.5 or 1/2"),
+        ({"epsilon": "1/0"}, "a number is required"),
+        ({"epsilon": "-1"}, "epsilon is -1; it must lie between"),
+        ({"epsilon": "0"}, "epsilon is 0; it must lie between"),
+        ({"epsilon": "nan"}, "it must be finite. Give a number such as 0.1"),
+        ({"epsilon": "1e400000000"}, "absurdly large or small. Give a number such as 0.1"),
+        ({"epsilon": "1e-401"}, "absurdly large or small"),
+        ({"epsilon": None}, "Missing option '--epsilon'"),
+        ({"delta": "2"}, "delta is 2"),
+        ({"delta": "1e-6"}, "delta"),
+        ({"neighbours": "all"}, "'add-remove', 'replace'"),
+        ({"method": None, "height": None}, "no --method was given; it must be one of flat"),
+        ({"method": None}, "--height is a parameter of quadtree, kd-tree; choose one"),
+        ({"method": "quadtre"}, "Did you mean 'quadtree'?"),
+        ({"method": "flat"}, "--height is a parameter of quadtree, kd-tree and not of flat"),
+        ({"height": None}, "quadtree needs --height INTEGER"),
+        ({"height": None, "heigth": "3"}, "--height"),
+        ({"height": "tall"}, "'tall' was given; INTEGER is required"),
+        ({"height": "99"}, "height is 99; it must be a whole number from 0 to 14"),
+        ({"law": "normal"}, "'discrete-laplace', 'laplace', 'gaussian'"),
+        ({"budget": "much"}, "LevelBudget is 'much'"),
+        ({"points": "none.parquet"}, "No such file"),
+        ({"points": "."}, "is a folder"),
+        ({"points": "points.xyz"}, "use one of .parquet"),
+        ({"x": "lon", "y": "height"}, "no column 'height'"),
+        ({"x": "lon"}, "only one of --x and --y"),
+        ({"layer": "homes"}, "no layer 'homes'"),
+        ({"o": None}, "Missing option '-o'"),
+        ({"o": "out.xlsx"}, "must end in one of .parquet"),
+        ({"o": "."}, "must end in"),
+        ({"o": "nowhere/out.parquet"}, "there is no folder nowhere"),
+        ({"seed": "1"}, "add --not-private"),
+        ({"seed": "-1", "not_private": None}, "x>=0"),
+        ({"o": "out.tif", "method": "kd-tree"}, "give --pixels NX,NY"),
+        ({"pixels": "8,8"}, "--pixels is for GeoTIFF"),
+        ({"o": "out.tif", "pixels": "0,8"}, "shape is"),
+        ({"o": "out.geojson", "crs": None}, "needs a CRS"),
+        ({"region": "none.gpkg"}, "none.gpkg cannot be"),
+    ],
+    ids=lambda value: str(value)[:40],
+)
+def test_bad_options_are_refused(place, changes, message):
+    assert message in " ".join(refused(command(**changes)).split())
+
+
+def test_bad_options_are_refused_before_the_file_is_opened(place, monkeypatch):
+    monkeypatch.setattr("spatialdp.records.files._checked_path", lambda _: pytest.fail("the points were opened"))
+    (place / "there.parquet").touch()
+    for changes in (
+        {"bounds": None},
+        {"epsilon": "-1"},
+        {"height": "99"},
+        {"method": "flt"},
+        {"o": "there.parquet"},
+        {"seed": "1"},
+        {"law": "gaussian"},
+        {"bounds": "1,1,0,0"},
+    ):
+        refused(command(**changes))
+
+
+def test_a_format_that_can_not_be_written_is_refused_before_the_file_is_opened(place, monkeypatch):
+    monkeypatch.setattr("spatialdp.records.files._checked_path", lambda _: pytest.fail("the points were opened"))
+    monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
+    assert "pip install 'spatialdp[raster]'" in refused(command(o="out.tif", pixels="4,4"))
+
+
+def test_of_several_outputs_all_or_none_are_written(place, monkeypatch):
+    def fail(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("spatialdp.outputs.files.exports.geojson", fail)
+    told = refused([*command(), "-oout.gpkg", "-oout.geojson"], code=1)
+    assert "No space left on device" in told
+    assert "Errno" not in told

@@ -1,0 +1,81 @@
+"""Files of points, of every format and none."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import geopandas
+import numpy as np
+import pytest
+import shapely
+
+import spatialdp as sdp
+from spatialdp.cli.options.points import PointsFile
+from tests.helpers.commands import BOUNDS, QUADTREE, command, refused, run
+from tests.helpers.point_files import FILES, columns_of, write
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_points_of_every_format_are_released(folder, tmp_path, name):
+    columns = [f"--{key}={value}" for key, value in columns_of(name).items()]
+    seeded = ("--seed", 3, "--not-private", "--crs", "EPSG:4326")
+    result = run("release", folder / name, *columns, BOUNDS, *seeded, *QUADTREE, "-o", tmp_path / "out.parquet")
+    assert result.stdout == ""
+    assert "NOT PRIVATE" in result.stderr
+    points = sdp.read_points(folder / "plain.parquet", sdp.Domain((0, 0, 1, 1)), x="lon", y="lat")
+    same = sdp.Quadtree(3).release(points, sdp.Domain((0, 0, 1, 1)), epsilon=1, noise=sdp.SeededNoise(3))
+    release = sdp.load(tmp_path / "out.parquet")
+    assert release.domain.crs == "EPSG:4326"
+    assert np.array_equal(release.estimate.values, same.estimate.values)
+
+
+def test_bad_files_are_refused(place):
+    geopandas.GeoSeries([shapely.box(0, 0, 1, 1)], crs="EPSG:4326").to_file("squares.gpkg")
+    assert "type Polygon; points are required" in refused(command(points="squares.gpkg"))
+    mixed = geopandas.GeoSeries([shapely.Point(0.5, 0.5), shapely.box(0, 0, 1, 1)], crs="EPSG:4326")
+    geopandas.GeoDataFrame(geometry=mixed).to_parquet("mixed.parquet")
+    assert "of type Point, Polygon; points are required" in refused(command(points="mixed.parquet"))
+    write(place / "geo.parquet", *np.random.default_rng(1).random((2, 500)))
+    (place / "cut.parquet").write_bytes((place / "geo.parquet").read_bytes()[:5000])
+    assert "truncated, damaged" in refused(command(points="cut.parquet"))
+    (place / "empty.csv").touch()
+    assert "is an empty file" in refused(command(points="empty.csv", x="x", y="y"))
+    (place / "table.csv").write_text("a,b\n1,2\n")
+    assert "no column 'x'" in refused(command(points="table.csv", x="x", y="b"))
+
+
+def test_a_file_without_permission_is_refused(place, monkeypatch):
+    from pathlib import Path
+
+    opened = Path.open
+
+    def closed(path, *args, **kwargs):
+        if path.name == "points.gpkg":
+            raise PermissionError(13, "Permission denied", str(path))
+        return opened(path, *args, **kwargs)
+
+    monkeypatch.setattr(Path, "open", closed)  # root, who runs tests in containers, may read everything
+    assert "points.gpkg cannot be opened (Permission denied)" in refused(command())
+
+
+@pytest.mark.parametrize(
+    ("options", "crs", "told"),
+    [
+        ({"x": "lon", "y": "lat", "crs": None}, "EPSG:4326", True),
+        ({"x": "lon", "y": "lat", "crs": "EPSG:4326"}, "EPSG:4326", False),
+        ({"x": None, "y": None, "crs": None}, "EPSG:4326", False),
+        ({"x": "lon", "y": "lat", "crs": None}, None, False),
+    ],
+    ids=str,
+)
+def test_what_is_taken_for_granted_is_told(options, crs, told):
+    """Only columns have no CRS of their own."""
+    words = PointsFile(Path("none.csv"), options).assumption(sdp.Domain((0, 0, 1, 1), crs=crs))
+    assert bool(words) == told
+    assert not told or all(word in words for word in ("lon", "lat", crs))
+
+
+def test_nothing_is_opened_before_it_is_read():
+    points = PointsFile(Path("none.csv"), {"x": "a", "y": "b", "layer": None, "crs": None})
+    with pytest.raises(sdp.SpatialDPError, match=r"none\.csv"):
+        points.read(sdp.Domain((0, 0, 1, 1)))
