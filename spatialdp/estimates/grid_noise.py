@@ -114,7 +114,7 @@ class IndependentNoise(NoiseModel):
 
 @dataclass(frozen=True, eq=False)
 class SharedNoise(IndependentNoise):
-    """One noise, spread evenly over the cells of the region: a box has its share of the region in it.
+    """One noise, spread evenly over the cells of the region: a box that covers half the region has half of it.
 
     The attributes are those of `IndependentNoise`; variance and kurtosis are those of the whole region's noise.
     """

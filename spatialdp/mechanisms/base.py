@@ -271,7 +271,7 @@ class Mechanism(ABC):
 
     @abstractmethod
     def _estimate(self, points: Points, design: Any, noise: Noise) -> Estimate:
-        """Carry out a design on the records. Nothing may depend on them but through noise that is paid for."""
+        """Carry out a design on the records; the result may depend on them only through noise that is paid for."""
 
     def _statement(self, plan: Plan, terms: Terms) -> Privacy:
         """The privacy statement of a release with the system's own noise."""

@@ -276,9 +276,9 @@ def sensitivity_of(basis: Basis, grid: Grid, block: FrequencyBlock, neighbours: 
     -----
     Let S₁ and S₂ be the largest L1 and L2 norms of one record's coefficients (`block_norms`), K the
     number of coefficients, and t the bound on what rounding the functions adds to one record's vector
-    (`wave_error`). Adding or removing a record moves the coefficients by that record's vector: by S₁
-    and S₂ at most, exactly. Replacing a record moves them by the difference of two cells' vectors: at
-    most 2 S₁ and 2 S₂. That difference consists of K coordinates of a vector of length √2, up to
+    (`wave_error`). Adding or removing a record moves the coefficients by that record's vector: at most
+    by S₁ and S₂, which are exact. Replacing a record moves them by the difference of two cells' vectors:
+    at most 2 S₁ and 2 S₂. That difference consists of K coordinates of a vector of length √2, up to
     rounding, so it is also at most √K (√2 + 2 t) in L1 and √2 + 2 t in L2. The bounds for replacing
     need not be reached by any two cells. A block with the total alone does not move at all, unless
     the record leaves the domain.

@@ -53,7 +53,7 @@ class KdTree(TreeMechanism):
     Parameters
     ----------
     height : int
-        Levels below the root, four children each.
+        Number of levels below the root, at most 14; each node has four children.
     median : {"exponential", "smooth", "noisy-mean", "cell", "true"}
         How split lines are chosen: by the exponential mechanism (the best), by smooth sensitivity, as a noisy mean,
         from a noisy grid, or as true medians. The last is for comparison only: such a release is not private and
@@ -154,7 +154,7 @@ class KdTree(TreeMechanism):
     @property
     @override
     def private(self) -> bool:
-        """Whether the mechanism is private: true medians are not."""
+        """Whether the mechanism is private; false if split lines are true medians."""
         return self.median is not SplitRule.TRUE or not self._n_data_levels
 
     @property

@@ -47,7 +47,7 @@ class Flat(GridMechanism):
     -------
     If neighbours add or remove one record, one cell changes by 1: the L1 and L2 sensitivities are 1. If
     neighbours replace one record, two cells change by 1: L1 sensitivity 2, L2 sensitivity √2 (1 if there is
-    only one cell). All cells share the whole budget. Laplace laws: noise of scale (L1 sensitivity)/ε in every
+    only one cell). All of the budget is spent on the counts. Laplace laws: noise of scale (L1 sensitivity)/ε in every
     cell is ε-DP (Dwork, McSherry, Nissim, Smith 2006; Ghosh, Roughgarden, Sundararajan 2009 for the discrete
     law). Gaussian law: σ² = (L2 sensitivity)²/2ρ is ρ-zCDP (Canonne, Kamath, Steinke 2020), and ρ is the
     largest for which that implies (ε, δ)-DP. Truncation reads released values only. Sensitivities are checked

@@ -38,7 +38,7 @@ class Quadtree(TreeMechanism, StructuredMechanism):
     Parameters
     ----------
     height : int
-        Levels below the root: 2^height x 2^height leaf cells, at most 14.
+        Number of levels below the root, at most 14; the leaves are 2^height x 2^height cells.
     budget : {"geometric", "uniform", "leaves"} or sequence of numbers
         How ε is divided over the levels: growing towards the leaves by 2^(1/3) a level (2^(1/2) for
         Gaussian noise), equally, all to the leaves, or by weights, root first. A weight of zero leaves a level
