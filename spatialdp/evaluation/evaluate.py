@@ -248,7 +248,7 @@ def _labelled(mechanisms: Mechanisms) -> dict[str, Mechanism]:
     for mechanism in labelled.values():
         if not isinstance(mechanism, Mechanism):
             raise ParameterError(
-                f"{mechanism!r} is not a mechanism; give a mechanism such as spatialdp.Quadtree(height=8)."
+                f"{mechanism!r} is not a mechanism; give one, for example spatialdp.Quadtree(height=8)."
             )
     return labelled
 

@@ -24,8 +24,18 @@ from spatialdp.transforms.axis import AxisTransform
 __all__ = ["DenseAxis", "WindowAxis"]
 
 
+class MatrixAxis(AxisTransform):
+    """A transform with one group of measurements; one record changes it by at most the largest norm of a column."""
+
+    @cached_property
+    @override
+    def sensitivities(self) -> tuple[Sensitivity, ...]:
+        l1, l2_squared = self.column_norms(0)
+        return (Sensitivity(int(l1.max()), int(l2_squared.max())),)
+
+
 @dataclass(frozen=True, eq=False)
-class DenseAxis(AxisTransform):
+class DenseAxis(MatrixAxis):
     """Any integer strategy matrix with full column rank, fitted by least squares; one group.
 
     Attributes
@@ -51,12 +61,6 @@ class DenseAxis(AxisTransform):
     @override
     def groups(self) -> tuple[slice, ...]:
         return (slice(0, self.matrix.shape[0]),)
-
-    @cached_property
-    @override
-    def sensitivities(self) -> tuple[Sensitivity, ...]:
-        l1, l2_squared = self.column_norms(0)
-        return (Sensitivity(int(l1.max()), int(l2_squared.max())),)
 
     @override
     def column_norms(self, group: int) -> tuple[Integers, Integers]:  # noqa: ARG002 - there is one group
@@ -105,7 +109,7 @@ class DenseAxis(AxisTransform):
 
 
 @dataclass(frozen=True, eq=False)
-class WindowAxis(AxisTransform):
+class WindowAxis(MatrixAxis):
     """Every cell with a weight of its own, and windows: sums of cells with non-negative weights; one group.
 
     The strategy matrix is A = [diag(d); B]. Its least-squares fit needs only a system as large as
@@ -148,12 +152,6 @@ class WindowAxis(AxisTransform):
     @override
     def groups(self) -> tuple[slice, ...]:
         return (slice(0, self.size + len(self.windows)),)
-
-    @cached_property
-    @override
-    def sensitivities(self) -> tuple[Sensitivity, ...]:
-        l1, l2_squared = self.column_norms(0)
-        return (Sensitivity(int(l1.max()), int(l2_squared.max())),)
 
     @override
     def column_norms(self, group: int) -> tuple[Integers, Integers]:  # noqa: ARG002 - there is one group
