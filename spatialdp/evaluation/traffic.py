@@ -223,34 +223,30 @@ def _theory_of_average(law: Law, scale: float) -> tuple[float, float]:
 
 def table(rows: Sequence[Row]) -> str:
     """Return the experiment as two Markdown tables, with slides, theory and our releases side by side."""
-    releases = rows[0].releases
-    average = [
-        ["noise", "ε", "slides", "theory", f"ours, {releases} releases (lowest to highest)"],
-        *(
-            [
-                row.law,
-                f"{row.epsilon:g}",
-                "" if row.slides_average is None else f"{row.slides_average:,.2f}",
-                f"{row.theory_average:,.3f} ± {row.theory_standard_error:.2g}",
-                f"{row.average:,.3f} ({row.average_low:,.3f} to {row.average_high:,.3f})",
-            ]
-            for row in rows
-        ),
+    average = _table(rows, "theory", _average_cells)
+    largest = _table(rows, "theory (95 % band)", _largest_cells)
+    return f"Average error of a cell\n\n{average}\n\nLargest error of any cell\n\n{largest}"
+
+
+def _table(rows: Sequence[Row], theory: str, cells: Callable[[Row], list[str]]) -> str:
+    head = ["noise", "ε", "slides", theory, f"ours, {rows[0].releases} releases (lowest to highest)"]
+    return markdown([head, *([row.law, f"{row.epsilon:g}", *cells(row)] for row in rows)])
+
+
+def _average_cells(row: Row) -> list[str]:
+    return [
+        "" if row.slides_average is None else f"{row.slides_average:,.2f}",
+        f"{row.theory_average:,.3f} ± {row.theory_standard_error:.2g}",
+        f"{row.average:,.3f} ({row.average_low:,.3f} to {row.average_high:,.3f})",
     ]
-    largest = [
-        ["noise", "ε", "slides", "theory (95 % band)", f"ours, {releases} releases (lowest to highest)"],
-        *(
-            [
-                row.law,
-                f"{row.epsilon:g}",
-                "" if row.slides_maximum is None else f"{row.slides_maximum:,.0f}",
-                f"{row.theory_maximum:,.1f} ({row.theory_maximum_low:,.1f} to {row.theory_maximum_high:,.1f})",
-                f"{row.maximum:,.1f} ({row.maximum_low:,.1f} to {row.maximum_high:,.1f})",
-            ]
-            for row in rows
-        ),
+
+
+def _largest_cells(row: Row) -> list[str]:
+    return [
+        "" if row.slides_maximum is None else f"{row.slides_maximum:,.0f}",
+        f"{row.theory_maximum:,.1f} ({row.theory_maximum_low:,.1f} to {row.theory_maximum_high:,.1f})",
+        f"{row.maximum:,.1f} ({row.maximum_low:,.1f} to {row.maximum_high:,.1f})",
     ]
-    return f"Average error of a cell\n\n{markdown(average)}\n\nLargest error of any cell\n\n{markdown(largest)}"
 
 
 def write_csv(rows: Sequence[Row], path: Path) -> None:
