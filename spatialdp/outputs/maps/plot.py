@@ -178,7 +178,7 @@ def _colouring(cells: MapCells, view: View, limits: tuple[float, float] | None, 
         relative = np.where(cells.half_widths > 0, ratios, 0.0)
         bar = {"ticks": _UNCERTAINTIES, "format": lambda share, _: f"{100 * share:g} %", "spacing": "uniform"}
         colours = shades(1.0, 0.2, len(_UNCERTAINTIES) - 1)
-        label = f"half-width of the {100 * LEVEL:g} % interval, relative to the estimate"
+        label = f"half-width relative to the estimate ({100 * LEVEL:g} % interval)"
         return _Colouring(relative, label, colours, BoundaryNorm(_UNCERTAINTIES, colours.N), bar)
     if view is View.HALF_WIDTH:
         values, label = cells.half_widths, f"half-width of the {100 * LEVEL:g} % interval, {cells.unit}"
