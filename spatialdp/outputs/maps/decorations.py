@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 import textwrap
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,8 +17,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 
 from spatialdp._support.arrays import Array, Booleans, Floats, Integers
 from spatialdp._support.override import override
-from spatialdp.errors import ParameterError
-from spatialdp.space import crs as crs_
+from spatialdp.outputs.maps.lines import boundary_shapes, cut_lines
 from spatialdp.space.domain import Domain
 from spatialdp.trees.tree import Tree
 
@@ -149,43 +147,16 @@ def draw_boundaries(ax: Axes, domain: Domain, boundaries: Any) -> None:
     boundaries : GeoDataFrame, GeoSeries, shapely geometry or path of a file
         Plain geometries are taken to be in domain coordinates.
     """
-    import shapely
-
-    if isinstance(boundaries, str | Path):
-        from spatialdp.space.public_files import read_geometries
-
-        boundaries = read_geometries(Path(boundaries))
-    if hasattr(boundaries, "to_crs"):
-        if None in (domain.crs, boundaries.crs) or crs_.same(boundaries.crs, domain.crs):
-            crs_.require_same("boundaries", boundaries.crs, domain.crs)
-        else:
-            boundaries = boundaries.to_crs(domain.crs)
-        boundaries = boundaries.geometry.to_numpy()
-    shapes = np.atleast_1d(np.asarray(boundaries, dtype=object))
-    geometries = shapes[shapely.is_geometry(shapes)]  # a GeoDataFrame may have rows without one
-    if not geometries.size or np.any(shapely.get_dimensions(geometries) < 1):
-        raise ParameterError(
-            "the boundaries are not all polygons or lines; give a GeoDataFrame or GeoSeries of them, a shapely "
-            "geometry, or the path of a file."
-        )
-    _draw_lines(ax, domain, geometries, width=0.5, colour="0.15")
+    _draw_lines(ax, domain, boundary_shapes(boundaries, domain), width=0.5, colour="0.15")
 
 
 def _draw_lines(ax: Axes, domain: Domain, shapes: Array, *, width: float, colour: str) -> None:
     """Draw lines with a thin white edge, which is visible on dark cells too; details too small to see are left out."""
-    import shapely
     from matplotlib.collections import LineCollection
     from matplotlib.patheffects import withStroke
 
-    areas = shapely.get_dimensions(shapes) == 2
-    lines = shapely.get_parts(np.where(areas, shapely.boundary(shapes), shapes))
-    margin = 0.01 * max(domain.size)
-    xmin, ymin, xmax, ymax = domain.bounds
-    cut = shapely.clip_by_rect(
-        shapely.simplify(lines, max(domain.size) / _FINEST_LINE),
-        *(xmin - margin, ymin - margin, xmax + margin, ymax + margin),
-    )
-    parts = [shapely.get_coordinates(part) for part in shapely.get_parts(cut) if not shapely.is_empty(part)]
+    longest = max(domain.size)
+    parts = cut_lines(shapes, domain, tolerance=longest / _FINEST_LINE, margin=0.01 * longest)
     collection = LineCollection(parts, colors=colour, linewidths=width, zorder=2.5)
     collection.set(path_effects=[withStroke(linewidth=width + 1.0, foreground="white", alpha=0.6)])
     ax.add_collection(collection)
