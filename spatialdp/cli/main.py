@@ -17,6 +17,7 @@ import click
 
 from spatialdp._support.override import override
 from spatialdp._version import __version__
+from spatialdp.cli.options.values import join_numbers
 from spatialdp.errors import SpatialDPError
 
 __all__ = ["main"]
@@ -43,6 +44,13 @@ class _Group(click.Group):
             return None
         command: click.Command = import_module(f"spatialdp.cli.commands.{cmd_name}").command
         return _with_breaks(command)
+
+    @override
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        name, command, rest = super().resolve_command(ctx, args)
+        return name, command, rest if command is None else join_numbers(rest, command.params)
 
     @override
     def invoke(self, ctx: click.Context) -> Any:

@@ -84,7 +84,7 @@ class Parameter:
             )
         if default is not None:
             text = f"{text}  [default: {default}]"
-        kind = click.Choice(self.choices, case_sensitive=False) if self.choices else _Value(self.hint)
+        kind = click.Choice(self.choices, case_sensitive=False) if self.choices else _Value(self.hint, self.metavar)
         return click.Option([name, self.flag], type=kind, metavar=None if self.choices else self.metavar, help=text)
 
     @property
@@ -102,8 +102,9 @@ class _Value(click.ParamType):  # type: ignore[type-arg]  # generic only in rece
 
     name = "value"
 
-    def __init__(self, hint: Any) -> None:
+    def __init__(self, hint: Any, metavar: str) -> None:
         self._hint = hint
+        self.count = metavar.count(",") + 1
 
     @override
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:

@@ -52,8 +52,8 @@ _DOMAIN = (
     click.option(
         "--bounds",
         type=Numbers("XMIN", "YMIN", "XMAX", "YMAX"),
-        help="Public bounds of the area; records outside are not counted. For an area across the antimeridian, use "
-        "longitudes from 0 to 360.",
+        help="Public bounds of the area, as one word with commas or as four numbers; records outside are not counted. "
+        "For an area across the antimeridian, use longitudes from 0 to 360.",
     ),
     click.option(
         "--region",

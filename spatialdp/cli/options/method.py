@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from spatialdp._support.override import override
+from spatialdp.cli.options.values import join_numbers
 
 if TYPE_CHECKING:
     from spatialdp.mechanisms import Mechanism
@@ -40,7 +41,7 @@ class MethodCommand(click.Command):
         name = _find_method_name(args)
         ctx.meta["spatialdp.method"] = name if not ctx.resilient_parsing or _exists(name) else None
         try:
-            rest = super().parse_args(ctx, args)
+            rest = super().parse_args(ctx, join_numbers(args, _parameter_options(ctx)))
         except click.NoSuchOption as error:
             raise _explained(error, name, ctx) from None
         values = {key: ctx.params.pop(key) for key in list(ctx.params) if key.startswith("parameter_")}

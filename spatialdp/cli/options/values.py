@@ -1,4 +1,4 @@
-"""How are the values of options read? As numbers with commas, as exact numbers, and in groups.
+"""How are the values of options read? As several numbers, as exact numbers, and in groups.
 
 `bundled` joins several options into one value, so that a command gets, for instance, one domain instead of three texts.
 """
@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -17,18 +17,18 @@ if TYPE_CHECKING:
     from fractions import Fraction
 
 
-__all__ = ["Exact", "Numbers"]
+__all__ = ["Exact", "Numbers", "join_numbers"]
 
 Command = Callable[..., Any]
 Decorator = Callable[[Command], Command]
 
 
 class Numbers(click.ParamType):  # type: ignore[type-arg]  # generic only in recent versions
-    """A click type for a fixed number of numbers with commas between them."""
+    """A click type for a fixed number of numbers: as one word with commas, or as separate words (`join_numbers`)."""
 
     def __init__(self, *names: str) -> None:
         self.name = ",".join(names)
-        self._count = len(names)
+        self.count = len(names)
 
     @override
     def get_metavar(self, param: click.Parameter, ctx: click.Context) -> str:  # noqa: ARG002 (click gives them)
@@ -39,17 +39,49 @@ class Numbers(click.ParamType):  # type: ignore[type-arg]  # generic only in rec
         if isinstance(value, tuple):
             return value
         try:
-            numbers = tuple(float(part) for part in value.split(","))
+            numbers = tuple(float(part) for part in (value.split(",") if "," in value else value.split()))
         except ValueError:
             numbers = ()
-        if len(numbers) != self._count:
+        if len(numbers) != self.count:
             self.fail(
-                f"{value!r} was given; {self._count} numbers {self.name} are required. "
-                "Write them with commas and without spaces.",
+                f"{value!r} was given; {self.count} numbers {self.name} are required. "
+                "Write them with either commas or spaces between them.",
                 param,
                 ctx,
             )
         return numbers
+
+
+def join_numbers(args: Sequence[str], params: Iterable[click.Parameter]) -> list[str]:
+    """Join the separate numbers after an option into one word with commas, before click parses the words.
+
+    Only options whose type has a `count` take several numbers, and they take at most that many. A number may be
+    negative, although click would take a word that begins with a hyphen for an option.
+
+    Examples
+    --------
+    >>> bounds = click.Option(["--bounds"], type=Numbers("XMIN", "YMIN", "XMAX", "YMAX"))
+    >>> join_numbers(["--bounds", "-79.7", "43.5", "-79.1", "43.9", "-o", "map.png"], [bounds])
+    ['--bounds', '-79.7,43.5,-79.1,43.9', '-o', 'map.png']
+    """
+    counts = {flag: getattr(param.type, "count", 1) for param in params for flag in param.opts}
+    words: list[str] = []
+    rest = list(args)
+    while rest and rest[0] != "--":
+        words.append(rest.pop(0))
+        numbers: list[str] = []
+        while rest and len(numbers) < counts.get(words[-1], 0) and _is_number(rest[0]):
+            numbers.append(rest.pop(0))
+        words += [",".join(numbers)] if numbers else []
+    return words + rest
+
+
+def _is_number(word: str) -> bool:
+    try:
+        float(word)
+    except ValueError:
+        return False
+    return True
 
 
 class Exact(click.ParamType):  # type: ignore[type-arg]  # generic only in recent versions

@@ -47,3 +47,16 @@ def test_the_area_must_be_given():
     assert "never taken from the points" in told
     assert "cells    64" in run("plan", "--bounds=-5,-5,0,-1", *QUADTREE).stdout
     assert "xmin" in run("plan", "--bounds=1,1,0,0", *QUADTREE, code=2).stderr
+
+
+@pytest.mark.parametrize("words", [("-79.7", "43.5", "-79.1", "43.9"), ("-79.7 43.5 -79.1 43.9",)])
+def test_bounds_may_be_four_numbers(words):
+    options = ("--method", "flat", "--shape", "6", "4", "--epsilon", "1", "--json")
+    separate = run("plan", "--bounds", *words, *options).stdout
+    assert separate == run("plan", "--bounds=-79.7,43.5,-79.1,43.9", *options).stdout
+    assert '"cells": 24' in separate
+
+
+def test_three_bounds_are_refused_with_all_of_them():
+    told = refused(["plan", "--bounds", "-79.7", "43.5", "-79.1", "--method=flat", "--shape=2,2", "--epsilon=1"])
+    assert "'-79.7,43.5,-79.1' was given; 4 numbers XMIN,YMIN,XMAX,YMAX are required" in told

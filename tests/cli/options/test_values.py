@@ -10,7 +10,7 @@ from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spatialdp.cli.options.values import Exact, Numbers, bundled
+from spatialdp.cli.options.values import Exact, Numbers, bundled, join_numbers
 
 finite = st.floats(allow_nan=False, allow_infinity=False)
 
@@ -26,6 +26,34 @@ def test_numbers_come_back_as_typed(numbers):
 def test_other_than_two_numbers_are_refused(text):
     with pytest.raises(click.BadParameter, match="2 numbers NX,NY are required"):
         Numbers("NX", "NY").convert(text, None, None)
+
+
+@given(st.tuples(finite, finite, finite, finite))
+def test_separate_numbers_become_one_word(numbers):
+    kind = Numbers("A", "B", "C", "D")
+    option = click.Option(["--box", "-b"], type=kind)
+    for flag in option.opts:
+        words = join_numbers(["in.csv", flag, *map(repr, numbers), "-o", "5"], [option])
+        assert kind.convert(words[2], None, None) == numbers
+        assert [*words[:2], *words[3:]] == ["in.csv", flag, "-o", "5"]
+    assert kind.convert(" ".join(map(repr, numbers)), None, None) == numbers
+
+
+@pytest.mark.parametrize(
+    ("words", "joined"),
+    [
+        (["--box", "1,2", "3"], ["--box", "1,2", "3"]),
+        (["--box", "1", "2", "3"], ["--box", "1,2", "3"]),
+        (["--box", "1", "-o", "2"], ["--box", "1", "-o", "2"]),
+        (["--box=1", "2"], ["--box=1", "2"]),
+        (["--", "--box", "1", "2"], ["--", "--box", "1", "2"]),
+        (["--name", "1", "2"], ["--name", "1", "2"]),
+        (["--box"], ["--box"]),
+    ],
+)
+def test_no_other_words_are_joined(words, joined):
+    options = [click.Option(["--box"], type=Numbers("A", "B")), click.Option(["--name"])]
+    assert join_numbers(words, options) == joined
 
 
 @given(st.fractions(Fraction(1, 10**9), 10**9))
