@@ -34,6 +34,7 @@ if TYPE_CHECKING:  # type checkers and editors read the names of _HOMES here
     from spatialdp.outputs.files.geoparquet import load as load
     from spatialdp.planning import epsilon_for as epsilon_for
     from spatialdp.planning import recommend as recommend
+    from spatialdp.privacy.accounting import budget_per_record as budget_per_record
     from spatialdp.privacy.budget import Budget as Budget
     from spatialdp.privacy.noise.source import SeededNoise as SeededNoise
     from spatialdp.privacy.noise.source import SystemNoise as SystemNoise
@@ -64,6 +65,7 @@ _HOMES = {
     "Uniform": "mechanisms",
     "Wavelet": "mechanisms",
     "Workload": "workload",
+    "budget_per_record": "privacy.accounting",
     "datasets": "datasets",
     "epsilon_for": "planning",
     "evaluate": "evaluation.evaluate",

@@ -279,7 +279,9 @@ class Release:
             Source of random bits. A `SeededNoise` makes the points repeatable, and no less private than the
             release is.
         as_geodataframe : bool
-            Whether to return point geometries in the domain's CRS rather than an array.
+            Whether to return point geometries in the domain's CRS rather than an array. Their ``attrs["privacy"]``
+            is the whole privacy statement. An array cannot carry a statement: whoever passes it on must say
+            whether the release is private (`privacy.private`).
 
         Returns
         -------
@@ -308,17 +310,26 @@ class Release:
             return points
         import geopandas
 
-        return geopandas.GeoDataFrame(geometry=geopandas.points_from_xy(*points.T), crs=self.domain.crs)
+        from spatialdp.outputs.files.statement import statement_members
+
+        frame = geopandas.GeoDataFrame(geometry=geopandas.points_from_xy(*points.T), crs=self.domain.crs)
+        frame.attrs["privacy"] = statement_members(self.privacy)
+        return frame
 
     def to_geodataframe(self) -> geopandas.GeoDataFrame:
         """The cells of a grid, or the leaves of a tree, as polygons with their place and estimate.
+
+        ``attrs["privacy"]`` of the result is the whole privacy statement.
 
         Examples
         --------
         >>> import spatialdp as sdp
         >>> release = sdp.Flat(shape=(2, 2)).release([], sdp.Domain((0, 0, 1, 1), crs="EPSG:4326"), epsilon=1)
-        >>> list(release.to_geodataframe().columns)
+        >>> frame = release.to_geodataframe()
+        >>> list(frame.columns)
         ['column', 'row', 'estimate', 'geometry']
+        >>> frame.attrs["privacy"]["epsilon"], frame.attrs["privacy"]["private"]
+        ('1', True)
         """
         from spatialdp.outputs.files.geoparquet import to_geodataframe
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import math
 
 import numpy as np
@@ -144,3 +145,17 @@ def test_total_is_noisy():
     totals = {sdp.Flat((8, 6)).release(XY, domain, epsilon=0.1, noise=SeededNoise(s)).total for s in range(5)}
     assert len(totals) == 5
     assert count_cells(sdp.Points(XY), domain.grid((8, 6))).sum() == len(XY)
+
+
+def test_frames_carry_the_whole_privacy_statement(tmp_path):
+    """And so does a Parquet file that pandas or geopandas writes of them."""
+    domain = sdp.Domain((0, 0, 8, 6))
+    for noise in (None, SeededNoise(1)):
+        release = sdp.Flat((4, 4)).release(XY, domain, epsilon=1, noise=noise)
+        for frame in (release.to_geodataframe(), release.sample(3, as_geodataframe=True)):
+            statement = dict(frame.attrs["privacy"])
+            assert statement.pop("summary") == str(release.privacy)
+            assert sdp.Privacy.from_json(statement) == release.privacy
+            assert ("NOT PRIVATE" in str(frame.attrs)) is (noise is not None)
+            assert frame.head(2).attrs == frame.attrs
+            json.dumps(frame.attrs)

@@ -13,22 +13,26 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-__all__ = ["check_place", "write_all"]
+__all__ = ["PRIVATE_MODE", "check_place", "write_all"]
+
+PRIVATE_MODE = 0o600  # for files that are as private as the records: only their owner may read them
 
 
-def write_all(files: Mapping[Path, bytes], *, overwrite: bool) -> None:
+def write_all(files: Mapping[Path, bytes], *, overwrite: bool, private: bool = False) -> None:
     """Write files that belong together: all of them, in the given order, or none.
 
     No file is put in place before the contents of all are on disk. If one cannot be put in place, new files are removed
-    again; a file that had replaced an older one stays, and the error names it.
+    again; a file that had replaced an older one stays, and the error names it. With `private`, nobody but their owner
+    may read the files.
     """
     for target in files:
         check_place(target, overwrite=overwrite)
+    mode = PRIVATE_MODE if private else 0o666
     created: list[Path] = []
     replaced: list[Path] = []
     with ExitStack() as stack:
         try:
-            complete = [stack.enter_context(_written(target, content)) for target, content in files.items()]
+            complete = [stack.enter_context(_written(target, content, mode)) for target, content in files.items()]
             for target, put_in_place in zip(files, complete, strict=True):
                 done = replaced if target.exists() else created
                 put_in_place(overwrite)
@@ -48,14 +52,14 @@ def _not_written(files: list[Path], replaced: list[Path], error: OSError) -> str
 
 
 @contextmanager
-def _written(target: Path, content: bytes) -> Iterator[Callable[[bool], None]]:
+def _written(target: Path, content: bytes, mode: int) -> Iterator[Callable[[bool], None]]:
     """Write the content to a file beside the target, and yield the function that puts this file in place.
 
     The file has no name yet, so it vanishes with the process, whatever ends it. Where the system has no files without
     names, it has a hidden name, which is removed at the end.
     """
-    partial, nameless = _partial(target), _nameless(target.parent)
-    handle = os.open(partial, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o666) if nameless is None else nameless
+    partial, nameless = _partial(target), _nameless(target.parent, mode)
+    handle = os.open(partial, os.O_CREAT | os.O_EXCL | os.O_RDWR, mode) if nameless is None else nameless
 
     def put_in_place(overwrite: bool) -> None:
         if nameless is not None:
@@ -75,12 +79,12 @@ def _written(target: Path, content: bytes) -> Iterator[Callable[[bool], None]]:
         partial.unlink(missing_ok=True)
 
 
-def _nameless(folder: Path) -> int | None:
+def _nameless(folder: Path, mode: int) -> int | None:
     """Open a file without a name in a folder; None if the system has no such files."""
     if not hasattr(os, "O_TMPFILE") or not os.path.exists("/proc/self/fd"):
         return None
     try:
-        return os.open(folder, os.O_TMPFILE | os.O_RDWR, 0o666)
+        return os.open(folder, os.O_TMPFILE | os.O_RDWR, mode)
     except OSError:
         return None
 

@@ -1,24 +1,30 @@
 """How does an interrupted evaluation go on? `TrialCache` keeps the results of trials in a file.
 
 Each trial adds one line of JSON when it ends. The first line names the records, queries and settings that the trials
-belong to, by a digest; a file with another digest is refused. Numbers are written so that they are read back exactly.
-The file holds errors, which are computed from the records: it is as private as they are.
+belong to, by a digest with a salt of the file's own, so that two files do not show whether they are about the same
+records; a file with another digest is refused. Numbers are written so that they are read back exactly. The file holds
+errors, which are computed from the records: it is as private as they are, and nobody but its owner may read it.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
+import os
 from collections.abc import Mapping
 from os import PathLike
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Any, Self
 
+from spatialdp._support.atomic import PRIVATE_MODE
 from spatialdp.errors import FileFormatError
+from spatialdp.privacy.noise.source import SystemNoise
 
 __all__ = ["TrialCache", "TrialResults"]
 
 FORMAT = "spatialdp-trials"
+_SALT_BYTES = 16
 
 # Each result is the number of the workload (-1 for the whole map), the metric and its value.
 TrialResults = list[tuple[int, str, float]]
@@ -32,7 +38,7 @@ class TrialCache:
     path : path
         The file is made if it does not exist.
     context : str
-        Digest of everything that the trials have in common.
+        Digest of everything that the trials have in common; the file holds it salted.
     note : str
         Written into the file, for people who open it.
 
@@ -53,7 +59,7 @@ class TrialCache:
 
     def __init__(self, path: str | PathLike[str], context: str, note: str) -> None:
         self._path = Path(path)
-        self._header = {"format": FORMAT, "context": context, "note": note}
+        self._context, self._note = context, note
         self._file: IO[bytes] | None = None
         self.done: dict[str, TrialResults] = {}
         self._length = 0
@@ -65,12 +71,12 @@ class TrialCache:
             )
 
     def __enter__(self) -> Self:
-        self._file = self._path.open("ab")
+        self._file = open(self._path, "ab", opener=lambda name, flags: os.open(name, flags, PRIVATE_MODE))
         self._lock(self._file)
         self._read()  # again: another evaluation may have added trials since
         self._file.truncate(self._length)  # removes a last line that an interruption cut short
         if not self._length:
-            self._write(self._header)
+            self._write(self._header(SystemNoise().random_bytes(_SALT_BYTES).hex()))
         return self
 
     def __exit__(
@@ -78,6 +84,11 @@ class TrialCache:
     ) -> None:
         if self._file is not None:
             self._file.close()
+
+    def _header(self, salt: str) -> dict[str, str]:
+        """Return the first line of the file, with the context salted; the salt comes before it."""
+        digest = hashlib.sha256(f"{salt} {self._context}".encode()).hexdigest()
+        return {"format": FORMAT, "note": self._note, "salt": salt, "context": digest}
 
     def _lock(self, file: IO[bytes]) -> None:
         """Allow one evaluation at a time, if the system has file locks; a lock ends with its process."""
@@ -115,14 +126,16 @@ class TrialCache:
         header = self._parsed(lines[0])
         if header.get("format") != FORMAT:
             raise self._foreign("is not a cache of trials")
-        if header.get("context") != self._header["context"]:
+        if header != self._header(str(header.get("salt"))):
             raise self._foreign("belongs to other records, queries or settings, or to another version of spatialdp")
         for line in lines[1:]:
             self._add_stored(self._parsed(line))
 
     def _refuse_foreign(self, content: bytes) -> None:
-        """Refuse a file of one unfinished line, unless the line is the beginning of this cache's own header."""
-        if not (json.dumps(self._header, allow_nan=False).encode()).startswith(content):
+        """Refuse a file of one unfinished line, unless the line is the beginning of a header of this cache."""
+        start = json.dumps(self._header(""), allow_nan=False).split('"context"')[0].encode()[:-3]  # without `", `
+        salt = content[len(start) :].split(b'"')[0].decode(errors="replace")
+        if not json.dumps(self._header(salt), allow_nan=False).encode().startswith(content):
             raise self._foreign("is not a cache of trials")
 
     def _add_stored(self, line: dict[str, Any]) -> None:

@@ -98,7 +98,7 @@ def evaluate(
     cache : path, optional
         File that keeps the results of trials, so that an interrupted evaluation can go on, and an evaluation with more
         mechanisms, ε or trials computes only the new ones. A file of other records, queries or settings is refused. The
-        file is as private as the records.
+        file is as private as the records, so nobody but its owner may read it.
     progress : bool
         Show a progress bar on standard error.
 
@@ -214,10 +214,13 @@ def evaluate_subsamples(
 
 
 def write_frame(frame: pandas.DataFrame, path: str | PathLike[str]) -> None:
-    """Write the table of an evaluation as CSV, completely or not at all; each row carries the note."""
+    """Write the table of an evaluation as CSV, completely or not at all; each row carries the note.
+
+    The table is as private as the records: nobody but its owner may read the file.
+    """
     from spatialdp._support.atomic import write_all
 
-    write_all({Path(path): frame.to_csv(index=False).encode()}, overwrite=True)
+    write_all({Path(path): frame.to_csv(index=False).encode()}, overwrite=True, private=True)
 
 
 # --- checking arguments ----------------------------------------------------------------------------

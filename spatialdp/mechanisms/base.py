@@ -26,7 +26,7 @@ from spatialdp.estimates.expected_error import expected_error, sized_boxes, some
 from spatialdp.privacy.budget import Budget, Number
 from spatialdp.privacy.neighbours import Neighbours
 from spatialdp.privacy.noise.laws import Law
-from spatialdp.privacy.noise.source import Noise, SystemNoise
+from spatialdp.privacy.noise.source import Noise, SystemNoise, is_system_noise
 from spatialdp.privacy.statement import UNIT, Privacy
 from spatialdp.records.points import Points, as_points
 from spatialdp.release import Release
@@ -376,7 +376,7 @@ class PreparedRelease:
         """Publish points; see `Mechanism.release`."""
         source = _checked_noise(noise)
         statement = self.statement
-        if type(source) is not SystemNoise:
+        if not is_system_noise(source):
             statement = replace(statement, private=False)
         estimate = self.mechanism._estimate(as_points(points, self.domain), self.design, source)
         return Release(self.domain, statement, estimate)

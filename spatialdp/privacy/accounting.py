@@ -1,4 +1,4 @@
-"""How much zCDP (ρ) Gaussian noise may spend for a promise of (ε, δ).
+"""How much zCDP (ρ) Gaussian noise may spend for a promise of (ε, δ), and what k records of one person are promised.
 
 Gaussian noise is accounted in zero-concentrated differential privacy (zCDP), which adds up over steps without loss. A
 release promises (ε, δ)-DP, so `rho_for` finds the largest ρ for which ρ-zCDP implies it, by the tight conversion of
@@ -8,6 +8,10 @@ Canonne, Kamath and Steinke (The discrete Gaussian for differential privacy, 202
 
 minimised numerically. Every α gives a valid bound, so the minimum need not be exact; ρ must never be rounded up. See
 ``docs/design/noise.md``.
+
+A person with k records is k steps from a data set without them. Then ε becomes kε and ρ becomes k²ρ (Bun and Steinke,
+Concentrated differential privacy, 2016), and (ε, δ) alone gives (kε, δ (e^(kε) - 1) / (e^ε - 1)). δ must never be
+rounded down.
 """
 
 from __future__ import annotations
@@ -15,16 +19,26 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 from functools import lru_cache
+from typing import NamedTuple
 
+from spatialdp._support.checks import whole_number
 from spatialdp.errors import BudgetError
-from spatialdp.privacy.budget import Budget
+from spatialdp.privacy.budget import SMALLEST_DELTA, Budget, Number
 
-__all__ = ["rho_for", "zcdp_log_delta"]
+__all__ = ["Promise", "budget_per_record", "promise_for_records", "rho_for", "zcdp_log_delta"]
 
 # The bound is evaluated in doubles, with a relative error of about 1e-13. Asking for slightly less than δ keeps the ρ
 # that is returned on the safe side of that error.
 _SAFETY = 1e-9
 _SIGNIFICANT_BITS = 48
+_MOST_RECORDS = 10**9  # of one person
+
+
+class Promise(NamedTuple):
+    """A promise of (ε, δ)-differential privacy; with δ = 1 nothing is promised."""
+
+    epsilon: Fraction
+    delta: Fraction
 
 
 def zcdp_log_delta(rho: float, epsilon: float) -> float:
@@ -80,3 +94,93 @@ def _round_down(value: float) -> Fraction:
         )
     unit = Fraction(2) ** (math.frexp(value)[1] - _SIGNIFICANT_BITS)
     return math.floor(Fraction(value) / unit) * unit
+
+
+def promise_for_records(budget: Budget, rho: Fraction | None, records: int) -> Promise:
+    """Return what the promise to one record means for a person with several records: (kε, δ'), δ' rounded up.
+
+    Parameters
+    ----------
+    budget : Budget
+        The promise to one record.
+    rho : Fraction, optional
+        What was spent, if it is accounted in zCDP: then δ' is the smallest that k²ρ-zCDP proves at kε.
+    records : int
+        The number k of records.
+
+    Examples
+    --------
+    >>> promise_for_records(Budget(0.5), None, 4)
+    Promise(epsilon=Fraction(2, 1), delta=Fraction(0, 1))
+    >>> budget = Budget(1, 1e-6)
+    >>> [float(f"{float(promise_for_records(budget, rho, 4).delta):.2g}") for rho in (None, rho_for(budget))]
+    [3.1e-05, 1.6e-05]
+    """
+    count = whole_number(records, "records", 1, _MOST_RECORDS)
+    epsilon = count * budget.epsilon
+    if count == 1 or not budget.delta:
+        return Promise(epsilon, budget.delta)
+    log_delta = math.log(budget.delta) + _log_expm1(epsilon) - _log_expm1(budget.epsilon)
+    if rho is not None:
+        log_delta = min(log_delta, zcdp_log_delta(float(count**2 * rho), float(epsilon)))
+    return Promise(epsilon, min(Fraction(1), max(budget.delta, Fraction(math.exp(min(0.0, log_delta + _SAFETY))))))
+
+
+def _log_expm1(value: Fraction) -> float:
+    """Return log(e^value - 1), also where e^value is not a double."""
+    return math.log(math.expm1(value)) if value < 30 else float(value) + math.log1p(-math.exp(-float(value)))
+
+
+def budget_per_record(epsilon: Number, delta: Number = 0, *, records: int) -> Budget:
+    """Return the ε and δ for one record with which a person of so many records is promised (`epsilon`, `delta`).
+
+    ε is divided by the number k of records. For Gaussian noise, δ has to become smaller too: dividing ε alone would
+    leave the person with a δ several times as large as promised. The result leaves Gaussian noise 1/k² of the zCDP
+    that (`epsilon`, `delta`) allows.
+
+    Parameters
+    ----------
+    epsilon, delta : int, float, Decimal or Fraction
+        The promise to a person. A `delta` above 0 is for Gaussian noise.
+    records : int
+        The largest number of records that a person can have; public, never taken from the records.
+
+    Returns
+    -------
+    Budget
+        Give its `epsilon` and `delta` to `release`.
+
+    Raises
+    ------
+    BudgetError
+        If a value is out of range, or so small that no noise is wide enough.
+
+    Privacy
+    -------
+    No record is read. `Privacy.for_records` says what a release with this budget promises to a person.
+
+    Examples
+    --------
+    >>> import spatialdp as sdp
+    >>> sdp.budget_per_record(1, records=10)
+    Budget(epsilon=Fraction(1, 10), delta=Fraction(0, 1))
+    >>> budget = sdp.budget_per_record(1, 1e-6, records=10)
+    >>> float(budget.epsilon), float(f"{float(budget.delta):.2g}")
+    (0.1, 6.4e-08)
+    """
+    count = whole_number(records, "records", 1, _MOST_RECORDS)
+    person = Budget(epsilon, delta)
+    share = person.epsilon / count
+    if count == 1 or not person.delta:
+        return Budget(share, person.delta)
+    allowed = rho_for(person) / count**2
+    tried = math.exp(zcdp_log_delta(float(allowed), float(share)))
+    while tried >= SMALLEST_DELTA:
+        budget = Budget(share, _round_down(min(tried, float(person.delta))))
+        if rho_for(budget) <= allowed:
+            return budget
+        tried *= 1 - 1e-9
+    raise BudgetError(
+        f"delta is {float(person.delta):g} for {count} records, so that less than 1e-300 is left for one record; give "
+        "a larger delta, or choose a Laplace law, which needs none."
+    )

@@ -16,14 +16,17 @@ from fractions import Fraction
 from typing import Any, NoReturn
 
 from spatialdp._support.json_values import flag, fractions, texts
-from spatialdp.errors import FileFormatError
-from spatialdp.privacy.accounting import rho_for
+from spatialdp.errors import FileFormatError, ReleaseError
+from spatialdp.privacy.accounting import Promise, promise_for_records, rho_for
 from spatialdp.privacy.budget import Budget
 from spatialdp.privacy.neighbours import Neighbours
 
-__all__ = ["Privacy"]
+__all__ = ["NOT_PRIVATE", "Privacy"]
 
 UNIT = "record"
+
+# The mark of everything that is made from a release that is not private.
+NOT_PRIVATE = "NOT PRIVATE (seeded noise or true medians)"
 
 _NAME = re.compile(r"[a-z][a-z-]{0,40}")
 _VERSION = re.compile(r"[0-9][0-9A-Za-z.+-]{0,40}")
@@ -88,14 +91,13 @@ class Privacy:
         delta = f", δ = {format_exact(self.delta)}" if self.delta else ""
         promise = f"ε = {format_exact(self.epsilon)}{delta} ({self.neighbours} one {self.unit})"
         if not self.private:
-            promise = f"NOT PRIVATE (seeded noise or true medians), would be {promise}"
+            promise = f"{NOT_PRIVATE}, would be {promise}"
         return f"{promise}, {self.mechanism}, spatialdp {self.version}"
 
     def in_words(self) -> str:
         """Return the promise in plain words.
 
-        The factor and δ are rounded up. For k records of one person, ε-differential privacy gives the factor e^(kε);
-        with a δ, the k-fold promise is (kε, k e^((k-1)ε) δ).
+        The factor and δ are rounded up. `for_records` says what a person with k records is promised.
 
         Examples
         --------
@@ -103,7 +105,8 @@ class Privacy:
         >>> release = sdp.Flat(shape=(2, 2)).release([], sdp.Domain((0, 0, 1, 1)), epsilon=0.5)
         >>> print(release.privacy.in_words())
         If any one record were left out or added, the probability of any outcome would change by a factor of at most
-        e^ε = 1.649. The promise is about one record: for a person with k records, the factor grows to e^(kε).
+        e^ε = 1.649 (rounded up). The promise is about one record: for a person with k records, the factor grows to
+        e^(kε).
         """
         if not self.private:
             return "NOT PRIVATE: the noise can be reproduced or records show through. For experiments; do not publish."
@@ -112,9 +115,50 @@ class Privacy:
         delta_grows = ", and δ grows too" if self.delta else ""
         return (
             f"If any one {self.unit} {change}, the probability of any outcome would change by a factor of at most "
-            f"e^ε = {_factor(self.epsilon)}{delta}. The promise is about one {self.unit}: for a person with k "
-            f"{self.unit}s, the factor grows to e^(kε){delta_grows}."
+            f"e^ε = {_factor(self.epsilon)} (rounded up){delta}. The promise is about one {self.unit}: for a person "
+            f"with k {self.unit}s, the factor grows to e^(kε){delta_grows}."
         )
+
+    def for_records(self, records: int) -> Promise:
+        """Return the ε and δ that a person, or a group, with several records in the data is promised.
+
+        For k records ε grows to kε. δ grows faster than k: Gaussian noise is accounted in zCDP, where ρ becomes k²ρ,
+        and the result is the smallest δ that this proves at kε, rounded up. `spatialdp.budget_per_record` goes the
+        other way: it says with which ε and δ to release.
+
+        Parameters
+        ----------
+        records : int
+            The number k of records.
+
+        Returns
+        -------
+        Promise
+            A named pair of fractions, `epsilon` and `delta`.
+
+        Raises
+        ------
+        ReleaseError
+            If the release is not private and promises nothing.
+
+        Examples
+        --------
+        >>> import spatialdp as sdp
+        >>> domain = sdp.Domain((0, 0, 1, 1))
+        >>> sdp.Flat(shape=(2, 2)).release([], domain, epsilon=0.5).privacy.for_records(4).epsilon
+        Fraction(2, 1)
+        >>> gaussian = sdp.Flat(shape=(2, 2), law="gaussian").release([], domain, epsilon=0.5, delta=1e-6)
+        >>> promise = gaussian.privacy.for_records(4)
+        >>> float(promise.epsilon), float(f"{float(promise.delta):.2g}")
+        (2.0, 8.3e-06)
+        """
+        if not self.private:
+            raise ReleaseError(
+                "this release is not private, so it promises nothing, to one record or to several; release with "
+                "SystemNoise and without true medians."
+            )
+        spent = sum(self.budget.values(), Fraction(0)) if self.currency == "rho" else None
+        return promise_for_records(Budget(self.epsilon, self.delta), spent, records)
 
     def to_json(self) -> dict[str, Any]:
         """Return the statement as plain values for JSON; fractions become exact strings such as ``"1/10"``.

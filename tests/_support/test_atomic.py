@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from spatialdp._support import atomic
+
 ROOT = Path(__file__).parent.parent.parent
 # Ways to write: with a name from the start or without one, where nothing is yet or over what there is.
 WAYS = [
@@ -56,3 +58,21 @@ def test_a_kill_between_two_files_leaves_the_statement_first(old, tmp_path):
     before = "old" if old else "none"
     found = moments("all-overwrite", tmp_path, ["map.privacy.json", "map.csv"], old)
     assert stages(found) == [[before, before], ["new", before], ["new", "new"]]
+
+
+@pytest.mark.parametrize("nameless", [True, False])
+@pytest.mark.parametrize("old", [True, False])
+def test_private_files_are_for_their_owner(nameless, old, tmp_path, monkeypatch):
+    """Whatever the mask allows, and whatever the mode of a file that is replaced."""
+    if not nameless:
+        monkeypatch.setattr(atomic, "_nameless", lambda folder, mode: None)
+    path, mask = tmp_path / "errors.csv", os.umask(0)
+    try:
+        if old:
+            path.write_bytes(b"old")
+        atomic.write_all({path: b"new"}, overwrite=old, private=True)
+        assert path.stat().st_mode & 0o777 == 0o600
+        atomic.write_all({path: b"public"}, overwrite=True)
+        assert path.stat().st_mode & 0o777 == 0o666
+    finally:
+        os.umask(mask)

@@ -28,11 +28,11 @@ from spatialdp.mechanisms.adaptive import lines as split_lines
 from spatialdp.outputs.maps import cells as map_cells
 from spatialdp.privacy import accounting, neighbours
 from spatialdp.privacy.neighbours import Sensitivity
-from spatialdp.privacy.noise import laws, selection, smooth
+from spatialdp.privacy.noise import laws, selection, smooth, source
 from spatialdp.privacy.noise import medians as medians_module
 from spatialdp.privacy.noise.laws import NoiseLaw
 from spatialdp.privacy.noise.medians import Median
-from spatialdp.privacy.noise.source import Noise, SeededNoise, SystemNoise
+from spatialdp.privacy.noise.source import Noise, SeededNoise
 from spatialdp.records import counting
 from spatialdp.records.counting import count_cells
 from spatialdp.records.points import Points
@@ -324,13 +324,13 @@ def copied_by_fork() -> Patch:
     """Take random bytes from a pool that a child process inherits."""
     pool = SeededNoise(int.from_bytes(os.urandom(6), "little"))
 
-    def random_bytes(self: Noise, count: int) -> bytes:
+    def system_bytes(count: int) -> bytes:
         with mock.patch.object(
             os, "getpid", return_value=pool._process
         ):  # without this patch, the pool would notice the fork
             return pool.random_bytes(count)
 
-    return mock.patch.object(SystemNoise, "random_bytes", random_bytes)
+    return mock.patch.object(source, "_system_bytes", system_bytes)
 
 
 def exact_phase() -> Patch:

@@ -287,7 +287,7 @@ def test_seeded_releases_say_so_on_top(driver, pages, tmp_path):
     sdp.Flat((4, 4)).release([], sdp.Domain(BOUNDS), epsilon=1).explore(tmp_path / "map.html")
     browser.open_page(driver, tmp_path / "map.html")
     assert not driver.find_elements(By.CLASS_NAME, "banner")
-    assert "e^ε = 2.719" in driver.find_element(By.TAG_NAME, "body").text
+    assert "e^ε = 2.719 (rounded up)" in driver.find_element(By.TAG_NAME, "body").text
 
 
 def test_region_is_outlined_and_its_outside_left_empty(driver, pages, tmp_path):

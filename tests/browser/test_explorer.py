@@ -192,7 +192,7 @@ def test_page_tells_what_is_not_private(tmp_path):
     private, seeded = ((tmp_path / name).read_text() for name in ("private.html", "seeded.html"))
     assert '<div class="banner"' in seeded
     assert '<div class="banner"' not in private
-    assert "at most e^ε = 2.719" in private
+    assert "at most e^ε = 2.719 (rounded up)" in private
     assert "NOT PRIVATE" in seeded
     assert "by a factor of at most" not in seeded
 
@@ -201,9 +201,9 @@ def test_statement_in_words():
     domain = sdp.Domain(BOUNDS)
     gaussian = sdp.Flat((2, 2), law="gaussian").release([], domain, epsilon=1, delta=1e-6, neighbours="replace")
     assert "If any one record had any other value" in gaussian.privacy.in_words()
-    assert "e^ε = 2.719, and by at most δ = 1e-06 on top of that" in gaussian.privacy.in_words()
+    assert "e^ε = 2.719 (rounded up), and by at most δ = 1e-06 on top of that" in gaussian.privacy.in_words()
     large = sdp.Flat((2, 2)).release([], domain, epsilon=100)
-    assert "e^ε = 2.69e+43" in large.privacy.in_words()
+    assert "e^ε = 2.69e+43 (rounded up)" in large.privacy.in_words()
 
 
 def test_files_are_whole_and_kept(tmp_path):

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import math
+import os
+import stat
 import tempfile
 from pathlib import Path
 
@@ -131,9 +134,34 @@ def test_a_header_that_was_cut_short_is_begun_anew(tmp_path):
     with TrialCache(path, "context", "note") as cache:
         cache.add("one", [(0, "rmse", math.pi)])
     header = path.read_bytes().splitlines(keepends=True)[0]
-    path.write_bytes(header[:20])
-    with TrialCache(path, "context", "note") as cache:
-        assert cache.done == {}
-    assert path.read_bytes() == header
+    for length in range(len(header)):
+        path.write_bytes(header[:length])
+        with TrialCache(path, "context", "note") as cache:
+            assert cache.done == {}
+        assert len(path.read_bytes()) == len(header)
+    for other in (b'{"format": "something', header.replace(b"note", b"nota")[:-2], header[:-3] + b"0"):
+        path.write_bytes(other)
+        with pytest.raises(FileFormatError, match="not a cache of trials"):
+            TrialCache(path, "context", "note")
+    path.unlink()
     with pytest.raises(FileNotFoundError, match="folder"):
         TrialCache(tmp_path / "no" / "trials.jsonl", "context", "note")
+
+
+def test_a_cache_is_for_its_owner_and_its_digest_is_salted(tmp_path):
+    """Nobody else may read it, and two files do not show whether they are about the same records."""
+    headers, mask = [], os.umask(0)
+    try:
+        for name in ("one.jsonl", "other.jsonl"):
+            with TrialCache(tmp_path / name, "digest of the records", "note") as cache:
+                cache.add("one", [(0, "rmse", 1.0)])
+            assert stat.S_IMODE((tmp_path / name).stat().st_mode) == 0o600
+            headers.append(json.loads((tmp_path / name).read_text().splitlines()[0]))
+            assert TrialCache(tmp_path / name, "digest of the records", "note").done == {"one": [(0, "rmse", 1.0)]}
+            with pytest.raises(FileFormatError, match="belongs to other"):
+                TrialCache(tmp_path / name, "another digest", "note")
+    finally:
+        os.umask(mask)
+    assert len({header["salt"] for header in headers}) == 2
+    assert len({header["context"] for header in headers}) == 2
+    assert "digest of the records" not in str(headers)

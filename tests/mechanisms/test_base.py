@@ -73,6 +73,18 @@ def test_releases_and_statements_can_be_copied_and_pickled():
     assert dataclasses.asdict(release.privacy)["epsilon"] == 1
 
 
+def test_a_release_from_replaced_methods_is_not_private(monkeypatch):
+    """Noise from replaced methods is not the system's, whoever replaced them."""
+    assert sdp.Flat((2, 2)).release([], DOMAIN, epsilon=1).privacy.private
+    with pytest.raises(AttributeError):
+        sdp.SystemNoise().laplace = lambda scale, size: np.zeros(size, dtype=np.int64)
+    monkeypatch.setattr(sdp.SystemNoise, "laplace", lambda self, scale, size: np.zeros(size, dtype=np.int64))
+    for noise in (None, sdp.SystemNoise()):
+        release = sdp.Flat((2, 2)).release([], DOMAIN, epsilon=1, noise=noise)
+        assert not release.privacy.private
+        assert "NOT PRIVATE" in repr(release)
+
+
 def test_bad_terms_are_refused():
     flat = sdp.Flat((2, 2))
     with pytest.raises(ParameterError, match="'add-remove', 'replace'"):

@@ -10,8 +10,8 @@ import pytest
 from dp_accounting import dp_event
 from dp_accounting.rdp import RdpAccountant
 
-from spatialdp.errors import BudgetError
-from spatialdp.privacy.accounting import rho_for, zcdp_log_delta
+from spatialdp.errors import BudgetError, ParameterError
+from spatialdp.privacy.accounting import budget_per_record, promise_for_records, rho_for, zcdp_log_delta
 from spatialdp.privacy.budget import Budget
 
 
@@ -60,3 +60,71 @@ def test_budgets_for_which_no_noise_is_wide_enough_are_refused():
 def test_gaussian_without_delta_is_refused():
     with pytest.raises(BudgetError, match="positive delta"):
         rho_for(Budget(1))
+
+
+# --- several records of one person -----------------------------------------------------------------
+
+
+def exact_delta(rho, epsilon, shift):
+    """δ of discrete Gaussian noise between counts that are `shift` apart: Σ max(P(x) - e^ε P(x - shift), 0)."""
+    variance = 1 / (2 * float(rho))
+    reach = int(40 * math.sqrt(variance)) + shift
+    x = np.arange(-reach, reach + 1)
+    logs = -(x**2) / (2 * variance)
+    weights, moved = (np.exp(-((x - at) ** 2) / (2 * variance)) for at in (0, shift))
+    total = np.exp(logs).sum()
+    return float(np.maximum(moved - math.exp(epsilon) * weights, 0).sum() / total)
+
+
+GROUPS = [(0.1, 1e-6, 10), (1, 1e-6, 2), (1, 1e-6, 10), (1, 1e-9, 4), (4, 1e-6, 5), (10, 1e-6, 10)]
+
+
+@pytest.mark.parametrize(("epsilon", "delta", "records"), GROUPS)
+def test_a_person_with_several_records_is_promised_what_the_noise_gives(epsilon, delta, records):
+    """The worst case for k records is one count that moves by k: its δ is computed exactly from the law."""
+    budget = Budget(Fraction(str(epsilon)) / records, delta)
+    rho = rho_for(budget)
+    promise = promise_for_records(budget, rho, records)
+    exact = exact_delta(rho, epsilon, records)
+    assert promise.epsilon == Fraction(str(epsilon))
+    slack = delta / exact_delta(rho, epsilon / records, 1)  # of the conversion, for one record
+    assert exact <= promise.delta <= 1.001 * slack * exact
+    assert promise.delta > records * delta  # dividing ε alone by k breaks the promise
+    assert exact > delta or records < 4
+    assert promise.delta < promise_for_records(budget, None, records).delta  # which knows (ε, δ) only
+
+
+@pytest.mark.parametrize(("epsilon", "delta", "records"), [*GROUPS, (1, 1e-6, 1), (1, 1e-6, 1000), (0.001, 1e-9, 50)])
+def test_a_budget_per_record_keeps_the_promise_to_a_person(epsilon, delta, records):
+    budget = budget_per_record(epsilon, delta, records=records)
+    rho = rho_for(budget)
+    assert budget.epsilon * records == Budget(epsilon).epsilon
+    assert records**2 * rho <= rho_for(Budget(epsilon, delta)) <= records**2 * rho * (1 + Fraction(1, 10**6))
+    assert promise_for_records(budget, rho, records).delta <= Fraction(str(delta))
+    assert exact_delta(rho, epsilon, records) <= delta
+
+
+def test_the_general_bound_is_that_of_all_mechanisms():
+    """δ (e^(kε) - 1) / (e^ε - 1), also where the powers are no doubles; never above 1."""
+    promise = promise_for_records(Budget(0.5, 1e-9), None, 6)
+    assert float(promise.delta) == pytest.approx(1e-9 * math.expm1(3) / math.expm1(0.5), rel=1e-6)
+    assert promise_for_records(Budget(900, 1e-300), None, 2) == (1800, 1)
+    assert float(promise_for_records(Budget(300, 1e-300), None, 2).delta) == pytest.approx(1e-300 * math.exp(300))
+    assert promise_for_records(Budget(1, 1e-9), rho_for(Budget(1, 1e-9)), 1) == (1, Fraction(1, 10**9))
+
+
+def test_without_a_delta_epsilon_is_divided():
+    assert budget_per_record(1, records=3) == Budget(Fraction(1, 3))
+    assert promise_for_records(Budget(Fraction(1, 3)), None, 3) == (1, 0)
+
+
+def test_bad_numbers_of_records_are_refused():
+    for bad in (0, -1, 1.5, True, 10**10):
+        with pytest.raises(ParameterError, match="records"):
+            budget_per_record(1, records=bad)
+        with pytest.raises(ParameterError, match="records"):
+            promise_for_records(Budget(1), None, bad)
+    with pytest.raises(BudgetError, match="less than 1e-300"):
+        budget_per_record(1, Fraction(1, 10**300), records=3)
+    with pytest.raises(BudgetError, match="between 1e-9"):
+        budget_per_record(1e-8, records=100)

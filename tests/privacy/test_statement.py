@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spatialdp.errors import FileFormatError
-from spatialdp.privacy.accounting import rho_for
+from spatialdp.errors import FileFormatError, ReleaseError
+from spatialdp.privacy.accounting import promise_for_records, rho_for
 from spatialdp.privacy.budget import Budget
 from spatialdp.privacy.statement import Privacy, format_exact
 
@@ -129,3 +129,19 @@ def test_words_tell_the_relation_the_delta_and_what_is_not_private():
     assert seeded.in_words().startswith("NOT PRIVATE")
     assert str(seeded).startswith("NOT PRIVATE")
     assert str(PLAIN) == "ε = 0.1 (add-remove one record), flat, spatialdp 1.2.3"
+
+
+def test_several_records_are_promised_less():
+    assert PLAIN.for_records(10) == (1, 0)
+    assert PLAIN.for_records(1) == (PLAIN.epsilon, 0)
+    promise = GAUSSIAN.for_records(5)
+    spent = sum(GAUSSIAN.budget.values())
+    assert promise == promise_for_records(Budget(GAUSSIAN.epsilon, GAUSSIAN.delta), spent, 5)
+    assert promise.delta > 5 * GAUSSIAN.delta
+    with pytest.raises(ReleaseError, match="promises nothing"):
+        replace(PLAIN, private=False).for_records(2)
+
+
+def test_words_say_that_the_factor_is_rounded():
+    """e^1 is 2.71828..., not 2.719."""
+    assert "e^ε = 2.719 (rounded up)" in replace(PLAIN, epsilon=Fraction(1)).in_words()

@@ -200,7 +200,7 @@ def _figures(frame: Any, metric: str, folder: Path) -> list[str]:
     if several["records"]:
         figures["records.png"] = ("records", "epsilon")
     for name, (x, panels) in figures.items():
-        save_figure(plot_errors(frame, metric, x=x, panels=panels), folder / name)
+        save_figure(plot_errors(frame, metric, x=x, panels=panels), folder / name, private=True)
     return list(figures)
 
 
@@ -209,7 +209,7 @@ def _ranking(frame: Any, metric: str, folder: Path) -> str:
     from spatialdp.evaluation.figures import ranking
 
     text = ranking(frame[frame["records"] == frame["records"].max()], metric)
-    write_all({folder / "ranking.md": f"{text}\n".encode()}, overwrite=True)
+    write_all({folder / "ranking.md": f"{text}\n".encode()}, overwrite=True, private=True)
     return text
 
 

@@ -52,7 +52,11 @@ _PAGE_OPTIONS = ("title",)
 )
 @click.option("--boundaries", type=click.Path(path_type=Path), help="File of public polygons or lines to draw on top.")
 @click.option("--scale-bar/--no-scale-bar", default=True, help="Draw a scale bar below the map.  [default: on]")
-@click.option("--caption/--no-caption", default=True, help="Write the privacy statement below the map.  [default: on]")
+@click.option(
+    "--caption/--no-caption",
+    default=True,
+    help="Write the privacy statement below the map; a release that is not private is always marked.  [default: on]",
+)
 @click.option(
     "--dpi",
     type=click.IntRange(20, 1200),

@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 
 __all__ = ["command"]
 
-_ANSWERS = ["estimate", "lower", "upper"]
+_MARK = "privacy"  # the column that marks the answers of a release that is not private
+_ANSWERS = ["estimate", "lower", "upper", _MARK]
 
 
 @click.command("query")
@@ -62,7 +63,7 @@ def command(
     r"""Answer boxes or polygons from a release.
 
     The answers are estimated counts, with intervals that cover their noise. Queries cost no privacy budget: a release
-    answers any number of them.
+    answers any number of them. If the release is not private, a column `privacy` says so.
 
     \b
     Examples:
@@ -120,8 +121,13 @@ def _answer_polygons(release: Release, path: Path, layer: str | None, level: flo
 
 
 def _with_answers(frame: pd.DataFrame, release: Release, answers: Any, intervals: Any) -> pd.DataFrame:
-    """Add estimates and intervals to the queries; biased releases get no intervals and a note on standard error."""
+    """Add estimates and intervals to the queries; biased releases get no intervals and a note on standard error.
+
+    The answers of a release that is not private say so in a column of their own, in every format.
+    """
     import numpy as np
+
+    from spatialdp.privacy.statement import NOT_PRIVATE
 
     if release.estimate.biased:
         click.echo(
@@ -132,7 +138,8 @@ def _with_answers(frame: pd.DataFrame, release: Release, answers: Any, intervals
         ends = np.full((len(frame), 2), np.nan)
     else:
         ends = intervals()
-    return frame.assign(estimate=answers, lower=ends[:, 0], upper=ends[:, 1])
+    marks = {} if release.privacy.private else {_MARK: NOT_PRIVATE}
+    return frame.assign(estimate=answers, lower=ends[:, 0], upper=ends[:, 1], **marks)
 
 
 def _write(answers: pd.DataFrame, target: Target, kind: str) -> None:

@@ -21,7 +21,14 @@ from spatialdp.privacy.statement import Privacy
 if TYPE_CHECKING:
     from spatialdp.release import Release
 
-__all__ = ["STATEMENT", "read_statement", "statement", "statement_beside", "statement_with_digest"]
+__all__ = [
+    "STATEMENT",
+    "read_statement",
+    "statement",
+    "statement_beside",
+    "statement_members",
+    "statement_with_digest",
+]
 
 
 def statement_beside(target: Path) -> Path:
@@ -50,7 +57,12 @@ STATEMENT = "SPATIALDP_PRIVACY"
 
 def statement(release: Release) -> str:
     """Return the privacy statement of a release as one line of JSON; its member ``summary`` is the promise in words."""
-    return json.dumps({"summary": str(release.privacy), **release.privacy.to_json()}, ensure_ascii=False)
+    return json.dumps(statement_members(release.privacy), ensure_ascii=False)
+
+
+def statement_members(privacy: Privacy) -> dict[str, Any]:
+    """Return a privacy statement as plain values; the member ``summary`` is the promise in words."""
+    return {"summary": str(privacy), **privacy.to_json()}
 
 
 def read_statement(path: Path) -> Privacy:

@@ -18,6 +18,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 from spatialdp._support.arrays import Array, Booleans, Floats, Integers
 from spatialdp._support.override import override
 from spatialdp.outputs.maps.lines import boundary_shapes, cut_lines
+from spatialdp.privacy.statement import NOT_PRIVATE
 from spatialdp.space.domain import Domain
 from spatialdp.trees.tree import Tree
 
@@ -253,11 +254,14 @@ def _round_below(value: float) -> float:
 # --- words -----------------------------------------------------------------------------------------
 
 
-def write_caption(ax: Axes, release: Release, *, room: float) -> None:
-    """Write the privacy statement below a map, in numbers and in words, `room` points below the axes."""
+def write_caption(ax: Axes, release: Release, *, room: float, whole: bool = True) -> None:
+    """Write the privacy statement below a map, in numbers and in words, `room` points below the axes.
+
+    Without `whole`, only the mark of a release that is not private is written.
+    """
     privacy = release.privacy
-    text = f"{privacy}. {privacy.in_words()}"
-    if release.estimate.biased:
+    text = f"{privacy}. {privacy.in_words()}" if whole else NOT_PRIVATE
+    if whole and release.estimate.biased:
         text += (
             " These estimates were altered so that their errors do not average out, so cells that may be noise alone "
             "cannot be marked."

@@ -107,7 +107,8 @@ def plot(
     scale_bar : bool
         Draw a scale bar, if the domain's CRS says how long its units are. The length holds at the map's mid-height.
     caption : bool
-        Write the privacy statement below the map, in numbers and in words.
+        Write the privacy statement below the map, in numbers and in words. A release that is not private is marked
+        even without a caption.
 
     Returns
     -------
@@ -156,8 +157,8 @@ def plot(
         _mark(ax, domain, cells, quantity)
     if scale_bar:
         decorations.draw_scale_bar(ax, domain)
-    if caption:
-        decorations.write_caption(ax, release, room=_ROW)
+    if caption or not release.privacy.private:
+        decorations.write_caption(ax, release, room=_ROW, whole=caption)
     bar = ax.figure.colorbar(coloured, ax=ax, shrink=0.9, pad=0.02, **colouring.bar)
     bar.set_label(colouring.label, fontsize=9)
     bar.ax.tick_params(labelsize=8)

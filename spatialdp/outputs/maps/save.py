@@ -19,10 +19,11 @@ __all__ = ["save_figure"]
 _SVG_DPI = 200  # least resolution of images inside an SVG, in dots per inch
 
 
-def save_figure(figure: Figure, path: Path, *, dpi: int = 100, overwrite: bool = True) -> None:
+def save_figure(figure: Figure, path: Path, *, dpi: int = 100, overwrite: bool = True, private: bool = False) -> None:
     """Write a figure as SVG if the name ends in .svg, else as PNG with a palette of 256 colours.
 
-    Equal figures give equal bytes.
+    Equal figures give equal bytes. With `private`, nobody but its owner may read the file: for figures that are
+    computed from records.
     """
     from spatialdp._support.atomic import write_all
 
@@ -35,7 +36,7 @@ def save_figure(figure: Figure, path: Path, *, dpi: int = 100, overwrite: bool =
         (_write_svg if path.suffix.lower() == ".svg" else _write_png)(figure, picture, dpi)
     finally:
         figure.set_layout_engine(engine)
-    write_all({path: picture.getvalue()}, overwrite=overwrite)
+    write_all({path: picture.getvalue()}, overwrite=overwrite, private=private)
 
 
 def _write_svg(figure: Figure, picture: io.BytesIO, dpi: int) -> None:

@@ -40,7 +40,7 @@ from spatialdp.privacy.noise import thresholds
 from spatialdp.privacy.noise.thresholds import AMBIGUOUS, Table
 from spatialdp.privacy.noise.wide import Wide
 
-__all__ = ["Noise", "SeededNoise", "SystemNoise"]
+__all__ = ["Noise", "SeededNoise", "SystemNoise", "is_system_noise"]
 
 Digits = list[tuple[int, Integers]]  # highest first, each with its number of bits; the first may be negative
 
@@ -51,6 +51,7 @@ WIDEST_OF_WIDE = 2**100  # the same for wide integers
 _HIGH_DIGIT_SCALE = 64  # greatest scale of the high digit of Laplace noise
 _LOW_DIGIT_BITS = 10
 _GAUSSIAN_DIGIT = 256  # greatest standard deviation that one table draws
+_system_bytes = os.urandom  # taken once: whoever replaces os.urandom later does not reach the noise
 _COIN_PLACE = 47  # of a word's bits the lower 47 are a digit, the next 16 a coin, and the last one a sign
 
 
@@ -59,6 +60,8 @@ class Noise(ABC):
 
     Subclasses say where random bytes come from; all draws are defined here. Only `SystemNoise` makes a release private.
     """
+
+    __slots__ = ()
 
     @abstractmethod
     def random_bytes(self, count: int) -> bytes:
@@ -308,7 +311,9 @@ class SystemNoise(Noise):
 
     Privacy
     -------
-    Nothing is seeded and nothing can be replayed: a release drawn from this source is private.
+    Nothing is seeded and nothing can be replayed: a release drawn from this source is private. An object has no
+    attributes that could replace its methods, and a release from a subclass, or from a class whose methods were
+    replaced, is marked as not private.
 
     Examples
     --------
@@ -316,6 +321,8 @@ class SystemNoise(Noise):
     >>> SystemNoise().laplace(Fraction(10), 3).shape
     (3,)
     """
+
+    __slots__ = ()
 
     @override
     def random_bytes(self, count: int) -> bytes:
@@ -326,10 +333,44 @@ class SystemNoise(Noise):
         >>> len(SystemNoise().random_bytes(16))
         16
         """
-        return os.urandom(count)
+        return _system_bytes(count)
 
     def __repr__(self) -> str:
         return "SystemNoise()"
+
+
+def _members() -> list[tuple[object, str, object, object]]:
+    """Return everything that decides how `SystemNoise` draws: its bases, their members and the code of functions."""
+    return [
+        (base, name, member, getattr(member, "__code__", None))
+        for base in SystemNoise.__mro__
+        if base is not object
+        for name, member in sorted(vars(base).items())
+        if not name.startswith("__annot")  # newer versions of Python add these when they are first asked for
+    ]
+
+
+_MEMBERS = _members()
+
+
+def is_system_noise(noise: Noise) -> bool:
+    """Whether noise is the operating system's own, drawn by this module's methods; then a release is private.
+
+    A subclass is not, and neither is an object whose class had a method replaced or added. This is a guard against
+    mistakes. Python cannot prevent that other code in the same process changes what lies below: the functions and
+    tables of this module, this function itself, or the interpreter.
+
+    Examples
+    --------
+    >>> is_system_noise(SystemNoise()), is_system_noise(SeededNoise(7))
+    (True, False)
+    """
+    present = _members()
+    return (
+        type(noise) is SystemNoise
+        and [member[:2] for member in present] == [member[:2] for member in _MEMBERS]
+        and all(a[2] is b[2] and a[3] is b[3] for a, b in zip(present, _MEMBERS, strict=True))
+    )
 
 
 class SeededNoise(Noise):

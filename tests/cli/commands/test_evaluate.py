@@ -31,6 +31,8 @@ def test_command_writes_table_figures_and_ranking(tmp_path):
         "sizes.png",
         "ranking.md",
     }
+    files = [*(tmp_path / "out").iterdir(), tmp_path / "trials.jsonl"]
+    assert {path.stat().st_mode & 0o777 for path in files} == {0o600}  # as private as the records
     frame = pd.read_csv(tmp_path / "out" / "errors.csv")
     assert set(frame["mechanism"]) == {"mine", "kd-tree(height=3, median=cell, cells=16)", "flat", "uniform"}
     assert set(frame["note"]) == {NOTE}

@@ -15,7 +15,7 @@ def test_files_without_a_statement_promise_nothing(folder):
 
 def test_info_tells_the_promise(released):
     told = run("info", released).stdout
-    assert "at most e^ε = 2.719" in told
+    assert "at most e^ε = 2.719 (rounded up)" in told
     assert "ε = 1 (add-remove one record), quadtree" in told
     assert "CRS        EPSG:4326" in told
     facts = json.loads(run("info", released, "--json").stdout)

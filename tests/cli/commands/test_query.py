@@ -97,3 +97,25 @@ def test_answers_go_through_pipes(released):
     done = subprocess.run(command, shell=True, capture_output=True, text=True, check=True)
     assert json.loads(done.stdout)[0]["xmax"] == 1.0
     assert done.stderr == ""
+
+
+@pytest.fixture(scope="module")
+def seeded(folder, tmp_path_factory):
+    """A release that is not private."""
+    path = tmp_path_factory.mktemp("seeded") / "seeded.parquet"
+    given = ("--method=flat", "--shape=4,4", "--epsilon=1", "--seed=1", "--not-private")
+    run("release", folder / "layer.gpkg", BOUNDS, "--crs=EPSG:4326", *given, "-o", path)
+    return path
+
+
+def test_answers_of_a_release_that_is_not_private_say_so(folder, released, seeded, tmp_path):
+    """In every format, and whoever takes a row takes the mark with it; private releases have no such column."""
+    asked = (("--bbox=0,0,1,1",), ("--polygons", folder / "areas.gpkg"))
+    for question in asked:
+        rows = pd.read_csv(_text(run("query", seeded, *question).stdout))
+        for answers in (rows, pd.DataFrame(json.loads(run("query", seeded, *question, "--format=json").stdout))):
+            assert set(answers["privacy"]) == {"NOT PRIVATE (seeded noise or true medians)"}
+        assert "privacy" not in run("query", released, *question).stdout
+    out = tmp_path / "out.csv"
+    run("query", seeded, "--bbox=0,0,1,1", "-o", out)
+    assert "NOT PRIVATE" in out.read_text()

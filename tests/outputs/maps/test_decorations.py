@@ -97,5 +97,14 @@ def test_the_promise_is_written_in_words():
     release = sdp.Flat((4, 4)).release([], sdp.Domain((0, 0, 8, 6)), epsilon=0.5)
     told = release.plot().get_xlabel().replace("\n", " ")
     assert "ε = 0.5 (add-remove one record), flat" in told
-    assert "at most e^ε = 1.649" in told
+    assert "at most e^ε = 1.649 (rounded up)" in told
     assert release.plot(caption=False).get_xlabel() == ""
+
+
+def test_a_map_of_what_is_not_private_is_marked_even_without_a_caption():
+    domain = sdp.Domain((0, 0, 8, 6))
+    release = sdp.Flat((4, 4)).release([], domain, epsilon=0.5, noise=sdp.SeededNoise(1))
+    label = release.plot(caption=False).xaxis.label
+    assert label.get_text() == "NOT PRIVATE (seeded noise or true medians)"
+    assert label.get_fontweight() == "bold"
+    assert "would be ε = 0.5" in release.plot().get_xlabel().replace("\n", " ")

@@ -9,6 +9,7 @@ import pickle
 from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
 from pathlib import Path
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -17,7 +18,7 @@ from scipy import stats
 from spatialdp.errors import ParameterError
 from spatialdp.privacy.noise import source as noise_module
 from spatialdp.privacy.noise import thresholds as tables
-from spatialdp.privacy.noise.source import SeededNoise, SystemNoise
+from spatialdp.privacy.noise.source import Noise, SeededNoise, SystemNoise, is_system_noise
 from tests.helpers.laws import FALSE_ALARM, fits
 from tests.helpers.sources import ScriptedNoise, ScriptedWords
 
@@ -250,6 +251,50 @@ def test_seeded_noise_knows_that_it_is_in_another_process(monkeypatch):
         source.laplace(Fraction(1), 1)
 
 
+def no_bits(*_):
+    return bytes(8)
+
+
+def test_objects_of_the_systems_noise_take_no_methods():
+    """A method that is replaced on the object would be taken for the system's own."""
+    source = SystemNoise()
+    for change in (setattr, object.__setattr__):
+        for name in ("random_bytes", "laplace", "anything"):
+            with pytest.raises(AttributeError):
+                change(source, name, no_bits)
+    assert is_system_noise(source)
+
+
+class Imitation(SystemNoise):
+    __slots__ = ()
+
+
+@pytest.mark.parametrize("owner", [SystemNoise, Noise])
+@pytest.mark.parametrize("name", ["random_bytes", "laplace", "_words", "__getattribute__"])
+def test_methods_that_were_replaced_on_the_class_are_noticed(owner, name):
+    source, before = SystemNoise(), vars(owner).get(name)
+    assert is_system_noise(source)
+    with mock.patch.object(owner, name, no_bits, create=True):
+        assert not is_system_noise(source)
+    assert vars(owner).get(name) is before
+    assert is_system_noise(source)
+
+
+def test_replaced_code_and_other_classes_are_noticed(monkeypatch):
+    assert not is_system_noise(Imitation())
+    source = SystemNoise()
+    source.__class__ = Imitation
+    assert not is_system_noise(source)
+    monkeypatch.setattr(SystemNoise.random_bytes, "__code__", no_bits.__code__)
+    assert not is_system_noise(SystemNoise())
+
+
+def test_who_replaces_urandom_does_not_reach_the_noise(monkeypatch):
+    expected = SystemNoise().random_bytes(8)
+    monkeypatch.setattr(os, "urandom", no_bits)
+    assert SystemNoise().random_bytes(8) not in (expected, no_bits())
+
+
 def test_sources_say_what_they_are():
     assert repr(SystemNoise()) == "SystemNoise()"
     assert repr(SeededNoise((1, 2))) == "SeededNoise((1, 2))"
@@ -337,7 +382,8 @@ def test_negative_laplace_noise_is_the_complement_of_positive_noise(power):
 @pytest.mark.real_bits
 def test_the_systems_bits_are_passed_on_as_they_come(monkeypatch):
     given, real = [], os.urandom
-    monkeypatch.setattr(os, "urandom", lambda count: given.append(real(count)) or given[-1])
+    assert noise_module._system_bytes is real
+    monkeypatch.setattr(noise_module, "_system_bytes", lambda count: given.append(real(count)) or given[-1])
     for count in (1, 16, 10**6):
         given.clear()
         assert SystemNoise().random_bytes(count) == b"".join(given)
