@@ -311,9 +311,8 @@ class SystemNoise(Noise):
 
     Privacy
     -------
-    Nothing is seeded and nothing can be replayed: a release drawn from this source is private. An object has no
-    attributes that could replace its methods, and a release from a subclass, or from a class whose methods were
-    replaced, is marked as not private.
+    Nothing is seeded and nothing can be replayed: a release drawn from this source is private. Objects take no other
+    methods; a release from a subclass, or with methods replaced on the class, is marked as not private.
 
     Examples
     --------
@@ -346,7 +345,7 @@ def _members() -> list[tuple[object, str, object, object]]:
         for base in SystemNoise.__mro__
         if base is not object
         for name, member in sorted(vars(base).items())
-        if not name.startswith("__annot")  # newer versions of Python add these when they are first asked for
+        if not name.startswith("__annot")  # Python may add these later
     ]
 
 
@@ -356,9 +355,8 @@ _MEMBERS = _members()
 def is_system_noise(noise: Noise) -> bool:
     """Whether noise is the operating system's own, drawn by this module's methods; then a release is private.
 
-    A subclass is not, and neither is an object whose class had a method replaced or added. This is a guard against
-    mistakes. Python cannot prevent that other code in the same process changes what lies below: the functions and
-    tables of this module, this function itself, or the interpreter.
+    A subclass is not, and neither is an object whose class had a method replaced or added. This guards against
+    mistakes: Python cannot keep code in the same process from changing this module's functions and tables.
 
     Examples
     --------
@@ -366,11 +364,9 @@ def is_system_noise(noise: Noise) -> bool:
     (True, False)
     """
     present = _members()
-    return (
-        type(noise) is SystemNoise
-        and [member[:2] for member in present] == [member[:2] for member in _MEMBERS]
-        and all(a[2] is b[2] and a[3] is b[3] for a, b in zip(present, _MEMBERS, strict=True))
-    )
+    same_names = [member[:2] for member in present] == [member[:2] for member in _MEMBERS]
+    same = same_names and all(a[2] is b[2] and a[3] is b[3] for a, b in zip(present, _MEMBERS, strict=True))
+    return same and type(noise) is SystemNoise
 
 
 class SeededNoise(Noise):
