@@ -2,10 +2,13 @@
 
 All have the root `SpatialDPError`, and each also is the built-in error that a plain Python caller would catch
 (`ValueError`). Messages say what was given, what is required and what to do. They must not contain a coordinate, a
-count or anything else of a record.
+count or anything else of a record. Where a message names Python code, it also has words for the command line
+(`spatialdp.wording`).
 """
 
 from __future__ import annotations
+
+from spatialdp.wording import Mention, split
 
 __all__ = [
     "BudgetError",
@@ -24,6 +27,12 @@ class SpatialDPError(Exception):
 
     Each of them also is the built-in error that a plain Python caller would catch, a `ValueError`.
 
+    Attributes
+    ----------
+    parts : tuple of str and Mention
+        The message in parts: those that read alike for everybody, and those that have another wording for users of
+        the command line.
+
     Privacy
     -------
     Messages speak of public parameters and of the form of input. None contains a coordinate, a count or a row number.
@@ -37,6 +46,11 @@ class SpatialDPError(Exception):
     ...     print(error)
     bounds are (0.0, 0.0, 0.0, 1.0); xmin must be below xmax. ...
     """
+
+    def __init__(self, message: str = "") -> None:
+        parts = split(message)
+        super().__init__("".join(part.python if isinstance(part, Mention) else part for part in parts))
+        self.parts = parts
 
 
 class ParameterError(SpatialDPError, ValueError):

@@ -26,6 +26,7 @@ from spatialdp.privacy.budget import LARGEST_EPSILON, SMALLEST_EPSILON, Budget, 
 from spatialdp.privacy.neighbours import Neighbours
 from spatialdp.privacy.noise.laws import Law
 from spatialdp.space.domain import Domain
+from spatialdp.wording import parameter
 from spatialdp.workload import Workload, placed
 
 __all__ = ["Recommendation", "all_boxes", "epsilon_for", "recommend"]
@@ -192,7 +193,7 @@ def epsilon_for(
     True
     """
     if isinstance(error, bool) or not isinstance(error, Real) or not 0 < error < math.inf:
-        raise ParameterError(f"error is {error!r}; it must be a positive number of records, such as 10.")
+        raise ParameterError(f"{parameter('error')} is {error!r}; it must be a positive number of records, such as 10.")
     if not isinstance(mechanism, Mechanism):
         raise ParameterError(f"mechanism is {mechanism!r}; give one with its parameters, such as Flat((64, 64)).")
     boxes = _boxes(domain, workload)
@@ -210,7 +211,8 @@ def epsilon_for(
     low, high = math.log(float(SMALLEST_EPSILON) * 1e4), math.log(float(LARGEST_EPSILON) / 2)
     if error < expected(high):  # also raises an error if law and delta do not fit
         raise ParameterError(
-            f"error is {error}; no epsilon up to 500 reaches it. Use larger cells or accept a larger error."
+            f"{parameter('error')} is {error:g}; no epsilon up to 500 reaches it. Use larger cells or accept a larger "
+            "error."
         )
     while high - low > 1e-4:
         middle = (low + high) / 2

@@ -26,6 +26,7 @@ from spatialdp.space import crs as crs_
 from spatialdp.space.domain import Domain
 from spatialdp.space.polygons import read_polygons
 from spatialdp.space.public_files import EDGES, boxes_of, read_frame
+from spatialdp.wording import either, parameter, quoted
 
 __all__ = [
     "Workload",
@@ -181,7 +182,9 @@ def area_boxes(
     """
     areas = np.geomspace(1e-4, 0.3, 8) if shares is None else np.asarray(shares, dtype=np.float64)
     if areas.ndim != 1 or not areas.size or not np.all((areas > 0) & (areas <= 1)):
-        raise ParameterError(f"shares are {shares!r}; give one or more shares of the area, above 0 and up to 1.")
+        raise ParameterError(
+            f"{parameter('shares')} are {quoted(shares)}; give one or more shares of the area, above 0 and up to 1."
+        )
     return [_area(domain, float(area), _count(count), seed) for area in areas]
 
 
@@ -214,7 +217,8 @@ def squares(domain: Domain, side: float, anchors: int | npt.ArrayLike = 20) -> W
         columns = whole_number(anchors, "anchors", 1, math.isqrt(MOST))
         if 2 * half > min(domain.size):
             raise ParameterError(
-                f"side is {side:g}, but the domain is {domain.size[0]:g} x {domain.size[1]:g}; give a smaller side."
+                f"{parameter('side')} is {side:g}, but the domain is {domain.size[0]:g} x {domain.size[1]:g}; give a "
+                "smaller side."
             )
         xmin, ymin, xmax, ymax = domain.bounds
         at = np.meshgrid(*(np.linspace(a + half, b - half, columns) for a, b in ((xmin, xmax), (ymin, ymax))))
@@ -223,7 +227,8 @@ def squares(domain: Domain, side: float, anchors: int | npt.ArrayLike = 20) -> W
         centres = np.asarray(anchors, dtype=np.float64)
         if centres.ndim != 2 or centres.shape[1] != 2:
             raise ParameterError(
-                f"anchors have shape {centres.shape}; give (m, 2) coordinates, or a number of columns and rows."
+                f"{parameter('anchors')} have shape {quoted(centres.shape)}; give "
+                f"{either('(m, 2) coordinates', 'X,Y;X,Y')}, or a number of columns and rows."
             )
     name = f"squares of {2 * half:g}"
     return Workload(name, np.concatenate([centres - half, centres + half], axis=1), size=4 * half**2 / _area_of(domain))
@@ -277,7 +282,9 @@ def slabs(domain: Domain, axis: str = "x", count: int = 500, *, width: float | N
     0.25
     """
     if axis not in ("x", "y"):
-        raise ParameterError(f"axis is {axis!r}; it must be 'x' (vertical slabs) or 'y' (horizontal slabs).")
+        raise ParameterError(
+            f"{parameter('axis')} is {axis!r}; it must be 'x' (vertical slabs) or 'y' (horizontal slabs)."
+        )
     index = "xy".index(axis)
     name = f"{('vertical', 'horizontal')[index]} slabs"
     draws = _uniform(_count(count) * 2, seed, name).reshape(-1, 2)
@@ -341,7 +348,9 @@ def polygons(source: str | PathLike[str] | Any, domain: Domain, *, name: str | N
     """
     frame, label = _frame(source)
     if not hasattr(frame, "geometry"):
-        raise ParameterError(f"{label} has no geometries; give a GeoDataFrame, a GeoSeries or a file with polygons.")
+        raise ParameterError(
+            f"{label} has no geometries; give {either('a GeoDataFrame, a GeoSeries or a', 'a')} file with polygons."
+        )
     return Workload(name or label, polygons=read_polygons(frame, domain))
 
 

@@ -11,6 +11,7 @@ import operator
 from typing import Any
 
 from spatialdp.errors import ParameterError
+from spatialdp.wording import either, parameter, quoted
 
 __all__ = ["positive_pair", "true_or_false", "whole_number", "whole_pair"]
 
@@ -18,7 +19,9 @@ __all__ = ["positive_pair", "true_or_false", "whole_number", "whole_pair"]
 def true_or_false(value: Any, name: str) -> bool:
     """Return a bool; anything else is refused, because Python treats the string "no" as true."""
     if not isinstance(value, bool):
-        raise ParameterError(f"{name} is {value!r}; it must be True or False.")
+        raise ParameterError(
+            f"{parameter(name)} is {quoted(value)}; it must be {either('True or False', 'yes or no')}."
+        )
     return value
 
 
@@ -29,7 +32,7 @@ def whole_number(value: Any, name: str, least: int, most: int) -> int:
     except TypeError:
         number = None
     if number is None or not least <= number <= most:
-        raise ParameterError(f"{name} is {value!r}; it must be a whole number from {least} to {most}.")
+        raise ParameterError(f"{parameter(name)} is {quoted(value)}; it must be a whole number from {least} to {most}.")
     return number
 
 
@@ -38,7 +41,9 @@ def whole_pair(value: Any, name: str) -> tuple[int, int]:
     try:
         first, second = value
     except (TypeError, ValueError):
-        raise ParameterError(f"{name} is {value!r}; it must be two whole numbers (nx, ny).") from None
+        raise ParameterError(
+            f"{parameter(name)} is {quoted(value)}; it must be two whole numbers {either('(nx, ny)', 'NX,NY')}."
+        ) from None
     return whole_number(first, name, 1, 2**30), whole_number(second, name, 1, 2**30)
 
 
@@ -49,5 +54,5 @@ def positive_pair(value: Any, name: str) -> tuple[float, float]:
     except (TypeError, ValueError, OverflowError):
         first = second = math.nan
     if not (0 < first < math.inf and 0 < second < math.inf):
-        raise ParameterError(f"{name} is {value!r}; it must be one or two positive finite numbers.")
+        raise ParameterError(f"{parameter(name)} is {quoted(value)}; it must be one or two positive finite numbers.")
     return first, second

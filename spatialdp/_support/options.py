@@ -9,6 +9,7 @@ from enum import StrEnum
 from typing import Any, Generic, Self, TypeVar
 
 from spatialdp.errors import ParameterError
+from spatialdp.wording import parameter
 
 T = TypeVar("T", bound="Option")
 
@@ -26,14 +27,18 @@ class Option(StrEnum):
     """
 
     @classmethod
-    def parse(cls, value: str | Self) -> Self:
-        """Return the option that a name stands for; upper case and underscores are accepted."""
+    def parse(cls, value: str | Self, parameter_name: str = "") -> Self:
+        """Return the option that a name stands for; upper case and underscores are accepted.
+
+        The error names the parameter that has the value, or else the class.
+        """
         name = value.lower().replace("_", "-") if isinstance(value, str) else value
         try:
             return cls(name)
         except ValueError:
             names = ", ".join(repr(str(option)) for option in cls)
-            raise ParameterError(f"{cls.__name__} is {value!r}; it must be one of {names}.") from None
+            subject = parameter(parameter_name) if parameter_name else cls.__name__
+            raise ParameterError(f"{subject} is {value!r}; it must be one of {names}.") from None
 
 
 class Choice(Generic[T]):
@@ -65,4 +70,4 @@ class Choice(Generic[T]):
         return option
 
     def __set__(self, instance: Any, value: T | str) -> None:
-        instance.__dict__[self._name] = type(self._default).parse(value)
+        instance.__dict__[self._name] = type(self._default).parse(value, self._name)

@@ -18,6 +18,7 @@ import click
 from spatialdp._support.override import override
 from spatialdp._version import __version__
 from spatialdp.cli.options.values import join_numbers
+from spatialdp.cli.wording import in_options
 from spatialdp.errors import SpatialDPError
 
 __all__ = ["main"]
@@ -59,7 +60,7 @@ class _Group(click.Group):
         except (click.ClickException, click.Abort, click.exceptions.Exit):
             raise
         except SpatialDPError as error:
-            raise _failure(str(error), BAD_INPUT) from None
+            raise _failure(in_options(error, self._params_of_the_command(ctx)), BAD_INPUT) from None
         except OSError as error:
             if (
                 error.errno == errno.EPIPE
@@ -73,6 +74,11 @@ class _Group(click.Group):
             ) from None
         except Exception as error:  # its message might quote a record, so only its type and place are printed
             raise _failure(_unexpected(error), FAILED) from None
+
+    def _params_of_the_command(self, ctx: click.Context) -> list[click.Parameter]:
+        """Return the options of the command that ran, with those of its method, which `ctx.meta` names."""
+        command = self.get_command(ctx, ctx.invoked_subcommand or "")
+        return [] if command is None else command.get_params(ctx)
 
 
 def _with_breaks(command: C) -> C:

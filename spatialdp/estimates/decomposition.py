@@ -28,6 +28,7 @@ from spatialdp.trees.adjust import NonNegative, non_negative, project_families, 
 from spatialdp.trees.leaf_families import Families, OpenedNodes
 from spatialdp.trees.tree import Tree
 from spatialdp.trees.walk import Pairs, chunks, walk, walk_polygons
+from spatialdp.wording import parameter
 
 __all__ = ["Decomposition"]
 
@@ -198,7 +199,7 @@ class Decomposition:
         if not self.consistent:
             raise ReleaseError(
                 "the estimates are not consistent, but only estimates that add up can be made non-negative or whole; "
-                "release with consistent=True, then adjust them."
+                f"release with {parameter('consistent', True)}, then adjust them."
             )
 
     def _walk(self, queries: Array, descend: Booleans | None = None) -> Iterator[Pairs]:

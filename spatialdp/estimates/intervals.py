@@ -24,6 +24,7 @@ import numpy as np
 
 from spatialdp._support.arrays import Floats
 from spatialdp.errors import ParameterError
+from spatialdp.wording import parameter
 
 __all__ = ["half_width", "quantile_table"]
 
@@ -65,7 +66,9 @@ def quantile_table(level: float) -> Floats:
     Quantiles of other laws are interpolated between these.
     """
     if not isinstance(level, float | int) or not 0 < level <= HIGHEST_LEVEL:
-        raise ParameterError(f"level is {level!r}; it must be above 0 and at most {HIGHEST_LEVEL}, such as 0.95.")
+        raise ParameterError(
+            f"{parameter('level')} is {level!r}; it must be above 0 and at most {HIGHEST_LEVEL}, such as 0.95."
+        )
     return _quantiles(float(level))
 
 

@@ -18,6 +18,7 @@ from spatialdp.estimates.base import Estimate
 from spatialdp.privacy.noise.source import Noise, SystemNoise
 from spatialdp.space.domain import RASTER_SHIFT, Domain
 from spatialdp.trees.adjust import NonNegative
+from spatialdp.wording import either
 
 __all__ = ["sample"]
 
@@ -46,8 +47,8 @@ def _draw_leaves(weights: Floats, count: int, source: Noise) -> Integers:
         return np.empty(0, dtype=np.int64)
     if not weights.sum() > 0:
         raise ReleaseError(
-            "no estimate of this release is above zero, but points are drawn from such estimates only; ask for n=0 "
-            "points, or release with a larger ε or larger cells."
+            "no estimate of this release is above zero, but points are drawn from such estimates only; ask for "
+            f"{either('n=0', '-n 0')} points, or release with a larger ε or larger cells."
         )
     return _draw((weights / weights.sum() * _SHARES).astype(np.int64), np.zeros(count, dtype=np.int64), source)
 

@@ -30,6 +30,7 @@ from spatialdp.privacy.noise.source import SeededNoise
 from spatialdp.records.points import LatticePoints, as_points, lattice_points
 from spatialdp.space.domain import Domain
 from spatialdp.space.polygons import read_polygons
+from spatialdp.wording import either, parameter, quoted
 from spatialdp.workload import Workload
 
 if TYPE_CHECKING:
@@ -198,7 +199,8 @@ def evaluate_subsamples(
     sizes = [whole_number(count, "records", 0, 2**62) for count in records]
     if max(sizes, default=0) > columns.size:
         raise ParameterError(
-            "records holds a size above the number of records in the domain; give sizes that are not larger."
+            f"{parameter('records')} holds a size above the number of records in the domain; give sizes that are not "
+            "larger."
         )
     order = np.argsort(SeededNoise((seed, 0)).uniform_words(columns.size), kind="stable")
     parts = []
@@ -278,7 +280,8 @@ def _with_baselines(mechanisms: dict[str, Mechanism], domain: Domain) -> dict[st
     clash = set(added) & set(mechanisms)
     if clash:
         raise ParameterError(
-            f"the label {clash.pop()!r} is the label of a baseline; give your mechanism another label."
+            f"the label {clash.pop()!r} is the label of a baseline; give your mechanism another label"
+            f"{either('', ', as in -m LABEL=NAME:PARAMETER=VALUE')}."
         )
     return mechanisms | added
 
@@ -292,7 +295,10 @@ def _workloads(workload: Workloads, domain: Domain) -> tuple[Workload, ...]:
         )
     names = [each.name for each in workloads]
     if len(set(names)) < len(names):
-        raise ParameterError(f"the workloads are named {names}; the names must differ. Rename one of them.")
+        raise ParameterError(
+            f"the workloads are named {quoted(names)}; the names must differ. "
+            f"{either('Rename one of them', 'Leave one of them out, or rename its file')}."
+        )
     for each in workloads:
         if each.boxes is not None:
             domain.boxes(each.boxes)  # raises an error that says what is wrong with the boxes
@@ -305,14 +311,14 @@ def _budgets(epsilons: Number | Sequence[Number]) -> tuple[Fraction, ...]:
     numbers = epsilons if isinstance(epsilons, Sequence | np.ndarray) else [epsilons]
     budgets = tuple(dict.fromkeys(Budget(epsilon).epsilon for epsilon in numbers))
     if not budgets:
-        raise ParameterError("epsilons holds no epsilon; give at least one.")
+        raise ParameterError(f"{parameter('epsilons')} holds no epsilon; give at least one.")
     return budgets
 
 
 def _share(value: Any, name: str) -> float:
     share = float(exact(value, name))
     if not 0 <= share < 1:
-        raise ParameterError(f"{name} is {value}; it must be at least 0 and below 1.")
+        raise ParameterError(f"{parameter(name)} is {value}; it must be at least 0 and below 1.")
     return share
 
 

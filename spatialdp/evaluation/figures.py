@@ -17,6 +17,7 @@ import numpy as np
 from spatialdp._support.arrays import Floats, Objects
 from spatialdp._support.markdown import markdown
 from spatialdp.errors import ParameterError
+from spatialdp.wording import either, parameter
 
 if TYPE_CHECKING:
     import pandas
@@ -196,8 +197,8 @@ def _check(frame: pandas.DataFrame, metrics: Sequence[str], x: str, panels: str)
     for name in metrics:
         if name not in metrics_there:
             raise ParameterError(
-                f"metric is {name!r}; the frame holds {', '.join(sorted(metrics_there))}. Choose one of these, or "
-                f"evaluate with metrics=[{name!r}, ...]."
+                f"{parameter('metric')} is {name!r}; the frame holds {', '.join(sorted(metrics_there))}. Choose one of "
+                f"these, or evaluate with {either(f'metrics=[{name!r}, ...]', f'--metric {name}')}."
             )
     if frame[x].dropna().empty:
         raise ParameterError(

@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from spatialdp._support.arrays import Floats
 from spatialdp.errors import ParameterError
+from spatialdp.wording import either
 
 __all__ = ["DEFAULT_METRICS", "EARTH_MOVER", "METRICS", "Outcome", "check_metrics", "earth_movers_distance"]
 
@@ -109,7 +110,7 @@ def check_metrics(metrics: Sequence[str] | None) -> tuple[str, ...]:
     for name in names:
         if name not in METRICS and name != EARTH_MOVER:
             known = ", ".join((*METRICS, EARTH_MOVER))
-            raise ParameterError(f"metric is {name!r}; it must be one of {known}.")
+            raise ParameterError(f"{either('metric', '--metric')} is {name!r}; it must be one of {known}.")
     if not names:
         raise ParameterError("metrics is empty; name at least one metric, or leave the argument out.")
     return tuple(dict.fromkeys(names))

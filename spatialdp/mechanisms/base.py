@@ -32,6 +32,7 @@ from spatialdp.records.points import Points, as_points
 from spatialdp.release import Release
 from spatialdp.space.domain import Domain, Grid
 from spatialdp.strategies.products import BoxQueries
+from spatialdp.wording import either
 
 __all__ = [
     "Mechanism",
@@ -197,7 +198,7 @@ class Mechanism(ABC):
         >>> prepared.release([[0.1, 0.2], [0.8, 0.9]])
         <Release of 64 cells: ε = 0.5 (add-remove one record), quadtree, spatialdp ...>
         """
-        terms = Terms(Budget(epsilon, delta), Neighbours.parse(neighbours))
+        terms = Terms(Budget(epsilon, delta), Neighbours.parse(neighbours, "neighbours"))
         design = self._design(_checked_domain(domain), terms)
         plan = self._plan(design)
         return PreparedRelease(self, domain, terms, design, plan, self._statement(plan, terms))
@@ -368,7 +369,8 @@ class PreparedRelease:
             name = self.mechanism.name
             raise ParameterError(
                 f"the error of this {name} depends on the records, so it is not known before they are read; choose a "
-                "mechanism with a public structure, or run spatialdp.evaluate on public data."
+                "mechanism with a public structure, or run "
+                f"{either('spatialdp.evaluate', '`spatialdp evaluate`')} on public data."
             )
         return expected_error(blank, self.domain.boxes(boxes))
 

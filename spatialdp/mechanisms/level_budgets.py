@@ -16,6 +16,7 @@ from spatialdp._support.options import Option
 from spatialdp.errors import ParameterError
 from spatialdp.privacy.budget import Number, divide, exact
 from spatialdp.privacy.noise.laws import Law
+from spatialdp.wording import parameter, quoted
 
 __all__ = ["BudgetRule", "LevelBudget", "check_budget", "level_costs"]
 
@@ -34,24 +35,28 @@ class LevelBudget(Option):
 def check_budget(budget: BudgetRule | Sequence[Number], height: int) -> BudgetRule:
     """Check a budget: a named rule, or one weight for each level, root first, with that of the leaves above 0."""
     if isinstance(budget, str):
-        return LevelBudget.parse(budget)
+        return LevelBudget.parse(budget, "budget")
     try:
         weights = tuple(float(w) if isinstance(w, float | np.floating) else exact(w, "budget") for w in budget)
     except TypeError:
         names = ", ".join(repr(str(rule)) for rule in LevelBudget)
-        raise ParameterError(f"budget is {budget!r}; give one of {names}, or one number for each level.") from None
+        raise ParameterError(
+            f"{parameter('budget')} is {budget!r}; give one of {names}, or one number for each level."
+        ) from None
     if min(weights, default=0) < 0 or not all(np.isfinite(float(w)) for w in weights):
         raise ParameterError(
-            f"budget is {budget!r}, but no weight may be negative or infinite; give finite weights from 0 up."
+            f"{parameter('budget')} is {quoted(budget)}, but no weight may be negative or infinite; give finite "
+            "weights from 0 up."
         )
     if len(weights) != height + 1:
         raise ParameterError(
-            f"budget has {len(weights)} weights, but a tree of height {height} has {height + 1} levels; give one "
-            "weight for each level, root first."
+            f"{parameter('budget')} has {len(weights)} weights, but a tree of height {height} has {height + 1} levels; "
+            "give one weight for each level, root first."
         )
     if not weights[-1] > 0:
         raise ParameterError(
-            f"the leaves' weight in budget is {weights[-1]}; it must be above 0. Raise it, or choose a lower height."
+            f"the leaves' weight in {parameter('budget')} is {weights[-1]}; it must be above 0. Raise it, or choose a "
+            f"lower {parameter('height')}."
         )
     return weights
 
@@ -74,8 +79,8 @@ def level_costs(budget: BudgetRule, height: int, whole: Fraction, law: Law) -> t
         costs = divide(whole, budget)
         if not costs[-1]:
             raise ParameterError(
-                f"the leaves' weight in budget is {budget[-1]}, which is so small that nothing of the budget is left "
-                "to the leaves; raise it."
+                f"the leaves' weight in {parameter('budget')} is {budget[-1]}, which is so small that nothing of the "
+                "budget is left to the leaves; raise it."
             )
         return costs
     rule = LevelBudget.parse(budget)

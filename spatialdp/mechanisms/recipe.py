@@ -28,6 +28,7 @@ from spatialdp.records.counting import count_cells
 from spatialdp.records.points import Points
 from spatialdp.space.domain import Domain, Grid
 from spatialdp.structures.base import Structure
+from spatialdp.wording import either, parameter
 
 __all__ = ["Design", "GridMechanism", "StructuredMechanism", "design_of", "with_cells"]
 
@@ -141,8 +142,9 @@ class GridMechanism(StructuredMechanism):
         if (self.shape is None) == (self.cell_size is None):
             number = "neither" if self.shape is None else "both"
             raise ParameterError(
-                f"{type(self).__name__} got {number} of shape and cell_size, but needs exactly one; give either "
-                "shape=(nx, ny) or cell_size=..."
+                f"{either(type(self).__name__, self.name)} got {number} of {parameter('shape')} and "
+                f"{parameter('cell_size')}, but needs exactly one; give either "
+                f"{parameter('shape', '(nx, ny)', typed='NX,NY')} or {parameter('cell_size', 'size', typed='SIZE')}."
             )
         if self.shape is not None:
             object.__setattr__(self, "shape", whole_pair(self.shape, "shape"))

@@ -17,6 +17,7 @@ from spatialdp.mechanisms.stopping import NoisyCounts
 from spatialdp.space.domain import Domain
 from spatialdp.structures.tree_levels import fitted
 from spatialdp.trees.tree import Tree
+from spatialdp.wording import either, parameter, quoted
 
 __all__ = ["TreeMechanism"]
 
@@ -41,13 +42,15 @@ class TreeMechanism(Mechanism):
             object.__setattr__(self, name, _threshold(getattr(self, name), name))
         if self.prune is not None and not self.consistent:
             raise ParameterError(
-                f"prune is {self.prune} and consistent=False, but only consistent estimates are compared with the "
-                "threshold; use consistent=True, or leave prune out."
+                f"{parameter('prune')} is {self.prune} and {parameter('consistent', False)}, but only consistent "
+                f"estimates are compared with the threshold; use {parameter('consistent', True)}, or leave "
+                f"{parameter('prune')} out."
             )
         if self.stop is not None and self.budget == LevelBudget.LEAVES and self.height:
             raise ParameterError(
-                f"stop is {self.stop} and budget is 'leaves', but stop needs counts above the leaves; choose another "
-                "budget, or leave stop out."
+                f"{parameter('stop')} is {self.stop} and {parameter('budget')} is 'leaves', but "
+                f"{parameter('stop')} needs counts above the leaves; choose another {parameter('budget')}, or leave "
+                f"{parameter('stop')} out."
             )
 
     def _decompose(self, domain: Domain, tree: Tree, counts: NoisyCounts, step: float) -> Decomposition:
@@ -76,5 +79,8 @@ def _threshold(value: Any, name: str) -> float | None:
     except (TypeError, ValueError, OverflowError):
         number = math.nan
     if isinstance(value, str | bool) or (number is not None and not math.isfinite(number)):
-        raise ParameterError(f"{name} is {value!r}; it must be a finite number of records, or None.")
+        raise ParameterError(
+            f"{parameter(name)} is {quoted(value)}; it must be a finite number of records, or "
+            f"{either('None', 'left out')}."
+        )
     return number

@@ -24,6 +24,7 @@ from typing import NamedTuple
 from spatialdp._support.checks import whole_number
 from spatialdp.errors import BudgetError
 from spatialdp.privacy.budget import SMALLEST_DELTA, Budget, Number
+from spatialdp.wording import parameter
 
 __all__ = ["Promise", "budget_per_record", "promise_for_records", "rho_for", "zcdp_log_delta"]
 
@@ -72,8 +73,8 @@ def rho_for(budget: Budget) -> Fraction:
     """
     if budget.delta == 0:
         raise BudgetError(
-            "delta is 0; Gaussian noise needs a positive delta. "
-            "Give one, such as delta=1e-9, or choose a Laplace law, which needs none."
+            f"{parameter('delta')} is 0; Gaussian noise needs a positive {parameter('delta')}. "
+            f"Give one, such as {parameter('delta', 1e-9)}, or choose a Laplace law, which needs none."
         )
     epsilon, log_delta = float(budget.epsilon), math.log(budget.delta) - _SAFETY
     low, high = 0.0, epsilon + 1.0
@@ -90,7 +91,8 @@ def rho_for(budget: Budget) -> Fraction:
 def _round_down(value: float) -> Fraction:
     if value <= 0:
         raise BudgetError(
-            "epsilon and delta are too small for Gaussian noise: no positive rho is allowed; raise either of them."
+            f"{parameter('epsilon')} and {parameter('delta')} are too small for Gaussian noise: no positive rho is "
+            "allowed; raise either of them."
         )
     unit = Fraction(2) ** (math.frexp(value)[1] - _SIGNIFICANT_BITS)
     return math.floor(Fraction(value) / unit) * unit

@@ -15,6 +15,7 @@ from fractions import Fraction
 from numbers import Rational
 
 from spatialdp.errors import BudgetError
+from spatialdp.wording import parameter, quoted
 
 __all__ = ["Budget", "Number", "divide", "exact"]
 
@@ -37,16 +38,18 @@ def exact(value: Number, name: str) -> Fraction:
     """
     if isinstance(value, bool) or not isinstance(value, Rational | float | Decimal):
         raise BudgetError(
-            f"{name} is {value!r} of type {type(value).__name__}; it must be a number "
+            f"{parameter(name)} is {value!r} of type {type(value).__name__}; it must be a number "
             f"(int, float, decimal.Decimal or fractions.Fraction). Convert it first."
         )
     if not isinstance(value, Rational) and not Decimal(value).is_finite():
-        raise BudgetError(f"{name} is {value}; it must be finite. Give a number such as 0.1.")
+        raise BudgetError(f"{parameter(name)} is {value}; it must be finite. Give a number such as 0.1.")
     if isinstance(value, Decimal) and abs(value.adjusted()) > _MOST_DIGITS:
-        raise BudgetError(f"{name} is {value}; it must not be absurdly large or small. Give a number such as 0.1.")
+        raise BudgetError(
+            f"{parameter(name)} is {value}; it must not be absurdly large or small. Give a number such as 0.1."
+        )
     number = _as_typed(value)
     if max(abs(number.numerator), number.denominator) >= 10**_MOST_DIGITS:
-        raise BudgetError(f"{name} has more than {_MOST_DIGITS} digits; give at most so many: round it.")
+        raise BudgetError(f"{parameter(name)} has more than {_MOST_DIGITS} digits; give at most so many: round it.")
     return number
 
 
@@ -126,7 +129,9 @@ def divide(whole: Fraction, weights: Sequence[Number]) -> tuple[Fraction, ...]:
     parts = [exact(weight, "weight") for weight in weights]
     total = sum(parts, Fraction(0))
     if min(parts, default=Fraction(-1)) < 0 or total == 0:
-        raise BudgetError(f"weights are {list(weights)}; give at least one, none of them negative and not all zero.")
+        raise BudgetError(
+            f"weights are {quoted(list(weights))}; give at least one, none of them negative and not all zero."
+        )
     shares = [part / total for part in parts]
     if any(isinstance(weight, float) for weight in weights):
         shares = [Fraction(math.floor(share * 2**_SHARE_BITS), 2**_SHARE_BITS) for share in shares]
@@ -138,7 +143,7 @@ def _checked_epsilon(epsilon: Number) -> Fraction:
     value = exact(epsilon, "epsilon")
     if not SMALLEST_EPSILON <= value <= LARGEST_EPSILON:
         raise BudgetError(
-            f"epsilon is {epsilon}; it must lie between 1e-9 and 1000. "
+            f"{parameter('epsilon')} is {epsilon}; it must lie between 1e-9 and 1000. "
             "Typical values are 0.01 (strong privacy) to 10 (weak)."
         )
     return value
@@ -148,7 +153,7 @@ def _checked_delta(delta: Number) -> Fraction:
     value = exact(delta, "delta")
     if value != 0 and not SMALLEST_DELTA <= value < 1:
         raise BudgetError(
-            f"delta is {delta}; it must be 0, or at least 1e-300 and below 1. "
+            f"{parameter('delta')} is {delta}; it must be 0, or at least 1e-300 and below 1. "
             "Typical values are far below one over the size of the population, such as 1e-9."
         )
     return value

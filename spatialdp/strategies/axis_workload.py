@@ -15,6 +15,7 @@ from spatialdp._support.arrays import Floats, Integers
 from spatialdp._support.checks import whole_number
 from spatialdp._support.options import Option
 from spatialdp.errors import ParameterError
+from spatialdp.wording import either, quoted
 
 __all__ = ["ALL_RANGES", "AxisWorkload"]
 
@@ -84,13 +85,14 @@ def _parsed(queries: Any) -> str | tuple[tuple[int, int], ...]:
     if not pairs:
         names = ", ".join(repr(str(kind)) for kind in QueryKind)
         raise ParameterError(
-            f"the queries of an axis are {queries!r}; give one of {names}, or ranges of cells (start, stop)."
+            f"the queries of an axis are {quoted(queries)}; give one of {names}, or ranges of cells "
+            f"{either('(start, stop)', 'START,STOP')}."
         )
     ranges = tuple(
         (whole_number(a, "start of a range", 0, 2**30), whole_number(b, "stop of a range", 1, 2**30)) for a, b in pairs
     )
     if any(start >= stop for start, stop in ranges):
-        raise ParameterError("a range of cells is empty; its start must be below its stop: give (start, stop) so.")
+        raise ParameterError("a range of cells is empty; its start must be below its stop: write the start first.")
     return ranges
 
 

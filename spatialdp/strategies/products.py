@@ -29,6 +29,7 @@ from spatialdp.space.domain import Grid
 from spatialdp.space.lattice import box_array
 from spatialdp.strategies.axis_workload import AxisWorkload
 from spatialdp.transforms.matrices import WindowAxis
+from spatialdp.wording import either, parameter, quoted
 
 __all__ = [
     "AxisQueries",
@@ -67,7 +68,10 @@ class BoxQueries:
     def __init__(self, boxes: npt.ArrayLike) -> None:
         corners = np.array(box_array(boxes)) + 0.0  # turns -0.0 into 0.0: they are equal, but their bytes are not
         if not len(corners):
-            raise ParameterError("the workload has no boxes; give at least one (xmin, ymin, xmax, ymax).")
+            raise ParameterError(
+                "the workload has no boxes; give at least one "
+                f"{either('(xmin, ymin, xmax, ymax)', 'XMIN,YMIN,XMAX,YMAX')}."
+            )
         corners.setflags(write=False)
         self.corners = corners
 
@@ -102,8 +106,8 @@ def parse_workload(workload: Any) -> str | tuple[Product, ...] | BoxQueries:
             return tuple(map(_product, workload))
     names = ", ".join(map(repr, NAMED))
     raise ParameterError(
-        f"workload is {workload!r}; it must be one of {names}, a pair of queries along x and y, a list of such pairs "
-        "(with a weight or without), or an (m, 4) array of boxes."
+        f"{parameter('workload')} is {quoted(workload)}; it must be one of {names}, a pair of queries along x and y, a "
+        f"list of such pairs (with a weight or without), or {either('an (m, 4) array of boxes', 'boxes')}."
     )
 
 
@@ -269,9 +273,9 @@ def box_queries(boxes: BoxQueries, grid: Grid) -> ProductQueries[IntervalQueries
     empty = np.flatnonzero(~meets_region | (inside[:, 0] >= inside[:, 2]) | (inside[:, 1] >= inside[:, 3]))
     if empty.size:
         raise ParameterError(
-            f"box {empty[0]} of the workload is {tuple(boxes.corners[empty[0]].tolist())}, which has no area in the "
-            f"domain {grid.domain.bounds} and its region ({empty.size} such boxes in all); leave these boxes out: "
-            "their answers are 0."
+            f"box {empty[0]} of the workload is {quoted(tuple(boxes.corners[empty[0]].tolist()))}, which has no area "
+            f"in the domain {quoted(grid.domain.bounds)} and its region ({empty.size} such boxes in all); leave these "
+            "boxes out: their answers are 0."
         )
     distinct, counts = np.unique(inside, axis=0, return_counts=True)
     table = np.column_stack([distinct, counts]).astype("<i8")

@@ -25,6 +25,7 @@ from spatialdp.privacy.neighbours import Neighbours, Sensitivity
 from spatialdp.space.domain import Grid
 from spatialdp.transforms.integer_waves import wave_bits, wave_error, whole_waves
 from spatialdp.transforms.spectral import Basis, padded, walsh_sums
+from spatialdp.wording import either, parameter, quoted
 
 __all__ = [
     "FrequencyBlock",
@@ -91,8 +92,10 @@ def check_block(block: Any) -> Description:
     if len(parts) == 2 and isinstance(parts[0], str) and parts[0].lower() == "hyperbolic":
         return "hyperbolic", whole_number(parts[1], "the size of a hyperbolic cross", 0, 60)
     if len(parts) != 2 or isinstance(parts[0], str):
+        cross, marginals = either('("hyperbolic", k)', "hyperbolic,K"), either('"marginals"', "marginals")
         raise ParameterError(
-            f'block is {block!r}; it must be two whole numbers (kx, ky), ("hyperbolic", k) or "marginals".'
+            f"{parameter('block')} is {quoted(block)}; it must be two whole numbers {either('(kx, ky)', 'KX,KY')}, "
+            f"{cross} or {marginals}."
         )
     return whole_pair(parts, "block")
 
@@ -102,7 +105,8 @@ def check_candidates(candidates: Any) -> tuple[Description, ...]:
     blocks = () if isinstance(candidates, str) or not isinstance(candidates, Iterable) else tuple(candidates)
     if not blocks:
         raise ParameterError(
-            f"candidates is {candidates!r}; it must be a list of one or more blocks such as [(4, 4), (8, 8)]."
+            f"{parameter('candidates')} is {quoted(candidates)}; it must be a list of one or more blocks such as "
+            f"{quoted([(4, 4), (8, 8)])}."
         )
     return tuple(check_block(block) for block in blocks)
 
@@ -126,7 +130,10 @@ def make_block(description: Description, sizes: Sizes) -> FrequencyBlock:
         return _hyperbolic(description[1], sizes)
     kx, ky = int(description[0]), description[1]
     if kx > sizes[0] or ky > sizes[1]:
-        raise ParameterError(f"block is {description}, but the axes have {sizes} coefficients. Give a smaller block.")
+        raise ParameterError(
+            f"{parameter('block')} is {quoted(description)}, but the axes have {quoted(sizes)} coefficients. Give a "
+            "smaller block."
+        )
     return FrequencyBlock((0, kx), (0, ky), ((True,),))
 
 

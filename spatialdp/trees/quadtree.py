@@ -16,6 +16,7 @@ from spatialdp.errors import DomainError, ParameterError
 from spatialdp.space.domain import LARGEST_GRID
 from spatialdp.space.lattice import LATTICE
 from spatialdp.trees.tree import LatticeBoxes, Tree
+from spatialdp.wording import parameter
 
 __all__ = ["morton_order", "quadtree"]
 
@@ -75,7 +76,7 @@ def morton_order(height: int) -> Array:
 def _check_height(height: int) -> None:
     highest = (LARGEST_GRID.bit_length() - 1) // 2
     if isinstance(height, bool) or not isinstance(height, int | np.integer) or not 0 <= height <= highest:
-        raise ParameterError(f"height is {height!r}; it must be a whole number from 0 to {highest}.")
+        raise ParameterError(f"{parameter('height')} is {height!r}; it must be a whole number from 0 to {highest}.")
 
 
 def _present_nodes(height: int, mask: Booleans) -> list[Booleans]:

@@ -46,5 +46,5 @@ def test_the_default_is_an_option_and_copies_keep_theirs():
 
 @pytest.mark.parametrize("wrong", ["", "huge", "verylarge", 1, None])
 def test_other_values_are_refused_with_the_names_that_there_are(wrong):
-    with pytest.raises(ParameterError, match=r"Size is .*'small', 'very-large'"):
+    with pytest.raises(ParameterError, match=r"size is .*'small', 'very-large'"):
         Box(wrong)

@@ -24,7 +24,8 @@ PACKAGE = Path(spatialdp.__file__).parent
 # For each package, its parts from the lowest line up.
 LINES: dict[str, list[set[str]]] = {
     "spatialdp": [
-        {"errors", "_version"},
+        {"wording", "_version"},
+        {"errors"},
         {"_support"},
         {"space", "privacy"},
         {"records", "trees", "transforms", "workload"},

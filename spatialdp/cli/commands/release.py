@@ -7,7 +7,7 @@ name steps only: they must not depend on the number of records.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -137,9 +137,11 @@ def _check_formats(
 
 def _pixels(domain: Domain, mechanism: Mechanism, pixels: tuple[float, float] | None) -> tuple[int, int] | None:
     """Return the number of pixels: the user's choice, or the shape of the grid of the release's smallest areas."""
+    from spatialdp._support.checks import whole_pair
+
     if pixels is not None:
-        sides: Any = [int(side) if side.is_integer() else side for side in pixels]  # `grid` refuses fractions
-        return domain.grid(sides).shape
+        sides = [int(side) if side.is_integer() else side for side in pixels]  # `whole_pair` refuses fractions
+        return domain.grid(whole_pair(sides, "pixels")).shape
     grid = mechanism.leaf_grid(domain)
     if grid is None:
         raise click.UsageError(

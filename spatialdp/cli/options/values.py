@@ -92,12 +92,13 @@ class Exact(click.ParamType):  # type: ignore[type-arg]  # generic only in recen
     @override
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Fraction:
         from spatialdp.cli.parameters import read_number
+        from spatialdp.cli.wording import in_options
         from spatialdp.errors import BudgetError
 
         try:
             return read_number(str(value))
         except BudgetError as error:  # a number, but not finite or far too large or small
-            self.fail(str(error), param, ctx)
+            self.fail(in_options(error, []), param, ctx)
         except ValueError:
             self.fail(f"{value!r} was given; a number is required, such as 0.5 or 1/2.", param, ctx)
 

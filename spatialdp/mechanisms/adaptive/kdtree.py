@@ -32,6 +32,7 @@ from spatialdp.records.counting import count_cells
 from spatialdp.records.points import Points, lattice_points
 from spatialdp.space.domain import Domain
 from spatialdp.structures.base import step_of
+from spatialdp.wording import either, parameter
 
 __all__ = ["KdTree", "SplitRule"]
 
@@ -131,25 +132,30 @@ class KdTree(TreeMechanism):
     def _check_lines(self) -> None:
         if self.law is Law.GAUSSIAN:
             raise ParameterError(
-                "law is 'gaussian', but kd-trees need a Laplace law, because lines and counts share one ε; use "
-                "'discrete-laplace' or 'laplace'."
+                f"{parameter('law')} is 'gaussian', but kd-trees need a Laplace law, because lines and counts share "
+                "one ε; use 'discrete-laplace' or 'laplace'."
             )
         if not 0 < exact(self.median_share, "median_share") < 1:
-            raise ParameterError(f"median_share is {self.median_share}; it must lie strictly between 0 and 1.")
+            raise ParameterError(
+                f"{parameter('median_share')} is {self.median_share}; it must lie strictly between 0 and 1."
+            )
         if self.cells is not None and self.median is not SplitRule.CELL:
             raise ParameterError(
-                f"cells is {self.cells}, but only median='cell' reads lines off a grid; leave cells out, or use "
-                "median='cell'."
+                f"{parameter('cells')} is {self.cells}, but only {parameter('median', 'cell')} reads lines off a grid; "
+                f"leave {parameter('cells')} out, or use {parameter('median', 'cell')}."
             )
         if self.sampling is None:
             return
         if self.median in (SplitRule.CELL, SplitRule.TRUE):
             raise ParameterError(
-                f"sampling is {self.sampling}, but median={str(self.median)!r} takes no sample; leave sampling out, or "
-                "use another median."
+                f"{parameter('sampling')} is {self.sampling}, but {parameter('median', self.median)} takes no sample; "
+                f"leave {parameter('sampling')} out, or use another {parameter('median')}."
             )
         if not Fraction(1, 10**6) <= exact(self.sampling, "sampling") <= 1:
-            raise ParameterError(f"sampling is {self.sampling}; it must lie between 1e-6 and 1, or be None.")
+            raise ParameterError(
+                f"{parameter('sampling')} is {self.sampling}; it must lie between 1e-6 and 1, or be "
+                f"{either('None', 'left out')}."
+            )
 
     @property
     @override
@@ -165,8 +171,8 @@ class KdTree(TreeMechanism):
     def _design(self, domain: Domain, terms: Terms) -> Growth:
         if self.sampling is not None and terms.neighbours is Neighbours.REPLACE:
             raise ParameterError(
-                f"sampling is {self.sampling} and neighbours is 'replace', but sampling is only private for "
-                "'add-remove'; leave sampling out."
+                f"{parameter('sampling')} is {self.sampling} and {parameter('neighbours')} is 'replace', but sampling "
+                f"is only private for 'add-remove'; leave {parameter('sampling')} out."
             )
         if domain.region_raster is not None and not domain.region_raster.any():
             raise DomainError(

@@ -45,6 +45,7 @@ from spatialdp.transforms.frequency_blocks import (
 )
 from spatialdp.transforms.integer_waves import Spectrum, spectrum, wave_error
 from spatialdp.transforms.spectral import Basis, padded
+from spatialdp.wording import either, parameter
 
 __all__ = ["Fourier"]
 
@@ -143,13 +144,16 @@ class Fourier(GridMechanism):
         self._check_grid()
         self._check_blocks()
         if not 0 < self.selection_share < 1:
-            raise ParameterError(f"selection_share is {self.selection_share}; it must lie strictly between 0 and 1.")
+            raise ParameterError(
+                f"{parameter('selection_share')} is {self.selection_share}; it must lie strictly between 0 and 1."
+            )
 
     def _check_blocks(self) -> None:
         if self.block is not None and self.candidates is not None:
             raise ParameterError(
-                f"Fourier got both block={self.block!r} and candidates, but needs at most one; give the block, or the "
-                "candidates to choose it from."
+                f"{either('Fourier', 'fourier')} got both {parameter('block', self.block)} and "
+                f"{parameter('candidates')}, but needs at most one; give the block, or the candidates to choose it "
+                "from."
             )
         if self.block is not None:
             object.__setattr__(self, "block", check_block(self.block))
@@ -167,8 +171,8 @@ class Fourier(GridMechanism):
         cost = whole * exact(self.selection_share, "selection_share") if len(blocks) > 1 else Fraction(0)
         if cost and not self._choice_epsilon(cost):
             raise BudgetError(
-                f"selection_share is {self.selection_share}, which leaves the choice of the block next to nothing; "
-                "raise it, or give the block."
+                f"{parameter('selection_share')} is {self.selection_share}, which leaves the choice of the block "
+                f"next to nothing; raise it, or give the {parameter('block')}."
             )
         designs = (_block_design(self.basis, grid, block, self.law, whole - cost, terms.neighbours) for block in blocks)
         return BlockDesigns(cost, tuple(designs))

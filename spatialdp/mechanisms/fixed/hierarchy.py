@@ -29,6 +29,7 @@ from spatialdp.strategies.levels import BlockQueries, GivenBoxes, Levels, best_b
 from spatialdp.strategies.products import BoxQueries, box_queries
 from spatialdp.structures.tree_levels import BlockLevels
 from spatialdp.trees.blocks import levels_of
+from spatialdp.wording import parameter, quoted
 
 __all__ = ["Hierarchy"]
 
@@ -124,19 +125,20 @@ class Hierarchy(GridMechanism):
             object.__setattr__(self, name, value)
         if self.levels is LevelRule.UNIFORM and self.branching is None:
             raise ParameterError(
-                "levels is 'uniform' without a branching, but needs one; give branching as a number of at least 2, or "
-                "'hb'."
+                f"{parameter('levels')} is 'uniform' without a branching, but needs one; give {parameter('branching')} "
+                "as a number of at least 2, or 'hb'."
             )
         if self.workload != BoxKind.BOXES and (self.levels is LevelRule.UNIFORM or self.budget is not None):
-            option = "levels='uniform'" if self.budget is None else "a budget"
+            option = parameter("levels", "uniform") if self.budget is None else f"a {parameter('budget')}"
             raise ParameterError(
-                f"workload is {_label(self.workload)}, but with {option} nothing is optimised for it; leave the "
-                "workload out, or let levels='optimised' choose."
+                f"{parameter('workload')} is {_label(self.workload)}, but with {option} nothing is optimised for it; "
+                f"leave the {parameter('workload')} out, or let {parameter('levels', 'optimised')} choose."
             )
         if not isinstance(self.levels, str) and self.branching is not None:
             raise ParameterError(
-                f"branching is {self.branching!r} and levels are {self.levels}, but only one of them can decide the "
-                "sides of the blocks; give either branching or levels."
+                f"{parameter('branching')} is {self.branching!r} and {parameter('levels')} are "
+                f"{quoted(self.levels)}, but only one of them can decide the sides of the blocks; give either "
+                f"{parameter('branching')} or {parameter('levels')}."
             )
 
     def _checked(self) -> Iterator[tuple[str, Any]]:
@@ -144,7 +146,7 @@ class Hierarchy(GridMechanism):
         for name in ("root", "consistent"):
             yield name, true_or_false(getattr(self, name), name)
         yield "branching", _checked_branching(self.branching)
-        levels = LevelRule.parse(self.levels) if isinstance(self.levels, str) else _checked_sides(self.levels)
+        levels = LevelRule.parse(self.levels, "levels") if isinstance(self.levels, str) else _checked_sides(self.levels)
         yield "levels", levels
         yield "budget", _checked_weights(self.budget, levels, root=self.root)
         yield "workload", _checked_workload(self.workload)
@@ -192,8 +194,9 @@ class Hierarchy(GridMechanism):
             return (*_powers(base, largest), *end) if isinstance(base, int) else (1, *end)
         if self.levels[-1] >= max(largest, 2):
             raise ParameterError(
-                f"levels are {self.levels} and the grid is {shape[0]} x {shape[1]} cells, but blocks must be smaller "
-                "than the grid; give smaller sides, and root=True to measure the whole grid."
+                f"{parameter('levels')} are {quoted(self.levels)} and the grid is {shape[0]} x {shape[1]} cells, but "
+                f"blocks must be smaller than the grid; give smaller sides, and {parameter('root', True)} to measure "
+                "the whole grid."
             )
         return (*self.levels, *end)
 
@@ -256,7 +259,7 @@ def _checked_branching(value: Any) -> int | str | None:
 
 def _checked_workload(value: Any) -> BoxKind | tuple[int, int] | BoxQueries:
     if isinstance(value, str):
-        return BoxKind.parse(value)
+        return BoxKind.parse(value, "workload")
     if isinstance(value, BoxQueries):
         return value
     try:
@@ -269,13 +272,14 @@ def _checked_workload(value: Any) -> BoxKind | tuple[int, int] | BoxQueries:
 def _checked_sides(levels: Sequence[int]) -> tuple[int, ...]:
     if not hasattr(levels, "__len__"):
         raise ParameterError(
-            f"levels is {levels!r}; give 'optimised', 'uniform' or the sides of the blocks, such as (1, 8, 32)."
+            f"{parameter('levels')} is {quoted(levels)}; give 'optimised', 'uniform' or the sides of the blocks, such "
+            f"as {quoted((1, 8, 32))}."
         )
     sides = tuple(whole_number(side, "levels", 1, 2**30) for side in levels)
     if not sides or sides[0] != 1 or any(b <= a or b % a for a, b in pairwise(sides)):
         raise ParameterError(
-            f"levels are {tuple(levels)}; give the sides of the blocks in cells, the first 1 and each a multiple of "
-            "the one before, such as (1, 8, 32)."
+            f"{parameter('levels')} are {quoted(tuple(levels))}; give the sides of the blocks in cells, the first 1 "
+            f"and each a multiple of the one before, such as {quoted((1, 8, 32))}."
         )
     return sides
 
@@ -285,14 +289,14 @@ def _checked_weights(budget: Any, levels: str | tuple[int, ...], *, root: bool) 
         return None
     if isinstance(levels, str):
         raise ParameterError(
-            f"budget is {budget!r} and levels is {str(levels)!r}, but a budget needs given levels; give their sides, "
-            "such as levels=(1, 8, 32)."
+            f"{parameter('budget')} is {quoted(budget)} and {parameter('levels')} is {str(levels)!r}, but a budget "
+            f"needs given levels; give their sides, such as {parameter('levels', (1, 8, 32))}."
         )
     is_list = hasattr(budget, "__len__") and not isinstance(budget, str)
     weights = tuple(exact(w, "budget") if not isinstance(w, float) else w for w in budget) if is_list else ()
     if len(weights) != len(levels) + root or not weights[0] > 0:
         raise ParameterError(
-            f"budget is {budget!r}; give one weight for each of the {len(levels)} levels, that of the cells above 0, "
-            "and a last one for the root if root=True."
+            f"{parameter('budget')} is {quoted(budget)}; give one weight for each of the {len(levels)} levels, that of "
+            f"the cells above 0, and a last one for the root if {parameter('root', True)}."
         )
     return weights

@@ -23,6 +23,7 @@ from spatialdp.structures.axis_pairs import AxisPairs
 from spatialdp.structures.quad_haar import QuadtreeWavelet
 from spatialdp.transforms.axis import AxisTransform, IdentityAxis
 from spatialdp.transforms.haar import HaarAxis
+from spatialdp.wording import parameter
 
 __all__ = ["Wavelet"]
 
@@ -102,8 +103,8 @@ class Wavelet(GridMechanism):
         self._check_grid()
         if self.form is Form.QUADTREE and self.axis is not Transformed.BOTH:
             raise ParameterError(
-                f"axis is {str(self.axis)!r}, but form='quadtree' transforms both axes; leave axis out, or use "
-                "form='tensor'."
+                f"{parameter('axis')} is {str(self.axis)!r}, but {parameter('form', 'quadtree')} transforms both axes; "
+                f"leave {parameter('axis')} out, or use {parameter('form', 'tensor')}."
             )
 
     @override

@@ -25,6 +25,7 @@ from spatialdp.estimates.histogram import Histogram
 from spatialdp.transforms.axis import AxisWeights
 from spatialdp.transforms.matrices import DenseAxis, WindowAxis
 from spatialdp.transforms.spectral import SpectralAxis
+from spatialdp.wording import either
 
 __all__ = ["estimate_data", "packed"]
 
@@ -51,8 +52,8 @@ def estimate_data(estimate: Estimate) -> Json:
 def _check_size(count: int, what: str) -> None:
     if count > LARGEST_PAGE:
         raise ReleaseError(
-            f"the release has {count} {what}; a page holds at most {LARGEST_PAGE}. Draw the release with plot(), or "
-            "make one with fewer and larger cells."
+            f"the release has {count} {what}; a page holds at most {LARGEST_PAGE}. Draw the release with "
+            f"{either('plot()', '-o map.png')}, or make one with fewer and larger cells."
         )
 
 

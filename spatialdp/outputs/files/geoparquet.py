@@ -31,6 +31,7 @@ from spatialdp.privacy.statement import Privacy
 from spatialdp.release import Release
 from spatialdp.space import crs as crs_
 from spatialdp.space.domain import Domain
+from spatialdp.wording import either, quoted
 
 if TYPE_CHECKING:
     import geopandas
@@ -165,11 +166,13 @@ def _header(metadata: dict[bytes, bytes], source: Path) -> dict[str, Any]:
         version = header["format"], header["format_version"]
     except (KeyError, ValueError, TypeError, RecursionError):
         raise FileFormatError(
-            f"{source} is a Parquet file but not a spatialdp release; give a file that Release.save wrote."
+            f"{source} is a Parquet file but not a spatialdp release; give a file that "
+            f"{either('Release.save', '`spatialdp release`')} wrote."
         ) from None
     if version != (FORMAT, FORMAT_VERSION):
         raise FileFormatError(
-            f"{source} has release format {version}; this version of spatialdp reads {(FORMAT, FORMAT_VERSION)}. "
+            f"{source} has release format {quoted(version)}; this version of spatialdp reads "
+            f"{quoted((FORMAT, FORMAT_VERSION))}. "
             "Install the version of spatialdp that wrote the file, or save the release again."
         )
     return dict(header)

@@ -26,6 +26,7 @@ from spatialdp.outputs.maps.values import PIXELS, box_raster, highest, on_grid, 
 from spatialdp.space.domain import Domain
 from spatialdp.space.lattice import LATTICE
 from spatialdp.trees.tree import Tree
+from spatialdp.wording import parameter
 
 __all__ = ["LEVEL", "GridCells", "MapCells", "TreeCells", "map_cells"]
 
@@ -82,8 +83,8 @@ class MapCells(ABC):
         if self.estimate.biased:
             raise ReleaseError(
                 "this release was truncated, rounded, made non-negative, smoothed or stopped where counts were small. "
-                "Its errors do not average out, so it has no intervals to draw; draw view='estimate', or make a "
-                "release without that step."
+                "Its errors do not average out, so it has no intervals to draw; draw "
+                f"{parameter('view', 'estimate')}, or make a release without that step."
             )
         return half_width(*self._moments(), self.estimate.step, LEVEL) / self.areas
 
@@ -218,7 +219,9 @@ def map_cells(estimate: Estimate, level: int | None = None) -> MapCells:
 @map_cells.register
 def _(estimate: Histogram, level: int | None = None) -> GridCells:
     if level is not None:
-        raise ParameterError(f"level is {level}, but this release is a grid and has no levels; leave level out.")
+        raise ParameterError(
+            f"{parameter('level')} is {level}, but this release is a grid and has no levels; leave it out."
+        )
     return GridCells(estimate)
 
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from spatialdp.errors import ParameterError
+from spatialdp.wording import either, parameter, quoted
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -46,7 +47,9 @@ def colour_scale(limits: tuple[float, float], *, log: bool) -> Normalize:
 
     low, high = limits
     if not low < high:
-        raise ParameterError(f"limits are {limits}; give (low, high) with low below high.")
+        raise ParameterError(
+            f"{parameter('limits')} are {quoted(limits)}; give {either('(low, high)', 'LOW,HIGH')} with low below high."
+        )
     if not log:
         return Normalize(low, high)
     return FuncNorm((lambda v: np.sign(v) * np.log1p(np.abs(v)), lambda t: np.sign(t) * np.expm1(np.abs(t))), low, high)

@@ -23,6 +23,7 @@ from spatialdp.outputs.maps.colours import SHADES, colour_scale, log_ticks, shad
 from spatialdp.outputs.maps.drawing import draw_boxes, draw_image
 from spatialdp.outputs.maps.values import aspect
 from spatialdp.space.domain import Domain
+from spatialdp.wording import parameter
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -171,8 +172,8 @@ def _colouring(cells: MapCells, view: View, limits: tuple[float, float] | None, 
     if view is View.UNCERTAINTY:
         if limits is not None or log:
             raise ParameterError(
-                "limits or log was given, but the classes of relative uncertainty are fixed; leave both out, or draw "
-                "view='half-width'."
+                f"{parameter('limits')} or {parameter('log')} was given, but the classes of relative uncertainty are "
+                f"fixed; leave both out, or draw {parameter('view', 'half-width')}."
             )
         with np.errstate(divide="ignore", invalid="ignore"):
             ratios = cells.half_widths / np.abs(cells.values)
@@ -195,7 +196,9 @@ def _outline_depth(cells: MapCells, level: int | None, lines: int | None) -> int
     tree = cells.tree
     if tree is None:
         if lines is not None:
-            raise ParameterError(f"lines is {lines}, but this release is a grid and has no levels; leave lines out.")
+            raise ParameterError(
+                f"{parameter('lines')} is {lines}, but this release is a grid and has no levels; leave it out."
+            )
         return 0
     if lines is not None:
         return whole_number(lines, "lines", 0, tree.height)

@@ -24,6 +24,7 @@ from spatialdp.privacy.budget import Budget
 from spatialdp.privacy.neighbours import Sensitivity
 from spatialdp.privacy.noise.source import NARROWEST, WIDEST, WIDEST_OF_WIDE, Noise
 from spatialdp.privacy.noise.wide import Wide
+from spatialdp.wording import parameter
 
 __all__ = ["Law", "NoiseLaw", "calibrate", "laws_for", "noisy", "spendable"]
 
@@ -65,7 +66,7 @@ class NoiseLaw:
         if not NARROWEST <= self.parameter <= widest:
             raise BudgetError(
                 f"the budget requires {self.law} noise of parameter {float(self.parameter):.3g}; it must lie between "
-                f"1e-6 and {widest:.3g}. Choose another epsilon, or another law."
+                f"1e-6 and {widest:.3g}. Choose another {parameter('epsilon')}, or another {parameter('law')}."
             )
 
     def add_to(self, counts: Integers | Wide, noise: Noise) -> Floats:
@@ -117,8 +118,8 @@ def spendable(law: Law, budget: Budget) -> Fraction:
         return rho_for(budget)
     if budget.delta:
         raise BudgetError(
-            f"delta is {float(budget.delta):g}, but {law} noise is purely epsilon-private and would not use it. "
-            "Leave delta out, or choose the gaussian law."
+            f"{parameter('delta')} is {float(budget.delta):g}, but {law} noise is purely epsilon-private and would not "
+            f"use it. Leave {parameter('delta')} out, or choose the gaussian law."
         )
     return budget.epsilon
 

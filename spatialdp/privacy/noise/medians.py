@@ -33,6 +33,7 @@ from spatialdp.privacy.noise import thresholds
 from spatialdp.privacy.noise.selection import amplified_epsilon, decide
 from spatialdp.privacy.noise.smooth import smooth_lines
 from spatialdp.privacy.noise.source import WIDEST, Noise
+from spatialdp.wording import parameter
 
 __all__ = ["Median", "check_epsilon", "medians"]
 
@@ -146,11 +147,15 @@ def check_epsilon(method: Median, epsilon: Fraction) -> None:
         raise ParameterError(f"epsilon is {epsilon}; it must be above 0.")
     if method is Median.EXPONENTIAL and epsilon < _LEAST:
         raise BudgetError(
-            f"epsilon is below 1e-15 for the split lines of a level ({float(epsilon):.2g}), too little for the "
-            "records to matter; choose a larger epsilon or median_share, or data_levels=0 for midpoints."
+            f"{parameter('epsilon')} is below 1e-15 for the split lines of a level ({float(epsilon):.2g}), too "
+            f"little for the records to matter; choose a larger {parameter('epsilon')} or "
+            f"{parameter('median_share')}, or {parameter('data_levels', 0)} for midpoints."
         )
     if method is Median.NOISY_MEAN and _NOISY_MEAN_SCALE / epsilon > WIDEST:
-        raise BudgetError("epsilon is too small for noisy means; choose median='exponential', or a larger epsilon.")
+        raise BudgetError(
+            f"{parameter('epsilon')} is too small for noisy means; choose {parameter('median', 'exponential')}, or a "
+            f"larger {parameter('epsilon')}."
+        )
 
 
 # --- checks of the input ---------------------------------------------------------------------------
