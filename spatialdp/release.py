@@ -360,7 +360,7 @@ class Release:
         overwrite : bool
             Replace an existing file.
         **options
-            As for `spatialdp.outputs.explorer.page.write_page`: `title`, `level`.
+            As for `spatialdp.outputs.explorer.page.write_page`: `title`, `boundaries`, `level`.
 
         Examples
         --------

@@ -184,6 +184,8 @@ def test_hovering_reads_a_cell(driver, pages):
     column, row = int(x / 8 * 37), int(y / 6 * 29)
     text = driver.find_element(By.ID, "readout").text
     assert f"Cell {column}, {row}" in text
+    west, east, south, north = column * 8 / 37, (column + 1) * 8 / 37, row * 6 / 29, (row + 1) * 6 / 29
+    assert f"longitude {west:.3f} to {east:.3f} · latitude {south:.3f} to {north:.3f}" in text
     value = release.estimate.values[row, column]
     assert abs(float(re.match(r"\S+", text)[0].replace("−", "-").replace(",", "")) - value) <= 0.05
     ActionChains(driver).move_to_element(driver.find_element(By.TAG_NAME, "h1")).perform()
@@ -301,6 +303,95 @@ def test_region_is_outlined_and_its_outside_left_empty(driver, pages, tmp_path):
         return document.querySelector("#readout").innerText"""
     assert "Cell" in driver.execute_script(script, 0.2)
     assert driver.execute_script(script, 0.8) == "Outside the map"
+
+
+def test_boundaries_can_be_switched_off(driver, pages, tmp_path):
+    release, _ = pages("flat")
+    release.explore(tmp_path / "map.html", boundaries=[REGION, shapely.LineString([(-5, 4), (20, 4)])])
+    browser.open_page(driver, tmp_path / "map.html")
+
+    def lines():
+        script = "let n = 0; explorer.map.eachLayer((layer) => (n += layer instanceof L.Polyline)); return n"
+        return driver.execute_script(script), driver.execute_script(_PANE)
+
+    shown = lines()
+    driver.find_element(By.ID, "boundaries").click()
+    hidden = lines()
+    driver.find_element(By.ID, "boundaries").click()
+    WebDriverWait(driver, 5).until(lambda _: lines() == shown)
+    assert shown[0] == hidden[0] + 2
+    assert shown[1] != hidden[1]
+    assert browser.console(driver) == []
+
+
+_PANE = "return document.querySelector('.leaflet-overlay-pane canvas').toDataURL()"
+
+
+def test_nothing_but_the_pages_own_scripts_and_styles_runs(driver, pages):
+    """What would get into the page by mistake is refused by its policy."""
+    _, path = pages("flat")
+    browser.open_page(driver, path)
+    browser.console(driver)
+    script = """
+        const added = document.createElement("div");
+        added.innerHTML = '<b id="styled" style="color: rgb(1, 2, 3)">b</b><img src="data:,x" onerror="hit = 1">';
+        document.body.append(added);
+        const code = document.createElement("script");
+        code.textContent = "hit = 2";
+        document.body.append(code);
+        const sheet = document.createElement("style");
+        sheet.textContent = "#styled { font-size: 77px }";
+        document.body.append(sheet);"""
+    driver.execute_script(script)
+    time.sleep(0.3)
+    assert driver.execute_script("return typeof hit") == "undefined"
+    style = "const s = getComputedStyle(document.getElementById('styled')); return [s.color, s.fontSize]"
+    assert "rgb(1, 2, 3)" not in driver.execute_script(style)
+    assert "77px" not in driver.execute_script(style)
+    refused = " ".join(browser.console(driver))
+    for directive in ("script-src", "style-src"):
+        assert directive in refused
+
+
+def test_words_of_others_are_shown_as_words(driver, tmp_path):
+    evil = "<img src=x onerror=alert(1)></script><script>alert(2)</script>"
+    crs = f'LOCAL_CS["{evil}",UNIT["metre",1]]'
+    release = sdp.Flat((4, 4)).release([], sdp.Domain(BOUNDS, crs=crs), epsilon=1)
+    release.explore(tmp_path / "map.html", title=evil)
+    browser.console(driver)
+    browser.open_page(driver, tmp_path / "map.html")
+    assert driver.find_element(By.TAG_NAME, "h1").text == evil
+    assert driver.execute_script("return document.images.length") == 0
+    assert browser.console(driver) == []
+
+
+@pytest.mark.parametrize("width", [320, 390, 1280])
+def test_no_word_is_broken_and_nothing_is_cut(pages, width):
+    """Every word of the page is on one line, and no text is wider than its box."""
+    _, path = pages("tailored")
+    with browser.chromium((width, 844)) as driver:
+        browser.open_page(driver, path)
+        driver.execute_script("document.querySelectorAll('details').forEach((one) => (one.open = true))")
+        assert driver.execute_script("return document.documentElement.scrollWidth") <= width
+        assert driver.execute_script(_BROKEN_WORDS) == []
+
+
+# All words of the page that stand on more than one line.
+_BROKEN_WORDS = r"""
+const broken = [];
+const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+for (let node = texts.nextNode(); node; node = texts.nextNode()) {
+  if (node.parentElement.closest("script, style, .hidden")) continue;
+  for (const { 0: word, index } of node.data.matchAll(/[^\s/-]+-?/g)) {
+    const range = document.createRange();
+    range.setStart(node, index);
+    range.setEnd(node, index + word.length);
+    const tops = new Set([...range.getClientRects()].map((rectangle) => Math.round(rectangle.top)));
+    if (tops.size > 1) broken.push(word);
+  }
+}
+return broken
+"""
 
 
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])

@@ -111,6 +111,7 @@ def test_page_is_complete_in_itself(name, tmp_path):
     outside.feed(text)
     assert outside.found == ["data:,"]
     assert "default-src 'none'" in text
+    assert "unsafe-inline" not in text
     assert "sourceMappingURL" not in text
     assert "@import" not in text
     assert set(re.findall(r"url\(([^)]*)\)", text)) <= {"#default#VML"}

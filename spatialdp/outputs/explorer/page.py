@@ -4,17 +4,22 @@ The page is put together from the files in ``assets/``: the map library Leaflet 
 small JavaScript modules that answer boxes as the library does. They are joined into one script, so their top-level
 names must be unique.
 
-The page must load nothing from the network. It is made from the release alone, so it is as public as the release, and
-equal releases give equal bytes.
+The page must load nothing from the network, and run nothing but the scripts that are written here: its content policy
+names them by their hashes. It is made from the release and public boundaries alone, so it is as public as the release,
+and equal releases give equal bytes.
 """
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import html
 import json
 import math
 import os
 import re
+from collections.abc import Iterable
+from fractions import Fraction
 from functools import singledispatch
 from importlib import resources
 from pathlib import Path
@@ -29,25 +34,30 @@ from spatialdp.estimates.decomposition import Decomposition
 from spatialdp.estimates.histogram import Histogram
 from spatialdp.estimates.intervals import quantile_table
 from spatialdp.outputs.explorer.data import estimate_data
+from spatialdp.outputs.explorer.lines import boundary_lines, outline
 from spatialdp.outputs.maps.cells import map_cells
 from spatialdp.outputs.maps.colours import COLOURS
 from spatialdp.outputs.maps.values import aspect
 from spatialdp.privacy.statement import Privacy, format_exact
+from spatialdp.space import crs as crs_
 from spatialdp.space.domain import Domain
 
 if TYPE_CHECKING:
     from spatialdp.release import Release
 
-__all__ = ["write_page"]
+__all__ = ["page_text", "write_page"]
 
 
 # Each module comes after those that it uses.
-_MODULES = ("lattice", "unpack", "noise", "grid", "tree", "answers", "colours", "text", "map", "drag", "page")
+_MODULES = ("lattice", "unpack", "lines", "noise", "grid", "tree", "answers", "colours", "text", "map", "drag", "page")
 
 _BIASED = (
     "This release was truncated, rounded, made non-negative, smoothed or stopped where counts were small. Its errors "
     "do not average out, so it has no intervals."
 )
+
+_MOST_DECIMALS = 100  # that JavaScript writes
+_LONGEST = 20.0  # a map is at most this many times as high as wide, or as wide as high
 
 # The colour scale is linear for densities below this share of the highest one, and logarithmic above.
 _SOFT = 1 / 50
@@ -58,6 +68,7 @@ def write_page(
     path: str | os.PathLike[str],
     *,
     title: str | None = None,
+    boundaries: Any = None,
     level: float = 0.95,
     overwrite: bool = False,
 ) -> None:
@@ -71,6 +82,9 @@ def write_page(
         File name that ends in ``.html``.
     title : str, optional
         Heading of the page; by default one that says whether the release is private.
+    boundaries : GeoDataFrame, GeoSeries, shapely geometry or path, optional
+        Public polygons or lines to draw on top, with a switch to hide them. They are reprojected to the domain's CRS;
+        plain geometries are taken to be in it. Details that a screen cannot show are left out.
     level : float
         Confidence level of the intervals, at most 0.999.
     overwrite : bool
@@ -78,8 +92,8 @@ def write_page(
 
     Privacy
     -------
-    The page is made from the release and nothing else: this is post-processing and costs no budget. If the release is
-    not private, the page says so at the top.
+    The page is made from the release and public parameters: this is post-processing and costs no budget. If the release
+    is not private, the page says so at the top.
 
     Examples
     --------
@@ -97,35 +111,68 @@ def write_page(
         raise ParameterError(
             f"{target.name} does not end in .html; the explorer is a web page. Give a name such as map.html."
         )
-    text = _page(release, title, level).encode()
-    write_all({target: text}, overwrite=overwrite)
+    text = page_text(release, title=title, boundaries=boundaries, level=level)
+    write_all({target: text.encode()}, overwrite=overwrite)
 
 
-def _page(release: Release, title: str | None, level: float) -> str:
+def page_text(release: Release, *, title: str | None = None, boundaries: Any = None, level: float = 0.95) -> str:
+    """Return the page that `write_page` writes, as text.
+
+    Examples
+    --------
+    >>> import spatialdp as sdp
+    >>> release = sdp.Flat(shape=(4, 4)).release([], sdp.Domain((0, 0, 1, 1)), epsilon=1)
+    >>> page_text(release, title="An empty map").startswith("<!DOCTYPE html>")
+    True
+    """
     privacy, biased = release.privacy, release.estimate.biased
     heading = title or ("Map of a private release" if privacy.private else "Map of a release that is not private")
     texts = {
         "title": heading,
         "summary": f"{size_in_words(release.estimate)}. {privacy}",
         "words": privacy.in_words(),
-        "ratio": f"{_ratio(release.domain):.4f}",
         **_first_box(release.domain),
     }
+    data = _data(release, level) | {"boundaries": boundary_lines(boundaries, release.domain)}
+    scripts = {
+        "leaflet": _file("leaflet/leaflet.js"),
+        "script": "\n".join(_inlined(_file(f"{name}.mjs")) for name in _MODULES),
+    }
+    style = f"{_file('leaflet/leaflet.css')}{_file('page.css')}:root {{ --ratio: {data['ratio']:.4f}; }}\n"
     parts = {
+        "policy": _policy(scripts.values(), style),
         "banner": "" if privacy.private else f'<div class="banner" role="note">{_NOT_PRIVATE}</div>',
         "reason": f'<p class="note">{_BIASED}</p>' if biased else "",
         "uncertainty": " disabled" if biased else "",
+        "overlay": "" if data["boundaries"] is None else _OVERLAY,
         "technical": _technical(privacy, release.domain),
-        "style": _file("leaflet/leaflet.css") + _file("page.css"),
         "licence": "Leaflet:\n" + _file("leaflet/LICENSE"),
-        "leaflet": _file("leaflet/leaflet.js"),
-        "data": _json(_data(release, level)),
-        "script": "\n".join(_inlined(_file(f"{name}.mjs")) for name in _MODULES),
+        "data": _json(data),
+        "style": style,
     }
     return Template(_file("page.html")).substitute(
-        {name: html.escape(text) for name, text in texts.items()} | parts,
+        {name: html.escape(text) for name, text in texts.items()} | parts | scripts,
     )
 
+
+def _policy(scripts: Iterable[str], style: str) -> str:
+    """Return the page's content policy: these scripts and this style sheet run, and nothing else does or is loaded.
+
+    The hashes are of the texts exactly as they stand between the tags. Style attributes in HTML are refused too;
+    scripts may still set styles of elements.
+    """
+    hashes = " ".join(map(_hash, scripts))
+    return (
+        f"default-src 'none'; script-src {hashes}; style-src {_hash(style)}; img-src data:; "
+        "base-uri 'none'; form-action 'none'"
+    )
+
+
+def _hash(text: str) -> str:
+    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
+
+
+_OVERLAY = '<label class="check"><input type="checkbox" id="boundaries" checked> Boundaries</label>'
 
 _NOT_PRIVATE = (
     "Not private. This release was made for experiments, with reproducible noise or with true medians: it does not "
@@ -156,8 +203,9 @@ def _data(release: Release, level: float) -> dict[str, Any]:
     return {
         "kind": estimate.kind,
         "bounds": domain.bounds,
-        "aspect": aspect(domain),
-        "outline": _outline(domain),
+        "ratio": _ratio(domain),
+        "axes": ["longitude", "latitude"] if crs_.geographic(domain.crs) else ["x", "y"],
+        "outline": outline(domain),
         "decimals": _decimals(domain),
         "finest": cells.finest,
         "quantiles": quantile_table(level).tolist(),
@@ -173,35 +221,22 @@ def _data(release: Release, level: float) -> dict[str, Any]:
 
 def _decimals(domain: Domain) -> int:
     """Return the number of decimals for coordinates: enough for a millionth of the domain's shorter side."""
-    return max(0, 6 - math.floor(math.log10(min(domain.size))))
+    return min(max(0, 6 - math.floor(math.log10(min(domain.size)))), _MOST_DECIMALS)
 
 
 def _ratio(domain: Domain) -> float:
-    """Return the height of the map divided by its width."""
+    """Return the height of the map divided by its width; a map too long or too flat to be seen is stretched."""
     width, height = domain.size
-    return float(height * aspect(domain) / width)
+    return float(np.clip(height / width * aspect(domain), 1 / _LONGEST, _LONGEST))
 
 
 def _first_box(domain: Domain) -> dict[str, str]:
     """Return the box that the form starts with: the whole domain, rounded outwards."""
-    unit, decimals = 10.0 ** _decimals(domain), _decimals(domain)
+    decimals = _decimals(domain)
+    unit = 10**decimals  # with exact fractions, because a float could overflow
     rounding = {"xmin": math.floor, "ymin": math.floor, "xmax": math.ceil, "ymax": math.ceil}
     sides = zip(rounding.items(), domain.bounds, strict=True)
-    return {name: f"{rounded(side * unit) / unit:.{decimals}f}" for (name, rounded), side in sides}
-
-
-def _outline(domain: Domain) -> list[Any]:
-    """Return the rings of the region in shares of the domain's sides, as fine as a screen shows them."""
-    if domain.region is None:
-        return []
-    import shapely
-
-    xmin, ymin, _, _ = domain.bounds
-    tolerance = min(domain.size) / 4000
-    region = shapely.simplify(domain.region, tolerance)
-    rings = shapely.get_parts(shapely.boundary(region))
-    shares = [(shapely.get_coordinates(ring) - (xmin, ymin)) / domain.size for ring in rings]
-    return [np.round(ring, 5).tolist() for ring in shares]
+    return {name: f"{rounded(Fraction(side) * unit) / unit:.{decimals}f}" for (name, rounded), side in sides}
 
 
 def _colours() -> list[str]:
@@ -232,7 +267,7 @@ def _(estimate: Decomposition) -> str:
 
 
 def _technical(privacy: Privacy, domain: Domain) -> str:
-    """Return the privacy statement as an HTML table."""
+    """Return the privacy statement as an HTML list of names and values."""
     rows = {
         "Statement": str(privacy),
         "ε": format_exact(privacy.epsilon),
@@ -246,5 +281,10 @@ def _technical(privacy: Privacy, domain: Domain) -> str:
         "Private": "yes" if privacy.private else "no",
         "Version": f"spatialdp {privacy.version}",
     }
-    cells = (f"<tr><th>{html.escape(name)}</th><td>{html.escape(text)}</td></tr>" for name, text in rows.items())
-    return '<table class="technical">' + "".join(cells) + "</table>"
+    entries = (f"<div><dt>{_breakable(name)}</dt><dd>{_breakable(text)}</dd></div>" for name, text in rows.items())
+    return '<dl class="technical">' + "".join(entries) + "</dl>"
+
+
+def _breakable(text: str) -> str:
+    """Return text for HTML in which long names may be broken into lines after underscores and commas."""
+    return re.sub(r"([_,])(?=\S)", r"\1<wbr>", html.escape(text))

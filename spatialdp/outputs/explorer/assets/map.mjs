@@ -2,14 +2,14 @@
 
 import { classOf, estimateColour, hatching } from "./colours.mjs";
 import { LATTICE } from "./lattice.mjs";
+import { linesOf } from "./lines.mjs";
 
 /** Cells at least this many pixels wide and high get an outline. */
 const OUTLINED = 14;
 
 /** Converts between lattice and Leaflet's coordinates: the domain fits the container at zoom 0, with y pointing up. */
 export class Frame {
-  constructor(container, bounds, aspect) {
-    const ratio = ((bounds[3] - bounds[1]) / (bounds[2] - bounds[0])) * aspect;
+  constructor(container, ratio) {
     const margin = 24;
     this.width = Math.max(Math.min(container.clientWidth - margin, (container.clientHeight - margin) / ratio), 50);
     this.height = this.width * ratio;
@@ -136,8 +136,8 @@ function singleSteps(map) {
   map.getContainer().addEventListener("keydown", zoom, { capture: true });
 }
 
-/** Make Leaflet's map, with the outlines of the domain and its region. */
-export function makeMap(container, frame, outline, finest) {
+/** Make Leaflet's map. */
+export function makeMap(container, frame, finest) {
   const whole = L.latLngBounds(frame.box([0, 0, LATTICE, LATTICE]));
   const deepest = Math.ceil(Math.log2(200 / (finest * frame.width)));
   const map = L.map(container, {
@@ -154,8 +154,22 @@ export function makeMap(container, frame, outline, finest) {
   singleSteps(map);
   L.control.zoom({ position: "topright" }).addTo(map);
   map.setView(whole.getCenter(), 0, { animate: false });
-  const style = { interactive: false, fill: false, weight: 1.2 };
-  const lines = [L.rectangle(whole, { ...style, opacity: 0.5 })];
-  for (const ring of outline) lines.push(L.polyline(ring.map(([x, y]) => frame.place(x * LATTICE, y * LATTICE)), style));
-  return { map, lines: L.layerGroup(lines).addTo(map) };
+  return map;
+}
+
+/** The outlines of the domain and its region, and boundaries, each as a layer; null where there are none. */
+export function lineLayers(frame, outline, boundaries) {
+  const style = { interactive: false, fill: false };
+  const drawn = (data, look) => {
+    const lines = linesOf(data).map((line) => line.map(([x, y]) => frame.place(x, y)));
+    return L.polyline(lines, { ...style, ...look });
+  };
+  const edge = L.rectangle(frame.box([0, 0, LATTICE, LATTICE]), { ...style, weight: 1.2, opacity: 0.5 });
+  const outlines = L.layerGroup(outline ? [edge, drawn(outline, { weight: 1.2 })] : [edge]);
+  // Boundaries have a light edge, which is visible on dark cells, or a dark one on a dark page.
+  const borders = boundaries && {
+    under: drawn(boundaries, { weight: 2.6, opacity: 0.5 }),
+    over: drawn(boundaries, { weight: 0.9, opacity: 0.9 }),
+  };
+  return { outlines, borders };
 }

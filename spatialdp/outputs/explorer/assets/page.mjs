@@ -4,8 +4,8 @@ import { Release } from "./answers.mjs";
 import { CLASSES, placeOf, ticksOf } from "./colours.mjs";
 import { boxDrawing } from "./drag.mjs";
 import { coordinateOf, snapBox } from "./lattice.mjs";
-import { CellLayer, Frame, cellAt, makeMap, markedBox } from "./map.mjs";
-import { inWords, short } from "./text.mjs";
+import { CellLayer, Frame, cellAt, lineLayers, makeMap, markedBox } from "./map.mjs";
+import { inWords, rangeInWords, short } from "./text.mjs";
 import { unpackAll } from "./unpack.mjs";
 
 const SIDES = ["xmin", "ymin", "xmax", "ymax"];
@@ -25,7 +25,7 @@ function themeNow() {
   const style = getComputedStyle(document.documentElement);
   const value = (name) => style.getPropertyValue(`--${name}`).trim();
   const classes = CLASSES.map((_, i) => value(`class-${i}`));
-  return { paper: value("noise-paper"), ink: value("noise-ink"), line: value("cell-line"), mark: value("mark"), classes };
+  return { paper: value("noise-paper"), ink: value("noise-ink"), line: value("cell-line"), mark: value("mark"), halo: value("halo"), classes };
 }
 
 class Page {
@@ -33,9 +33,12 @@ class Page {
     this.data = data;
     this.release = new Release(data);
     this.look = { scale: data.scale, colours: data.colours, theme: themeNow() };
-    this.frame = new Frame(element("map"), data.bounds, data.aspect);
-    Object.assign(this, makeMap(element("map"), this.frame, data.outline, data.finest));
+    this.frame = new Frame(element("map"), data.ratio);
+    this.map = makeMap(element("map"), this.frame, data.finest);
     this.layer = new CellLayer(this.release, this.frame, this.look).addTo(this.map);
+    Object.assign(this, lineLayers(this.frame, data.outline, data.boundaries));
+    this.outlines.addTo(this.map);
+    if (this.borders) this.showBorders(true);
     this.chosen = markedBox(2, "6 4");
     this.pointed = markedBox(1.5);
     this.listen();
@@ -58,6 +61,7 @@ class Page {
     document.querySelectorAll("input[name=view]").forEach((input) => {
       input.addEventListener("change", () => this.show(input.value));
     });
+    element("boundaries")?.addEventListener("change", ({ target }) => this.showBorders(target.checked));
     this.map.on("mousemove", ({ latlng, originalEvent: { movementX, movementY } }) => {
       // Browsers also send the event, without a movement, when the page moves under the mouse.
       if (movementX || movementY) this.point(latlng, "off");
@@ -92,8 +96,18 @@ class Page {
     const answer = this.release.withInterval(cell.estimate, this.release.halfWidth(cell.box));
     const words = inWords(answer);
     readout.replaceChildren(make("strong", words.estimate), ` records · ${cell.name}`);
+    readout.append(make("br"), ...this.coordinates(cell.box));
     if (answer.half !== null) readout.append(make("br"), `${this.data.percent} % interval ${words.interval}`);
     if (answer.relative >= 1) readout.append(make("br"), make("em", MAYBE_NOISE));
+  }
+
+  /** The sides of a lattice box in the domain's coordinates, one range for each axis. */
+  coordinates(box) {
+    const { axes, bounds } = this.data;
+    return axes.flatMap((name, axis) => {
+      const [low, high] = [box[axis], box[axis + 2]].map((line) => coordinateOf(line, bounds[axis], bounds[axis + 2]));
+      return [axis ? " · " : "", make("span", `${name} ${rangeInWords(low, high)}`, "range")];
+    });
   }
 
   /** Write a short answer on the map, for small screens that do not show the long one. */
@@ -110,8 +124,19 @@ class Page {
 
   recolour() {
     this.look.theme = themeNow();
-    this.lines.eachLayer((line) => line.setStyle({ color: this.look.theme.mark }));
+    const { mark, halo } = this.look.theme;
+    this.outlines.eachLayer((line) => line.setStyle({ color: mark }));
+    this.borders?.under.setStyle({ color: halo });
+    this.borders?.over.setStyle({ color: mark });
     this.layer.repaint();
+  }
+
+  showBorders(on) {
+    const { over, under } = this.borders;
+    for (const line of [over, under]) {
+      if (on) line.addTo(this.map).bringToBack(); // below the outlines and the chosen box
+      else line.remove();
+    }
   }
 
   // --- boxes -----------------------------------------------------------------------------------

@@ -32,3 +32,9 @@ function percent(relative) {
 export function short(value) {
   return value.toLocaleString("en-GB", { maximumSignificantDigits: 2 });
 }
+
+/** A range of coordinates, with enough decimals to show about three digits of its length. */
+export function rangeInWords(low, high) {
+  const decimals = Math.min(Math.max(Math.ceil(2 - Math.log10(high - low)), 0), 20);
+  return `${number(low, decimals)} to ${number(high, decimals)}`;
+}
