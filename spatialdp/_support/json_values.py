@@ -10,8 +10,9 @@ import math
 import re
 from collections.abc import Mapping
 from fractions import Fraction
+from typing import Any
 
-__all__ = ["amount", "flag", "fraction", "fractions", "text", "texts"]
+__all__ = ["amount", "exact_number", "exact_numbers", "flag", "fraction", "fractions", "text", "texts", "with_exact"]
 
 # No exponents: a short string such as 1e999999999 would otherwise become a huge number.
 _RATIONAL = re.compile(r"\d{1,400}(/\d{1,400})?")
@@ -60,3 +61,59 @@ def fraction(value: object) -> Fraction:
 def fractions(values: Mapping[str, object]) -> dict[str, Fraction]:
     """Return a mapping of names to exact fractions."""
     return {text(name): fraction(value) for name, value in values.items()}
+
+
+def with_exact(name: str, value: Fraction | Mapping[str, Fraction]) -> dict[str, Any]:
+    """Return an exact number, or several with names, for JSON: as numbers for programs, and beside them exactly.
+
+    Examples
+    --------
+    >>> with_exact("epsilon", Fraction(1, 10))
+    {'epsilon': 0.1, 'epsilon_exact': '1/10'}
+    >>> with_exact("budget", {"counts": Fraction(1, 3)})
+    {'budget': {'counts': 0.3333333333333333}, 'budget_exact': {'counts': '1/3'}}
+    """
+    if isinstance(value, Mapping):
+        numbers: Any = {step: float(cost) for step, cost in value.items()}
+        return {name: numbers, f"{name}_exact": {step: str(cost) for step, cost in value.items()}}
+    return {name: float(value), f"{name}_exact": str(value)}
+
+
+def exact_number(values: Mapping[str, object], name: str) -> Fraction:
+    """Return the exact number that `with_exact` wrote; files without numbers have the exact text under the name itself.
+
+    Examples
+    --------
+    >>> exact_number({"epsilon": 0.1, "epsilon_exact": "1/10"}, "epsilon")
+    Fraction(1, 10)
+    >>> exact_number({"epsilon": "1/10"}, "epsilon")
+    Fraction(1, 10)
+    """
+    if f"{name}_exact" not in values:
+        return fraction(values[name])
+    exact = fraction(values[f"{name}_exact"])
+    _check_same(values[name], exact)
+    return exact
+
+
+def exact_numbers(values: Mapping[str, object], name: str) -> dict[str, Fraction]:
+    """Return the exact numbers with names that `with_exact` wrote, or the exact texts of files without numbers."""
+    if f"{name}_exact" not in values:
+        return fractions(_mapping(values[name]))
+    exact, numbers = fractions(_mapping(values[f"{name}_exact"])), _mapping(values[name])
+    if set(exact) != set(numbers):
+        raise ValueError("numbers and exact numbers have different names")
+    for step, number in numbers.items():
+        _check_same(number, exact[step])
+    return exact
+
+
+def _mapping(value: object) -> Mapping[str, object]:
+    if not isinstance(value, Mapping):
+        raise TypeError("not an object")
+    return value
+
+
+def _check_same(number: object, exact: Fraction) -> None:
+    if isinstance(number, bool) or amount(number) != float(exact):
+        raise ValueError("a number contradicts the exact number beside it")

@@ -23,8 +23,18 @@ from spatialdp.errors import SpatialDPError
 
 __all__ = ["main"]
 
-# In the order in which the help lists them.
-_COMMANDS = ("release", "plan", "query", "map", "sample", "info", "methods", "evaluate", "traffic")
+# The modules of the commands within `spatialdp.cli.commands`, in the order in which the help lists them.
+_COMMANDS = {
+    "release": "release",
+    "plan": "planning.plan",
+    "query": "query",
+    "map": "map",
+    "sample": "sample",
+    "info": "info",
+    "methods": "methods",
+    "evaluate": "evaluate",
+    "traffic": "traffic",
+}
 
 C = TypeVar("C", bound=click.Command)
 
@@ -43,7 +53,7 @@ class _Group(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 (as above)
         if cmd_name not in _COMMANDS:
             return None
-        command: click.Command = import_module(f"spatialdp.cli.commands.{cmd_name}").command
+        command: click.Command = import_module(f"spatialdp.cli.commands.{_COMMANDS[cmd_name]}").command
         return _with_breaks(command)
 
     @override

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, field, fields, is_dataclass, replace
+from dataclasses import dataclass, fields, is_dataclass, replace
 from fractions import Fraction
 from typing import Any, ClassVar
 
@@ -23,6 +23,7 @@ from spatialdp._version import __version__
 from spatialdp.errors import ParameterError
 from spatialdp.estimates.base import Estimate
 from spatialdp.estimates.expected_error import expected_error, sized_boxes, some_leaves
+from spatialdp.mechanisms.plan import Plan
 from spatialdp.privacy.budget import Budget, Number
 from spatialdp.privacy.neighbours import Neighbours
 from spatialdp.privacy.noise.laws import Law
@@ -47,44 +48,6 @@ class Terms:
 
     budget: Budget
     neighbours: Neighbours
-
-
-@dataclass(frozen=True)
-class Plan:
-    """Cost, size and noise of a release; known before any record is read.
-
-    Attributes
-    ----------
-    mechanism : str
-    cells : int
-        Number of cells in the region; for kd-trees, the largest possible number.
-    currency : str
-        The unit of `budget`: ``"epsilon"``, or ``"rho"`` (zCDP).
-    budget : dict of str to Fraction
-        Cost of each step.
-    standard_deviation : float
-        Standard deviation of the noise in one cell's estimate after the fit: the root-mean-square over
-        the region's cells, or over 400 of them spread evenly. Where the cells depend on the records
-        (kd-trees, trees that are pruned or stopped), that of one count of the deepest level before the
-        fit. For `Fourier` without all coefficients, the root-mean-square over all cells, of the noisiest
-        block if there is a choice.
-    memory : int
-        Bytes that counts and estimates take.
-    errors : dict of str to float
-        Root-mean-square error, from noise, of boxes with 1 % and 10 % of the domain's area and of the
-        whole domain. Empty where the error depends on the records, as for kd-trees.
-    limits : dict of str to int
-        Public limits at which private numbers are cut off; empty if there are none.
-    """
-
-    mechanism: str
-    cells: int
-    currency: str
-    budget: dict[str, Fraction]
-    standard_deviation: float
-    memory: int
-    errors: dict[str, float] = field(default_factory=dict)
-    limits: dict[str, int] = field(default_factory=dict)
 
 
 class Mechanism(ABC):

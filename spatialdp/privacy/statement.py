@@ -15,7 +15,7 @@ from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
 from typing import Any, NoReturn
 
-from spatialdp._support.json_values import flag, fractions, texts
+from spatialdp._support.json_values import exact_number, exact_numbers, flag, texts, with_exact
 from spatialdp.errors import FileFormatError, ReleaseError
 from spatialdp.privacy.accounting import Promise, promise_for_records, rho_for
 from spatialdp.privacy.budget import Budget
@@ -161,24 +161,27 @@ class Privacy:
         return promise_for_records(Budget(self.epsilon, self.delta), spent, records)
 
     def to_json(self) -> dict[str, Any]:
-        """Return the statement as plain values for JSON; fractions become exact strings such as ``"1/10"``.
+        """Return the statement as plain values for JSON: numbers for programs, and beside them the exact fractions.
 
         Examples
         --------
         >>> import spatialdp as sdp
         >>> release = sdp.Flat(shape=(2, 2)).release([], sdp.Domain((0, 0, 1, 1)), epsilon=0.1)
-        >>> release.privacy.to_json()["budget"]
-        {'counts': '1/10'}
+        >>> statement = release.privacy.to_json()
+        >>> statement["epsilon"], statement["epsilon_exact"]
+        (0.1, '1/10')
+        >>> statement["budget"], statement["budget_exact"]
+        ({'counts': 0.1}, {'counts': '1/10'})
         """
         return {
-            "epsilon": str(self.epsilon),
-            "delta": str(self.delta),
+            **with_exact("epsilon", self.epsilon),
+            **with_exact("delta", self.delta),
             "neighbours": self.neighbours,
             "unit": self.unit,
             "mechanism": self.mechanism,
             "parameters": dict(self.parameters),
             "currency": self.currency,
-            "budget": {step: str(cost) for step, cost in self.budget.items()},
+            **with_exact("budget", self.budget),
             "private": self.private,
             "version": self.version,
         }
@@ -186,6 +189,8 @@ class Privacy:
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Privacy:
         """Rebuild the statement that `to_json` wrote; anything else is refused.
+
+        Files of older versions have the exact fractions alone, under the names of the numbers.
 
         Examples
         --------
@@ -199,13 +204,14 @@ class Privacy:
                 data, "neighbours", "unit", "mechanism", "currency", "version"
             )
             statement = cls(
-                **fractions({name: data[name] for name in ("epsilon", "delta")}),
+                epsilon=exact_number(data, "epsilon"),
+                delta=exact_number(data, "delta"),
                 neighbours=neighbours,
                 unit=unit,
                 mechanism=mechanism,
                 parameters={name: _frozen(value) for name, value in data["parameters"].items()},
                 currency=currency,
-                budget=fractions(data["budget"]),
+                budget=exact_numbers(data, "budget"),
                 private=flag(data["private"]),
                 version=version,
             )

@@ -9,7 +9,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spatialdp._support.json_values import amount, flag, fraction, fractions, text, texts
+from spatialdp._support.json_values import (
+    amount,
+    exact_number,
+    exact_numbers,
+    flag,
+    fraction,
+    fractions,
+    text,
+    texts,
+    with_exact,
+)
 
 
 @given(st.fractions(min_value=0))
@@ -56,3 +66,27 @@ def test_texts_are_taken_by_their_names_and_in_that_order():
         texts(values, "a", "c")
     with pytest.raises(KeyError):
         texts(values, "missing")
+
+
+@given(st.fractions(min_value=0, max_value=1000), st.fractions(min_value=0, max_value=1000))
+def test_exact_numbers_come_back_and_have_numbers_beside_them(one, other):
+    written = json.loads(json.dumps(with_exact("cost", one) | with_exact("costs", {"a": one, "b": other})))
+    assert written["cost"] == float(one)
+    assert exact_number(written, "cost") == one
+    assert exact_numbers(written, "costs") == {"a": one, "b": other}
+    assert exact_number({"cost": str(one)}, "cost") == one
+    assert exact_numbers({"costs": {"a": str(one)}}, "costs") == {"a": one}
+
+
+@pytest.mark.parametrize("number", [True, 0.2, -0.1, float("nan"), "0.1", None])
+def test_numbers_that_contradict_the_exact_ones_are_refused(number):
+    with pytest.raises((ValueError, TypeError)):
+        exact_number({"cost": number, "cost_exact": "1/10"}, "cost")
+    with pytest.raises((ValueError, TypeError)):
+        exact_numbers({"costs": {"a": number}, "costs_exact": {"a": "1/10"}}, "costs")
+
+
+@pytest.mark.parametrize("costs", [{"costs": [1]}, {"costs": {"a": 1.0}, "costs_exact": {"b": "1"}}, {"costs": "1"}])
+def test_other_than_named_numbers_is_refused(costs):
+    with pytest.raises((ValueError, TypeError)):
+        exact_numbers(costs, "costs")

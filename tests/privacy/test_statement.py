@@ -44,6 +44,50 @@ def test_statements_come_back_from_json_as_they_were(statement):
     assert Privacy.from_json(json.loads(json.dumps(statement.to_json()))) == statement
 
 
+def as_first_written(data):
+    """A statement as version 0.1.0 wrote it at first: exact fractions alone, under the names that numbers have now."""
+    exact = {name: data[f"{name}_exact"] for name in ("epsilon", "delta", "budget")}
+    return {**{name: value for name, value in data.items() if not name.endswith("_exact")}, **exact}
+
+
+@pytest.mark.parametrize("statement", [PLAIN, GAUSSIAN, replace(PLAIN, private=False)])
+def test_old_statements_are_read(statement):
+    old = as_first_written(statement.to_json())
+    assert old["epsilon"] == str(statement.epsilon)
+    assert Privacy.from_json(json.loads(json.dumps(old))) == statement
+
+
+def test_json_has_numbers_beside_the_exact_ones():
+    data = json.loads(json.dumps(PLAIN.to_json()))
+    assert (data["epsilon"], data["epsilon_exact"]) == (0.1, "1/10")
+    assert (data["delta"], data["delta_exact"]) == (0, "0")
+    assert data["budget"] == {"selection": 0.025, "counts": 0.075}
+    assert data["budget_exact"] == {"selection": "1/40", "counts": "3/40"}
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"epsilon": 0.2},
+        {"epsilon": "1/10"},
+        {"epsilon": True, "epsilon_exact": "1"},
+        {"epsilon": None},
+        {"epsilon_exact": "1/5"},
+        {"epsilon_exact": 0.1},
+        {"delta": 1e-9},
+        {"budget": {"selection": 0.025, "counts": 0.07}},
+        {"budget": {"selection": 0.025}},
+        {"budget": [0.025, 0.075]},
+        {"budget_exact": {"selection": "1/40"}},
+        {"budget_exact": "1/10"},
+    ],
+    ids=str,
+)
+def test_numbers_that_are_not_the_exact_ones_are_refused(change):
+    with pytest.raises(FileFormatError, match="privacy statement"):
+        Privacy.from_json({**PLAIN.to_json(), **change})
+
+
 @pytest.mark.parametrize(
     "change",
     [
@@ -70,7 +114,23 @@ def test_statements_come_back_from_json_as_they_were(statement):
 )
 def test_statements_that_contradict_themselves_are_refused(change):
     with pytest.raises(FileFormatError, match="privacy statement"):
-        Privacy.from_json({**PLAIN.to_json(), **change})
+        Privacy.from_json({**as_first_written(PLAIN.to_json()), **change})
+    exact = {f"{name}_exact": change.pop(name) for name in ("epsilon", "delta", "budget") if name in change}
+    with pytest.raises(FileFormatError, match="privacy statement"):
+        Privacy.from_json({**PLAIN.to_json(), **change, **exact, **_numbers(exact)})
+
+
+def _numbers(exact):
+    """The numbers that belong to exact ones, where there are such."""
+    try:
+        return {
+            name.removesuffix("_exact"): {key: float(Fraction(text)) for key, text in value.items()}
+            if isinstance(value, dict)
+            else float(Fraction(value))
+            for name, value in exact.items()
+        }
+    except ZeroDivisionError:
+        return {}
 
 
 @pytest.mark.parametrize("name", list(PLAIN.to_json()))

@@ -39,6 +39,7 @@ LINES: dict[str, list[set[str]]] = {
     ],
     "spatialdp.privacy": [{"budget", "neighbours"}, {"accounting"}, {"noise", "statement"}],
     "spatialdp.mechanisms": [
+        {"plan"},
         {"base"},
         {"recipe", "level_budgets", "stopping"},
         {"tree_mechanism"},

@@ -19,7 +19,8 @@ def test_info_tells_the_promise(released):
     assert "ε = 1 (add-remove one record), quadtree" in told
     assert "CRS        EPSG:4326" in told
     facts = json.loads(run("info", released, "--json").stdout)
-    assert facts["privacy"]["epsilon"] == "1"
+    assert facts["privacy"]["epsilon"] == 1
+    assert facts["privacy"]["epsilon_exact"] == "1"
     assert facts["cells"] == 256
     assert facts["total"] == sdp.load(released).total
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from fractions import Fraction
 
 import pytest
 
@@ -12,8 +13,8 @@ from tests.helpers.commands import BOUNDS, QUADTREE, run
 
 def test_plan_tells_cost_size_and_error():
     told = run("plan", BOUNDS, *QUADTREE).stdout
-    assert "cells    64" in told
-    assert "cost     ε = 1\n" in told
+    assert "cells     64" in told
+    assert "cost      ε = 1\n" in told
     assert "counts at depth 3" in told
     assert "the whole domain" in told
     assert "depends on the records" in run("plan", BOUNDS, "--method=kd-tree", "--height=2", "--epsilon=1").stdout
@@ -36,15 +37,14 @@ def test_plan_tells_cost_size_and_error():
 def test_plan_is_that_of_the_library(words, mechanism, terms):
     told = json.loads(run("plan", BOUNDS, "--epsilon=1", "--json", "--method", *words).stdout)
     plan = mechanism.plan(sdp.Domain((0, 0, 1, 1)), **terms)
-    assert told == {
-        "mechanism": plan.mechanism,
-        "cells": plan.cells,
-        "currency": plan.currency,
-        "budget": {step: str(cost) for step, cost in plan.budget.items()},
-        "standard_deviation": plan.standard_deviation,
-        "memory": plan.memory,
-        "errors": plan.errors,
-    }
+    assert told == plan.to_json()
+    assert told["budget"] == {step: float(cost) for step, cost in plan.budget.items()}
+    assert sum(map(Fraction, told["budget_exact"].values())) == Fraction(told["cost_exact"])
+
+
+def test_plan_prints_what_the_library_prints():
+    told = run("plan", BOUNDS, *QUADTREE).stdout
+    assert told == f"{sdp.Quadtree(3).plan(sdp.Domain((0, 0, 1, 1)), epsilon=1)}\n"
 
 
 def test_plan_takes_no_points(tmp_path):

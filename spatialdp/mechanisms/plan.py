@@ -1,0 +1,138 @@
+"""What is known about a release before any record is read? Its cost, its size and its noise: the plan.
+
+A plan is computed from public values alone, by `Mechanism.plan`. It prints as a table.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any
+
+from spatialdp._support.json_values import with_exact
+from spatialdp.privacy.statement import format_exact
+
+__all__ = ["Plan"]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Cost, size and noise of a release; known before any record is read.
+
+    Attributes
+    ----------
+    mechanism : str
+    cells : int
+        Number of cells in the region; for kd-trees, the largest possible number.
+    currency : str
+        The unit of `budget`: ``"epsilon"``, or ``"rho"`` (zCDP).
+    budget : dict of str to Fraction
+        Cost of each step.
+    standard_deviation : float
+        Standard deviation of the noise in one cell's estimate after the fit: the root-mean-square over
+        the region's cells, or over 400 of them spread evenly. Where the cells depend on the records
+        (kd-trees, trees that are pruned or stopped), that of one count of the deepest level before the
+        fit. For `Fourier` without all coefficients, the root-mean-square over all cells, of the noisiest
+        block if there is a choice.
+    memory : int
+        Bytes that counts and estimates take.
+    errors : dict of str to float
+        Root-mean-square error, from noise, of boxes with 1 % and 10 % of the domain's area and of the
+        whole domain. Empty where the error depends on the records, as for kd-trees.
+    limits : dict of str to int
+        Public limits at which private numbers are cut off; empty if there are none.
+
+    Examples
+    --------
+    >>> import spatialdp as sdp
+    >>> print(sdp.Flat(shape=(64, 64)).plan(sdp.Domain((0, 0, 1, 1)), epsilon=1))
+    method    flat
+    cells     4,096
+    memory    about 0.1 MB for counts and estimates
+    noise     standard deviation 1.357 in one cell
+    cost      ε = 1
+                1  counts
+    error     expected from noise (root mean square), for boxes that cover
+                1 % of the domain   8.233
+                10 % of the domain  27.01
+                the whole domain    86.85
+    """
+
+    mechanism: str
+    cells: int
+    currency: str
+    budget: dict[str, Fraction]
+    standard_deviation: float
+    memory: int
+    errors: dict[str, float] = field(default_factory=dict)
+    limits: dict[str, int] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        return "\n".join(f"{name:9} {text}" for name, text in self.rows())
+
+    def rows(self) -> list[tuple[str, str]]:
+        """Return the table that `print` shows: names and texts; rows of details have no name.
+
+        Examples
+        --------
+        >>> import spatialdp as sdp
+        >>> sdp.Flat(shape=(64, 64)).plan(sdp.Domain((0, 0, 1, 1)), epsilon=1).rows()[1]
+        ('cells', '4,096')
+        """
+        currency = "ε" if self.currency == "epsilon" else "ρ (zCDP)"
+        return [
+            ("method", self.mechanism),
+            ("cells", f"{self.cells:,}"),
+            ("memory", f"{_megabytes(self.memory)} for counts and estimates"),
+            ("noise", f"standard deviation {self.standard_deviation:,.4g} in one cell"),
+            ("cost", f"{currency} = {format_exact(self._cost)}"),
+            *_details([(format_exact(cost), step) for step, cost in self.budget.items()]),
+            *self._error_rows(),
+            *(("limit", f"{name}: {limit:,}") for name, limit in self.limits.items()),
+        ]
+
+    def _error_rows(self) -> list[tuple[str, str]]:
+        if not self.errors:
+            return [("error", "depends on the records, so it cannot be computed beforehand")]
+        details = [(_area(size), f"{error:,.4g}") for size, error in self.errors.items()]
+        return [("error", "expected from noise (root mean square), for boxes that cover"), *_details(details)]
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the plan as plain values for JSON: numbers for programs, and beside them the exact fractions.
+
+        Examples
+        --------
+        >>> import spatialdp as sdp
+        >>> plan = sdp.Flat(shape=(64, 64)).plan(sdp.Domain((0, 0, 1, 1)), epsilon=0.1).to_json()
+        >>> plan["cost"], plan["cost_exact"], plan["budget"]
+        (0.1, '1/10', {'counts': 0.1})
+        """
+        return {
+            "mechanism": self.mechanism,
+            "cells": self.cells,
+            "currency": self.currency,
+            **with_exact("cost", self._cost),
+            **with_exact("budget", self.budget),
+            "standard_deviation": self.standard_deviation,
+            "memory": self.memory,
+            "errors": self.errors,
+            "limits": self.limits,
+        }
+
+    @property
+    def _cost(self) -> Fraction:
+        return sum(self.budget.values(), Fraction())
+
+
+def _details(pairs: list[tuple[str, str]]) -> list[tuple[str, str]]:
+    """Return indented rows with two aligned columns."""
+    width = max((len(first) for first, _ in pairs), default=0)
+    return [("", f"  {first:{width}}  {second}") for first, second in pairs]
+
+
+def _megabytes(size: int) -> str:
+    return f"about {size / 1e6:,.1f} MB" if size >= 1e5 else "less than 0.1 MB"
+
+
+def _area(size: str) -> str:
+    return "the whole domain" if size == "whole" else f"{size} of the domain"

@@ -1,0 +1,50 @@
+"""Plans: what is known before a record is read, as a table and as JSON."""
+
+from __future__ import annotations
+
+import json
+from fractions import Fraction
+
+import pytest
+
+import spatialdp as sdp
+
+DOMAIN = sdp.Domain((0, 0, 1, 1))
+
+
+@pytest.mark.parametrize("mechanism", [sdp.Quadtree(3), sdp.KdTree(2), sdp.Hierarchy((8, 8)), sdp.Fourier((8, 8))])
+def test_a_plan_prints_as_a_table(mechanism):
+    plan = mechanism.plan(DOMAIN, epsilon=Fraction(1, 3))
+    lines = str(plan).splitlines()
+    assert lines[0] == f"method    {mechanism.name}"
+    assert lines[1] == f"cells     {plan.cells}"
+    assert len({line.index(text) for line, (name, text) in zip(lines, plan.rows(), strict=True) if name}) == 1
+    assert all(any(step in line for line in lines) for step in plan.budget)
+    assert "cost      ε = 1/3" in lines
+
+
+def test_details_are_aligned():
+    lines = str(sdp.Quadtree(3).plan(DOMAIN, epsilon=1)).splitlines()
+    assert len({line.index("counts at depth") for line in lines if "counts at depth" in line}) == 1
+    assert len({len(line.rsplit("  ", 1)[0]) for line in lines if "of the domain" in line}) == 1
+
+
+def test_gaussian_noise_costs_zcdp():
+    assert "cost      ρ (zCDP) = " in str(sdp.Flat((4, 4), law="gaussian").plan(DOMAIN, epsilon=1, delta=1e-9))
+
+
+def test_limits_are_in_the_table():
+    plan = sdp.Fourier((8, 8)).plan(DOMAIN, epsilon=1)
+    ((name, limit),) = plan.limits.items()
+    assert f"limit     {name}: {limit:,}" in str(plan)
+
+
+@pytest.mark.parametrize("mechanism", [sdp.Quadtree(3), sdp.KdTree(2)])
+def test_json_has_numbers_and_exact_ones(mechanism):
+    plan = mechanism.plan(DOMAIN, epsilon=Fraction(1, 3))
+    told = json.loads(json.dumps(plan.to_json()))
+    assert told["cost"] == pytest.approx(1 / 3)
+    assert told["cost_exact"] == "1/3"
+    assert told["budget"] == {step: float(cost) for step, cost in plan.budget.items()}
+    assert {step: Fraction(cost) for step, cost in told["budget_exact"].items()} == plan.budget
+    assert told["errors"] == plan.errors
