@@ -317,9 +317,15 @@ class Release:
         return frame
 
     def to_geodataframe(self) -> geopandas.GeoDataFrame:
-        """The cells of a grid, or the leaves of a tree, as polygons with their place and estimate.
+        """The cells of a grid, or the leaves of a tree, as polygons with their place, estimate and interval.
 
-        ``attrs["privacy"]`` of the result is the whole privacy statement.
+        Returns
+        -------
+        GeoDataFrame
+            The columns `lower` and `upper` are the ends of the 95 % interval of each cell, and `sd` is the standard
+            deviation of its noise; a biased release has none of them. Cells of a grid have their `column` and `row`,
+            counted from the south-west; leaves of different sizes have their `depth`. ``attrs["privacy"]`` is the
+            whole privacy statement.
 
         Examples
         --------
@@ -327,7 +333,7 @@ class Release:
         >>> release = sdp.Flat(shape=(2, 2)).release([], sdp.Domain((0, 0, 1, 1), crs="EPSG:4326"), epsilon=1)
         >>> frame = release.to_geodataframe()
         >>> list(frame.columns)
-        ['column', 'row', 'estimate', 'geometry']
+        ['column', 'row', 'estimate', 'lower', 'upper', 'sd', 'geometry']
         >>> frame.attrs["privacy"]["epsilon"], frame.attrs["privacy"]["private"]
         ('1', True)
         """
@@ -383,12 +389,13 @@ class Release:
         path : str or path
             The suffix says the format. ``.parquet`` (GeoParquet) holds the complete release, which
             `spatialdp.load` reads. ``.gpkg`` (GeoPackage), ``.tif`` (Cloud-Optimized GeoTIFF), ``.geojson`` (in
-            WGS 84) and ``.csv`` (with the statement in a ``.privacy.json`` file beside it) hold the map.
+            WGS 84) and ``.csv`` (with the statement in a ``.privacy.json`` file beside it) hold the map: estimates
+            and, unless the release is biased, their 95 % intervals and standard deviations.
         overwrite : bool
             Whether to replace an existing file. A release costs budget and cannot be repeated for free, so
             an existing file is kept by default.
         shape : (nx, ny), optional
-            Pixels of a GeoTIFF, if not the grid's own cells; needed for trees.
+            Pixels of a GeoTIFF, if not the grid's own cells; needed for trees whose leaves differ in size.
 
         Raises
         ------

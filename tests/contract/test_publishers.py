@@ -20,9 +20,9 @@ from spatialdp.errors import SpatialDPError
 from spatialdp.estimates.base import KINDS, Estimate
 from spatialdp.outputs.explorer.data import estimate_data
 from spatialdp.outputs.explorer.page import size_in_words
-from spatialdp.outputs.files.exports import own_pixels
 from spatialdp.outputs.files.formats import FORMATS
 from spatialdp.outputs.files.layouts import lay_out
+from spatialdp.outputs.files.rows import cell_numbers
 from spatialdp.outputs.maps.cells import map_cells
 
 matplotlib.use("Agg")
@@ -49,7 +49,7 @@ DISPATCHERS = {
     "map_cells": map_cells,
     "estimate_data": estimate_data,
     "size_in_words": size_in_words,
-    "own_pixels": own_pixels,
+    "cell_numbers": cell_numbers,
 }
 
 

@@ -1,7 +1,7 @@
 """How do tools that do not read GeoParquet get a release? As GeoPackage, GeoTIFF, GeoJSON or CSV.
 
-These files hold the map (the cells of a grid or the leaves of a tree, with their estimates) and the privacy statement.
-The numbers that intervals need are in the GeoParquet file only, which is the complete one.
+These files hold the map (the cells of a grid or the leaves of a tree, with estimates and their intervals) and the
+privacy statement. What intervals of other areas need is in the GeoParquet file only, which is the complete one.
 
 Every function returns the bytes of a file. The bytes must depend on the release alone: the functions write no date, no
 statistics except those of released numbers, and they do not compress.
@@ -10,8 +10,8 @@ statistics except those of released numbers, and they do not compress.
 from __future__ import annotations
 
 import io
+import json
 import warnings
-from functools import singledispatch
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,29 +19,42 @@ import numpy as np
 from spatialdp._support.arrays import Floats
 from spatialdp._support.gdal import configured
 from spatialdp.errors import ParameterError
-from spatialdp.estimates.base import Estimate
-from spatialdp.estimates.decomposition import Decomposition
-from spatialdp.estimates.histogram import Histogram
 from spatialdp.outputs.files.geoparquet import to_geodataframe
+from spatialdp.outputs.files.rows import (
+    LEVEL,
+    CellNumbers,
+    cell_numbers,
+    described,
+    finest_shape,
+    map_rows,
+    measures,
+)
 from spatialdp.outputs.files.statement import STATEMENT, statement
 from spatialdp.space import crs as crs_
 from spatialdp.space.domain import Grid
+from spatialdp.space.public_files import EDGES
 
 if TYPE_CHECKING:
     import geopandas
 
     from spatialdp.release import Release
 
-__all__ = ["geojson", "geopackage", "geotiff", "layer_bytes", "table"]
+__all__ = ["description", "geojson", "geopackage", "geotiff", "layer_bytes", "pixel_bands", "table"]
 
 _NO_DATE = "1970-01-01T00:00:00.000Z"
 _SIDE_PARTS = 4  # parts that a cell's side is cut into before it is reprojected, which bends it
-_ROWS_AT_ONCE = 2**20
+_EXACT_DEGREES = 17  # decimals that give degrees back as they are
+_CLOSE_DEGREES = 9  # decimals of reprojected corners: a tenth of a millimetre
+_BOXES_AT_ONCE = 2**17
+
+# Key of the description of columns or bands in the metadata of a file.
+DESCRIPTION = "SPATIALDP_COLUMNS"
 
 
 def geopackage(release: Release) -> bytes:
     """Return a GeoPackage: one layer of polygons, with the privacy statement in the layer's metadata."""
-    return layer_bytes(to_geodataframe(release), driver="GPKG", layer_metadata={STATEMENT: statement(release)})
+    metadata = {STATEMENT: statement(release), DESCRIPTION: description(release)}
+    return layer_bytes(to_geodataframe(release), driver="GPKG", layer_metadata=metadata)
 
 
 def geojson(release: Release) -> bytes:
@@ -54,36 +67,42 @@ def geojson(release: Release) -> bytes:
             "the domain has no CRS, and GeoJSON is always in WGS 84; give the domain its CRS, Domain(bounds, crs=...), "
             "or save as .gpkg or .parquet."
         )
-    frame = to_geodataframe(release)
+    frame, decimals = to_geodataframe(release), _EXACT_DEGREES
     if not crs_.geographic(release.domain.crs):
         bounds = frame.geometry.bounds
         sides = np.maximum(bounds.maxx - bounds.minx, bounds.maxy - bounds.miny)
         frame = frame.set_geometry(frame.geometry.segmentize(sides.to_numpy() / _SIDE_PARTS))
-    collection = layer_bytes(frame, driver="GeoJSON", RFC7946="YES")
-    return b'{\n"privacy": ' + statement(release).encode() + b"," + collection.lstrip().removeprefix(b"{")
+        decimals = _CLOSE_DEGREES
+    collection = layer_bytes(frame, driver="GeoJSON", RFC7946="YES", COORDINATE_PRECISION=str(decimals))
+    members = f'"privacy": {statement(release)},\n"columns": {description(release)},'
+    return b"{\n" + members.encode() + collection.lstrip().removeprefix(b"{")
 
 
 def table(release: Release) -> bytes:
-    """Return comma-separated values: one row for each cell, with its corners, its place and its estimate."""
+    """Return comma-separated values: one row for each cell, with its corners, its place, estimate and interval."""
     import pyarrow as pa
     from pyarrow import csv
 
-    frame = to_geodataframe(release)
-    corners = frame.geometry.bounds.set_axis(["xmin", "ymin", "xmax", "ymax"], axis=1)
+    rows = map_rows(release)
+    corners = {name: rows.boxes[:, index] for index, name in enumerate(EDGES)}
     buffer = io.BytesIO()
-    csv.write_csv(pa.Table.from_pandas(corners.join(frame.drop(columns="geometry")), preserve_index=False), buffer)
+    csv.write_csv(pa.table({name: pa.array(values) for name, values in (corners | rows.columns).items()}), buffer)
     return buffer.getvalue()
 
 
 def geotiff(release: Release, shape: tuple[int, int] | None = None) -> bytes:
     """Return a Cloud-Optimized GeoTIFF, north up, NaN outside the region, with the privacy statement in a tag.
 
+    The bands are the numbers of `rows.COLUMNS`. A biased release has the estimate alone, and pixels that are not the
+    release's own cells have no standard deviation.
+
     Parameters
     ----------
     release : Release
     shape : (nx, ny), optional
         Number of pixels to divide the domain into; the value of a pixel is the estimated count of its area. Required
-        for trees. By default the pixels are the cells of the grid.
+        for trees whose leaves follow no grid. By default the pixels are the cells of the grid, or those of the finest
+        leaves.
     """
     try:
         import rasterio
@@ -93,13 +112,13 @@ def geotiff(release: Release, shape: tuple[int, int] | None = None) -> bytes:
             "a GeoTIFF file was asked for, which needs rasterio, and rasterio is not installed; run pip install "
             "'spatialdp[raster]', or save as .gpkg."
         ) from None
-    grid, values = _raster(release, shape)
+    grid, bands = pixel_bands(release, shape)
     (nx, ny), (width, height), (xmin, _, _, ymax) = grid.shape, release.domain.size, release.domain.bounds
     profile = {
         "driver": "COG",
         "width": nx,
         "height": ny,
-        "count": 1,
+        "count": len(bands),
         "dtype": "float64",
         "crs": release.domain.crs,
         "transform": rasterio.Affine(width / nx, 0, xmin, 0, -height / ny, ymax),
@@ -111,46 +130,58 @@ def geotiff(release: Release, shape: tuple[int, int] | None = None) -> bytes:
     }
     with rasterio.Env(), MemoryFile() as memory:
         with memory.open(**profile) as raster:
-            raster.write(np.where(grid.mask, values, np.nan)[::-1], 1)
-            raster.set_band_description(1, "estimate")
-            raster.update_tags(**{STATEMENT: statement(release)})
+            for number, (name, values) in enumerate(bands.items(), 1):
+                raster.write(values[::-1], number)
+                raster.set_band_description(number, name)
+            raster.update_tags(**{STATEMENT: statement(release), DESCRIPTION: description(release)})
         return bytes(memory.getbuffer())
 
 
-def _raster(release: Release, shape: tuple[int, int] | None) -> tuple[Grid, Floats]:
-    """Return the pixels of a GeoTIFF as a grid, and the estimated count of each pixel."""
-    estimate = release.estimate
+def description(release: Release) -> str:
+    """Return what the columns of a map hold as one line of JSON, for the metadata of files."""
+    return json.dumps(described(release.estimate), ensure_ascii=False)
+
+
+def pixel_bands(release: Release, shape: tuple[int, int] | None = None) -> tuple[Grid, dict[str, Floats]]:
+    """Return the pixels of a release as a grid, and for each number of `rows.COLUMNS` an array (rows, columns).
+
+    Row 0 is in the south. Pixels outside the region are NaN.
+
+    Parameters
+    ----------
+    release : Release
+    shape : (nx, ny), optional
+        Number of pixels, if they are not the cells of the release's own grid.
+
+    Raises
+    ------
+    ParameterError
+        If the leaves of the release follow no grid and no shape was given.
+    """
+    own = cell_numbers(release.estimate)
+    if own is not None and (shape is None or tuple(shape) == own.grid.shape):
+        return own.grid, {name: own.raster(values) for name, values in measures(release.estimate).items()}
+    shape = shape or finest_shape(release.estimate)
     if shape is None:
-        return own_pixels(estimate)
+        raise ParameterError(
+            f"this release is a {release.estimate.kind} whose leaves follow no grid, and a raster needs equal pixels; "
+            "give their number with shape=(nx, ny), or save as .gpkg, which keeps the leaves as they are."
+        )
     grid = release.domain.grid(shape)
-    nx, ny = grid.shape
-    values = np.empty((ny, nx))
-    rows = max(1, _ROWS_AT_ONCE // nx)
-    for start in range(0, ny, rows):
-        row, column = np.mgrid[start : min(start + rows, ny), :nx]
-        x, y = grid.x_lines, grid.y_lines
-        pixels = np.stack([x[column], y[row], x[column + 1], y[row + 1]], axis=-1)
-        values[start : start + rows] = estimate.answer(pixels.reshape(-1, 4)).reshape(row.shape)
-    return grid, values
+    cells = CellNumbers(grid, np.flatnonzero(grid.mask))
+    return grid, {name: cells.raster(values) for name, values in _asked(release, cells).items()}
 
 
-@singledispatch
-def own_pixels(estimate: Estimate) -> tuple[Grid, Floats]:
-    """Return the grid of an estimate and the estimates of its cells; raise an error for estimates without a grid."""
-    raise ParameterError(f"a release of kind {estimate.kind!r} has no pixels of its own; give shape=(nx, ny).")
-
-
-@own_pixels.register
-def _(estimate: Histogram) -> tuple[Grid, Floats]:
-    return estimate.grid, estimate.values
-
-
-@own_pixels.register
-def _(estimate: Decomposition) -> tuple[Grid, Floats]:
-    raise ParameterError(
-        f"this release is a {estimate.kind}, and a GeoTIFF needs equal pixels; give their number with "
-        "save(path, shape=(nx, ny)), or save as .gpkg, which keeps the leaves as they are."
-    )
+def _asked(release: Release, cells: CellNumbers) -> dict[str, Floats]:
+    """Ask a release for cells that need not be its own: their estimates and, unless it is biased, their intervals."""
+    boxes, biased = cells.boxes, release.estimate.biased
+    columns = {name: np.empty(len(boxes)) for name in (("estimate",) if biased else ("estimate", "lower", "upper"))}
+    for start in range(0, len(boxes), _BOXES_AT_ONCE):
+        part = slice(start, start + _BOXES_AT_ONCE)
+        columns["estimate"][part] = release.answer(boxes[part])
+        if not biased:
+            columns["lower"][part], columns["upper"][part] = release.interval(boxes[part], LEVEL).T
+    return columns
 
 
 def layer_bytes(frame: geopandas.GeoDataFrame, *, layer: str = "release", **options: Any) -> bytes:

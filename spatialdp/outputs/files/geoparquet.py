@@ -26,6 +26,7 @@ from spatialdp._support.wkb import is_polygonal
 from spatialdp.errors import FileFormatError, SpatialDPError
 from spatialdp.outputs.files.formats import FORMATS
 from spatialdp.outputs.files.layouts import lay_out, rebuild
+from spatialdp.outputs.files.rows import map_rows
 from spatialdp.outputs.files.statement import statement_members
 from spatialdp.privacy.statement import Privacy
 from spatialdp.release import Release
@@ -44,25 +45,16 @@ FORMAT_VERSION = 1
 _KEY = b"spatialdp"
 _MOST_BYTES_PER_ROW = 512  # before compression; polygons and numbers take less than half of it
 
-# Columns that only `load` needs: a reader of the map has no use for them.
-_INTERNAL = {"inside", "children", "xlo", "ylo", "xhi", "yhi"}
-
 
 def to_geodataframe(release: Release) -> geopandas.GeoDataFrame:
-    """Return the cells or leaves of a release as polygons, with their place and estimate.
+    """Return the cells or leaves of a release as polygons, with their place, estimate and interval; see `rows`.
 
     ``attrs["privacy"]`` is the whole privacy statement.
     """
     import geopandas
 
-    layout = lay_out(release.estimate, release.domain)
-    keep = layout.columns.get("children", np.zeros(len(layout.boxes))) == 0  # leaves
-    keep &= layout.columns.get("inside", np.ones(len(layout.boxes), dtype=bool))  # cells of the region
-    frame = geopandas.GeoDataFrame(
-        {name: values[keep] for name, values in layout.columns.items() if name not in _INTERNAL},
-        geometry=_polygons(layout.boxes[keep]),
-        crs=release.domain.crs,
-    )
+    rows = map_rows(release)
+    frame = geopandas.GeoDataFrame(rows.columns, geometry=_polygons(rows.boxes), crs=release.domain.crs)
     frame.attrs["privacy"] = statement_members(release.privacy)
     return frame
 

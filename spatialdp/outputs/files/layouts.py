@@ -21,6 +21,7 @@ from spatialdp.estimates.base import Estimate
 from spatialdp.estimates.decomposition import Decomposition
 from spatialdp.estimates.histogram import Histogram
 from spatialdp.outputs.files.noise_models import noise_from_json
+from spatialdp.outputs.files.rows import cell_numbers, edges
 from spatialdp.space.domain import Domain
 from spatialdp.space.lattice import LATTICE
 from spatialdp.trees.tree import Tree
@@ -128,8 +129,8 @@ def _lay_out_tree(estimate: Decomposition, domain: Domain) -> Layout:
         **{name: tree.boxes[:, index] for index, name in enumerate(_SIDES)},
         "estimate": estimate.values,
     }
-    boxes = [axis.coordinates(tree.boxes[:, i]) for i, axis in enumerate((*domain.axes, *domain.axes))]
-    return Layout(header, columns if by_level else columns | noise, np.stack(boxes, axis=1))
+    boxes = edges(tree.boxes, domain, cell_numbers(estimate))
+    return Layout(header, columns if by_level else columns | noise, boxes)
 
 
 def _finite(values: Floats) -> list[float | None]:

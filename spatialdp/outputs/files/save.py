@@ -45,7 +45,8 @@ def contents(release: Release, target: Path, *, shape: tuple[int, int] | None = 
         )
     if kind == "CSV":
         table = exports.table(release)
-        return {statement_beside(target): statement_with_digest(table, json.loads(statement(release))), target: table}
+        members = json.loads(statement(release)) | {"columns": json.loads(exports.description(release))}
+        return {statement_beside(target): statement_with_digest(table, members), target: table}
     makers: dict[str, Callable[[], bytes]] = {
         "GeoParquet": lambda: geoparquet_bytes(release),
         "GeoPackage": lambda: exports.geopackage(release),

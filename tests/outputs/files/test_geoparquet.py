@@ -65,7 +65,7 @@ def test_file_opens_as_geoparquet(saved):
     assert frame.estimate.sum() == release.total
     same = release.to_geodataframe()
     assert same.geometry.geom_equals(frame.geometry).all()
-    assert list(same.columns) == ["column", "row", "estimate", "geometry"]
+    assert list(same.columns) == ["column", "row", "estimate", "lower", "upper", "sd", "geometry"]
     assert json.loads(pq.read_schema(saved).metadata[b"geo"])["columns"]["geometry"]["bbox"] == [0, 0, 8, 6]
 
 

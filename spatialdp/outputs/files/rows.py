@@ -1,0 +1,203 @@
+"""Which table is the map of a release? One row for each cell of a grid or leaf of a tree, for files and data frames.
+
+A row has the place of the cell, its estimate and, unless the release is biased, the ends of its 95 % interval and the
+standard deviation of its noise. Edges are exactly those of the grid: the leaves of a tree that are the cells of one
+grid get the coordinates of that grid's lines, and not those of the nearest lattice lines.
+
+Everything here is computed from a release, which is public. A new kind of estimate needs a case of `cell_numbers`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import singledispatch
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from spatialdp._support.arrays import Array, Floats, Integers
+from spatialdp.errors import ReleaseError
+from spatialdp.estimates.base import Estimate
+from spatialdp.estimates.decomposition import Decomposition
+from spatialdp.estimates.histogram import Histogram
+from spatialdp.estimates.intervals import half_width
+from spatialdp.estimates.leaf_grid import LeafGrid
+from spatialdp.space.domain import Domain, Grid
+from spatialdp.space.lattice import LATTICE
+
+if TYPE_CHECKING:
+    from spatialdp.release import Release
+
+__all__ = [
+    "COLUMNS",
+    "LEVEL",
+    "CellNumbers",
+    "MapRows",
+    "cell_numbers",
+    "described",
+    "edges",
+    "finest_shape",
+    "map_rows",
+    "measures",
+]
+
+_HIGHEST = 12  # levels of a tree of halved boxes that still becomes a raster of its finest leaves
+
+LEVEL = 0.95  # confidence level of the intervals in files and data frames
+
+# The numbers that a map has for each cell, in words for the metadata of files.
+COLUMNS = {
+    "estimate": "estimated number of records",
+    "lower": f"lower end of the {100 * LEVEL:g} % interval",
+    "upper": f"upper end of the {100 * LEVEL:g} % interval",
+    "sd": "standard deviation of the noise in the estimate",
+}
+_NO_INTERVALS = (
+    "none: this release was truncated, rounded, made non-negative, smoothed or stopped where counts were small, so "
+    "that its errors do not average out"
+)
+
+
+@dataclass(frozen=True, eq=False)
+class CellNumbers:
+    """The leaves of an estimate as cells of a grid.
+
+    Attributes
+    ----------
+    grid : Grid
+    numbers : int array
+        Row-major number of each leaf's cell, in the order of `Estimate.leaf_values`.
+    """
+
+    grid: Grid
+    numbers: Integers
+
+    @property
+    def rows_and_columns(self) -> tuple[Integers, Integers]:
+        """Row and column of each leaf; row 0 is in the south and column 0 in the west."""
+        rows, columns = np.divmod(self.numbers, self.grid.shape[0])
+        return rows, columns
+
+    @property
+    def boxes(self) -> Floats:
+        """The edges of each leaf, which are those of the grid's cells, (n, 4)."""
+        (rows, columns), x, y = self.rows_and_columns, self.grid.x_edges, self.grid.y_edges
+        return np.stack([x[columns], y[rows], x[columns + 1], y[rows + 1]], axis=1)
+
+    def raster(self, values: Floats) -> Floats:
+        """Return the values of leaves as an array (rows, columns), row 0 in the south; NaN where there is no leaf."""
+        nx, ny = self.grid.shape
+        cells = np.full(nx * ny, np.nan)
+        cells[self.numbers] = values
+        return cells.reshape(ny, nx)
+
+
+@singledispatch
+def cell_numbers(estimate: Estimate) -> CellNumbers | None:
+    """Return the leaves of an estimate as cells of a grid; None if they are not the cells of one grid."""
+    raise ReleaseError(f"a release of kind {estimate.kind!r} has no table of cells; draw it with plot().")
+
+
+@cell_numbers.register
+def _(estimate: Histogram) -> CellNumbers:
+    return CellNumbers(estimate.grid, np.flatnonzero(estimate.grid.mask))
+
+
+@cell_numbers.register
+def _(estimate: Decomposition) -> CellNumbers | None:
+    leaves = LeafGrid.of(estimate.tree, estimate.domain, estimate.shape)
+    return None if leaves is None else CellNumbers(leaves.grid, leaves.places)
+
+
+@singledispatch
+def finest_shape(estimate: Estimate) -> tuple[int, int] | None:
+    """Return the columns and rows of a grid whose lines hold all edges of leaves; None if there is no such grid."""
+    cells = cell_numbers(estimate)
+    return None if cells is None else cells.grid.shape
+
+
+@finest_shape.register
+def _(estimate: Decomposition) -> tuple[int, int] | None:
+    if estimate.shape is not None:
+        return estimate.shape
+    side = 2 ** min(estimate.tree.height, _HIGHEST)
+    halved = np.all(estimate.leaf_boxes() % (LATTICE // side) == 0)
+    return (side, side) if halved else None
+
+
+@dataclass(frozen=True, eq=False)
+class MapRows:
+    """The table of a map.
+
+    Attributes
+    ----------
+    columns : dict of str to array
+        Each array has one entry for each row: the place of the cell, then the numbers of `COLUMNS`.
+    boxes : (n, 4) float array
+        Coordinates of the edges of each row's cell: xmin, ymin, xmax, ymax.
+    """
+
+    columns: dict[str, Array]
+    boxes: Floats
+
+
+def map_rows(release: Release) -> MapRows:
+    """Return the table of a release's map: the cells of a grid in the region, or the leaves of a tree.
+
+    Examples
+    --------
+    >>> import spatialdp as sdp
+    >>> release = sdp.Hierarchy((3, 2)).release([], sdp.Domain((0, 0, 3, 2)), epsilon=1)
+    >>> rows = map_rows(release)
+    >>> list(rows.columns), rows.boxes[-1].tolist()
+    (['column', 'row', 'estimate', 'lower', 'upper', 'sd'], [2.0, 1.0, 3.0, 2.0])
+    """
+    cells = cell_numbers(release.estimate)
+    numbers = measures(release.estimate)
+    if cells is None:
+        boxes = edges(release.estimate.leaf_boxes(), release.domain, None)
+        return MapRows(_depths(release.estimate) | numbers, boxes)
+    rows, columns = cells.rows_and_columns
+    return MapRows({"column": columns.astype(np.int32), "row": rows.astype(np.int32)} | numbers, cells.boxes)
+
+
+def edges(boxes: Array, domain: Domain, cells: CellNumbers | None) -> Floats:
+    """Return the coordinates of lattice boxes, (n, 4); sides on lines of the grid have exactly its coordinates."""
+    sides = []
+    for index, axis in enumerate(domain.axes * 2):
+        side = axis.coordinates(boxes[:, index])
+        if cells is not None:
+            lines, line_edges = (
+                (cells.grid.y_lines, cells.grid.y_edges) if index % 2 else (cells.grid.x_lines, cells.grid.x_edges)
+            )
+            nearest = np.minimum(np.searchsorted(lines, boxes[:, index]), lines.size - 1)
+            side = np.where(lines[nearest] == boxes[:, index], line_edges[nearest], side)
+        sides.append(side)
+    return np.stack(sides, axis=1)
+
+
+@singledispatch
+def _depths(estimate: Estimate) -> dict[str, Array]:  # noqa: ARG001 - only trees have depths
+    return {}
+
+
+@_depths.register
+def _(estimate: Decomposition) -> dict[str, Array]:
+    return {"depth": estimate.tree.depth[estimate.tree.leaves].astype(np.int16)}
+
+
+def measures(estimate: Estimate) -> dict[str, Floats]:
+    """Return the estimate of each leaf and, if the estimate is not biased, its interval and standard deviation."""
+    values = estimate.leaf_values()
+    if estimate.biased:
+        return {"estimate": values}
+    variance, kurtosis = estimate.leaf_moments()
+    width = half_width(variance, kurtosis, estimate.step, LEVEL)
+    return dict(zip(COLUMNS, (values, values - width, values + width, np.sqrt(variance)), strict=True))
+
+
+def described(estimate: Estimate) -> dict[str, str]:
+    """Return what the columns of a map hold, in words; for a biased release also why it has no intervals."""
+    if estimate.biased:
+        return {"estimate": COLUMNS["estimate"], "intervals": _NO_INTERVALS}
+    return dict(COLUMNS)
