@@ -26,6 +26,7 @@ __all__ = [
     "contiguous_us",
     "hamilton_county",
     "liege_intersections",
+    "new_zealand",
     "salt_lake_city_intersections",
     "us_highway_junctions",
 ]
@@ -121,6 +122,19 @@ def hamilton_county() -> shapely.Polygon:
     True
     """
     return _region("hamilton_county_tn_chattanooga.geojson")
+
+
+def new_zealand() -> shapely.MultiPolygon:
+    """Public region: New Zealand (EPSG:4326), a long coast with many islands.
+
+    Natural Earth 1:10m (public domain), simplified by 0.002 degrees, from the package world-atlas (ISC).
+
+    Examples
+    --------
+    >>> new_zealand().geom_type
+    'MultiPolygon'
+    """
+    return _region("new_zealand.geojson")
 
 
 @dataclass(frozen=True)

@@ -105,7 +105,7 @@ def test_odd_wishes_are_refused_or_met():
     "mechanism", [sdp.Tailored((64, 64)), sdp.Wavelet((64, 64)), sdp.Hierarchy((64, 64)), sdp.Flat((64, 64))]
 )
 def test_what_is_known_to_be_empty_is_answered_with_nothing(mechanism):
-    half = sdp.Domain((0, 0, 1, 1), region=shapely.box(0, 0, 0.5, 1))
+    half = sdp.Domain((0, 0, 1, 1), region=shapely.box(0, 0, 0.5, 1), region_cells="centres")
     release = mechanism.release([[0.2, 0.2]], half, epsilon=1)
     assert release.answer((0.6, 0.1, 0.9, 0.9)) == pytest.approx(0, abs=1e-9)
     assert release.interval((0.6, 0.1, 0.9, 0.9)) == pytest.approx([0, 0], abs=1e-9)

@@ -89,7 +89,7 @@ def test_random_boxes_are_uniform():
 
 
 def test_cells_are_those_of_the_region():
-    domain = sdp.Domain((0, 0, 4, 4), region=shapely.box(0, 0, 2, 4))
+    domain = sdp.Domain((0, 0, 4, 4), region=shapely.box(0, 0, 2, 4), region_cells="centres")
     assert len(workload.all_cells(domain, (4, 4))) == 8
     assert len(workload.prefix_boxes(domain, (4, 4))) == 16
 

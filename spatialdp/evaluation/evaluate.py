@@ -353,7 +353,7 @@ def _context(experiment: Experiment) -> str:
     """Return a digest of everything that all trials share, records included: a cache belongs to one digest."""
     domain = experiment.domain
     region = b"" if domain.region is None else domain.region.wkb
-    digest = hashlib.sha256(f"{__version__} {domain.bounds} {domain.crs} ".encode() + region)
+    digest = hashlib.sha256(f"{__version__} {domain.bounds} {domain.crs} {domain.region_cells} ".encode() + region)
     for positions in lattice_points(experiment.points, domain):
         digest.update(positions.tobytes())
     for workload in experiment.workloads:

@@ -106,7 +106,7 @@ def find_cell_size(cells: int = CELLS) -> float:
     The first cell lies at the lower left corner of the region's bounding box. The number of centres falls almost
     monotonically as cells grow, so bisection finds the side, starting from the side that the region's area suggests.
     """
-    region = Domain.around(datasets.contiguous_us(), crs="EPSG:4326")
+    region = Domain.around(datasets.contiguous_us(), crs="EPSG:4326", region_cells="centres")
     guess = math.sqrt(region.region.area / cells)
     low, high = 0.98 * guess, 1.02 * guess
     for _ in range(60):
@@ -119,9 +119,9 @@ def find_cell_size(cells: int = CELLS) -> float:
 
 
 def traffic_grid() -> Grid:
-    """Return the public grid of the experiment, with 64,909 cells in the region."""
+    """Return the public grid of the experiment, with 64,909 cells whose centre lies in the region."""
     size = find_cell_size()
-    region = Domain.around(datasets.contiguous_us(), crs="EPSG:4326")
+    region = Domain.around(datasets.contiguous_us(), crs="EPSG:4326", region_cells="centres")
     return region.fitted(size).grid(cell_size=size)
 
 

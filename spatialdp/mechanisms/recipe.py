@@ -162,6 +162,6 @@ def with_cells(grid: Grid) -> Grid:
         nx, ny = grid.shape
         raise DomainError(
             f"no cell of the {nx} x {ny} grid has its centre in the region, but at least one is needed; use smaller "
-            "cells or a larger region."
+            f"cells, or the domain with {parameter('region_cells', 'touching')}."
         )
     return grid

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from typing import Any
 
@@ -20,10 +20,13 @@ from spatialdp._support.checks import positive_pair, whole_pair
 from spatialdp.errors import DomainError, ParameterError
 from spatialdp.space import crs as crs_
 from spatialdp.space.lattice import LATTICE, LATTICE_BITS, Axis, box_array, edge_lines
+from spatialdp.space.regions import RegionCells, cells_touching, cells_with_centre
+from spatialdp.wording import parameter, quoted
 
 __all__ = ["Domain", "Grid"]
 
 LARGEST_GRID = 2**28  # cells
+_CRUMB = 1e-6  # of a cell, which rounding may leave when sides are divided into cells
 
 # Trees whose split lines follow no grid take the region at this resolution: 1024 x 1024 cells of the domain.
 RASTER_BITS = 10
@@ -42,8 +45,11 @@ class Domain:
     crs : str, int or pyproj.CRS, optional
         CRS of the bounds, such as ``"EPSG:4326"`` (then x is longitude).
     region : polygon, GeoSeries or GeoDataFrame, optional
-        Public area within the bounds. A cell belongs to the region if its centre does; other cells are known to be
-        empty and cost nothing.
+        Public area within the bounds. Cells that do not belong to it are known to be empty and cost nothing.
+    region_cells : {"touching", "centres"}
+        Which cells belong to the region. ``"touching"``: every cell in which a place of the region, its border
+        included, lies; no record in the region is dropped. ``"centres"``: every cell whose centre lies in the region;
+        records in the rest of the region count nowhere.
 
     Raises
     ------
@@ -60,14 +66,18 @@ class Domain:
     bounds: tuple[float, float, float, float]
     crs: str | None = None
     region: Any = None
+    region_cells: RegionCells = RegionCells.TOUCHING
 
-    def __init__(self, bounds: Sequence[float], crs: Any = None, region: Any = None) -> None:
+    def __init__(
+        self, bounds: Sequence[float], crs: Any = None, region: Any = None, region_cells: str = RegionCells.TOUCHING
+    ) -> None:
         object.__setattr__(self, "bounds", _checked_bounds(bounds))
         object.__setattr__(self, "crs", crs_.canonical(crs))
         object.__setattr__(self, "region", None if region is None else self._checked_region(region))
+        object.__setattr__(self, "region_cells", _checked_rule(region_cells, region))
 
     @classmethod
-    def around(cls, region: Any, crs: Any = None) -> Domain:
+    def around(cls, region: Any, crs: Any = None, region_cells: str = RegionCells.TOUCHING) -> Domain:
         """Make the domain of a public region: the bounds are the region's bounding box.
 
         Examples
@@ -78,7 +88,7 @@ class Domain:
         """
         region_crs = crs_.canonical(getattr(region, "crs", None) if crs is None else crs)
         geometry = _geometry(region, region_crs)
-        return cls(geometry.bounds, crs=region_crs, region=geometry)
+        return cls(geometry.bounds, crs=region_crs, region=geometry, region_cells=region_cells)
 
     @property
     def axes(self) -> tuple[Axis, Axis]:
@@ -95,21 +105,23 @@ class Domain:
     def fitted(self, cell_size: float | Sequence[float]) -> Domain:
         """Return a domain with the same lower left corner that whole cells of this size fill exactly.
 
-        A row or column of cells is kept if its centre lies within the bounds.
+        The cells cover the bounds. With ``region_cells="centres"`` a row or column is kept if its centre lies within
+        the bounds.
 
         Examples
         --------
         >>> Domain((0, 0, 10, 9)).fitted(4.0).bounds
-        (0.0, 0.0, 12.0, 8.0)
+        (0.0, 0.0, 12.0, 12.0)
         """
         (width, height), (xmin, ymin, _, _) = positive_pair(cell_size, "cell_size"), self.bounds
-        nx, ny = (math.floor(side / cell + 0.5) for side, cell in zip(self.size, (width, height), strict=True))
+        counts = (side / cell for side, cell in zip(self.size, (width, height), strict=True))
+        nx, ny = (self._whole_cells(count) for count in counts)
         if not nx or not ny:
             raise DomainError(
                 f"cell_size {cell_size} is too large for bounds {self.bounds}; no cell has its centre within them. "
                 "Give a smaller size."
             )
-        return Domain((xmin, ymin, xmin + nx * width, ymin + ny * height), self.crs, self.region)
+        return replace(self, bounds=(xmin, ymin, xmin + nx * width, ymin + ny * height))
 
     def grid(
         self,
@@ -155,10 +167,16 @@ class Domain:
         x, y = self.axes
         return np.stack([axis.positions(box[:, i]) for i, axis in enumerate((x, y, x, y))], axis=1)
 
+    def _whole_cells(self, count: float) -> int:
+        """Round a number of rows or columns by the rule of `fitted`; what rounding leaves of a cell does not count."""
+        if self.region_cells is RegionCells.CENTRES:
+            return math.floor(count + 0.5)
+        return math.ceil(count - _CRUMB)
+
     def _shape_of(self, cell: tuple[float, float]) -> tuple[int, int]:
         counts = [side / length for side, length in zip(self.size, cell, strict=True)]
         nx, ny = (max(1, round(count)) for count in counts)
-        if any(abs(count - n) > 1e-6 for count, n in zip(counts, (nx, ny), strict=True)):
+        if any(abs(count - n) > _CRUMB for count, n in zip(counts, (nx, ny), strict=True)):
             raise DomainError(
                 f"cell_size {cell} does not divide the domain's {self.size[0]:g} x {self.size[1]:g}; "
                 f"use domain.fitted(cell_size), which keeps the lower left corner, or give shape=(nx, ny)."
@@ -221,7 +239,7 @@ class Grid:
 
     @cached_property
     def mask(self) -> Booleans:
-        """Which cells have their centre in the region, as an (ny, nx) array; all cells if the domain has no region."""
+        """Which cells belong to the region, as an (ny, nx) array; all cells if the domain has no region."""
         return _region_mask(self)
 
     @cached_property
@@ -232,18 +250,25 @@ class Grid:
 
 @lru_cache(maxsize=16)
 def _region_mask(grid: Grid) -> Booleans:
-    """Which cells have their centre in the region; cached, because finding them takes longer than a release."""
-    nx, ny = grid.shape
-    mask = np.ones((ny, nx), dtype=bool)
-    if grid.domain.region is not None:
-        import shapely
-
-        shapely.prepare(grid.domain.region)
-        x = (grid.x_edges[:-1] + grid.x_edges[1:]) / 2
-        y = (grid.y_edges[:-1] + grid.y_edges[1:]) / 2
-        mask = shapely.contains_xy(grid.domain.region, x[None, :], y[:, None])
+    """Which cells belong to the region; cached, because finding them can take longer than a release."""
+    domain, (nx, ny) = grid.domain, grid.shape
+    if domain.region is None:
+        mask = np.ones((ny, nx), dtype=bool)
+    else:
+        rule = cells_touching if domain.region_cells is RegionCells.TOUCHING else cells_with_centre
+        mask = rule(domain.region, domain.axes, grid.shape)
     mask.setflags(write=False)
     return mask
+
+
+def _checked_rule(region_cells: str, region: Any) -> RegionCells:
+    rule = RegionCells.parse(region_cells)
+    if region is None and rule is not RegionCells.TOUCHING:
+        raise DomainError(
+            f"{parameter('region_cells')} is {quoted(str(rule))} but there is no region; give {parameter('region')} as "
+            "well, or leave it out."
+        )
+    return rule
 
 
 def _checked_bounds(bounds: Sequence[float]) -> tuple[float, float, float, float]:

@@ -43,6 +43,10 @@ class Axis:
         lines: Integers = ((inside - self.low) / self.spacing).astype(np.int64)
         return lines
 
+    def places(self, values: npt.ArrayLike) -> Floats:
+        """Return coordinates in lattice intervals from `low`, neither rounded nor clipped; `positions` rounds down."""
+        return np.asarray((np.asarray(values, dtype=np.float64) - self.low) / self.spacing)
+
     def coordinates(self, lines: Array) -> Floats:
         """Return the coordinates of lattice lines, as doubles that snap back to the same lines."""
         return self._nudged(lines / LATTICE, np.asarray(lines, dtype=np.int64))

@@ -85,7 +85,9 @@ def _present_nodes(height: int, mask: Booleans) -> list[Booleans]:
     if mask.shape != (side, side):
         raise ParameterError(f"mask has shape {mask.shape}; a quadtree of height {height} needs ({side}, {side}).")
     if not mask.any():
-        raise DomainError("the mask allows no cell; give a region that contains the centre of at least one leaf cell.")
+        raise DomainError(
+            "the mask allows no cell, but at least one is needed; give a larger region or smaller leaf cells."
+        )
     levels = [mask.ravel()[morton_order(height)]]
     for _ in range(height):
         levels.append(np.asarray(levels[-1].reshape(-1, 4).any(axis=1)))

@@ -48,7 +48,7 @@ def test_intervals_of_whole_cells_cover_and_are_not_wasteful(level):
 def test_intervals_cover_one_large_part_among_many_small_ones(level):
     """One whole cell and a row of slightly covered ones: the shape least like a sum of equal parts."""
     region = shapely.union(shapely.box(0, 0, 1, 1), shapely.box(0, 1, 150, 2))
-    domain, box = sdp.Domain((0, 0, 150, 2), region=region), (0, 0, 150, 1.05)
+    domain, box = sdp.Domain((0, 0, 150, 2), region=region, region_cells="centres"), (0, 0, 150, 1.05)
     release = sdp.Flat((150, 2), law="laplace").release([], domain, epsilon=1, noise=ZeroNoise())
     half = release.interval(box, level)[1]
     rng = np.random.default_rng(5)

@@ -21,7 +21,7 @@ FIVE_SIDES = shapely.Polygon([(0, 0), (8, 0), (8, 5), (3, 6), (0, 3)])
 
 DOMAINS = {
     "whole": Domain((0, 0, 1, 1)),
-    "two corners": Domain((0, 0, 1, 1), region=TWO_CORNERS),
+    "two corners": Domain((0, 0, 1, 1), region=TWO_CORNERS, region_cells="centres"),
     "five sides": Domain((0, 0, 8, 6), crs="EPSG:4326", region=FIVE_SIDES),
 }
 RELATIONS = ("add-remove", "replace")

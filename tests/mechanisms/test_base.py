@@ -44,7 +44,7 @@ def test_parameters_are_refused_before_a_record_is_read():
         def __array__(self, *args, **kwargs):
             raise AssertionError("a record was looked at")
 
-    nowhere = sdp.Domain((0, 0, 3, 2), region=shapely.box(0.9, 0.9, 1.1, 1.1))
+    nowhere = sdp.Domain((0, 0, 3, 2), region=shapely.box(0.9, 0.9, 1.1, 1.1), region_cells="centres")
     with pytest.raises(DomainError, match="centre"):
         sdp.Flat((3, 2)).release(Explosive(), nowhere, epsilon=1)
     with pytest.raises(BudgetError, match="noise of parameter"):

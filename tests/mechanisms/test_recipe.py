@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -84,7 +85,8 @@ def test_grids_are_given_by_shape_or_by_size(kind, options, error):
 
 
 def test_a_region_without_cells_is_refused():
-    sliver = sdp.Domain((0, 0, 1, 1), region=shapely.box(0.01, 0.01, 0.02, 0.02))
+    sliver = sdp.Domain((0, 0, 1, 1), region=shapely.box(0.01, 0.01, 0.02, 0.02), region_cells="centres")
     with pytest.raises(DomainError, match="no cell"):
         with_cells(sliver.grid((2, 2)))
     assert with_cells(UNIT.grid((2, 2))).n_cells == 4
+    assert with_cells(replace(sliver, region_cells="touching").grid((2, 2))).n_cells == 1

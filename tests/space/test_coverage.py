@@ -76,7 +76,7 @@ def test_weighted_sums_are_sums_over_all_cells(shape, seed):
 
 
 class TestExtent:
-    domain = Domain((0, 0, 8, 8), region=shapely.box(2, 3, 5, 4))
+    domain = Domain((0, 0, 8, 8), region=shapely.box(2, 3, 5, 4), region_cells="centres")
     grid = domain.grid((8, 8))
 
     def test_cells_are_the_rectangle_around_the_region(self):

@@ -53,8 +53,10 @@ def test_grid_by_cell_size():
     assert domain.grid(cell_size=(4, 5)).shape == (5, 2)
     with pytest.raises(DomainError, match="fitted"):
         domain.grid(cell_size=3)
-    assert domain.fitted(3.0).bounds == (0, 0, 21, 9)
-    assert domain.fitted(3.0).grid(cell_size=3.0).shape == (7, 3)
+    assert domain.fitted(3.0).bounds == (0, 0, 21, 12)
+    assert domain.fitted(3.0).grid(cell_size=3.0).shape == (7, 4)
+    assert domain.fitted(100.0).bounds == (0, 0, 100, 100)
+    assert Domain((0, 0, 0.3, 0.7)).fitted(0.1).grid(cell_size=0.1).shape == (3, 7)  # no column for a rounding error
     with pytest.raises(DomainError, match="not both"):
         domain.grid((2, 2), cell_size=1)
     with pytest.raises(DomainError, match="either"):
@@ -62,21 +64,45 @@ def test_grid_by_cell_size():
     for bad in (0, -1, math.nan, math.inf):
         with pytest.raises(ParameterError, match="positive"):
             domain.grid(cell_size=bad)
-    with pytest.raises(DomainError, match="too large"):
-        domain.fitted(100.0)
 
 
 class TestRegion:
     triangle = shapely.Polygon([(0, 0), (4, 0), (0, 4)])
 
-    def test_cells_belong_by_their_centres(self):
+    def test_cells_belong_if_they_touch(self):
         grid = Domain((0, 0, 4, 4), region=self.triangle).grid((4, 4))
+        places = [[0.5, 0.5], [3.5, 3.5], [3.4, 0.2], [2, 2]]  # the last one lies on the border
+        assert grid.n_cells == 13
+        assert count_cells(Points(places), grid).sum() == 3
+
+    def test_cells_may_belong_by_their_centres(self):
+        grid = Domain((0, 0, 4, 4), region=self.triangle, region_cells="centres").grid((4, 4))
         expected = [[shapely.contains_xy(self.triangle, x + 0.5, y + 0.5) for x in range(4)] for y in range(4)]
         assert np.array_equal(grid.mask, expected)
         assert grid.n_cells == np.sum(expected) == 6
 
+    def test_fitted_keeps_the_rule(self):
+        by_centres = Domain((0, 0, 4, 4), region=self.triangle, region_cells="centres").fitted(3.0)
+        assert by_centres.bounds == (0, 0, 3, 3)
+        assert by_centres.region_cells == "centres"
+        with pytest.raises(DomainError, match="too large"):
+            by_centres.fitted(100.0)
+        assert Domain((0, 0, 4, 4), region=self.triangle).fitted(3.0).bounds == (0, 0, 6, 6)
+
+    def test_the_rule_is_part_of_the_domain(self):
+        touching, centres = (Domain.around(self.triangle, region_cells=rule) for rule in ("touching", "CENTRES"))
+        assert touching == Domain.around(self.triangle)
+        assert touching != centres
+        assert hash(touching) != hash(centres)
+        assert touching.grid((4, 4)).n_cells != centres.grid((4, 4)).n_cells
+        assert touching.region_raster.sum() > centres.region_raster.sum()
+        with pytest.raises(DomainError, match="no region"):
+            Domain((0, 0, 1, 1), region_cells="centres")
+        with pytest.raises(ParameterError, match="'touching', 'centres'"):
+            Domain.around(self.triangle, region_cells="corners")
+
     def test_records_in_cells_outside_count_nowhere(self):
-        grid = Domain((0, 0, 4, 4), region=self.triangle).grid((4, 4))
+        grid = Domain((0, 0, 4, 4), region=self.triangle, region_cells="centres").grid((4, 4))
         counts = count_cells(Points([[0.5, 0.5], [3.5, 3.5], [3.4, 0.2]]), grid)
         assert counts.sum() == 1
         assert not counts[~grid.mask].any()

@@ -42,7 +42,8 @@ def test_groups_are_pairs_and_hold_every_coefficient_once():
 @pytest.mark.parametrize("region", [None, shapely.box(0, 0, 5, 3), shapely.box(0, 0, 2, 2)])
 def test_sensitivity_is_the_largest_column_within_the_region(region):
     """The heaviest row of cells, of weight 8, is outside two of the regions, and so does not matter there."""
-    grid = Domain((0, 0, 5, 4), region=region).grid((5, 4))
+    rule = "touching" if region is None else "centres"
+    grid = Domain((0, 0, 5, 4), region=region, region_cells=rule).grid((5, 4))
     structure = AxisPairs(grid, X, Y)
     cells = [cell for cell in product(range(4), range(5)) if grid.mask[cell]]
     units = np.zeros((len(cells), 4, 5), dtype=np.int64)

@@ -1,4 +1,4 @@
-"""Which public area does a command use? The options `--bounds`, `--region` and `--crs`.
+"""Which public area does a command use? The options `--bounds`, `--region`, `--region-cells` and `--crs`.
 
 The area must come from the user; it is never taken from the points, because that would leak.
 """
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["domain_options", "optional_domain_options"]
 
 
-def _domain(bounds: tuple[float, ...] | None, region: Path | None, crs: str | None) -> Domain:
+def _domain(bounds: tuple[float, ...] | None, region: Path | None, region_cells: str | None, crs: str | None) -> Domain:
     from spatialdp.space.domain import Domain
 
     if bounds is None and region is None:
@@ -27,9 +27,16 @@ def _domain(bounds: tuple[float, ...] | None, region: Path | None, crs: str | No
             "Give --bounds XMIN,YMIN,XMAX,YMAX or --region FILE."
         )
     if region is None:
+        if region_cells is not None:
+            raise click.UsageError(
+                "--region-cells was given without --region, and so would have no effect; give --region FILE, or leave "
+                "it out."
+            )
         return Domain(bounds or (), crs=crs)
-    area = _region(region)
-    return Domain.around(area, crs=crs) if bounds is None else Domain(bounds, crs=crs or area.crs, region=area)
+    area, rule = _region(region), region_cells or "touching"
+    if bounds is None:
+        return Domain.around(area, crs=crs, region_cells=rule)
+    return Domain(bounds, crs=crs or area.crs, region=area, region_cells=rule)
 
 
 def _region(path: Path) -> Any:
@@ -44,8 +51,8 @@ def _region(path: Path) -> Any:
     return area
 
 
-def _domain_if_given(bounds: tuple[float, ...] | None, region: Path | None, crs: str | None) -> Domain | None:
-    return None if bounds is None and region is None and crs is None else _domain(bounds, region, crs)
+def _domain_if_given(**options: Any) -> Domain | None:
+    return None if all(value is None for value in options.values()) else _domain(**options)
 
 
 _DOMAIN = (
@@ -60,6 +67,12 @@ _DOMAIN = (
         type=click.Path(path_type=Path),
         help="File of public polygons (GeoPackage, GeoJSON, Shapefile, GeoParquet). Without --bounds, their bounding "
         "box is the domain.",
+    ),
+    click.option(
+        "--region-cells",
+        type=click.Choice(["touching", "centres"]),
+        help="Which cells belong to the region: all that touch it, so that no record in it is lost (the default), or "
+        "those whose centre lies in it.",
     ),
     click.option(
         "--crs", metavar="CRS", help="CRS of the bounds, such as EPSG:4326; by default the CRS of the region."

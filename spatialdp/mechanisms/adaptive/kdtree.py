@@ -176,8 +176,8 @@ class KdTree(TreeMechanism):
             )
         if domain.region_raster is not None and not domain.region_raster.any():
             raise DomainError(
-                "the region is thinner than a thousandth of the domain, so that no cell of its 1024 x 1024 raster lies "
-                "in it; choose smaller bounds."
+                "the region is thinner than a thousandth of the domain, so that no cell of its 1024 x 1024 raster has "
+                f"its centre in it; choose smaller bounds, or the domain with {parameter('region_cells', 'touching')}."
             )
         budgets = self._budgets(terms)
         if budgets.line:

@@ -32,6 +32,7 @@ from spatialdp.privacy.statement import Privacy
 from spatialdp.release import Release
 from spatialdp.space import crs as crs_
 from spatialdp.space.domain import Domain
+from spatialdp.space.regions import RegionCells
 from spatialdp.wording import either, quoted
 
 if TYPE_CHECKING:
@@ -192,7 +193,9 @@ def _domain_from_json(data: dict[str, Any]) -> Domain:
             region = shapely.from_wkb(wkb)
         except shapely.errors.ShapelyError:
             raise ValueError("the region is not a geometry") from None
-    return Domain(data["bounds"], crs=data["crs"], region=region)
+    # Files without a rule are from before there was a choice: their cells belong by their centres.
+    rule = RegionCells.TOUCHING if region is None else data.get("region_cells", RegionCells.CENTRES)
+    return Domain(data["bounds"], crs=data["crs"], region=region, region_cells=rule)
 
 
 def _damaged(source: Path) -> FileFormatError:
@@ -241,9 +244,10 @@ def _geo_metadata(release: Release) -> bytes:
 
 
 def _domain_to_json(domain: Domain) -> dict[str, Any]:
-    region = None
-    if domain.region is not None:
-        import shapely
+    frame = {"bounds": list(domain.bounds), "crs": domain.crs, "region": None}
+    if domain.region is None:
+        return frame
+    import shapely
 
-        region = base64.b64encode(shapely.to_wkb(domain.region, byte_order=1)).decode()
-    return {"bounds": list(domain.bounds), "crs": domain.crs, "region": region}
+    region = base64.b64encode(shapely.to_wkb(domain.region, byte_order=1)).decode()
+    return {**frame, "region": region, "region_cells": str(domain.region_cells)}

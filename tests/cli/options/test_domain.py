@@ -28,6 +28,16 @@ def test_bounds_and_region_go_together(folder, tmp_path):
     assert sdp.load(out).domain.crs == "EPSG:4326"
 
 
+def test_cells_of_the_region_touch_it_or_have_their_centre_in_it(tmp_path):
+    geopandas.GeoSeries([shapely.Polygon([(0, 0), (4, 0), (0, 4)])], crs="EPSG:4326").to_file(tmp_path / "region.gpkg")
+    options = ("plan", "--region", tmp_path / "region.gpkg", "--method", "flat", "--shape", "4,4", "--epsilon", "1")
+    assert "cells     13" in run(*options).stdout
+    assert "cells     13" in run(*options, "--region-cells", "touching").stdout
+    assert "cells     6" in run(*options, "--region-cells", "centres").stdout
+    alone = run("plan", "--bounds", "0,0,1,1", "--region-cells", "centres", *QUADTREE, code=2).stderr
+    assert "without --region" in alone
+
+
 def test_bad_regions_are_refused(place):
     def region(*shapes, crs="EPSG:4326"):
         geopandas.GeoSeries(shapes, crs=crs).to_file("region.gpkg")
@@ -45,7 +55,7 @@ def test_bad_regions_are_refused(place):
 def test_the_area_must_be_given():
     told = run("plan", *QUADTREE, code=2).stderr
     assert "never taken from the points" in told
-    assert "cells    64" in run("plan", "--bounds=-5,-5,0,-1", *QUADTREE).stdout
+    assert "cells     64" in run("plan", "--bounds=-5,-5,0,-1", *QUADTREE).stdout
     assert "xmin" in run("plan", "--bounds=1,1,0,0", *QUADTREE, code=2).stderr
 
 

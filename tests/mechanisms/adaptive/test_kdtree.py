@@ -92,9 +92,11 @@ def test_bad_terms_are_refused():
         sdp.KdTree(1, median_share=1e-20, stop=100).release(None, UNIT, epsilon=1)
     with pytest.raises(BudgetError, match="discrete-laplace noise"):  # of a level that few would get to
         sdp.KdTree(2, budget=(1, Fraction(1, 10**40), 1), stop=100, data_levels=0).check(UNIT, epsilon=1)
-    thin = sdp.Domain((0, 0, 1, 1), region=shapely.box(0.50001, 0.1, 0.50002, 0.9))
+    thin = sdp.Domain((0, 0, 1, 1), region=shapely.box(0.50001, 0.1, 0.50002, 0.9), region_cells="centres")
     with pytest.raises(DomainError, match="thinner"):
         sdp.KdTree(2).release(None, thin, epsilon=1)
+    touching = replace(thin, region_cells="touching")
+    assert sdp.KdTree(2).release([[0.500015, 0.5]], touching, epsilon=1000).total == pytest.approx(1, abs=0.5)
 
 
 def test_plan_is_what_the_release_records():

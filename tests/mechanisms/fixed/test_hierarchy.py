@@ -57,7 +57,10 @@ def test_every_measured_level_draws_noise_of_its_scale_once(neighbours):
 
 
 def test_regions_draw_no_noise_outside():
-    domain, source = sdp.Domain((0, 0, 1, 1), region=shapely.box(0, 0, 0.5, 0.25)), RecordingNoise(1)
+    domain, source = (
+        sdp.Domain((0, 0, 1, 1), region=shapely.box(0, 0, 0.5, 0.25), region_cells="centres"),
+        RecordingNoise(1),
+    )
     mechanism = sdp.Hierarchy((16, 16), levels=(1, 4), budget=(1, 1))
     release = mechanism.release(XY, domain, epsilon=1, noise=source)
     assert [call[2] for call in source.calls] == [(2,), (32,)]
@@ -245,5 +248,6 @@ def test_bad_parameters_are_refused_before_records_are_read():
         sdp.Hierarchy((8, 8), levels=(1, 8)).plan(UNIT, epsilon=1)
     with pytest.raises(BudgetError, match="negative"):
         sdp.Hierarchy((8, 8), levels=(1, 4), budget=(1, -1)).plan(UNIT, epsilon=1)
+    corner = sdp.Domain((0, 0, 1, 1), region=shapely.box(0, 0, 0.1, 0.1), region_cells="centres")
     with pytest.raises(DomainError, match="no cell"):
-        sdp.Hierarchy((2, 2)).plan(sdp.Domain((0, 0, 1, 1), region=shapely.box(0, 0, 0.1, 0.1)), epsilon=1)
+        sdp.Hierarchy((2, 2)).plan(corner, epsilon=1)

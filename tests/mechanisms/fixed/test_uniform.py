@@ -85,6 +85,6 @@ def test_it_is_registered_and_refuses_nonsense():
     assert MECHANISMS["uniform"] is sdp.Uniform
     with pytest.raises(ParameterError, match="shape"):
         sdp.Uniform((0, 4))
-    sliver = sdp.Domain((0, 0, 4, 4), region=shapely.box(0.1, 0.1, 0.2, 0.2))
+    sliver = sdp.Domain((0, 0, 4, 4), region=shapely.box(0.1, 0.1, 0.2, 0.2), region_cells="centres")
     with pytest.raises(DomainError, match="no cell"):
         sdp.Uniform((2, 2)).release([], sliver, epsilon=1)

@@ -15,7 +15,7 @@ import shapely
 import spatialdp as sdp
 from spatialdp.errors import FileFormatError
 from tests.helpers.metre_maps import release_in_metres
-from tests.helpers.release_files import in_text, make, rewrite, set_to
+from tests.helpers.release_files import REGION, XY, in_text, make, rewrite, set_to
 from tests.helpers.sources import ZeroNoise
 
 BOXES = np.sort(np.random.default_rng(4).uniform((0, 0), (8, 6), size=(50, 2, 2)), axis=1).reshape(-1, 4)
@@ -54,6 +54,26 @@ def test_seeded_releases_stay_marked_through_files(noise, tmp_path):
     assert sdp.load(tmp_path / "release.parquet").privacy.private is False
     metadata = json.loads(pq.read_schema(tmp_path / "release.parquet").metadata[b"spatialdp"])
     assert metadata["privacy"]["private"] is False
+
+
+@pytest.mark.parametrize("rule", ["touching", "centres"])
+def test_the_rule_of_the_regions_cells_is_kept(rule, tmp_path):
+    domain = sdp.Domain((0, 0, 8, 6), region=REGION, region_cells=rule)
+    release = sdp.Flat((16, 12)).release(XY, domain, epsilon=1)
+    release.save(tmp_path / "map.parquet")
+    assert sdp.load(tmp_path / "map.parquet").domain == domain
+    assert sdp.load(tmp_path / "map.parquet").estimate.n_cells == release.estimate.n_cells
+
+
+def test_files_from_before_there_was_a_rule_have_cells_by_centres(tmp_path):
+    """Version 0.1 wrote no rule: a cell belonged to the region if its centre did."""
+    domain = sdp.Domain((0, 0, 8, 6), region=REGION, region_cells="centres")
+    release = sdp.Flat((16, 12)).release(XY, domain, epsilon=1)
+    release.save(tmp_path / "map.parquet")
+    rewrite(tmp_path / "map.parquet", header=lambda header: header["domain"].pop("region_cells"), sign=True)
+    old = sdp.load(tmp_path / "map.parquet")
+    assert old.domain == domain
+    assert np.array_equal(old.estimate.values, release.estimate.values)
 
 
 def test_file_opens_as_geoparquet(saved):
