@@ -36,7 +36,7 @@ from spatialdp.estimates.intervals import quantile_table
 from spatialdp.outputs.explorer.data import estimate_data
 from spatialdp.outputs.explorer.lines import boundary_lines, outline
 from spatialdp.outputs.maps.cells import map_cells
-from spatialdp.outputs.maps.colours import COLOURS
+from spatialdp.outputs.maps.colours import SHADES, shades
 from spatialdp.outputs.maps.values import aspect
 from spatialdp.privacy.statement import Privacy, format_exact
 from spatialdp.space import crs as crs_
@@ -128,9 +128,9 @@ def page_text(release: Release, *, title: str | None = None, boundaries: Any = N
     privacy, biased = release.privacy, release.estimate.biased
     heading = title or ("Map of a private release" if privacy.private else "Map of a release that is not private")
     texts = {
-        "title": heading,
-        "summary": f"{size_in_words(release.estimate)}. {privacy}",
-        "words": privacy.in_words(),
+        "title": html.escape(heading),
+        "summary": _words(f"{size_in_words(release.estimate)}. {privacy}"),
+        "words": _words(privacy.in_words()),
         **_first_box(release.domain),
     }
     data = _data(release, level) | {"boundaries": boundary_lines(boundaries, release.domain)}
@@ -142,7 +142,7 @@ def page_text(release: Release, *, title: str | None = None, boundaries: Any = N
     parts = {
         "policy": _policy(scripts.values(), style),
         "banner": "" if privacy.private else f'<div class="banner" role="note">{_NOT_PRIVATE}</div>',
-        "reason": f'<p class="note">{_BIASED}</p>' if biased else "",
+        "reason": f'<p class="note">{_words(_BIASED)}</p>' if biased else "",
         "uncertainty": " disabled" if biased else "",
         "overlay": "" if data["boundaries"] is None else _OVERLAY,
         "technical": _technical(privacy, release.domain),
@@ -150,9 +150,7 @@ def page_text(release: Release, *, title: str | None = None, boundaries: Any = N
         "data": _json(data),
         "style": style,
     }
-    return Template(_file("page.html")).substitute(
-        {name: html.escape(text) for name, text in texts.items()} | parts | scripts,
-    )
+    return Template(_file("page.html")).substitute(texts | parts | scripts)
 
 
 def _policy(scripts: Iterable[str], style: str) -> str:
@@ -214,7 +212,7 @@ def _data(release: Release, level: float) -> dict[str, Any]:
         "biasedReason": _BIASED,
         "unit": f"Estimated {cells.unit}",
         "scale": {"soft": high * _SOFT, "high": high},
-        "colours": _colours(),
+        "look": _look(),
         "estimate": estimate_data(estimate),
     }
 
@@ -239,11 +237,19 @@ def _first_box(domain: Domain) -> dict[str, str]:
     return {name: f"{rounded(Fraction(side) * unit) / unit:.{decimals}f}" for (name, rounded), side in sides}
 
 
-def _colours() -> list[str]:
-    import matplotlib
+def _look() -> dict[str, Any]:
+    """Return the colours of the page, which are those of maps."""
     from matplotlib.colors import to_hex
 
-    return [to_hex(colour) for colour in matplotlib.colormaps[COLOURS](np.linspace(0, 1, 256))]
+    from spatialdp.outputs.maps.decorations import INK, PAPER, VEIL
+
+    ends = (0.1, 0.25, 0.5, 1.0)
+    estimates, uncertainties = shades(0.1, 1.0, SHADES), shades(1.0, 0.2, len(ends))
+    return {
+        "colours": [to_hex(colour) for colour in estimates(np.arange(SHADES))],
+        "classes": {"ends": ends, "colours": [to_hex(colour) for colour in uncertainties(np.arange(len(ends)))]},
+        "noise": {"paper": to_hex(PAPER), "ink": to_hex(INK), "veil": VEIL},
+    }
 
 
 # --- words -----------------------------------------------------------------------------------------
@@ -268,23 +274,33 @@ def _(estimate: Decomposition) -> str:
 
 def _technical(privacy: Privacy, domain: Domain) -> str:
     """Return the privacy statement as an HTML list of names and values."""
-    rows = {
-        "Statement": str(privacy),
-        "ε": format_exact(privacy.epsilon),
-        "δ": format_exact(privacy.delta),
-        "Neighbours": f"{privacy.neighbours} one {privacy.unit}",
-        "Mechanism": privacy.mechanism,
-        **{f"Parameter {name}": json.dumps(value) for name, value in privacy.parameters.items()},
-        **{f"Spent on {step}": f"{privacy.currency} = {format_exact(cost)}" for step, cost in privacy.budget.items()},
-        "CRS": domain.crs or "not stated",
-        "Bounds": ", ".join(map(repr, domain.bounds)),
-        "Private": "yes" if privacy.private else "no",
-        "Version": f"spatialdp {privacy.version}",
-    }
-    entries = (f"<div><dt>{_breakable(name)}</dt><dd>{_breakable(text)}</dd></div>" for name, text in rows.items())
+    rows = [
+        ("Statement", str(privacy)),
+        ("ε", format_exact(privacy.epsilon)),
+        ("δ", format_exact(privacy.delta)),
+        ("Neighbours", f"{privacy.neighbours} one {privacy.unit}"),
+        ("Mechanism", privacy.mechanism),
+        *((f"Parameter {name.replace('_', ' ')}", _value(value)) for name, value in privacy.parameters.items()),
+        *((f"Spent on {step}", f"{privacy.currency} = {format_exact(cost)}") for step, cost in privacy.budget.items()),
+        ("CRS", domain.crs or "not stated"),
+        ("Bounds", ", ".join(map(repr, domain.bounds))),
+        ("Private", "yes" if privacy.private else "no"),
+        ("Version", f"spatialdp {privacy.version}"),
+    ]
+    entries = (f"<div><dt>{_words(name)}</dt><dd>{_words(text)}</dd></div>" for name, text in rows)
     return '<dl class="technical">' + "".join(entries) + "</dl>"
 
 
-def _breakable(text: str) -> str:
-    """Return text for HTML in which long names may be broken into lines after underscores and commas."""
-    return re.sub(r"([_,])(?=\S)", r"\1<wbr>", html.escape(text))
+def _value(value: Any) -> str:
+    """Return a mechanism's parameter in words."""
+    plain = {None: "none", True: "yes", False: "no"}
+    if value is None or isinstance(value, bool):
+        return plain[value]
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def _words(text: str) -> str:
+    """Return text for HTML in which a browser breaks no word with a hyphen, such as add-remove, into lines."""
+    parts = re.split(r"([^\s()]{1,24}(?:-[^\s()-]{1,24}){1,2})", text)
+    escaped = [html.escape(part) for part in parts]
+    return "".join(f'<span class="whole">{part}</span>' if i % 2 else part for i, part in enumerate(escaped))

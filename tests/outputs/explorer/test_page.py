@@ -6,6 +6,7 @@ import base64
 import hashlib
 import json
 import re
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -35,7 +36,7 @@ def test_data_are_json_and_say_what_the_release_is(name):
     assert data["percent"] == "90"
     assert 0 < data["scale"]["soft"] < data["scale"]["high"]
     assert 0 < data["finest"] <= 1
-    assert len(set(data["colours"])) > 200
+    assert len(set(data["look"]["colours"])) > 50
 
 
 @pytest.mark.parametrize(
@@ -75,9 +76,25 @@ def test_boundaries_come_with_a_switch():
     assert '"boundaries":null' in without
 
 
-def test_long_names_break_at_their_joints():
-    assert page._breakable("a_b,c") == "a_<wbr>b,<wbr>c"
-    assert page._breakable("a, <b>_") == "a, &lt;b&gt;_"
+def test_words_with_hyphens_stay_whole():
+    assert page._words("ε (add-remove one)") == 'ε (<span class="whole">add-remove</span> one)'
+    assert page._words("<b-c>") == '<span class="whole">&lt;b-c&gt;</span>'
+    assert page._words("a - b") == "a - b"
+
+
+def test_parameters_are_written_in_words():
+    for value, words in ((None, "none"), (True, "yes"), (False, "no"), ("add", "add"), ([1, 2], "[1, 2]")):
+        assert page._value(value) == words
+    text = page.page_text(release_of("flat"))
+    assert "<dt>Parameter cell size</dt><dd>none</dd>" in text
+
+
+def test_a_forged_parameter_does_not_replace_a_row():
+    release = release_of("flat")
+    forged = replace(release.privacy, parameters={"private": "yes"})
+    text = page.page_text(replace(release, privacy=forged))
+    assert "<dt>Private</dt><dd>no</dd>" in text
+    assert "<dt>Parameter private</dt>" in text
 
 
 def test_sizes_in_words():

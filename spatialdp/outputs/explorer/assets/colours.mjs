@@ -1,8 +1,5 @@
 // Which colour does a number get? Estimates have a continuous scale, relative uncertainties have classes.
 
-/** Upper ends of the classes of relative uncertainty, half-width / |estimate|; from 1 on the interval contains 0. */
-export const CLASSES = [0.1, 0.25, 0.5, 1];
-
 /** Place of a density on the colour scale, 0 to 1: linear near zero, logarithmic above `soft`. */
 export function placeOf(density, { soft, high }) {
   return Math.min(Math.max(Math.asinh(density / soft) / Math.asinh(high / soft), 0), 1);
@@ -13,9 +10,9 @@ export function estimateColour(density, scale, colours) {
   return colours[Math.round(placeOf(density, scale) * (colours.length - 1))];
 }
 
-/** Class of a relative uncertainty; -1 from 1 on, where the interval contains zero. */
-export function classOf(relative) {
-  return CLASSES.findIndex((end) => relative < end);
+/** Colour of a relative uncertainty, half-width / |estimate|; undefined from 1 on, where the interval contains zero. */
+export function uncertaintyColour(relative, { ends, colours }) {
+  return colours[ends.findIndex((end) => relative < end)];
 }
 
 /** Round numbers for the ticks of the scale, from zero to its end, far enough from each other to be read. */
@@ -35,16 +32,21 @@ export function ticksOf(scale) {
   return ticks;
 }
 
-/** Diagonal lines, as a canvas pattern, for cells whose interval contains zero. */
-export function hatching(context, ratio, paper, ink) {
+/**
+ * Thin diagonal lines, as a canvas pattern, for cells that may be noise alone. What is below fades towards the paper by
+ * the share `veil`.
+ */
+export function hatching(context, ratio, { paper, ink }, veil) {
   const side = Math.round(8 * ratio); // divides a tile, so that lines continue in the next tile
   const tile = document.createElement("canvas");
   tile.width = tile.height = side;
   const pen = tile.getContext("2d");
+  pen.globalAlpha = veil;
   pen.fillStyle = paper;
   pen.fillRect(0, 0, side, side);
+  pen.globalAlpha = 1;
   pen.strokeStyle = ink;
-  pen.lineWidth = 1.4 * ratio;
+  pen.lineWidth = ratio;
   for (const shift of [-side, 0, side]) {
     pen.beginPath();
     pen.moveTo(shift - 1, side + 1);

@@ -1,11 +1,16 @@
 // How do released cells become a map? As tiles that are painted here; Leaflet pans and zooms them.
 
-import { classOf, estimateColour, hatching } from "./colours.mjs";
+import { estimateColour, hatching, uncertaintyColour } from "./colours.mjs";
 import { LATTICE } from "./lattice.mjs";
 import { linesOf } from "./lines.mjs";
 
 /** Cells at least this many pixels wide and high get an outline. */
 const OUTLINED = 14;
+
+/** Lines between cells; outlines and marks are dark with a light edge, so that they are visible on any colour. */
+const BETWEEN_CELLS = "rgb(255 255 255 / 35%)";
+const DARK = "#101418";
+const LIGHT = "#ffffff";
 
 /** Converts between lattice and Leaflet's coordinates: the domain fits the container at zoom 0, with y pointing up. */
 export class Frame {
@@ -80,24 +85,29 @@ export const CellLayer = L.GridLayer.extend({
     ];
     const across = (x) => Math.round((x * scales[0] - origin[0]) * ratio);
     const down = (y) => Math.round((-y * scales[1] - origin[1]) * ratio);
-    const noise = hatching(context, ratio, this.look.theme.paper, this.look.theme.ink);
+    const noise = hatching(context, ratio, this.look.noise, this.view === "estimate" ? this.look.noise.veil : 1);
     this.release.estimate.visit(view, scales, (cell) => {
       const [west, south, east, north] = [across(cell.box[0]), down(cell.box[1]), across(cell.box[2]), down(cell.box[3])];
-      context.fillStyle = this.colour(cell) ?? noise;
-      context.fillRect(west, north, east - west, south - north);
+      const { colour, marked } = this.colours(cell);
+      for (const fill of marked ? [colour, noise] : [colour]) {
+        if (!fill) continue;
+        context.fillStyle = fill;
+        context.fillRect(west, north, east - west, south - north);
+      }
       if (Math.min(east - west, south - north) < OUTLINED * ratio) return;
-      context.strokeStyle = this.look.theme.line;
+      context.strokeStyle = BETWEEN_CELLS;
       context.lineWidth = 1;
       context.strokeRect(west + 0.5, north + 0.5, east - west, south - north);
     });
   },
 
-  /** Colour of a cell; null where the interval contains zero. */
-  colour({ box, estimate, size }) {
-    const { scale, colours, theme } = this.look;
-    if (this.view === "estimate") return estimateColour(estimate / size, scale, colours);
-    const index = classOf(this.release.withInterval(estimate, this.release.halfWidth(box)).relative);
-    return index < 0 ? null : theme.classes[index];
+  /** Colour of a cell, if it has one in this view, and whether it is marked because it may be noise alone. */
+  colours({ box, estimate, size }) {
+    const { scale, colours, classes } = this.look;
+    const half = this.release.halfWidth(box); // null for biased releases, which have no intervals and no marks
+    const marked = half !== null && estimate < half;
+    if (this.view === "estimate") return { colour: estimateColour(estimate / size, scale, colours), marked };
+    return { colour: uncertaintyColour(this.release.withInterval(estimate, half).relative, classes), marked };
   },
 });
 
@@ -114,8 +124,8 @@ export function cellAt(estimate, frame, latlng, zoom) {
 export function markedBox(weight, dashArray) {
   const style = { interactive: false, fill: false };
   const edges = [
-    L.rectangle([[0, 0], [0, 0]], { ...style, color: "#ffffff", weight: weight + 2.5 }),
-    L.rectangle([[0, 0], [0, 0]], { ...style, color: "#101418", weight, dashArray }),
+    L.rectangle([[0, 0], [0, 0]], { ...style, color: LIGHT, weight: weight + 2.5 }),
+    L.rectangle([[0, 0], [0, 0]], { ...style, color: DARK, weight, dashArray }),
   ];
   const group = L.layerGroup(edges);
   group.setBounds = (bounds) => {
@@ -157,19 +167,20 @@ export function makeMap(container, frame, finest) {
   return map;
 }
 
-/** The outlines of the domain and its region, and boundaries, each as a layer; null where there are none. */
+/** The outlines of the domain and its region, and boundaries (null if there are none), as layers. */
 export function lineLayers(frame, outline, boundaries) {
-  const style = { interactive: false, fill: false };
-  const drawn = (data, look) => {
-    const lines = linesOf(data).map((line) => line.map(([x, y]) => frame.place(x, y)));
-    return L.polyline(lines, { ...style, ...look });
+  const drawn = (lines, weight) => {
+    const style = { interactive: false, fill: false };
+    return L.layerGroup([
+      L.polyline(lines, { ...style, color: LIGHT, weight: weight + 1.6, opacity: 0.6 }),
+      L.polyline(lines, { ...style, color: DARK, weight, opacity: 0.9 }),
+    ]);
   };
-  const edge = L.rectangle(frame.box([0, 0, LATTICE, LATTICE]), { ...style, weight: 1.2, opacity: 0.5 });
-  const outlines = L.layerGroup(outline ? [edge, drawn(outline, { weight: 1.2 })] : [edge]);
-  // Boundaries have a light edge, which is visible on dark cells, or a dark one on a dark page.
-  const borders = boundaries && {
-    under: drawn(boundaries, { weight: 2.6, opacity: 0.5 }),
-    over: drawn(boundaries, { weight: 0.9, opacity: 0.9 }),
+  const placed = (data) => linesOf(data).map((line) => line.map(([x, y]) => frame.place(x, y)));
+  const corners = [[0, 0], [LATTICE, 0], [LATTICE, LATTICE], [0, LATTICE], [0, 0]];
+  const edge = corners.map(([x, y]) => frame.place(x, y));
+  return {
+    outlines: drawn([edge, ...(outline ? placed(outline) : [])], 1.1),
+    borders: boundaries && drawn(placed(boundaries), 0.8),
   };
-  return { outlines, borders };
 }

@@ -66,13 +66,15 @@ function axisPowers(axis, size) {
 
 /** Cache a function of coverages: cells in one row or column have the same coverage along an axis. */
 function cached(powers) {
-  const results = new Map();
+  const results = new Map(); // from the start of a coverage, then from its stop
   return (covered) => {
-    const key = `${covered.start} ${covered.stop}`;
-    let result = results.get(key);
+    if (results.size > 20000) results.clear();
+    let sameStart = results.get(covered.start);
+    if (!sameStart) results.set(covered.start, (sameStart = new Map()));
+    let result = sameStart.get(covered.stop);
     if (!result) {
-      if (results.size > 20000) results.clear();
-      results.set(key, (result = powers(covered)));
+      if (sameStart.size > 20000) sameStart.clear();
+      sameStart.set(covered.stop, (result = powers(covered)));
     }
     return result;
   };

@@ -1,7 +1,7 @@
 // How do release, map, legend and form work together? `Page` connects them and writes every text that changes.
 
 import { Release } from "./answers.mjs";
-import { CLASSES, placeOf, ticksOf } from "./colours.mjs";
+import { placeOf, ticksOf } from "./colours.mjs";
 import { boxDrawing } from "./drag.mjs";
 import { coordinateOf, snapBox } from "./lattice.mjs";
 import { CellLayer, Frame, cellAt, lineLayers, makeMap, markedBox } from "./map.mjs";
@@ -10,6 +10,7 @@ import { unpackAll } from "./unpack.mjs";
 
 const SIDES = ["xmin", "ymin", "xmax", "ymax"];
 const MAYBE_NOISE = "The interval contains zero: this may be noise alone.";
+const MAYBE_NOISE_HERE = "may be noise alone";
 
 const element = (id) => document.getElementById(id);
 
@@ -20,29 +21,20 @@ function make(tag, text, className) {
   return created;
 }
 
-/** Colours of the present theme, light or dark, from the style sheet. */
-function themeNow() {
-  const style = getComputedStyle(document.documentElement);
-  const value = (name) => style.getPropertyValue(`--${name}`).trim();
-  const classes = CLASSES.map((_, i) => value(`class-${i}`));
-  return { paper: value("noise-paper"), ink: value("noise-ink"), line: value("cell-line"), mark: value("mark"), halo: value("halo"), classes };
-}
-
 class Page {
   constructor(data) {
     this.data = data;
     this.release = new Release(data);
-    this.look = { scale: data.scale, colours: data.colours, theme: themeNow() };
+    this.look = { scale: data.scale, ...data.look };
     this.frame = new Frame(element("map"), data.ratio);
     this.map = makeMap(element("map"), this.frame, data.finest);
     this.layer = new CellLayer(this.release, this.frame, this.look).addTo(this.map);
     Object.assign(this, lineLayers(this.frame, data.outline, data.boundaries));
+    this.borders?.addTo(this.map);
     this.outlines.addTo(this.map);
-    if (this.borders) this.showBorders(true);
     this.chosen = markedBox(2, "6 4");
     this.pointed = markedBox(1.5);
     this.listen();
-    this.recolour();
     this.showLegend();
   }
 
@@ -61,25 +53,35 @@ class Page {
     document.querySelectorAll("input[name=view]").forEach((input) => {
       input.addEventListener("change", () => this.show(input.value));
     });
-    element("boundaries")?.addEventListener("change", ({ target }) => this.showBorders(target.checked));
+    element("boundaries")?.addEventListener("change", ({ target }) => {
+      this.borders.eachLayer((line) => line.setStyle({ stroke: target.checked }));
+    });
     this.map.on("mousemove", ({ latlng, originalEvent: { movementX, movementY } }) => {
       // Browsers also send the event, without a movement, when the page moves under the mouse.
-      if (movementX || movementY) this.point(latlng, "off");
+      if (movementX || movementY) this.pointMouse(latlng);
     });
-    this.map.on("click", ({ latlng }) => this.point(latlng, "off"));
+    this.map.on("click", ({ latlng }) => this.pointMouse(latlng));
     this.map.on("moveend", () => this.pointCentre());
     element("map").addEventListener("mouseleave", () => {
       if (element("readout").getAttribute("aria-live") === "off") this.point(null, "off");
     });
     element("map").addEventListener("focus", () => this.pointCentre());
     element("map").addEventListener("blur", () => this.point(null, "off"));
-    const dark = window.matchMedia("(prefers-color-scheme: dark)");
-    dark.addEventListener("change", () => this.recolour());
   }
 
   /** Read out the cell under the cross in the middle, for users of the keyboard. */
   pointCentre() {
     if (element("map").matches(":focus-visible")) this.point(this.map.getCenter(), "polite");
+  }
+
+  /** Read out the cell under the mouse or finger; the readout gets out of its way. */
+  pointMouse(latlng) {
+    this.point(latlng, "off");
+    const [{ x, y }, readout] = [this.map.latLngToContainerPoint(latlng), element("readout")];
+    const [area, frame] = [readout.getBoundingClientRect(), element("map").getBoundingClientRect()];
+    const margin = 30;
+    const away = y + frame.top < area.top - margin || y + frame.top > area.bottom + margin;
+    if (!away && x + frame.left < area.right + margin) readout.classList.toggle("high");
   }
 
   /** Write what the map shows at a place. */
@@ -98,7 +100,7 @@ class Page {
     readout.replaceChildren(make("strong", words.estimate), ` records · ${cell.name}`);
     readout.append(make("br"), ...this.coordinates(cell.box));
     if (answer.half !== null) readout.append(make("br"), `${this.data.percent} % interval ${words.interval}`);
-    if (answer.relative >= 1) readout.append(make("br"), make("em", MAYBE_NOISE));
+    if (answer.relative >= 1) readout.append(make("br"), make("em", MAYBE_NOISE_HERE));
   }
 
   /** The sides of a lattice box in the domain's coordinates, one range for each axis. */
@@ -106,7 +108,7 @@ class Page {
     const { axes, bounds } = this.data;
     return axes.flatMap((name, axis) => {
       const [low, high] = [box[axis], box[axis + 2]].map((line) => coordinateOf(line, bounds[axis], bounds[axis + 2]));
-      return [axis ? " · " : "", make("span", `${name} ${rangeInWords(low, high)}`, "range")];
+      return [axis ? ", " : "", make("span", `${name} ${rangeInWords(low, high)}`, "range")];
     });
   }
 
@@ -120,23 +122,6 @@ class Page {
     this.layer.view = view;
     this.layer.repaint();
     this.showLegend();
-  }
-
-  recolour() {
-    this.look.theme = themeNow();
-    const { mark, halo } = this.look.theme;
-    this.outlines.eachLayer((line) => line.setStyle({ color: mark }));
-    this.borders?.under.setStyle({ color: halo });
-    this.borders?.over.setStyle({ color: mark });
-    this.layer.repaint();
-  }
-
-  showBorders(on) {
-    const { over, under } = this.borders;
-    for (const line of [over, under]) {
-      if (on) line.addTo(this.map).bringToBack(); // below the outlines and the chosen box
-      else line.remove();
-    }
   }
 
   // --- boxes -----------------------------------------------------------------------------------
@@ -202,23 +187,35 @@ class Page {
       tick.style.left = `${100 * placeOf(value, scale)}%`;
       ticks.append(tick);
     }
-    return [make("p", this.data.unit), bar, ticks];
+    const legend = [make("p", this.data.unit), bar, ticks];
+    if (this.data.biased) return legend;
+    const marks = make("ul");
+    marks.append(this.noiseEntry(`may be noise alone: ${this.data.percent} % interval extends below zero`));
+    return [...legend, marks];
   }
 
   uncertaintyLegend() {
+    const { ends, colours } = this.look.classes;
     const list = make("ul");
-    const names = CLASSES.map((end, i) => (i ? `±${100 * CLASSES[i - 1]} to ${100 * end} %` : `up to ±${100 * end} %`));
-    names.forEach((name, i) => {
+    ends.forEach((end, i) => {
+      const name = i ? `±${100 * ends[i - 1]} to ${100 * end} %` : `up to ±${100 * end} %`;
       const item = make("li");
       const swatch = make("span", undefined, "swatch");
-      swatch.style.background = `var(--class-${i})`;
-      item.append(swatch, name);
+      swatch.style.background = colours[i];
+      item.append(swatch, make("span", name));
       list.append(item);
     });
-    const noise = make("li");
-    noise.append(make("span", undefined, "swatch hatched"), "more: the interval contains zero");
-    list.append(noise);
+    list.append(this.noiseEntry("more: the interval contains zero"));
     return [make("p", `Half-width of the ${this.data.percent} % interval, relative to the estimate`), list];
+  }
+
+  noiseEntry(name) {
+    const { paper, ink } = this.look.noise;
+    const item = make("li");
+    const swatch = make("span", undefined, "swatch");
+    swatch.style.background = `repeating-linear-gradient(135deg, ${paper} 0 3.2px, ${ink} 3.2px 4.2px)`;
+    item.append(swatch, make("span", name));
+    return item;
   }
 }
 

@@ -33,8 +33,9 @@ export function short(value) {
   return value.toLocaleString("en-GB", { maximumSignificantDigits: 2 });
 }
 
-/** A range of coordinates, with enough decimals to show about three digits of its length. */
+/** A range of coordinates, with as many decimals as three digits of its length need, and no zeros at the end. */
 export function rangeInWords(low, high) {
   const decimals = Math.min(Math.max(Math.ceil(2 - Math.log10(high - low)), 0), 20);
-  return `${number(low, decimals)} to ${number(high, decimals)}`;
+  const written = (value) => value.toLocaleString("en-GB", { maximumFractionDigits: decimals }).replace("-", "−");
+  return `${written(low)} to ${written(high)}`;
 }
