@@ -27,6 +27,8 @@ __all__ = ["main"]
 _COMMANDS = {
     "release": "release",
     "plan": "planning.plan",
+    "recommend": "planning.recommend",
+    "epsilon-for": "planning.epsilon_for",
     "query": "query",
     "map": "map",
     "sample": "sample",

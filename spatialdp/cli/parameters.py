@@ -9,21 +9,39 @@ from __future__ import annotations
 import difflib
 import inspect
 import re
+import shlex
 from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, fields
 from enum import StrEnum
 from fractions import Fraction
+from pathlib import Path
 from types import NoneType, UnionType
 from typing import TYPE_CHECKING, Any, Union, get_args, get_origin, get_type_hints
 
 import click
 
 from spatialdp._support.override import override
+from spatialdp.cli.wording import describe_kind, describe_parameter
+from spatialdp.errors import SpatialDPError
+from spatialdp.wording import as_typed
 
 if TYPE_CHECKING:
     from spatialdp.mechanisms import Mechanism
 
-__all__ = ["Parameter", "build", "find_method", "parameters_of", "read_number", "read_value", "summary"]
+__all__ = [
+    "INPUTS",
+    "Parameter",
+    "build",
+    "find_method",
+    "options_of",
+    "parameters_of",
+    "read_number",
+    "read_value",
+    "summary",
+]
+
+# Where a context keeps the files that options name as inputs, which no output may replace.
+INPUTS = "spatialdp.inputs"
 
 # The separators of the items of a list, of a list of lists, and of a list of those.
 _SEPARATORS = ",;/"
@@ -75,8 +93,8 @@ class Parameter:
         """Return the parameter as a click option."""
         name, text = f"parameter_{self.name}", f"{self.text}{'  [required]' if self.required else ''}"
         if self.metavar == "VALUE" and not self.choices:
-            text = f"{self.kind.removesuffix(', optional')}. {text}"
-        default = str(self.default) if self.default is not None and not isinstance(self.default, bool) else None
+            text = f"{describe_kind(self.kind)}. {text}"
+        default = as_typed(self.default) if self.default is not None and not isinstance(self.default, bool) else None
         if self.hint is bool:
             flags = f"{self.flag}/--no-{self.flag[2:]}"
             return click.Option(
@@ -90,7 +108,7 @@ class Parameter:
     @property
     def metavar(self) -> str:
         """The word for the value in the help, such as NX,NY or INTEGER, from the type in the docstring."""
-        if named := re.match(r"\(([\w, ]+)\)", self.kind):
+        if named := re.fullmatch(r"\(([\w, ]+)\)(?:, optional)?", self.kind):
             return named[1].replace(" ", "").upper()
         return {"int": "INTEGER", "float": "NUMBER", "number": "NUMBER", "bool": ""}.get(
             self.kind.split(",")[0], "VALUE"
@@ -110,15 +128,19 @@ class _Value(click.ParamType):  # type: ignore[type-arg]  # generic only in rece
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         if not isinstance(value, str):
             return value
+        if ctx is not None and self._hint is Any and _names_boxes(value):
+            ctx.meta.setdefault(INPUTS, []).append(Path(value))
         try:
             return read_value(value, self._hint)
+        except SpatialDPError:
+            raise
         except ValueError:
             metavar = getattr(param, "metavar", None) or "value"
             self.fail(f"{value!r} was given; {metavar} is required, such as {_example(self._hint)}.", param, ctx)
 
 
 def read_value(text: str, hint: Any) -> Any:
-    """Read text as a type hint requires.
+    """Read text as a type hint requires; where any value is allowed, the name of a file stands for the boxes in it.
 
     Examples
     --------
@@ -127,6 +149,10 @@ def read_value(text: str, hint: Any) -> Any:
     ((64, 32), 'uniform')
     """
     if hint is Any:
+        if _names_boxes(text):
+            from spatialdp.space.public_files import read_boxes
+
+            return read_boxes(Path(text))
         separator = next((each for each in reversed(_SEPARATORS) if each in text), None)
         return (
             read_value(text, int | float | str)
@@ -145,6 +171,10 @@ def read_value(text: str, hint: Any) -> Any:
     if str not in members:
         raise ValueError
     return text
+
+
+def _names_boxes(text: str) -> bool:
+    return Path(text).suffix.lower() in (".csv", ".parquet")
 
 
 def _read_items(text: str, hint: Any) -> tuple[Any, ...]:
@@ -220,6 +250,30 @@ def build(method: type[Mechanism], values: Mapping[str, Any]) -> Mechanism:
     return method(**values)
 
 
+def options_of(mechanism: Mechanism, boxes: Path | None = None) -> str:
+    """Return the options that make a mechanism on the command line; defaults are left out.
+
+    A mechanism that is optimised for boxes needs the file that they come from.
+
+    Examples
+    --------
+    >>> import spatialdp as sdp
+    >>> options_of(sdp.Hierarchy((64, 32), workload="cells", root=True))
+    '--method hierarchy --shape 64,32 --root --workload cells'
+    """
+    words = [f"--method {mechanism.name}"]
+    for parameter in parameters_of(type(mechanism)):
+        value = getattr(mechanism, parameter.name)
+        if value == parameter.default:
+            continue
+        if isinstance(value, bool):
+            words.append(parameter.flag if value else f"--no-{parameter.flag[2:]}")
+        else:
+            typed = as_typed(value) if parameter.hint is not Any or isinstance(value, str | tuple) else str(boxes)
+            words.append(f"{parameter.flag} {shlex.quote(typed)}")
+    return " ".join(words)
+
+
 def summary(method: type[Mechanism]) -> str:
     """Return the first line of a method's docstring."""
     return (inspect.getdoc(method) or "").partition("\n")[0]
@@ -231,6 +285,7 @@ def parameters_of(method: type[Mechanism]) -> list[Parameter]:
     parameters = []
     for field in fields(method):  # type: ignore[arg-type]  # every mechanism is a dataclass
         kind, text = described.get(field.name, ("", ""))
+        text = describe_parameter(text, hints)
         default = None if field.default is MISSING else field.default
         parameters.append(Parameter(field.name, hints[field.name], default, field.default is MISSING, kind, text))
     return parameters
@@ -257,4 +312,4 @@ def _without_reference(name: str, kind: str, text: str) -> tuple[str, str]:
     if reference:
         other_kind, other_text = _described(getattr(spatialdp.mechanisms, reference[1])).get(name, ("", ""))
         kind, text = kind or other_kind, f"{other_text} {text[reference.end() :]}".strip()
-    return kind, text.replace("``", "").replace("`", "")
+    return kind, text

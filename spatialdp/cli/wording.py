@@ -1,20 +1,22 @@
-"""How does an error of the library read on the command line? With options in place of Python's parameters.
+"""How do errors and docstrings of the library read on the command line? With options in place of Python's parameters.
 
-The error says which parameters it means (`spatialdp.wording`); the command that ran says which options it has. A
+An error says which parameters it means (`spatialdp.wording`); the command that ran says which options it has. A
 parameter without an option of its own is one that stands within another option, such as the height in
-`evaluate -m quadtree:height=8`, and keeps its name.
+`evaluate -m quadtree:height=8`, and keeps its name. A docstring has its code between backticks.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import ast
+import re
+from collections.abc import Collection, Iterable
 
 import click
 
 from spatialdp.errors import SpatialDPError
-from spatialdp.wording import Mention
+from spatialdp.wording import Mention, as_typed
 
-__all__ = ["in_options"]
+__all__ = ["describe_kind", "describe_parameter", "in_options"]
 
 
 def in_options(error: SpatialDPError, params: Iterable[click.Parameter]) -> str:
@@ -52,3 +54,62 @@ def _words(mention: Mention, options: dict[str, click.Option]) -> str:
     if option.is_flag and mention.typed:
         return flag if mention.typed == "yes" else next(iter(option.secondary_opts), flag)
     return f"{flag} {mention.typed}" if mention.typed else flag
+
+
+# --- docstrings ------------------------------------------------------------------------------------
+
+
+def describe_parameter(text: str, names: Collection[str]) -> str:
+    """Return the description of a parameter, from a docstring, in the words of a command with options of these names.
+
+    Examples
+    --------
+    >>> describe_parameter('For ``median="cell"``, such as ``(1, 8)``; see `median`.', ["median"])
+    'For --median cell, such as 1,8; see --median.'
+    """
+
+    def translated(code: re.Match[str]) -> str:
+        name, equals, value = code[1].partition("=")
+        if name not in names:
+            return _typed(code[1])
+        return f"--{name.replace('_', '-')}{' ' if equals else ''}{_typed(value).strip(chr(34))}"
+
+    return re.sub(r"``?([^`]+)``?", translated, text)
+
+
+def describe_kind(kind: str) -> str:
+    """Return the type of a parameter, from a docstring, in words for the command line.
+
+    Examples
+    --------
+    >>> describe_kind('{"geometric", "uniform"} or sequence of numbers'), describe_kind("float or (width, height)")
+    ('geometric, uniform or NUMBERS with commas', 'NUMBER or WIDTH,HEIGHT')
+    """
+    for pattern, words in _KINDS:
+        kind = re.sub(pattern, words, kind)
+    kind = re.sub(r"\([^()]*\)", lambda pair: _typed(pair[0]), kind)
+    return kind.replace('"', "")
+
+
+# Types as docstrings name them, and as the help names them; longer ones first.
+_KINDS = [
+    (r", optional$", ""),
+    (r"\(m, 4\) array-like", "a .csv or .parquet file of boxes"),
+    (r"[{}]", ""),
+    (r"list of (.*?)(?=, or|$)", r"several \1 with semicolons"),
+    (r"sequence of numbers", "NUMBERS with commas"),
+    (r"sequence of int\b", "INTEGERS with commas"),
+    (r"sequence of blocks", "BLOCKS with semicolons"),
+    (r"\bfloat\b", "NUMBER"),
+    (r"\bint\b", "INTEGER"),
+    (r"\bstr\b", "NAME"),
+]
+
+
+def _typed(code: str) -> str:
+    """Return code as it is typed: values as they are, and names in tuples, which stand for any value, in capitals."""
+    try:
+        return as_typed(ast.literal_eval(code)) if code.startswith("(") else code
+    except ValueError:
+        parts = (part.strip() for part in code.strip("()").split(","))
+        return ",".join(part.strip('"') if part.startswith('"') else part.upper() for part in parts)

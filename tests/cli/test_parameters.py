@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import json
+import shlex
 from dataclasses import fields
 from fractions import Fraction
+from typing import Any
 
 import click
+import pandas as pd
 import pytest
 
 import spatialdp as sdp
-from spatialdp.cli.parameters import build, find_method, parameters_of, read_number, read_value, summary
+from spatialdp.cli.parameters import build, find_method, options_of, parameters_of, read_number, read_value, summary
 from spatialdp.mechanisms import MECHANISMS
+from tests.helpers.commands import command, refused, run
 
 
 def test_values_are_read_as_the_types_ask():
@@ -69,3 +74,44 @@ def test_numbers_are_read_exactly():
     for text in ("", "a", "1/0", "1/2/3"):
         with pytest.raises(ValueError, match=r"^$"):
             read_number(text)
+
+
+def test_boxes_of_a_workload_come_from_a_file(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "boxes.csv").write_text("xmin,ymin,xmax,ymax\n0,0,0.5,0.5\n")
+    assert read_value("boxes.csv", Any).tolist() == [[0, 0, 0.5, 0.5]]
+    words = ("--bounds=0,0,1,1", "--method=hierarchy", "--shape=8,8", "--epsilon=1", "--workload")
+    given = json.loads(run("plan", *words, "boxes.csv", "--json").stdout)
+    plan = sdp.Hierarchy((8, 8), workload=[[0, 0, 0.5, 0.5]]).plan(sdp.Domain((0, 0, 1, 1)), epsilon=1)
+    assert given["standard_deviation"] == plan.standard_deviation
+    assert "none.csv cannot be opened" in run("plan", *words, "none.csv", code=2).stderr
+
+
+def test_no_output_replaces_the_boxes_of_a_workload(place):
+    pd.DataFrame({"xmin": [0.0], "ymin": [0.0], "xmax": [0.5], "ymax": [0.5]}).to_parquet("boxes.parquet")
+    words = command(method="hierarchy", height=None, shape="8,8", workload="boxes.parquet", o="boxes.parquet")
+    assert "would replace the input boxes.parquet" in refused([*words, "--force"])
+
+
+def test_options_make_the_same_mechanism():
+    for mechanism in (
+        sdp.Flat((4, 2), truncate=9),
+        sdp.Quadtree(3, budget=(1, 2, 3, 4), consistent=False),
+        sdp.Hierarchy((9, 9), levels=(1, 3), budget=(1, 2, 0.5), root=True),
+        sdp.Tailored((4, 4), workload=[("cells", "total"), ("prefixes", "cells", 2)]),
+        sdp.Fourier((8, 8), block=("hyperbolic", 2)),
+        sdp.Fourier((8, 8), candidates=[(2, 2), (4, 4)], selection_share=0.3),
+        sdp.KdTree(3, median="cell", cells=8),
+    ):
+        words = shlex.split(options_of(mechanism))
+        name, values = words[1], {}
+        parameters = {each.flag: each for each in parameters_of(type(mechanism))}
+        for flag, following in zip(words[2:], [*words[3:], ""], strict=True):
+            if flag.startswith("--no-"):
+                values[flag[5:]] = False
+            elif flag in parameters:
+                hint = parameters[flag].hint
+                values[parameters[flag].name] = hint is bool or (
+                    following if parameters[flag].choices else read_value(following, hint)
+                )
+        assert build(find_method(name), values) == mechanism

@@ -16,6 +16,7 @@ from spatialdp._support.override import override
 from spatialdp.cli.options.domain import optional_domain_options
 from spatialdp.cli.options.output import folder_options, quiet_option
 from spatialdp.cli.options.points import PointsFile, points_options
+from spatialdp.cli.options.terms import delta_option, neighbours_option
 from spatialdp.cli.options.values import Exact
 
 if TYPE_CHECKING:
@@ -92,14 +93,8 @@ class _List(click.ParamType):  # type: ignore[type-arg]  # generic only in recen
 @click.option(
     "--epsilons", type=_List(str, "numbers"), default="0.01,0.1,1", show_default=True, help="Privacy budgets ε."
 )
-@click.option("--delta", type=Exact(), default="0", help="Privacy parameter δ, for Gaussian noise.  [default: 0]")
-@click.option(
-    "--neighbours",
-    type=click.Choice(["add-remove", "replace"]),
-    default="add-remove",
-    show_default=True,
-    help="Which change of the data a release hides: one record added or removed, or one record replaced.",
-)
+@delta_option
+@neighbours_option
 @click.option(
     "--trials", type=click.IntRange(1), default=10, show_default=True, help="Number of releases for each method and ε."
 )

@@ -35,11 +35,14 @@ class Target:
         return self.files[0]
 
     def spare(self, *inputs: Path | None) -> None:
-        """Refuse to replace an input of the command, even with --force."""
+        """Refuse to replace an input of the command, even with --force; options may name further inputs."""
+        from spatialdp.cli.parameters import INPUTS
         from spatialdp.outputs.files.statement import statement_beside
 
+        context = click.get_current_context(silent=True)
+        named = [] if context is None else context.meta.get(INPUTS, [])
         for path in self.files:
-            for source in inputs:
+            for source in (*inputs, *named):
                 if source is not None and any(_same(source, output) for output in (path, statement_beside(path))):
                     raise click.UsageError(f"output {path} would replace the input {source}; choose another name.")
 

@@ -35,13 +35,13 @@ class Flat(GridMechanism):
     shape : (nx, ny), optional
         Number of columns and rows.
     cell_size : float or (width, height), optional
-        Instead of `shape`; must divide the domain (see `Domain.fitted`).
+        Instead of `shape`; must divide the domain.
     law : {"discrete-laplace", "laplace", "gaussian"}
         Integer noise with geometric tails (the default); Laplace noise on a lattice of 1/1024
         counts; or integer Gaussian noise for (ε, δ), accounted as zCDP.
     truncate : int, optional
-        Clip every estimate to [0, truncate] afterwards. The map looks cleaner, but every sum is biased
-        and there are no intervals.
+        Clip every estimate to the range from 0 to this number afterwards. The map looks cleaner, but
+        every sum is biased and there are no intervals.
 
     Privacy
     -------

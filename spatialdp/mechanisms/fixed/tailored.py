@@ -68,9 +68,9 @@ class Tailored(GridMechanism):
         The queries to optimise for. ``"boxes"`` (all boxes of cells, the default), ``"prefixes"`` (boxes at the lower
         left corner), ``"cells"`` or ``"marginals"`` (sums of columns and sums of rows). Or a pair with the queries
         along x and along y, each ``"ranges"``, ``"prefixes"``, ``"cells"``, ``"total"`` or a sequence of ranges of
-        cells (start, stop); all products of a query along x and one along y are then equally important. Or several
+        cells ``(start, stop)``; all products of a query along x and one along y are then equally important. Or several
         such pairs, each of which may have a weight (1 by default) by which its mean variance counts. Or boxes in
-        domain coordinates, as `Release.answer` takes them; where they cut a cell, its covered share counts.
+        domain coordinates; where they cut a cell, its covered share counts.
     strategy : {"windows", "trees"}
         Any windows, or only blocks of 1, 2, 4, ... cells: the tensor product of optimised trees in one dimension.
     law : {"discrete-laplace", "laplace", "gaussian"}

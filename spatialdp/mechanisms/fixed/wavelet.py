@@ -57,7 +57,7 @@ class Wavelet(GridMechanism):
     Parameters
     ----------
     shape : (nx, ny), optional
-        Number of columns and rows; any numbers. A row of cells, (nx, 1), gives a 1D histogram.
+        Number of columns and rows; any numbers. A row of cells, ``(nx, 1)``, gives a 1D histogram.
     cell_size : float or (width, height), optional
         Instead of `shape`; must divide the domain.
     axis : {"both", "x", "y"}

@@ -1,0 +1,76 @@
+"""Which ε does a given accuracy need? `spatialdp epsilon-for` finds the least one before a record is read.
+
+The command has no argument for points, and must never get one.
+"""
+
+from __future__ import annotations
+
+import json
+from fractions import Fraction
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from spatialdp.cli.commands.planning.recommend import boxes_option, read_queries
+from spatialdp.cli.options.domain import domain_options
+from spatialdp.cli.options.method import MethodCommand
+from spatialdp.cli.options.terms import delta_option, neighbours_option
+
+if TYPE_CHECKING:
+    from spatialdp.mechanisms import Mechanism
+    from spatialdp.space.domain import Domain
+
+__all__ = ["command"]
+
+
+@click.command("epsilon-for", cls=MethodCommand)
+@domain_options
+@click.option(
+    "--error", type=float, required=True, help="Root-mean-square error from noise that is acceptable, in records."
+)
+@boxes_option
+@delta_option
+@neighbours_option
+@click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text.")
+def command(
+    domain: Domain,
+    error: float,
+    boxes: Path | None,
+    delta: Fraction,
+    neighbours: str,
+    mechanism: Mechanism,
+    as_json: bool,
+) -> None:
+    r"""Print the least ε with which the error of a method stays within a bound. No points are read.
+
+    The error is that of the noise, and ε is rounded up to three digits. The error of records that are not evenly spread
+    within cells comes on top; it depends on the records.
+
+    \b
+    Examples:
+      spatialdp epsilon-for --bounds 0,0,100,100 --method quadtree --height 7 --error 100
+      spatialdp epsilon-for --bounds 0,0,9,6 --method flat --shape 90,60 --error 20 --boxes boxes.csv --json
+    """
+    from spatialdp._support.json_values import with_exact
+    from spatialdp.cli.parameters import INPUTS, options_of
+    from spatialdp.planning import epsilon_for
+
+    queries, words = read_queries(boxes)
+    epsilon = Fraction(repr(epsilon_for(mechanism, domain, queries, error=error, delta=delta, neighbours=neighbours)))
+    facts = {
+        "mechanism": mechanism.name,
+        "parameters": mechanism.parameters(),
+        "queries": words,
+        "error": error,
+        **with_exact("epsilon", epsilon),
+        **with_exact("delta", delta),
+        "neighbours": neighbours,
+    }
+    rows = {
+        "options": options_of(mechanism, click.get_current_context().meta.get(INPUTS, [None])[-1]),
+        "error": f"at most {error:,g} (root mean square, from noise), for {words}",
+        "ε": f"{float(epsilon):g}",
+    }
+    text = "\n".join(f"{name:9} {value}" for name, value in rows.items())
+    click.echo(json.dumps(facts, indent=2, ensure_ascii=False) if as_json else text)
