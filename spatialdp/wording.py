@@ -8,6 +8,7 @@ do it once, show Python's words as their text, and keep the parts, from which th
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -99,6 +100,8 @@ def as_typed(value: Any) -> str:
         return "yes" if value else "no"
     if isinstance(value, Sequence) and not isinstance(value, str):
         return _SEPARATORS[min(_depth(value), len(_SEPARATORS)) - 1].join(as_typed(item) for item in value)
+    if isinstance(value, float):
+        return "missing" if math.isnan(value) else str(value).removesuffix(".0")
     return "none" if value is None else str(value)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import pickle
 from fractions import Fraction
 
@@ -34,6 +35,7 @@ def test_options_are_quoted_by_their_names():
         (3, "3"),
         (1e-9, "1e-09"),
         (Fraction(1, 3), "1/3"),
+        ((8.0, 0.5, math.nan), "8,0.5,missing"),
         (False, "no"),
         ((), ""),
         (("hyperbolic", 3), "hyperbolic,3"),

@@ -36,6 +36,7 @@ from spatialdp.records.counting import count_cells
 from spatialdp.records.points import Points
 from spatialdp.release import Release
 from spatialdp.space.domain import Domain, Grid
+from spatialdp.wording import parameter
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -145,7 +146,7 @@ def run(
         Wraps the iterable of (law, ε), to show a progress bar.
     """
     if releases < 1:
-        raise ParameterError(f"releases is {releases}; give at least 1.")
+        raise ParameterError(f"{parameter('releases')} is {releases}; give at least 1.")
     grid, points = traffic_grid(), datasets.us_highway_junctions()
     truth = count_cells(points, grid)[grid.mask]
     steps = list(product((Law.LAPLACE, Law.DISCRETE_LAPLACE), epsilons))

@@ -183,6 +183,6 @@ def budget_per_record(epsilon: Number, delta: Number = 0, *, records: int) -> Bu
             return budget
         tried *= 1 - 1e-9
     raise BudgetError(
-        f"delta is {float(person.delta):g} for {count} records, so that less than 1e-300 is left for one record; give "
-        "a larger delta, or choose a Laplace law, which needs none."
+        f"{parameter('delta')} is {float(person.delta):g} for {count} records, so that less than 1e-300 is left for "
+        f"one record; give a larger {parameter('delta')}, or choose a Laplace law, which needs none."
     )

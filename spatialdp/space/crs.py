@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from spatialdp.errors import CRSMismatchError, DomainError
+from spatialdp.wording import either, parameter
 
 __all__ = ["canonical", "geographic", "require_same", "same", "to_projjson"]
 
@@ -23,7 +24,8 @@ def canonical(crs: Any) -> str | None:
         return str(CRS.from_user_input(crs).to_string())
     except CRSError:
         raise DomainError(
-            f"crs is {crs!r}, which pyproj does not know; give a name such as 'EPSG:4326' or a WKT string."
+            f"{parameter('crs')} is {crs!r}, which pyproj does not know; give a name such as 'EPSG:4326' or a WKT "
+            "string."
         ) from None
 
 
@@ -35,17 +37,19 @@ def require_same(name: str, crs: Any, domain_crs: str | None) -> None:
     if domain_crs is None:
         raise CRSMismatchError(
             f"the {name} have CRS {own_crs} but the domain has none; "
-            f"give the domain the CRS its bounds are in: Domain(bounds, crs=...)."
+            "give the domain the CRS its bounds are in"
+            f"{either(': Domain(bounds, crs=...)', ', with --crs, when you release')}."
         )
     if own_crs is None:
+        in_python = f"state it with set_crs, or pass plain coordinate arrays that are already in {domain_crs}"
         raise CRSMismatchError(
             f"the domain has CRS {domain_crs} but the {name} have none; "
-            f"state it with set_crs, or pass plain coordinate arrays that are already in {domain_crs}."
+            f"{either(in_python, 'write it into their file')}."
         )
     if not same(own_crs, domain_crs):
         raise CRSMismatchError(
             f"the domain has CRS {domain_crs} but the {name} have {own_crs}; "
-            f"reproject them with to_crs({domain_crs!r}) first."
+            f"reproject {either(f'them with to_crs({domain_crs!r})', f'their file to {domain_crs}')} first."
         )
 
 

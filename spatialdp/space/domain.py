@@ -21,7 +21,7 @@ from spatialdp.errors import DomainError, ParameterError
 from spatialdp.space import crs as crs_
 from spatialdp.space.lattice import LATTICE, LATTICE_BITS, Axis, box_array, edge_lines
 from spatialdp.space.regions import RegionCells, cells_touching, cells_with_centre
-from spatialdp.wording import parameter, quoted
+from spatialdp.wording import as_typed, either, parameter, quoted
 
 __all__ = ["Domain", "Grid"]
 
@@ -118,8 +118,8 @@ class Domain:
         nx, ny = (self._whole_cells(count) for count in counts)
         if not nx or not ny:
             raise DomainError(
-                f"cell_size {cell_size} is too large for bounds {self.bounds}; no cell has its centre within them. "
-                "Give a smaller size."
+                f"{parameter('cell_size')} {quoted(cell_size)} is too large for bounds {quoted(self.bounds)}; no "
+                "cell has its centre within them. Give a smaller size."
             )
         return replace(self, bounds=(xmin, ymin, xmin + nx * width, ymin + ny * height))
 
@@ -177,9 +177,11 @@ class Domain:
         counts = [side / length for side, length in zip(self.size, cell, strict=True)]
         nx, ny = (max(1, round(count)) for count in counts)
         if any(abs(count - n) > _CRUMB for count, n in zip(counts, (nx, ny), strict=True)):
+            fitted = either("domain.fitted(cell_size)", f"--bounds {as_typed(self.fitted(cell).bounds)}")
             raise DomainError(
-                f"cell_size {cell} does not divide the domain's {self.size[0]:g} x {self.size[1]:g}; "
-                f"use domain.fitted(cell_size), which keeps the lower left corner, or give shape=(nx, ny)."
+                f"{parameter('cell_size')} {quoted(cell)} does not divide the domain's {self.size[0]:g} x "
+                f"{self.size[1]:g}; use {fitted}, which keeps the lower left corner, or give "
+                f"{parameter('shape', '(nx, ny)', typed='NX,NY')}."
             )
         return nx, ny
 
@@ -189,7 +191,7 @@ class Domain:
         geometry = _geometry(region, self.crs)
         if not shapely.intersects(geometry, shapely.box(*self.bounds)):
             raise DomainError(
-                f"the region lies in {geometry.bounds}, outside the bounds {self.bounds}; "
+                f"the region lies in {quoted(geometry.bounds)}, outside the bounds {quoted(self.bounds)}; "
                 "give both in the same CRS and axis order (x = longitude)."
             )
         return geometry
@@ -214,7 +216,10 @@ class Grid:
     def __post_init__(self) -> None:
         nx, ny = whole_pair(self.shape, "shape")
         if nx * ny > LARGEST_GRID:
-            raise ParameterError(f"shape is {(nx, ny)}; the product may be at most {LARGEST_GRID}. Use larger cells.")
+            raise ParameterError(
+                f"{parameter('shape')} is {quoted((nx, ny))}; the product may be at most {LARGEST_GRID}. Use larger "
+                "cells."
+            )
         object.__setattr__(self, "shape", (nx, ny))
 
     @cached_property
@@ -279,14 +284,14 @@ def _checked_bounds(bounds: Sequence[float]) -> tuple[float, float, float, float
     for low, high, axis in ((xmin, xmax, "x"), (ymin, ymax, "y")):
         if not low < high:
             raise DomainError(
-                f"bounds are {(xmin, ymin, xmax, ymax)}; {axis}min must be below {axis}max. "
+                f"{parameter('bounds')} are {quoted((xmin, ymin, xmax, ymax))}; {axis}min must be below {axis}max. "
                 "For an area across the antimeridian use longitudes from 0 to 360, or two domains."
             )
         # The spacing of the lattice must be a normal double: dividing by a subnormal one loses digits.
         if not (math.isfinite(high - low) and (high - low) / LATTICE >= 1e-290):
             raise DomainError(
-                f"bounds are {(xmin, ymin, xmax, ymax)}; they must be finite, and neither side may be absurdly "
-                "large or small. Use another unit of length."
+                f"{parameter('bounds')} are {quoted((xmin, ymin, xmax, ymax))}; they must be finite, and neither "
+                "side may be absurdly large or small. Use another unit of length."
             )
     return xmin, ymin, xmax, ymax
 
@@ -301,12 +306,13 @@ def _geometry(region: Any, crs: str | None) -> Any:
         crs_.require_same("region's geometries", region.crs, crs)
         region = region.geometry.union_all()
     if not isinstance(region, shapely.Polygon | shapely.MultiPolygon) or region.is_empty:
+        wanted = either("shapely Polygon or MultiPolygon, or a GeoSeries or GeoDataFrame of them", "polygon")
         raise DomainError(
-            f"the region is a {type(region).__name__}; it must be a non-empty shapely Polygon or MultiPolygon, "
-            "or a GeoSeries or GeoDataFrame of them."
+            f"the region is {either(f'a {type(region).__name__}', 'empty')}; it must be a non-empty {wanted}."
         )
     if not region.is_valid:
         raise DomainError(
-            f"the region is not a valid polygon ({shapely.is_valid_reason(region)}); repair it with shapely.make_valid."
+            f"the region is not a valid polygon ({shapely.is_valid_reason(region)}); repair it "
+            f"{either('with shapely.make_valid', 'in a GIS')}."
         )
     return shapely.force_2d(region)

@@ -18,6 +18,7 @@ import numpy.typing as npt
 
 from spatialdp._support.arrays import Array, Floats, Integers
 from spatialdp.errors import ParameterError
+from spatialdp.wording import either, quoted
 
 __all__ = ["LATTICE", "LATTICE_BITS", "Axis", "box_array", "cells_of", "edge_lines"]
 
@@ -99,7 +100,7 @@ def box_array(boxes: npt.ArrayLike) -> Floats:
     bad = np.nonzero(~((box[:, 0] <= box[:, 2]) & (box[:, 1] <= box[:, 3])))[0]
     if bad.size:
         raise ParameterError(
-            f"box {bad[0]} is {tuple(box[bad[0]].tolist())}; xmin must not exceed xmax nor ymin ymax, "
-            "and no edge may be NaN. Split a box that crosses the antimeridian in two."
+            f"box {bad[0]} is {quoted(tuple(box[bad[0]].tolist()))}; xmin must not exceed xmax nor ymin ymax, "
+            f"and no edge may be {either('NaN', 'missing')}. Split a box that crosses the antimeridian in two."
         )
     return box

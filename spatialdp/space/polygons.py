@@ -23,6 +23,7 @@ from spatialdp._support.arrays import Array, Booleans, Floats, Integers, Objects
 from spatialdp.errors import ParameterError
 from spatialdp.space import crs as crs_
 from spatialdp.space.domain import Domain, Grid
+from spatialdp.wording import either
 
 __all__ = ["COLLECTION", "CRUMB", "POLYGON", "PolygonBlock", "Polygons", "Runs", "read_polygons", "scan"]
 
@@ -78,8 +79,9 @@ def _check(polygons: Polygons, kinds: Array) -> None:
     if invalid.size:
         reason = shapely.is_valid_reason(polygons[invalid[0]])
         raise ParameterError(
-            f"geometry {invalid[0]} is not a valid polygon ({reason}); repair it with shapely.make_valid or "
-            "GeoSeries.make_valid, and keep only the polygons of the result."
+            f"geometry {invalid[0]} is not a valid polygon ({reason}); repair it "
+            f"{either('with shapely.make_valid or GeoSeries.make_valid', 'in a GIS')}, and keep only the polygons of "
+            "the result."
         )
 
 

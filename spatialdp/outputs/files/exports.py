@@ -33,6 +33,7 @@ from spatialdp.outputs.files.statement import STATEMENT, statement
 from spatialdp.space import crs as crs_
 from spatialdp.space.domain import Grid
 from spatialdp.space.public_files import EDGES
+from spatialdp.wording import either
 
 if TYPE_CHECKING:
     import geopandas
@@ -64,8 +65,8 @@ def geojson(release: Release) -> bytes:
     """
     if release.domain.crs is None:
         raise ParameterError(
-            "the domain has no CRS, and GeoJSON is always in WGS 84; give the domain its CRS, Domain(bounds, crs=...), "
-            "or save as .gpkg or .parquet."
+            "the domain has no CRS, and GeoJSON is always in WGS 84; give the domain its CRS, "
+            f"{either('Domain(bounds, crs=...)', 'with --crs')}, or save as .gpkg or .parquet."
         )
     frame, decimals = to_geodataframe(release), _EXACT_DEGREES
     if not crs_.geographic(release.domain.crs):
@@ -165,7 +166,8 @@ def pixel_bands(release: Release, shape: tuple[int, int] | None = None) -> tuple
     if shape is None:
         raise ParameterError(
             f"this release is a {release.estimate.kind} whose leaves follow no grid, and a raster needs equal pixels; "
-            "give their number with shape=(nx, ny), or save as .gpkg, which keeps the leaves as they are."
+            f"give their number with {either('shape=(nx, ny)', '--pixels NX,NY')}, or save as .gpkg, which keeps the "
+            "leaves as they are."
         )
     grid = release.domain.grid(shape)
     cells = CellNumbers(grid, np.flatnonzero(grid.mask))

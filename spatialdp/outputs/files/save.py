@@ -17,6 +17,7 @@ from spatialdp.outputs.files.formats import FORMATS
 from spatialdp.outputs.files.geoparquet import geoparquet_bytes
 from spatialdp.outputs.files.statement import statement, statement_beside, statement_with_digest
 from spatialdp.release import Release
+from spatialdp.wording import either
 
 __all__ = ["check_target", "contents", "save"]
 
@@ -40,8 +41,8 @@ def contents(release: Release, target: Path, *, shape: tuple[int, int] | None = 
     kind = FORMATS[target.suffix.lower()]
     if shape is not None and kind != "GeoTIFF":
         raise ParameterError(
-            f"shape was given, but {target.name} is {kind}, which keeps the cells as they are; leave shape out, or "
-            "save as .tif."
+            f"{either('shape', '--pixels')} was given, but {target.name} is {kind}, which keeps the cells as they are; "
+            "leave it out, or save as .tif."
         )
     if kind == "CSV":
         table = exports.table(release)

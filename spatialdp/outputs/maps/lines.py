@@ -15,6 +15,7 @@ from spatialdp._support.arrays import Array, Floats
 from spatialdp.errors import ParameterError
 from spatialdp.space import crs as crs_
 from spatialdp.space.domain import Domain
+from spatialdp.wording import either
 
 __all__ = ["boundary_shapes", "cut_lines"]
 
@@ -49,9 +50,9 @@ def boundary_shapes(boundaries: Any, domain: Domain) -> Array:
     shapes = np.atleast_1d(np.asarray(boundaries, dtype=object))
     geometries: Array = shapes[shapely.is_geometry(shapes)]  # a GeoDataFrame may have rows without one
     if not geometries.size or np.any(shapely.get_dimensions(geometries) < 1):
+        in_python = "a GeoDataFrame or GeoSeries of them, a shapely geometry, or the path of a file"
         raise ParameterError(
-            "the boundaries are not all polygons or lines; give a GeoDataFrame or GeoSeries of them, a shapely "
-            "geometry, or the path of a file."
+            f"the boundaries are not all polygons or lines; give {either(in_python, 'a file of them')}."
         )
     return geometries
 

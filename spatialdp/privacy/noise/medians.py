@@ -208,8 +208,8 @@ def _sampled(
     """Return the nodes with a secret sample of their records, and the ε that may be spent on the sample."""
     if neighbours is not Neighbours.ADD_REMOVE:
         raise ParameterError(
-            "sampling was given with replace neighbours; it amplifies privacy only if data sets differ by adding or "
-            "removing a record. Leave sampling out, or use add-remove neighbours."
+            f"{parameter('sampling')} was given with replace neighbours; it amplifies privacy only if data sets "
+            "differ by adding or removing a record. Leave sampling out, or use add-remove neighbours."
         )
     spend = amplified_epsilon(epsilon, rate)
     kept = noise.bernoulli(rate, nodes.values.size)
