@@ -19,7 +19,7 @@ from spatialdp._support.arrays import Array, Booleans, Integers, Integers32
 from spatialdp._support.override import override
 from spatialdp.errors import PointsError
 from spatialdp.records.counting import cell_numbers, lattice_cell_numbers
-from spatialdp.records.reading import column_of, columns_of, point_coordinates
+from spatialdp.records.reading import arrow_coordinates, column_of, columns_of, point_coordinates
 from spatialdp.space import crs as crs_
 from spatialdp.space.domain import RASTER_SHIFT, Domain, Grid
 from spatialdp.space.lattice import LATTICE
@@ -34,7 +34,9 @@ class Points:
 
     Parameters
     ----------
-    x : (n, 2) array-like, GeoDataFrame or GeoSeries of points, or array-like of n numbers
+    x : (n, 2) array-like, GeoDataFrame or GeoSeries of points, Arrow table or reader, or array-like of n numbers
+        An Arrow table has a declared geometry (GeoParquet's or GeoArrow's), or just two columns of numbers; columns of
+        other tables are named in `read_points`. A reader is read to its end.
     y : array-like of n numbers, optional
         The other coordinate; required if and only if `x` holds one coordinate.
     crs : optional
@@ -43,8 +45,9 @@ class Points:
     Raises
     ------
     PointsError
-        If the input has the wrong form: it contains text, complex numbers or geometries other than points, or has the
-        wrong number of columns. No number causes an error, whatever its value.
+        If the input has the wrong form: the type of an array is not one of numbers, text or objects, or a frame or
+        table has the wrong columns. No record causes an error, whatever its value: one that is not a point (missing,
+        text that is not a number, another geometry) counts nowhere.
 
     Notes
     -----
@@ -74,6 +77,14 @@ class Points:
                 )
             self._x, self._y = point_coordinates(x)
             self.crs = crs_.canonical(x.crs)
+            return
+        if y is None and hasattr(x, "__arrow_c_stream__") and not hasattr(x, "iloc"):  # frames of pandas are arrays
+            self._x, self._y, declared, self._geometric = arrow_coordinates(x)
+            if declared is not None and crs is not None:
+                raise PointsError(
+                    "points are an Arrow table that states its CRS, and crs was given too; leave crs out."
+                )
+            self.crs = crs_.canonical(crs if declared is None else declared)
             return
         self.crs = crs_.canonical(crs)
         self._x, self._y = columns_of(x) if y is None else (column_of(x, "x"), column_of(y, "y"))

@@ -1,94 +1,152 @@
-"""How arrays, frames and series, in whatever form a caller has them, become two columns of coordinates.
+"""How arrays, frames, series, lists and Arrow tables, as a caller has them, become two columns of coordinates.
 
-Numbers of any type are accepted, and missing values become NaN, which counts nowhere. Errors may speak of the form of
-the input (types, columns), never of a value or a number of rows.
+Numbers of any type are accepted, and so is text that is a decimal numeral: numpy and pandas turn a whole column into
+text for one record that is text. A record that is not a point (missing, text, a complex number, another geometry, a
+list of three numbers) becomes NaN and counts nowhere, as in files. What may be refused is the **declared form**: the
+type and the shape of an array, the columns of a frame or a table. A list declares nothing about its elements, so no
+list is refused. Errors never speak of a value or a number of rows.
 """
 
 from __future__ import annotations
 
-import contextlib
-from numbers import Number
+import re
+import warnings
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from spatialdp._support.arrays import Array, Floats
 from spatialdp.errors import PointsError
+from spatialdp.records.formats.arrow import open_arrow
+from spatialdp.records.formats.base import Selection, Source, quietly
+from spatialdp.records.formats.text import NUMERAL
 
-__all__ = ["column_of", "columns_of", "point_coordinates"]
+__all__ = ["arrow_coordinates", "column_of", "columns_of", "point_coordinates"]
+
+_NUMERAL = re.compile(NUMERAL)
+_LONGEST = 4096  # characters of text that may be a coordinate
+_TEXT = "USTO"  # types of arrays whose elements are looked at one by one
 
 
 def columns_of(array: Any) -> tuple[Array, Array]:
-    """Return the two columns of an (n, 2) array-like."""
-    numbers = _numbers(array, "points")
-    if numbers.ndim == 1 and numbers.size == 0:
-        numbers = numbers.reshape(0, 2)
-    if numbers.ndim != 2 or numbers.shape[1] != 2:
+    """Return the two columns of an (n, 2) array-like, or of a list of pairs or points."""
+    values = _array(array)
+    if isinstance(array, list | tuple) and not _is_numeric(values, (len(array), 2)):
+        values = np.fromiter(array, dtype=object, count=len(array))
+    if values is not None and values.ndim == 1 and values.dtype.kind == "O":
+        x, y = _each(_PAIRS, values)
+        return x, y
+    if values is None or values.ndim != 2 or values.shape[1] != 2:
         raise PointsError(
             "points are not an (n, 2) array of x and y; give two columns, two arrays Points(x, y), "
-            "or a GeoDataFrame of points."
+            "a GeoDataFrame of points or an Arrow table."
         )
-    return numbers[:, 0], numbers[:, 1]
+    return _numbers(values[:, 0], "points"), _numbers(values[:, 1], "points")
 
 
 def column_of(array: Any, name: str) -> Array:
     """Return a one-dimensional array-like of numbers, which is called `name` in errors."""
-    numbers = _numbers(array, name)
-    if numbers.ndim != 1:
+    values = _array(array)
+    if isinstance(array, list | tuple) and not _is_numeric(values, (len(array),)):
+        values = np.fromiter(array, dtype=object, count=len(array))
+    if values is None or values.ndim != 1:
         raise PointsError(f"{name} is not a one-dimensional array of numbers; give one coordinate for each record.")
-    return numbers
+    return _numbers(values, name)
 
 
-def _numbers(array: Any, name: str) -> Array:
-    """Return a numeric array, without a copy if it is one already; missing values become NaN and count nowhere."""
-    numbers = None
-    with contextlib.suppress(Exception):  # its message may quote a record
-        numbers = (
-            np.ma.filled(array.astype(np.float64), np.nan)
-            if isinstance(array, np.ma.MaskedArray)
-            else np.asarray(array)
-        )
-        if numbers.dtype.kind == "O":
-            numbers = np.asarray(_FLOATS(numbers), dtype=np.float64)
-    if numbers is None or numbers.dtype.kind not in "iuf":
-        raise PointsError(
-            f"{name} cannot be read as numbers; convert the coordinates to floats, or put geometries into a "
-            "geopandas.GeoSeries, first."
-        )
-    return numbers
+def _array(array: Any) -> Array | None:
+    """Return an array-like as numpy sees it, or None; what numpy says of it may quote a record."""
+    try:
+        if isinstance(array, np.ma.MaskedArray):
+            return np.ma.filled(array.astype(np.float64 if array.dtype.kind in "biuf" else object), np.nan)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return np.asarray(array)
+    except Exception:
+        return None
+
+
+def _is_numeric(values: Array | None, shape: tuple[int, ...]) -> bool:
+    return values is not None and values.dtype.kind in "iuf" and values.shape == shape
+
+
+def _numbers(values: Array, name: str) -> Array:
+    """Return a numeric array, without a copy if it is one already; elements that are not numbers become NaN."""
+    kind = values.dtype.kind
+    if kind in "biuf":
+        return values
+    if kind == "c":
+        return np.where(values.imag == 0, values.real, np.nan)
+    if kind in _TEXT:
+        (numbers,) = _each(_FLOATS, values.astype(object))
+        return numbers
+    raise PointsError(
+        f"{name} cannot be read as numbers: their type is {values.dtype}. Convert the coordinates to floats first."
+    )
+
+
+def _each(function: Callable[..., Any], values: Array) -> tuple[Floats, ...]:
+    """Return what a function of one element gives for each, as one or two arrays of doubles."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # a warning would tell that such a record exists
+        results = function(values)
+    return tuple(
+        np.asarray(result, dtype=np.float64) for result in (results if isinstance(results, tuple) else (results,))
+    )
 
 
 def _float(value: Any) -> float:
-    """Return a number as a double; missing values, and numbers too large for a double, become NaN."""
-    if isinstance(value, str | bytes | complex):
-        raise TypeError
+    """Return a number, or text that is a decimal numeral, as a double; NaN for anything else."""
     try:
-        return float(value)
-    except OverflowError:
+        if isinstance(value, bytes):
+            value = value.decode("ascii")
+        if isinstance(value, str):
+            value = value.strip()
+            return float(value) if len(value) <= _LONGEST and _NUMERAL.fullmatch(value) else np.nan
+        return np.nan if isinstance(value, complex | np.ndarray) else float(value)
+    except Exception:  # such as an integer that no double can represent; its message may quote a record
         return np.nan
-    except ValueError:
-        if isinstance(value, Number):  # a signalling NaN of the decimal module
-            return np.nan
-        raise
-    except TypeError:
-        if value is None or (not hasattr(value, "__float__") and repr(value) in {"<NA>", "NaT"}):
-            return np.nan
-        raise
+
+
+def _pair(record: Any) -> tuple[float, float]:
+    """Return the coordinates of a pair of numbers or a shapely point; NaN for anything else."""
+    try:
+        if getattr(record, "geom_type", None) == "Point":
+            return float(record.x), float(record.y)
+        if isinstance(record, str | bytes | dict | set | frozenset):
+            return np.nan, np.nan
+        x, y = record
+        return _float(x), _float(y)
+    except Exception:  # its message may quote a record
+        return np.nan, np.nan
 
 
 _FLOATS = np.frompyfunc(_float, 1, 1)
+_PAIRS = np.frompyfunc(_pair, 1, 2)
 
 
 def point_coordinates(frame: Any) -> tuple[Floats, Floats]:
-    """Return the coordinates of a GeoDataFrame or GeoSeries of points; missing and empty points are left out."""
+    """Return the coordinates of the points in a GeoDataFrame or GeoSeries; what is not a point is left out."""
     import shapely
 
     if getattr(frame, "active_geometry_name", "geometry") is None:
         raise PointsError("the GeoDataFrame has no active geometry column; choose one with set_geometry.")
     geometry = np.asarray(frame.geometry.array, dtype=object)
-    if not np.isin(shapely.get_type_id(geometry), (-1, 0)).all():  # missing, or Point
-        raise PointsError(
-            "the geometries are not all points; points are required. Use centroids, or explode multi-points, first."
-        )
-    xy = shapely.get_coordinates(geometry)  # missing and empty points have none
+    xy = shapely.get_coordinates(geometry[shapely.get_type_id(geometry) == 0])  # empty points have none
     return xy[:, 0], xy[:, 1]
+
+
+def arrow_coordinates(data: Any) -> tuple[Floats, Floats, Any, bool]:
+    """Return the coordinates in an Arrow table or reader, its CRS, and whether it declares a geometry.
+
+    The points are in the geometry that the table declares, or else in its two columns of numbers.
+    """
+
+    def read() -> tuple[Floats, Floats, Any, bool]:
+        table = open_arrow(data, Selection())
+        batches = [np.stack(batch) for batch in table.batches]
+        x, y = np.concatenate([np.empty((2, 0)), *batches], axis=1)
+        return x, y, table.crs, not table.plain
+
+    return quietly(read, Source("the Arrow table", ".arrow"))

@@ -69,8 +69,10 @@ def test_releases_of_a_file_and_of_an_array_agree(folder, xy, mechanism):
 
 
 def test_batches_are_put_together(tmp_path, xy, monkeypatch):
-    monkeypatch.setattr("spatialdp.records.files._BATCH", 100)
-    for name in ("plain.parquet", "table.csv", "layer.gpkg"):
+    for module in ("arrow", "delimited", "geopackage", "shapefile", "flatgeobuf"):
+        monkeypatch.setattr(f"spatialdp.records.formats.{module}.BATCH", 100)
+    monkeypatch.setattr("spatialdp.records.formats.geojson._BLOCK", 1000)
+    for name in FILES:
         options = columns_of(name)
         assert counts(write(tmp_path / name, *xy), **options).sum() == counts_inside(xy)
 
@@ -162,13 +164,14 @@ def test_other_geometries_in_an_undeclared_layer_count_nowhere(tmp_path):
         assert silently(tmp_path / name) == 1
 
 
-def test_mixed_geometry_is_refused_where_a_file_declares_it(tmp_path):
-    """As only GeoParquet does; and points alone never do, be they none, missing, empty or with a height."""
+def test_types_that_geoparquet_gathers_from_records_refuse_nothing(tmp_path):
+    """Points alone never did, be they none, missing, empty or with a height; now other geometries do not either."""
     path = tmp_path / "layer.parquet"
     for other in (shapely.box(0, 0, 1, 1), shapely.MultiPoint([[0.5, 0.5]])):
         geopandas.GeoDataFrame(geometry=[shapely.Point(0.5, 0.5), other], crs="EPSG:4326").to_parquet(path)
-        with pytest.raises(PointsError, match=r"of type \w+, \w+; points are required"):
-            sdp.read_points(path, DOMAIN)
+        assert silently(path) == 1
+        geopandas.GeoDataFrame(geometry=[other], crs="EPSG:4326").to_parquet(path)
+        assert silently(path) == 0
     for points in ([], [None], [shapely.Point()], [shapely.Point(0.5, 0.5), shapely.Point(0.5, 0.5, 9), None]):
         frame = geopandas.GeoDataFrame(geometry=geopandas.GeoSeries(points), crs="EPSG:4326")
         frame.to_parquet(path)
@@ -202,7 +205,7 @@ def test_a_number_that_no_double_holds_is_a_record_like_any_other(number, tmp_pa
     ):
         features = ", ".join([feature % (1, 0.5), odd, feature % (2, 0.7)])
         (tmp_path / name).write_text(f'{{"type": "FeatureCollection", "features": [{features}]}}')
-        assert silently(tmp_path / name) == silently(tmp_path / name, layer=name.split(".")[0]) == 2 + inside
+        assert silently(tmp_path / name) == 2 + inside
 
 
 def nested(depth):
@@ -251,7 +254,7 @@ def test_wrong_columns_are_refused(folder, tmp_path):
         sdp.read_points(folder / "plain.parquet", DOMAIN)
     with pytest.raises(PointsError, match="no geometry column"):
         sdp.read_points(folder / "table.csv", DOMAIN)
-    with pytest.raises(PointsError, match="leave x and y out"):
+    with pytest.raises(PointsError, match="leave x, y and geometry out"):
         sdp.read_points(folder / "layer.geojson", DOMAIN, x="lon", y="lat")
     twice = pa.table([pa.array([0.5])] * 3, names=["x", "x", "y"])
     pq.write_table(twice, tmp_path / "twice.parquet")
@@ -275,11 +278,13 @@ def test_names_in_a_csv_are_not_told(tmp_path):
 def test_layers_of_polygons_are_refused(tmp_path):
     squares = geopandas.GeoDataFrame(geometry=[shapely.box(0, 0, 1, 1)], crs="EPSG:4326")
     squares.to_parquet(tmp_path / "squares.parquet")
-    for name in ("squares.gpkg", "squares.geojson", "squares.shp"):
+    for name in ("squares.gpkg", "squares.geojson", "squares.shp", "squares.fgb"):
         squares.to_file(tmp_path / name)
-    for name in ("squares.parquet", "squares.gpkg", "squares.geojson", "squares.shp"):
+    for name in ("squares.gpkg", "squares.shp", "squares.fgb"):
         with pytest.raises(PointsError, match="type Polygon; points are required"):
             sdp.read_points(tmp_path / name, DOMAIN)
+    for name in ("squares.parquet", "squares.geojson"):  # which declare no type: a polygon is a record like any other
+        assert silently(tmp_path / name) == 0
 
 
 def test_layers_are_named(tmp_path):
@@ -293,6 +298,12 @@ def test_layers_are_named(tmp_path):
         sdp.read_points(path, DOMAIN)
     with pytest.raises(PointsError, match="no layer 'home'"):
         sdp.read_points(path, DOMAIN, layer="home")
+
+
+@pytest.mark.parametrize("name", [name for name in FILES if not name.endswith("gpkg")])
+def test_other_formats_have_no_layers_to_name(folder, name):
+    with pytest.raises(PointsError, match="cannot have several layers, but layer 'homes' was asked for; leave layer"):
+        sdp.read_points(folder / name, DOMAIN, layer="homes", **columns_of(name))
 
 
 def test_crs_is_checked(folder, tmp_path, xy):
@@ -331,8 +342,10 @@ def test_truncated_files_are_refused_in_words(folder, tmp_path, name):
 
 
 def test_what_is_no_file_of_points_is_refused(tmp_path):
-    with pytest.raises(PointsError, match="is a folder"):
+    with pytest.raises(PointsError, match="is a folder with no files of points"):
         sdp.read_points(tmp_path, DOMAIN)
+    with pytest.raises(PointsError, match=r"from a ndarray.*spatialdp\.Points"):
+        sdp.read_points(np.zeros((3, 2)), DOMAIN)
     with pytest.raises(PointsError, match="No such file"):
         sdp.read_points(tmp_path / "none.parquet", DOMAIN)
     for name in ("empty.parquet", "empty.csv", "empty.geojson"):
@@ -363,3 +376,28 @@ def test_readers_messages_are_kept_back(tmp_path):
         sdp.read_points(path, DOMAIN, x="x", y="y")
     assert "735" not in str(caught.value)
     assert "row" not in str(caught.value)
+    assert caught.value.__context__ is None
+    assert caught.value.__cause__ is None
+
+
+def test_errors_bring_no_inner_variables_along(tmp_path):
+    """Tracebacks of inner frames have records in their variables, which some tools print."""
+    path = tmp_path / "quote.csv"
+    path.write_text('x,y\n0.1,0.2\n"0.73519284,0.5\n')
+    with pytest.raises(PointsError) as caught:
+        sdp.read_points(path, DOMAIN, x="x", y="y")
+    trace, seen = caught.value.__traceback__, []
+    while trace is not None:
+        seen.append(repr(trace.tb_frame.f_locals))
+        trace = trace.tb_next
+    assert "7351" not in "".join(seen[1:])  # the first frame is this test's
+
+
+def test_too_little_memory_does_not_tell_how_many_records_there_are(tmp_path, xy, monkeypatch):
+    def full(*_):
+        np.empty(2**50)
+
+    monkeypatch.setattr("spatialdp.records.files.snap", full)
+    with pytest.raises(MemoryError, match=r"^there is not enough memory to read the points$") as caught:
+        sdp.read_points(write(tmp_path / "table.csv", *xy), DOMAIN, **columns_of("table.csv"))
+    assert caught.value.__context__ is None

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import io
+import json
 import traceback
 from decimal import Decimal
 
 import geopandas
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 import shapely
 
 import spatialdp as sdp
-from spatialdp.errors import PointsError
-from tests.helpers.points import XY, counts
+from spatialdp.errors import CRSMismatchError, PointsError
+from tests.helpers.points import DOMAIN, XY, counts
 
 
 def test_whole_numbers_and_missing_values():
@@ -32,7 +35,20 @@ def test_whole_numbers_and_missing_values():
 
 
 @pytest.mark.parametrize(
-    "points", [np.zeros(3), np.zeros((3, 3)), np.zeros((2, 2, 2)), 7, "points", None, [["a", "b"]], [[1j, 2j]]]
+    "points",
+    [
+        np.zeros(3),
+        np.zeros((3, 3)),
+        np.zeros((2, 2, 2)),
+        np.array([["a", "b", "c"]]),
+        np.zeros((3, 2), dtype="M8[s]"),
+        np.zeros((3, 2), dtype=[("a", "f8")]),
+        pd.DataFrame({"x": [1.0], "y": [1.0], "z": [1.0]}),
+        7,
+        "points",
+        None,
+        {"x": 1},
+    ],
 )
 def test_wrong_forms_are_refused(points):
     with pytest.raises(PointsError):
@@ -42,16 +58,77 @@ def test_wrong_forms_are_refused(points):
 def test_geometries_in_the_wrong_wrapping():
     with pytest.raises(PointsError, match="set_geometry"):
         sdp.Points(geopandas.GeoDataFrame({"x": [1.0]}))
-    with pytest.raises(PointsError, match="GeoSeries"):
-        sdp.Points([shapely.Point(1, 1)])
+    assert counts([shapely.Point(1, 1), shapely.Point(), shapely.box(0, 0, 1, 1)]).sum() == 1
+    assert counts(np.array([shapely.Point(1, 1), shapely.Point()])).sum() == 1
 
 
-def test_polygons_where_points_are_due():
-    with pytest.raises(PointsError, match="not all points"):
-        sdp.Points(geopandas.GeoSeries([shapely.Point(1, 1), shapely.box(0, 0, 1, 1)], crs="EPSG:4326"))
+class Hostile:
+    """A record that raises, with a secret, whatever is done to it."""
+
+    def __getattr__(self, name):
+        raise RuntimeError("271828.18")
+
+    def __float__(self):
+        raise RuntimeError("271828.18")
+
+    __len__ = __iter__ = __float__
 
 
-@pytest.mark.parametrize("bad", [[["1.5", "271828.18"]], [[1.0, "secret 271828.18"]], [[1.0, 271828.18], [2.0]]])
+ODD = {
+    "text": "secret 271828.18",
+    "bytes": b"\xff271828.18",
+    "complex": 1 + 2j,
+    "none": None,
+    "huge": 10**400,
+    "list": [1.0, 2.0],
+    "empty list": [],
+    "deep": [[[[1.0, 2.0]]]],
+    "array": np.array([1.0, 2.0]),
+    "polygon": shapely.box(0, 0, 1, 1),
+    "dict": {"x": 1},
+    "signalling": Decimal("sNaN"),
+    "date": pd.Timestamp("2020-01-01"),
+    "not available": pd.NA,
+    "long": "1" * 5000,
+    "hexadecimal": "0x1",
+    "underscore": "1_0",
+    "hostile": Hostile(),
+}
+
+
+@pytest.mark.parametrize("odd", ODD.values(), ids=ODD)
+@pytest.mark.filterwarnings("error")
+def test_one_odd_record_counts_nowhere_and_changes_nothing_else(odd):
+    """In lists, in arrays and frames of objects and text, and in two columns: one rule."""
+    pairs = [[1.0, 1.0], [odd, 1.0], [3.0, 3.0]]
+    assert counts(pairs).sum() == 2
+    assert counts([tuple(pair) for pair in pairs]).sum() == 2
+    assert counts([[1.0, 1.0], odd, [3.0, 3.0]]).sum() == 2 + (repr(odd) in ("[1.0, 2.0]", "array([1., 2.])"))
+    assert counts(sdp.Points([1.0, odd, 3.0], [1.0, 1.0, 3.0])).sum() == 2
+    cells = np.empty((3, 2), dtype=object)
+    for row, pair in enumerate(pairs):
+        cells[row, 0], cells[row, 1] = pair
+    assert counts(cells).sum() == 2
+    assert counts(pd.DataFrame({"x": pd.Series(list(cells[:, 0]), dtype=object), "y": [1.0, 1.0, 3.0]})).sum() == 2
+    if isinstance(odd, str | complex):  # numpy makes all numbers text, or complex, for the one
+        assert counts(np.array(pairs)).sum() == 2
+
+
+def test_a_column_that_became_text_for_one_record_is_read():
+    text = pd.read_csv(io.StringIO("x,y\n1.0,1.0\nunknown,2.0\n3.0,3.0\n"))
+    assert text["x"].dtype.kind == "O"
+    assert counts(text).sum() == 2
+    assert counts(np.array([[b"1.0", b" 1e0 "], [b"x", b"1"]])).sum() == 1
+
+
+def test_other_geometries_count_nowhere():
+    mixed = geopandas.GeoSeries([shapely.Point(1, 1), shapely.box(0, 0, 1, 1), None], crs="EPSG:4326")
+    assert counts(mixed).sum() == 1
+    assert counts(geopandas.GeoDataFrame(geometry=mixed)).sum() == 1
+    assert counts(mixed[1:]).sum() == 0
+
+
+@pytest.mark.parametrize("bad", [np.array([["1.5", "271828.18", "3"]]), pd.DataFrame({"x": [271828.18]})])
 def test_errors_do_not_quote_a_record(bad):
     with pytest.raises(PointsError) as caught:
         sdp.Points(bad)
@@ -63,11 +140,10 @@ WRONG = {
     "three columns": lambda n: np.zeros((n, 3)),
     "one column": lambda n: np.zeros(n),
     "a cube": lambda n: np.zeros((n, 2, 2)),
-    "text": lambda n: [["a", "b"]] * n,
-    "complex": lambda n: np.zeros((n, 2), dtype=complex),
-    "ragged": lambda n: [[1.0, 2.0]] * n + [[1.0]],
-    "polygons": lambda n: geopandas.GeoSeries([shapely.box(0, 0, 1, 1)] * n),
-    "mixed": lambda n: geopandas.GeoSeries([shapely.Point(0, 0)] * n + [shapely.box(0, 0, 1, 1)]),
+    "dates": lambda n: np.zeros((n, 2), dtype="M8[s]"),
+    "a frame of three columns": lambda n: pd.DataFrame(np.zeros((n, 3))),
+    "an Arrow table of three columns": lambda n: pa.table({name: np.zeros(n) for name in "xyz"}),
+    "an Arrow table of text": lambda n: pa.table({name: ["a"] * n for name in "xy"}),
 }
 
 
@@ -94,7 +170,72 @@ def test_complaints_do_not_tell_how_many_records_there_are(form):
     ],
     ids=lambda geometry: geometry.geom_type,
 )
-def test_what_is_more_than_one_point_is_refused_or_counts_once(geometry):
+def test_what_is_more_than_one_point_counts_nowhere(geometry):
     for held in (geopandas.GeoSeries, lambda listed, crs: geopandas.GeoDataFrame(geometry=listed, crs=crs)):
-        with pytest.raises(PointsError, match="not all points"):
-            counts(held([geometry, shapely.Point(1, 1)], crs="EPSG:4326"))
+        assert counts(held([geometry, shapely.Point(1, 1)], crs="EPSG:4326")).sum() == 1
+    assert counts([geometry, (1, 1)]).sum() == 1
+
+
+# --- Arrow ----------------------------------------------------------------------------------------
+
+TWO = pa.table({"lon": [1.0, None, 7.0], "lat": [1.0, 2.0, 2.0]})
+WKB = pa.array([shapely.to_wkb(shapely.Point(1, 1)), b"nonsense", None], pa.binary())
+
+
+def geoarrow(kind, values, crs="EPSG:4326"):
+    metadata = {"ARROW:extension:name": kind, "ARROW:extension:metadata": json.dumps({"crs": crs} if crs else {})}
+    return pa.table([values], schema=pa.schema([pa.field("where", values.type, metadata=metadata)]))
+
+
+class Stream:
+    """What other libraries offer: a stream and nothing else."""
+
+    def __init__(self, table):
+        self._table = table
+
+    def __arrow_c_stream__(self, requested_schema=None):
+        return self._table.__arrow_c_stream__(requested_schema)
+
+
+@pytest.mark.parametrize(
+    "wrap",
+    [lambda t: t, lambda t: t.to_reader(), lambda t: t.to_batches()[0], Stream],
+    ids=["table", "reader", "batch", "stream"],
+)
+def test_arrow_tables_and_readers_are_points(wrap):
+    assert counts(sdp.Points(wrap(TWO))).sum() == 1
+    assert counts(wrap(geoarrow("geoarrow.wkb", WKB))).sum() == 1
+    release = sdp.Flat((2, 2)).release(wrap(TWO), DOMAIN, epsilon=1)
+    assert release.estimate.values.shape == (2, 2)
+
+
+def test_every_form_of_geoarrow_points_is_read():
+    x, y = pa.array([1.0, 2.0, 9.0]), pa.array([1.0, None, 1.0])
+    for values, kind in (
+        (pa.StructArray.from_arrays([x, y], ["x", "y"]), "geoarrow.point"),
+        (pa.array([[1.0, 1.0], None, [9.0, 9.0]], pa.list_(pa.float64(), 2)), "geoarrow.point"),
+        (pa.array(["POINT (1 1)", "POINT EMPTY", "nonsense"]), "geoarrow.wkt"),
+        (WKB.cast(pa.large_binary()), "geoarrow.wkb"),
+        (WKB.slice(0, 2), "geoarrow.wkb"),
+    ):
+        assert counts(geoarrow(kind, values)).sum() == 1
+    assert counts(sdp.Points(geoarrow("geoarrow.wkb", WKB, crs=None), crs="EPSG:4326")).sum() == 1
+
+
+def test_arrow_tables_bring_their_crs():
+    with pytest.raises(CRSMismatchError, match="set_crs"):
+        counts(geoarrow("geoarrow.wkb", WKB, crs=None))
+    with pytest.raises(CRSMismatchError, match="EPSG:2154"):
+        counts(geoarrow("geoarrow.wkb", WKB, crs="EPSG:2154"))
+    with pytest.raises(PointsError, match="leave crs out"):
+        sdp.Points(geoarrow("geoarrow.wkb", WKB), crs="EPSG:4326")
+
+
+def test_an_arrow_reader_that_fails_tells_nothing():
+    def batches():
+        yield TWO.to_batches()[0]
+        raise RuntimeError("271828.18")
+
+    with pytest.raises(PointsError, match="Arrow table cannot be read") as caught:
+        sdp.Points(pa.RecordBatchReader.from_batches(TWO.schema, batches()))
+    assert caught.value.__context__ is None

@@ -1,0 +1,214 @@
+"""How are points read from Parquet and Arrow? Columns of numbers, or a column of geometries (WKB, WKT or GeoArrow).
+
+The schema says what a column holds, and is all that can be refused. The types of geometry that GeoParquet lists
+(``geometry_types``) are not part of the schema: writers gather them from the records.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from spatialdp._support.arrays import Floats
+from spatialdp._support.wkb import point_coordinates
+from spatialdp.errors import PointsError
+from spatialdp.records.formats.base import (
+    BATCH,
+    Batch,
+    Selection,
+    Source,
+    Table,
+    check_names,
+    no_geometry,
+    without_layers,
+)
+from spatialdp.records.formats.text import points_of_wkt
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = ["open_arrow", "open_parquet", "wkb_points"]
+
+_EXTENSION, _EXTENSION_METADATA = b"ARROW:extension:name", b"ARROW:extension:metadata"
+_LONGITUDE_LATITUDE = "OGC:CRS84"  # which GeoParquet means if it names no CRS
+
+
+def open_parquet(source: Source, selection: Selection, stack: ExitStack) -> Table:
+    """Open a Parquet or GeoParquet file."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    without_layers(source, selection)
+    place = pa.BufferReader(pa.py_buffer(source.bytes())) if source.path is None else source.path
+    # Without pre-buffering: a row group may be as large as the file.
+    file = stack.enter_context(pq.ParquetFile(place, pre_buffer=False, buffer_size=2**20))
+    read = partial(file.iter_batches, BATCH, use_pandas_metadata=False)
+    return _table(source, file.schema_arrow, selection, lambda names: read(columns=names))
+
+
+def open_arrow(data: Any, selection: Selection) -> Table:
+    """Open anything that offers an Arrow stream: a table, a record batch, a reader, a frame of another library."""
+    import pyarrow as pa
+
+    source = Source("the Arrow table", ".arrow")
+    without_layers(source, selection)
+    reader = pa.RecordBatchReader.from_stream(data)
+    if selection.columns is None and selection.geometry is None and not _geometries(reader.schema):
+        selection = _two_columns(reader.schema)
+    return _table(source, reader.schema, selection, lambda _: _pieces(reader))
+
+
+def _pieces(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    for batch in batches:
+        for start in range(0, batch.num_rows, BATCH):
+            yield batch.slice(start, BATCH)
+
+
+def _two_columns(schema: pa.Schema) -> Selection:
+    """Return the columns of a table that has two of numbers and no others: x, then y, as in an array."""
+    names = schema.names
+    if len(names) != 2 or len(set(names)) != 2 or not all(_is_number(field.type) for field in schema):
+        raise PointsError(
+            "the Arrow table declares no geometry and does not have just two columns of numbers; name its columns: "
+            "read_points(table, domain, x=..., y=...) or read_points(table, domain, geometry=...)."
+        )
+    return Selection(*names)
+
+
+def _table(
+    source: Source, schema: pa.Schema, selection: Selection, read: Callable[[list[str]], Iterable[pa.RecordBatch]]
+) -> Table:
+    if selection.columns:
+        x, y = selection.columns
+        _check_numbers(source, schema, (x, y))
+        batches = read([x, y])
+        return Table(None, ((_doubles(batch.column(x)), _doubles(batch.column(y))) for batch in batches), plain=True)
+    declared = _geometries(schema)
+    name = selection.geometry if selection.geometry is not None else next(iter(declared), None)
+    if name is None:
+        raise no_geometry(source)
+    check_names(source, schema.names, [name])
+    points = _reader(source, schema.field(name))
+    rows = (points(_storage(batch.column(name))) for batch in read([name]))
+    return Table(declared.get(name), rows, plain=name not in declared)
+
+
+# --- schemas ---------------------------------------------------------------------------------------
+
+
+def _geometries(schema: pa.Schema) -> dict[str, Any]:
+    """Return the CRS of each column that the schema declares to hold geometries, the primary one first."""
+    try:
+        geo = json.loads((schema.metadata or {})[b"geo"])
+        columns = {str(name): dict(column).get("crs", _LONGITUDE_LATITUDE) for name, column in geo["columns"].items()}
+        primary = str(geo["primary_column"])
+        return {primary: columns[primary], **columns}
+    except (KeyError, TypeError, ValueError, AttributeError):
+        return {field.name: _extension_crs(field) for field in schema if _extension(field).startswith("geoarrow.")}
+
+
+def _extension(field: pa.Field) -> str:
+    """Return the name of a field's extension type, whether or not pyarrow knows that type."""
+    name = getattr(field.type, "extension_name", None) or (field.metadata or {}).get(_EXTENSION, b"").decode()
+    return str(name)
+
+
+def _extension_crs(field: pa.Field) -> Any:
+    serialize = getattr(field.type, "__arrow_ext_serialize__", None)
+    text = serialize() if serialize else (field.metadata or {}).get(_EXTENSION_METADATA, b"")
+    try:
+        return json.loads(text or b"{}").get("crs")
+    except (ValueError, AttributeError):
+        return None
+
+
+def _check_numbers(source: Source, schema: pa.Schema, columns: tuple[str, str]) -> None:
+    check_names(source, schema.names, columns)
+    for name in columns:
+        if not _is_number(schema.field(name).type):
+            raise PointsError(
+                f"column {name!r} of {source.name} is of type {schema.field(name).type}; coordinates must be numbers. "
+                "Convert it first."
+            )
+
+
+def _is_number(kind: pa.DataType) -> bool:
+    from pyarrow import types
+
+    # A column of nulls alone has no type of its own. To refuse it would tell that all values are missing.
+    return bool(types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind) or types.is_null(kind))
+
+
+def _reader(source: Source, field: pa.Field) -> Callable[[pa.Array], Batch]:
+    """Return the function that reads a column of geometries, by the type that the schema declares for it."""
+    from pyarrow import types
+
+    kind = getattr(field.type, "storage_type", field.type)
+    readers: tuple[tuple[bool, Callable[[pa.Array], Batch]], ...] = (
+        (_is_any(kind, "binary", "large_binary", "fixed_size_binary", "binary_view", "null"), wkb_points),
+        (_is_any(kind, "string", "large_string", "string_view"), points_of_wkt),
+        (types.is_struct(kind) and _has_axes(kind), _points_of_structs),
+        (types.is_fixed_size_list(kind) and kind.list_size >= 2 and _is_number(kind.value_type), _points_of_lists),
+    )
+    for applies, reader in readers:
+        if applies:
+            return reader
+    raise PointsError(
+        f"column {field.name!r} of {source.name} is of type {kind}; points must be WKB (binary), WKT (text) or "
+        "GeoArrow points. Convert it first."
+    )
+
+
+def _is_any(kind: pa.DataType, *names: str) -> bool:
+    from pyarrow import types
+
+    return any(getattr(types, f"is_{name}", lambda _: False)(kind) for name in names)
+
+
+def _has_axes(kind: pa.StructType) -> bool:
+    fields = {field.name: field.type for field in kind}
+    return all(name in fields and _is_number(fields[name]) for name in ("x", "y"))
+
+
+# --- columns ---------------------------------------------------------------------------------------
+
+
+def _storage(column: pa.Array) -> pa.Array:
+    return getattr(column, "storage", column)
+
+
+def _doubles(column: pa.Array) -> Floats:
+    """Return a column of numbers as doubles; nulls become NaN and count nowhere."""
+    import pyarrow as pa
+
+    return np.asarray(column.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False), dtype=np.float64)
+
+
+def wkb_points(column: pa.Array) -> Batch:
+    """Return the coordinates of points in WKB; NaN for what is not one point."""
+    import pyarrow as pa
+
+    column = column.cast(pa.large_binary())
+    _, edges, content = column.buffers()
+    if content is None or not len(column):
+        return np.full(len(column), np.nan), np.full(len(column), np.nan)
+    offsets = np.frombuffer(edges, dtype=np.int64)[column.offset : column.offset + len(column) + 1]
+    lengths = np.where(column.is_valid().to_numpy(zero_copy_only=False), np.diff(offsets), 0)
+    return point_coordinates(np.frombuffer(content, dtype=np.uint8), offsets[:-1], lengths)
+
+
+def _points_of_structs(column: pa.Array) -> Batch:
+    import pyarrow.compute as pc
+
+    return _doubles(pc.struct_field(column, "x")), _doubles(pc.struct_field(column, "y"))
+
+
+def _points_of_lists(column: pa.Array) -> Batch:
+    import pyarrow.compute as pc
+
+    return _doubles(pc.list_element(column, 0)), _doubles(pc.list_element(column, 1))

@@ -1,0 +1,192 @@
+"""What do all formats of points share? Where the bytes come from, what was asked for, and the checks of a schema.
+
+A format's opener is given a `Source` and a `Selection` and returns a `Table`: the CRS that the file declares, and
+batches of coordinates. It may refuse the **structure** of a file: whether it is a whole file of its format, the columns
+and the types that its schema declares, its CRS. It must not refuse, warn of or count anything because of a **record**:
+a record that is not one point becomes NaN and counts nowhere. ``docs/design/files.md`` draws the line between the two.
+"""
+
+from __future__ import annotations
+
+import io
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from spatialdp._support.arrays import Array
+from spatialdp.errors import PointsError, SpatialDPError
+
+__all__ = [
+    "BATCH",
+    "Batch",
+    "Bytes",
+    "Selection",
+    "Source",
+    "Table",
+    "check_declared_type",
+    "check_names",
+    "no_geometry",
+    "not_whole",
+    "quietly",
+    "without_columns",
+    "without_layers",
+]
+
+T = TypeVar("T")
+
+Batch = tuple[Array, Array]
+Bytes = npt.NDArray[np.uint8]
+
+BATCH = 2**18  # records at a time
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where the bytes of one file come from: a path, or a stream that can be read once.
+
+    Parameters
+    ----------
+    name : str
+        The file as messages call it.
+    suffix : str
+        The suffix of its format, such as ``".csv.gz"``.
+    path : Path, optional
+    stream : binary file, optional
+        Given instead of a path.
+    """
+
+    name: str
+    suffix: str
+    path: Path | None = None
+    stream: BinaryIO | None = None
+
+    @contextmanager
+    def opened(self) -> Iterator[BinaryIO]:
+        """Open the file for reading; a stream stays open afterwards, because it is the caller's."""
+        if self.path is None:
+            yield self.stream or io.BytesIO()
+            return
+        with self.path.open("rb") as file:
+            yield file
+
+    def bytes(self) -> Bytes:
+        """Return all bytes of the file; those of a path are read when they are used."""
+        if self.path is not None:
+            return np.memmap(self.path, dtype=np.uint8, mode="r")
+        with self.opened() as file:
+            content = np.frombuffer(file.read(), dtype=np.uint8)
+        if content.size == 0:
+            raise PointsError(f"{self.name} is empty; give a file with a header, even if it has no records.")
+        return content
+
+
+@dataclass(frozen=True)
+class Selection:
+    """Where a file has the coordinates: in two columns, in a column of geometries, or in the geometry of a layer."""
+
+    x: str | None = None
+    y: str | None = None
+    geometry: str | None = None
+    layer: str | None = None
+
+    @property
+    def columns(self) -> tuple[str, str] | None:
+        """The names of the columns of x and y, if both were given."""
+        return None if self.x is None or self.y is None else (self.x, self.y)
+
+
+@dataclass(frozen=True)
+class Table:
+    """An open file that has passed the checks of its structure.
+
+    Parameters
+    ----------
+    crs : optional
+        The CRS that the file declares, if it declares one.
+    batches : iterable of (x, y)
+        Coordinates, of at most `BATCH` records at a time; NaN for a record that is not a point.
+    plain : bool
+        Whether the coordinates are in columns that cannot declare a CRS: they are taken to be in the domain's.
+    """
+
+    crs: Any
+    batches: Iterable[Batch]
+    plain: bool = False
+
+
+def check_names(source: Source, names: Sequence[str], wanted: Sequence[str]) -> None:
+    """Refuse a file that does not have each of the wanted columns exactly once."""
+    for name in wanted:
+        if names.count(name) != 1:
+            raise PointsError(
+                f"{source.name} has {'more than one' if name in names else 'no'} column {name!r}; "
+                f"its columns are {', '.join(names) or 'none but the geometry; leave x and y out'}."
+            )
+
+
+def check_declared_type(source: Source, declared: str, *, accepted: Sequence[str]) -> None:
+    """Refuse a layer whose schema declares a type of geometry that is not a point."""
+    if declared not in accepted:
+        raise PointsError(
+            f"{source.name} holds geometries of type {declared}; points are required. "
+            "Use centroids, or explode multi-points, first."
+        )
+
+
+def without_columns(source: Source, selection: Selection, what: str) -> None:
+    """Refuse names of columns for a format that has points as geometries only."""
+    if selection.columns or selection.geometry is not None:
+        raise PointsError(
+            f"{source.name} is {what}, which has points as geometries, not as columns; leave x, y and geometry out."
+        )
+
+
+def without_layers(source: Source, selection: Selection) -> None:
+    """Refuse the name of a layer for a format that has only one."""
+    if selection.layer is not None:
+        raise PointsError(
+            f"{source.name} cannot have several layers, but layer {selection.layer!r} was asked for; leave layer out."
+        )
+
+
+def no_geometry(source: Source) -> PointsError:
+    """Return the error for a file that declares no geometry, if no columns were named."""
+    return PointsError(
+        f"{source.name} declares no geometry column; name the columns of its coordinates, x and y, or the column of its "
+        "geometries (WKB or WKT)."
+    )
+
+
+def not_whole(source: Source) -> PointsError:
+    """Return the error for a file that is not a whole file of its format."""
+    return PointsError(
+        f"{source.name} cannot be read as {source.suffix[1:]}: it is truncated, damaged or of another format. "
+        "Open it in a GIS, or ask for the original."
+    )
+
+
+def quietly(read: Callable[[], T], source: Source) -> T:
+    """Run a reader without warnings; whatever a library raises becomes one error of ours.
+
+    That error is raised outside of the handler and without the inner frames, so that it carries neither the original
+    error nor variables that hold records.
+    """
+    failure: Exception
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return read()
+    except SpatialDPError as error:
+        failure = error
+    except MemoryError:  # numpy's tells the number of records
+        failure = MemoryError("there is not enough memory to read the points")
+    except Exception:  # each library that reads files has errors of its own
+        failure = not_whole(source)
+    failure.__cause__ = failure.__context__ = None
+    raise failure.with_traceback(None)

@@ -1,0 +1,177 @@
+"""How are points read from a GeoPackage? With SQLite, which is told to hand out numbers and short geometries alone.
+
+A GeoPackage is a SQLite database. Any cell of it may hold any value, whatever type its column declares: text in a
+column of numbers is a record like any other, and counts nowhere. Structure is what the tables of the standard declare:
+the layers, the columns and their types, the type of geometry and the CRS of a layer.
+"""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+from collections.abc import Iterator
+from contextlib import ExitStack, closing
+from typing import Any
+
+import numpy as np
+
+from spatialdp._support.wkb import LONGEST_POINT, point_coordinates
+from spatialdp.errors import PointsError
+from spatialdp.records.formats.base import (
+    BATCH,
+    Batch,
+    Selection,
+    Source,
+    Table,
+    check_declared_type,
+    check_names,
+    no_geometry,
+    not_whole,
+)
+
+__all__ = ["open_geopackage"]
+
+_MAGIC = b"SQLite format 3\0"
+_WRITE_AHEAD = b"\2\2"  # bytes 18 and 19 of a database with a write-ahead log
+_HEADER = 8  # bytes before the envelope of a geometry
+_ENVELOPES = np.array([0, 32, 48, 48, 64])  # bytes, by the code in the header
+_LONGEST = _HEADER + int(_ENVELOPES.max()) + LONGEST_POINT
+_NUMBER = re.compile(
+    r"|BOOLEAN|((TINY|SMALL|MEDIUM|BIG)?INT|INTEGER|REAL|FLOAT|DOUBLE|NUMERIC|DECIMAL)\b.*", re.IGNORECASE
+)
+
+
+def open_geopackage(source: Source, selection: Selection, stack: ExitStack) -> Table:
+    """Open a layer of a GeoPackage: its geometry, or two columns of numbers."""
+    database = stack.enter_context(closing(_connect(source)))
+    if selection.geometry is not None:
+        raise PointsError(
+            f"{source.name} is a GeoPackage, whose layers say which column has the geometry; leave geometry out."
+        )
+    layer = _layer(source, database, selection)
+    if selection.columns:
+        _check_columns(source, database, layer, selection.columns)
+        return Table(None, _numbers(database, layer, selection.columns), plain=True)
+    row = database.execute(
+        "SELECT column_name, geometry_type_name, srs_id FROM gpkg_geometry_columns WHERE lower(table_name) = lower(?)",
+        (layer,),
+    ).fetchone()
+    if row is None:
+        raise no_geometry(source)
+    column, kind, srs = row
+    check_declared_type(source, str(kind).capitalize(), accepted=("Point", "Geometry"))
+    return Table(_crs(database, srs), _points(database, layer, str(column)))
+
+
+def _connect(source: Source) -> sqlite3.Connection:
+    """Open a database that can only be read, and runs no function of its own."""
+    if source.path is None:
+        content = source.bytes().tobytes()
+        head, database = content[:20], sqlite3.connect(":memory:")
+        if head.startswith(_MAGIC):
+            database.deserialize(content)
+    else:
+        with source.opened() as file:
+            head = file.read(20)
+        logged = source.path.with_name(f"{source.path.name}-wal").exists()
+        # A log that is not there would be made beside the file, so the database is said not to change.
+        how = "immutable=1" if head[18:] == _WRITE_AHEAD and not logged else "mode=ro"
+        database = sqlite3.connect(f"{source.path.absolute().as_uri()}?{how}", uri=True)
+    if not head.startswith(_MAGIC):
+        database.close()
+        raise not_whole(source)
+    database.execute("PRAGMA trusted_schema = OFF")
+    return database
+
+
+# --- structure -------------------------------------------------------------------------------------
+
+
+def _layer(source: Source, database: sqlite3.Connection, selection: Selection) -> str:
+    """Return the name of the only layer, or of the one that was asked for."""
+    kinds = ("features", "attributes") if selection.columns else ("features",)
+    query = f"SELECT table_name FROM gpkg_contents WHERE data_type IN ({', '.join('?' * len(kinds))}) ORDER BY rowid"
+    layers = [str(name) for (name,) in database.execute(query, kinds)]
+    if selection.layer is not None and selection.layer not in layers:
+        raise PointsError(f"{source.name} has no layer {selection.layer!r}; its layers are {layers}. Name one of them.")
+    if selection.layer is None and len(layers) > 1:
+        raise PointsError(f"{source.name} has several layers; name one of {layers}.")
+    if not layers:
+        raise no_geometry(source)
+    return selection.layer or layers[0]
+
+
+def _check_columns(source: Source, database: sqlite3.Connection, layer: str, columns: tuple[str, str]) -> None:
+    declared = dict(database.execute("SELECT name, type FROM pragma_table_info(?)", (layer,)).fetchall())
+    geometries = database.execute(
+        "SELECT column_name FROM gpkg_geometry_columns WHERE lower(table_name) = lower(?)", (layer,)
+    ).fetchall()
+    keys = database.execute("SELECT name FROM pragma_table_info(?) WHERE pk", (layer,)).fetchall()
+    hidden = {name for (name,) in [*geometries, *keys]}
+    check_names(source, [name for name in declared if name not in hidden], columns)
+    for name in columns:
+        if not _NUMBER.fullmatch(str(declared[name])):
+            raise PointsError(
+                f"column {name!r} of {source.name} is of type {declared[name]}; coordinates must be numbers. "
+                "Convert it first."
+            )
+
+
+def _crs(database: sqlite3.Connection, srs: Any) -> str | None:
+    """Return the CRS of a layer: its number in a register, or its definition; None if it is undefined."""
+    cursor = database.execute("SELECT * FROM gpkg_spatial_ref_sys WHERE srs_id = ?", (srs,))
+    names = [str(column[0]).lower() for column in cursor.description]
+    row = dict(zip(names, cursor.fetchone() or (), strict=False))
+    definitions = [str(row.get(name) or "undefined") for name in ("definition_12_063", "definition")]
+    defined = next((text for text in definitions if text.lower() != "undefined"), None)
+    if defined is None or "undefined" in str(row.get("srs_name", "")).lower():
+        return None
+    is_listed = str(row.get("organization", "")).upper() == "EPSG"
+    return f"EPSG:{row['organization_coordsys_id']}" if is_listed else defined
+
+
+# --- records ---------------------------------------------------------------------------------------
+
+
+def _quoted(name: str) -> str:
+    return '"{}"'.format(name.replace('"', '""'))
+
+
+def _rows(database: sqlite3.Connection, query: str) -> Iterator[list[Any]]:
+    cursor = database.execute(query)
+    while rows := cursor.fetchmany(BATCH):
+        yield rows
+
+
+def _numbers(database: sqlite3.Connection, layer: str, columns: tuple[str, str]) -> Iterator[Batch]:
+    cells = [f"CASE WHEN typeof({name}) IN ('real', 'integer') THEN {name} END" for name in map(_quoted, columns)]
+    for rows in _rows(database, f"SELECT {', '.join(cells)} FROM {_quoted(layer)}"):
+        x, y = np.array(rows, dtype=np.float64).T
+        yield x, y
+
+
+def _points(database: sqlite3.Connection, layer: str, column: str) -> Iterator[Batch]:
+    name = _quoted(column)
+    cell = f"CASE WHEN typeof({name}) = 'blob' AND length({name}) <= {_LONGEST} THEN {name} END"
+    for rows in _rows(database, f"SELECT {cell} FROM {_quoted(layer)}"):
+        yield _coordinates(rows)
+
+
+def _coordinates(rows: list[tuple[bytes | None]]) -> Batch:
+    """Return the coordinates of geometries as GeoPackage stores them: a header, perhaps an envelope, and WKB."""
+    import pyarrow as pa
+
+    blobs = pa.array(np.array(rows, dtype=object)[:, 0], pa.large_binary())
+    content = np.frombuffer(blobs.buffers()[2] or b"", dtype=np.uint8)
+    edges = np.frombuffer(blobs.buffers()[1], dtype=np.int64)[: len(rows) + 1]
+    starts, lengths = edges[:-1], np.diff(edges)
+    at = np.where(lengths > _HEADER, starts, 0)
+    if content.size <= _HEADER:
+        return np.full(len(rows), np.nan), np.full(len(rows), np.nan)
+    code = content[at + 3] >> 1 & 7
+    extended = content[at + 3] >> 5 & 1
+    valid = (
+        (lengths > _HEADER) & (content[at] == ord("G")) & (content[at + 1] == ord("P")) & (code < 5) & (extended == 0)
+    )
+    header = _HEADER + _ENVELOPES[np.minimum(code, 4)]
+    return point_coordinates(content, starts + header, np.where(valid, lengths - header, 0))

@@ -1,0 +1,95 @@
+"""How is text read as coordinates? Numerals and points in WKT, by regular expressions, a column at a time.
+
+Text is handled as bytes, so that a record which is not UTF-8 is a record like any other. Text that is not a numeral, or
+not a point, becomes NaN; nothing here raises or warns because of a record, and the time for one is bounded.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from spatialdp._support.arrays import Floats, Integers
+from spatialdp.records.formats.base import Batch, Bytes
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = ["NUMERAL", "numbers_of", "pairs_of", "points_of_wkt", "slices"]
+
+NUMERAL = r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?"
+_LONGEST = 4096  # bytes of text that may be a coordinate or a point; what is longer counts nowhere
+_NUMBER = rf"^\s*(?P<n>{NUMERAL})\s*$"
+_POINT = (
+    r"(?i)^\s*(?:SRID\s*=\s*[0-9]+\s*;)?\s*POINT\s*(?:ZM|Z|M)?\s*"
+    rf"\(\s*(?P<x>{NUMERAL})\s+(?P<y>{NUMERAL})(?:\s+[^\s()]+){{0,2}}\s*\)\s*$"
+)
+
+
+def numbers_of(text: pa.Array) -> Floats:
+    """Return a column of text as doubles; NaN for what is not a decimal numeral.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> numbers_of(pa.array(["0.5", " +1e2 ", "unknown", None]))
+    array([  0.5, 100. ,   nan,   nan])
+    """
+    (numbers,) = _groups(text, _NUMBER, "n")
+    return numbers
+
+
+def points_of_wkt(text: pa.Array) -> Batch:
+    """Return the coordinates of points in WKT or EWKT; NaN for what is not one point.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> points_of_wkt(pa.array(["POINT (1 2)", "SRID=4326;point z(3 4 5)", "POINT EMPTY", "MULTIPOINT (1 2)"]))
+    (array([ 1.,  3., nan, nan]), array([ 2.,  4., nan, nan]))
+    """
+    return pairs_of(text, _POINT)
+
+
+def pairs_of(text: pa.Array, pattern: str) -> Batch:
+    """Return the numerals in the groups ``x`` and ``y`` of a regular expression; NaN where it does not match."""
+    x, y = _groups(text, pattern, "x", "y")
+    return x, y
+
+
+def _groups(text: pa.Array, pattern: str, *names: str) -> list[Floats]:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    raw = text.cast(pa.large_binary())
+    raw = pc.if_else(pc.less_equal(pc.binary_length(raw), _LONGEST), raw, None)
+    groups = pc.extract_regex(raw, pattern)
+    return [_doubles(pc.struct_field(groups, name)) for name in names]
+
+
+def _doubles(numerals: pa.Array) -> Floats:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    ascii_text = pc.utf8_ltrim(numerals.cast(pa.large_string()), "+")
+    return np.asarray(ascii_text.cast(pa.float64()).to_numpy(zero_copy_only=False), dtype=np.float64)
+
+
+def slices(data: Bytes, starts: Integers, stops: Integers) -> pa.Array:
+    """Return parts of some bytes as a column of bytes; the parts must be in order and must not overlap.
+
+    Examples
+    --------
+    >>> slices(np.frombuffer(b"abcdef", dtype=np.uint8), np.array([1, 4]), np.array([3, 5])).to_pylist()
+    [b'bc', b'e']
+    """
+    import pyarrow as pa
+
+    # The parts and the gaps between them, in turn, are a column that needs no copy; then every other row is taken.
+    edges = np.zeros(2 * starts.size + 1, dtype=np.int64)
+    edges[:-1:2], edges[1::2] = starts, stops
+    edges[-1] = stops[-1] if stops.size else 0
+    buffers = [None, pa.py_buffer(edges), pa.py_buffer(np.ascontiguousarray(data))]
+    both = pa.LargeBinaryArray.from_buffers(pa.large_binary(), 2 * starts.size, buffers)
+    return both.take(pa.array(np.arange(0, 2 * starts.size, 2)))
