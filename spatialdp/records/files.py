@@ -32,8 +32,9 @@ from spatialdp.records.formats.shapefile import open_shapefile
 from spatialdp.records.points import LatticePoints, snap
 from spatialdp.space import crs as crs_
 from spatialdp.space.domain import Domain
+from spatialdp.wording import either, parameter
 
-__all__ = ["FORMATS", "read_points"]
+__all__ = ["FORMATS", "paths_of", "read_points"]
 
 FORMATS: dict[str, Callable[[Source, Selection, contextlib.ExitStack], Table]] = {
     **dict.fromkeys((".parquet", ".geoparquet", ".pq"), open_parquet),
@@ -128,9 +129,15 @@ def read_points(
 
 def _selection(x: str | None, y: str | None, geometry: str | None, layer: str | None) -> Selection:
     if (x is None) != (y is None):
-        raise PointsError("only one of x and y was given; name both columns, or neither to use the geometry.")
+        raise PointsError(
+            f"only one of {parameter('x')} and {parameter('y')} was given; name both columns, or neither to use the "
+            "geometry."
+        )
     if x is not None and geometry is not None:
-        raise PointsError("x, y and geometry were given; name two columns of numbers or one of points, not both.")
+        raise PointsError(
+            f"{parameter('x')}, {parameter('y')} and {parameter('geometry')} were given; name two columns of numbers, "
+            "or one of points."
+        )
     return Selection(x, y, geometry, layer)
 
 
@@ -153,16 +160,20 @@ def _files(source: Any, file_format: str | None) -> list[Source]:
             f"points are to be read from a {type(source).__name__}; give the path of a file, an open binary file or an "
             "Arrow table. Arrays and frames are given to spatialdp.Points."
         )
+    return [_checked_path(path, file_format) for path in paths_of(source)]
+
+
+def paths_of(source: str | os.PathLike[str]) -> list[Path]:
+    """Return the files that a path means: itself, the files in a folder, or those that a pattern matches."""
     path = Path(os.fspath(source))
     if path.is_dir():
-        paths = _in_folder(path)
-    elif not path.exists() and glob.has_magic(str(path)):
-        paths = sorted(Path(name) for name in glob.glob(str(path), recursive=True))
-        if not paths:
-            raise PointsError(f"no file matches {path}; check the pattern.")
-    else:
-        paths = [path]
-    return [_checked_path(each, file_format) for each in paths]
+        return _in_folder(path)
+    if path.exists() or not glob.has_magic(str(path)):
+        return [path]
+    paths = sorted(Path(name) for name in glob.glob(str(path), recursive=True))
+    if not paths:
+        raise PointsError(f"no file matches {path}; check the pattern.")
+    return paths
 
 
 def _in_folder(folder: Path) -> list[Path]:
@@ -184,11 +195,12 @@ def _suffix_of(name: str) -> str | None:
 
 def _suffix(name: str, file_format: str | None) -> str:
     suffix = _suffix_of(name) if file_format is None else f".{file_format.lower().removeprefix('.')}"
-    if suffix not in FORMATS:
-        given = (
-            f"{name} does not have the suffix of a known format" if file_format is None else f"format {file_format!r}"
-        )
-        raise PointsError(f"{given} is not one that points are read from; use one of {', '.join(FORMATS)}.")
+    if suffix is None or suffix not in FORMATS:
+        option = either("file_format", "--points-format")
+        given = f"{name} does not have the suffix of a known format"
+        if file_format is not None:
+            given = f"{option} is {file_format!r}, which is not a known format"
+        raise PointsError(f"{given}; use one of {', '.join(FORMATS)}, or give {option}.")
     return suffix
 
 
@@ -196,9 +208,8 @@ def _checked_path(path: Path, file_format: str | None = None) -> Source:
     """Return a path as a source, checked to be a file that can be opened, is not empty, and has a known format."""
     suffix = _suffix(path.name, file_format)
     if path.exists() and not path.is_file():
-        raise PointsError(
-            f"{path} is not a regular file; give a file, or pipe it to the command (see --points-format)."
-        )
+        advice = either("open it and give file_format", "use standard input (-)")
+        raise PointsError(f"{path} is not a regular file; give a file, or {advice}.")
     try:
         with path.open("rb") as file:
             empty = not file.read(1)
@@ -218,13 +229,13 @@ def _check_crs(name: str, table: Table, user_crs: Any, domain: Domain) -> None:
     if table.crs is not None and user_crs is not None and not crs_.same(table.crs, crs_.canonical(user_crs)):
         raise CRSMismatchError(
             f"{name} states the CRS {crs_.canonical(table.crs)} but {crs_.canonical(user_crs)} was given for it; "
-            "leave crs out, or correct the file."
+            f"leave {either('crs', '--points-crs')} out, or correct the file."
         )
     crs = user_crs if table.crs is None else table.crs
     if crs is None and not table.plain and domain.crs is not None:
         raise CRSMismatchError(
-            f"{name} states no CRS but the domain has {domain.crs}; if its coordinates are in that CRS, say so "
-            "(crs=..., or --points-crs on the command line)."
+            f"{name} states no CRS but the domain has {domain.crs}; if its coordinates are in that CRS, say so: "
+            f"{either(f'crs={domain.crs!r}', f'--points-crs {domain.crs}')}."
         )
     if crs is not None:
         crs_.require_same("points", crs, domain.crs)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import struct
 
+import numpy as np
 import pytest
 import shapely
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spatialdp._support.wkb import LONGEST_POINT, is_polygonal
+from spatialdp._support.wkb import LONGEST_POINT, is_polygonal, point_coordinates
 
 SQUARE = shapely.box(0, 0, 1, 1)
 RING = shapely.box(0, 0, 3, 3).difference(shapely.box(1, 1, 2, 2))
@@ -72,3 +73,64 @@ def test_any_bytes_get_an_answer(data):
 def test_the_longest_point_has_four_coordinates_and_an_srid():
     point = shapely.set_srid(shapely.from_wkt("POINT ZM (1 2 3 4)"), 4326)
     assert len(shapely.to_wkb(point, output_dimension=4, flavor="extended", include_srid=True)) == LONGEST_POINT
+
+
+# --- points ----------------------------------------------------------------------------------------
+
+
+def coordinates(values):
+    data = np.frombuffer(b"".join(values), dtype=np.uint8)
+    lengths = np.array([len(value) for value in values], dtype=np.int64)
+    x, y = point_coordinates(data, np.cumsum(lengths) - lengths, lengths)
+    return list(zip(x.tolist(), y.tolist(), strict=True))
+
+
+POINTS = [
+    shapely.from_wkt(text) for text in ("POINT (1 2)", "POINT Z (1 2 3)", "POINT M (1 2 3)", "POINT ZM (1 2 3 4)")
+]
+
+
+@pytest.mark.parametrize("flavor", ["iso", "extended"])
+@pytest.mark.parametrize("order", [0, 1])
+@pytest.mark.parametrize("point", POINTS, ids=str)
+def test_points_in_every_form_of_wkb_are_read(point, order, flavor):
+    plain = shapely.to_wkb(point, output_dimension=4, flavor=flavor, byte_order=order)
+    assert coordinates([plain]) == [(1, 2)]
+    if flavor == "extended":
+        known = shapely.set_srid(point, 2154)
+        marked = shapely.to_wkb(known, output_dimension=4, flavor=flavor, byte_order=order, include_srid=True)
+        assert len(marked) == len(plain) + 4
+        assert coordinates([plain, marked, plain]) == [(1, 2)] * 3
+
+
+@pytest.mark.parametrize("flags", [0, 0x80000000, 0x40000000, 0x20000000, 0xE0000000])
+@pytest.mark.parametrize("kind", [0, *range(2, 18), 1008, 2009, 3010, 1011, 4001, 5001, 0x10000001])
+def test_other_geometries_are_not_points(kind, flags):
+    for order, sign in ((1, "<"), (0, ">")):
+        head = struct.pack(f"{sign}BI", order, kind | flags)
+        for body in (bytes(16), struct.pack(f"{sign}I", 1) + bytes(16), bytes(24), bytes(32), bytes(36)):
+            assert np.isnan(coordinates([head + body])).all()
+
+
+def test_bytes_too_few_or_too_many_are_no_point():
+    whole = shapely.to_wkb(shapely.Point(1, 2))
+    odd = [
+        *(whole[:end] for end in range(len(whole))),
+        whole + b"\0",
+        whole + bytes(8),
+        b"\2" + whole[1:],
+        b"\xff" * 21,
+    ]
+    read = coordinates([whole, *odd, whole])
+    assert read[0] == read[-1] == (1, 2)
+    assert np.isnan(read[1:-1]).all()
+    assert np.isnan(coordinates([shapely.to_wkb(shapely.Point())])).all()
+
+
+@given(st.lists(st.binary(max_size=60), max_size=8))
+def test_geos_agrees_wherever_it_reads_a_point(values):
+    for value, place in zip(values, coordinates(values) if values else [], strict=True):
+        geometry = None if len(value) < 5 or value[1] > 7 else shapely.from_wkb(value, on_invalid="ignore")
+        if not np.isnan(place).any():
+            assert geometry is not None
+            assert (geometry.x, geometry.y) == place

@@ -157,7 +157,7 @@ def test_points_files_read_no_other_file_and_fetch_nothing(disguise, name, addre
     other.write_text(json.dumps({"type": "FeatureCollection", "features": [POINT]}))
     for source in (other, f"/vsicurl/{url}/points.geojson"):
         (tmp_path / name).write_text(disguise(source))
-        with pytest.raises(sdp.SpatialDPError, match="of another format"):
+        with pytest.raises(sdp.SpatialDPError, match=r"of another format|not a GeoJSON FeatureCollection"):
             sdp.read_points(tmp_path / name, DOMAIN)
     assert not asked
 
@@ -166,7 +166,9 @@ def test_a_crs_is_not_fetched(address, tmp_path):
     url, asked = address
     linked = {"type": "link", "properties": {"href": f"{url}/crs", "type": "ogcwkt"}}
     (tmp_path / "a.geojson").write_text(json.dumps({"type": "FeatureCollection", "crs": linked, "features": [POINT]}))
-    sdp.read_points(tmp_path / "a.geojson", DOMAIN)
+    with pytest.raises(sdp.SpatialDPError, match="states no CRS"):
+        sdp.read_points(tmp_path / "a.geojson", DOMAIN)
+    sdp.read_points(tmp_path / "a.geojson", DOMAIN, crs="EPSG:4326")
     assert not asked
 
 

@@ -56,9 +56,9 @@ def command(
 ) -> None:
     r"""Publish the points in a file under differential privacy.
 
-    POINTS is a Parquet, GeoParquet, CSV, GeoPackage, GeoJSON or Shapefile. Records that lie outside the domain, or have
-    no coordinates, or have another geometry than a point, are not counted. No message says so, because their number is
-    private.
+    POINTS is one or more files: Parquet, GeoParquet, CSV or TSV (also .gz), GeoPackage, GeoJSON, Shapefile or
+    FlatGeobuf. A folder stands for the files in it, and - for standard input. Records that lie outside the domain,
+    have no coordinates or are not points are not counted. No message says so, because their number is private.
 
     A GeoParquet file holds the complete release; the other commands read it. Files in the other formats hold the map,
     for a GIS. Each release spends its budget, so write all files that you need with one command.
@@ -79,7 +79,7 @@ def command(
         if not quiet:
             click.echo(step, err=True)
 
-    target.spare(points.path)
+    target.spare(*points.inputs)
     _check_promise(mechanism, seed, allowed=not_private)
     prepared = mechanism.prepare(domain, **terms.options)
     shape = _check_formats(target, domain, mechanism, pixels)

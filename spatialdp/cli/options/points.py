@@ -1,10 +1,11 @@
-"""Which file holds the records? The argument POINTS, and options for its columns, layer and CRS.
+"""Which files hold the records? The argument POINTS, and options for their columns, layer, CRS and format.
 
-The file must not be opened before all public options are checked: `PointsFile.read` opens it.
+The files must not be opened before all public options are checked: `PointsFile.read` opens them.
 """
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,42 +20,87 @@ if TYPE_CHECKING:
 
 __all__ = ["PointsFile", "points_options"]
 
+_STANDARD_INPUT = "-"
+
 
 @dataclass(frozen=True)
 class PointsFile:
-    """The file of records and how to read it. Only `read` opens the file."""
+    """The files of records, or standard input, and how to read them. Only `read` opens them."""
 
-    path: Path
+    names: tuple[str, ...]
     options: dict[str, Any]
 
+    @property
+    def path(self) -> Path:
+        """The first file, by whose name the records are called."""
+        return Path("standard input" if self.names[0] == _STANDARD_INPUT else self.names[0])
+
+    @property
+    def inputs(self) -> list[Path]:
+        """The paths of all files, which no output may replace; those in folders and those that match patterns too."""
+        from spatialdp.records.files import paths_of
+
+        return [path for name in self.names if name != _STANDARD_INPUT for path in paths_of(name)]
+
     def assumption(self, domain: Domain) -> str:
-        """Return a note on the CRS that is assumed for the columns, if the user gave none; the user may know better."""
-        if self.options["x"] is None or self.options["crs"] is not None or domain.crs is None:
+        """Return a note on the CRS that is assumed for columns, if the user gave none; the user may know better."""
+        x, y, geometry = (self.options[name] for name in ("x", "y", "geometry"))
+        if (x is None and geometry is None) or self.options["crs"] is not None or domain.crs is None:
             return ""
-        columns = f"{self.options['x']} and {self.options['y']}"
-        return f" (the columns {columns} are assumed to be in the domain's CRS, {domain.crs})"
+        if x is None:
+            return (
+                f" (the column {geometry} is assumed to be in the domain's CRS, {domain.crs}, if its file names none)"
+            )
+        return f" (the columns {x} and {y} are assumed to be in the domain's CRS, {domain.crs})"
 
     def read(self, domain: Domain) -> Points:
         """Read the records and check their CRS against the domain's."""
         from spatialdp.records.files import read_points
 
-        return read_points(self.path, domain, **self.options)
+        if self.names == (_STANDARD_INPUT,):
+            return read_points(sys.stdin.buffer, domain, **self.options)
+        return read_points(list(self.names), domain, **self.options)
 
 
-def _points_file(points: Path, x: str | None, y: str | None, layer: str | None, points_crs: str | None) -> PointsFile:
+def _points_file(
+    points: tuple[str, ...],
+    x: str | None,
+    y: str | None,
+    geometry: str | None,
+    layer: str | None,
+    points_crs: str | None,
+    points_format: str | None,
+) -> PointsFile:
     if (x is None) != (y is None):
         raise click.UsageError("only one of --x and --y was given; give both columns, or none to use the geometry.")
-    return PointsFile(points, {"x": x, "y": y, "layer": layer, "crs": points_crs})
+    if x is not None and geometry is not None:
+        raise click.UsageError("--x, --y and --geometry were given; give two columns of numbers or one of points.")
+    if _STANDARD_INPUT in points and (len(points) > 1 or points_format is None):
+        raise click.UsageError(
+            "standard input (-) must be the only file, and needs its format; add --points-format, such as csv."
+        )
+    options = {"x": x, "y": y, "geometry": geometry, "layer": layer, "crs": points_crs, "file_format": points_format}
+    return PointsFile(points, options)
 
 
 points_options = bundled(
     "points",
     _points_file,
-    click.argument("points", type=click.Path(path_type=Path)),
+    click.argument("points", type=click.Path(), nargs=-1, required=True),
     click.option(
         "--x", metavar="COLUMN", help="Column of the x coordinate or longitude; by default the geometry is used."
     ),
     click.option("--y", metavar="COLUMN", help="Column of the y coordinate or latitude."),
+    click.option(
+        "--geometry",
+        metavar="COLUMN",
+        help="Column of points: WKT in CSV, WKB or WKT in Parquet. Instead of --x and --y.",
+    ),
     click.option("--layer", metavar="NAME", help="Layer to read, if a GeoPackage has several."),
     click.option("--points-crs", metavar="CRS", help="CRS of the points, if their file does not name it."),
+    click.option(
+        "--points-format",
+        metavar="SUFFIX",
+        help="Format of the points, such as csv, if their files have no suffix; required for standard input.",
+    ),
 )

@@ -21,6 +21,7 @@ import numpy.typing as npt
 
 from spatialdp._support.arrays import Array
 from spatialdp.errors import PointsError, SpatialDPError
+from spatialdp.wording import parameter
 
 __all__ = [
     "BATCH",
@@ -124,9 +125,10 @@ def check_names(source: Source, names: Sequence[str], wanted: Sequence[str]) -> 
     """Refuse a file that does not have each of the wanted columns exactly once."""
     for name in wanted:
         if names.count(name) != 1:
+            leave_out = f"none but the geometry; leave {parameter('x')} and {parameter('y')} out"
             raise PointsError(
                 f"{source.name} has {'more than one' if name in names else 'no'} column {name!r}; "
-                f"its columns are {', '.join(names) or 'none but the geometry; leave x and y out'}."
+                f"its columns are {', '.join(names) or leave_out}."
             )
 
 
@@ -143,7 +145,8 @@ def without_columns(source: Source, selection: Selection, what: str) -> None:
     """Refuse names of columns for a format that has points as geometries only."""
     if selection.columns or selection.geometry is not None:
         raise PointsError(
-            f"{source.name} is {what}, which has points as geometries, not as columns; leave x, y and geometry out."
+            f"{source.name} is {what}, which has points as geometries, not as columns; leave {parameter('x')}, "
+            f"{parameter('y')} and {parameter('geometry')} out."
         )
 
 
@@ -151,15 +154,16 @@ def without_layers(source: Source, selection: Selection) -> None:
     """Refuse the name of a layer for a format that has only one."""
     if selection.layer is not None:
         raise PointsError(
-            f"{source.name} cannot have several layers, but layer {selection.layer!r} was asked for; leave layer out."
+            f"{source.name} cannot have several layers, but layer {selection.layer!r} was asked for; leave "
+            f"{parameter('layer')} out."
         )
 
 
 def no_geometry(source: Source) -> PointsError:
     """Return the error for a file that declares no geometry, if no columns were named."""
     return PointsError(
-        f"{source.name} declares no geometry column; name the columns of its coordinates, x and y, or the column of its "
-        "geometries (WKB or WKT)."
+        f"{source.name} declares no geometry column; name the columns of its coordinates ({parameter('x')} and "
+        f"{parameter('y')}), or the column of its points in WKB or WKT ({parameter('geometry')})."
     )
 
 

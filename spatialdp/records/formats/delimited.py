@@ -10,10 +10,12 @@ from __future__ import annotations
 
 import csv
 import gzip
+import io
 from collections.abc import Iterator
 from contextlib import ExitStack
 from typing import IO, TYPE_CHECKING, Any
 
+from spatialdp._support.override import override
 from spatialdp.errors import PointsError
 from spatialdp.records.formats.base import (
     BATCH,
@@ -77,27 +79,42 @@ def _header(source: Source, file: IO[bytes], separator: str) -> list[str]:
     return next(csv.reader([text], delimiter=separator), [])
 
 
+class _Joined(io.RawIOBase):
+    """Some bytes, and then the rest of a file, as one file."""
+
+    def __init__(self, first: bytes, rest: IO[bytes]) -> None:
+        self._first, self._rest = first, rest
+
+    @override
+    def readable(self) -> bool:
+        return True
+
+    @override
+    def readinto(self, buffer: Any) -> int:
+        part, self._first = self._first[: len(buffer)], self._first[len(buffer) :]
+        part = part or self._rest.read(len(buffer))
+        buffer[: len(part)] = part
+        return len(part)
+
+
 def _batches(file: IO[bytes], separator: str, columns: int, places: list[int]) -> Iterator[Batch]:
     import pandas as pd
 
-    try:
-        chunks = pd.read_csv(
-            file,
-            sep=separator,
-            header=None,
-            names=range(columns),  # else the first record would decide how many columns there are
-            usecols=sorted(places),
-            dtype=str,
-            na_filter=False,
-            chunksize=BATCH,
-            index_col=False,
-            on_bad_lines="skip",
-            encoding_errors="replace",
-        )
-    except pd.errors.EmptyDataError:
-        return
+    # A header of our own, as wide as the file's: without one, pandas looks at records to find the number of columns.
+    header = separator.join(map(str, range(columns))).encode() + b"\n"
+    chunks = pd.read_csv(
+        io.BufferedReader(_Joined(header, file), 2**20),
+        sep=separator,
+        usecols=sorted(places),
+        dtype=str,
+        na_filter=False,
+        chunksize=BATCH,
+        index_col=False,
+        on_bad_lines="skip",
+        encoding_errors="replace",
+    )
     for chunk in chunks:
-        cells = [_column(chunk[place]) for place in places]
+        cells = [_column(chunk[str(place)]) for place in places]
         yield points_of_wkt(cells[0]) if len(cells) == 1 else (numbers_of(cells[0]), numbers_of(cells[1]))
 
 

@@ -92,7 +92,8 @@ class _Header:
         width = self.scalar(_HEADER_NODES, "<H", _DEFAULT_NODES)
         if not count or width < 2:
             return 0, 0
-        nodes, level = count, count
+        level = -(-count // width)
+        nodes = count + level  # even a single leaf has a root
         while level > 1:
             level = -(-level // width)
             nodes += level

@@ -28,6 +28,7 @@ from spatialdp.records.formats.base import (
     no_geometry,
     not_whole,
 )
+from spatialdp.wording import parameter
 
 __all__ = ["open_geopackage"]
 
@@ -46,7 +47,8 @@ def open_geopackage(source: Source, selection: Selection, stack: ExitStack) -> T
     database = stack.enter_context(closing(_connect(source)))
     if selection.geometry is not None:
         raise PointsError(
-            f"{source.name} is a GeoPackage, whose layers say which column has the geometry; leave geometry out."
+            f"{source.name} is a GeoPackage, whose layers say which column has the geometry; leave "
+            f"{parameter('geometry')} out."
         )
     layer = _layer(source, database, selection)
     if selection.columns:

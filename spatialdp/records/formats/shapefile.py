@@ -29,10 +29,12 @@ from spatialdp.records.formats.base import (
     without_layers,
 )
 from spatialdp.records.formats.text import numbers_of, slices
+from spatialdp.wording import parameter
 
 __all__ = ["open_shapefile"]
 
 _HEADER = 100  # bytes, of .shp and .shx
+_RECORD_HEADER, _POINT = 8, 20  # bytes, of a record in .shp and of the shortest point in it
 _CODE = 9994
 _TYPES = {0: "Null", 1: "Point", 3: "LineString", 5: "Polygon", 8: "MultiPoint", 31: "MultiPatch"}
 _POINTS = (1, 11, 21)  # plain, with height and measure, with measure
@@ -47,7 +49,9 @@ def open_shapefile(source: Source, selection: Selection, stack: ExitStack) -> Ta
     if source.path is None:
         raise PointsError("a Shapefile consists of several files and cannot be read from a stream; give the .shp file.")
     if selection.geometry is not None:
-        raise PointsError(f"{source.name} is a Shapefile, whose points are in its .shp; leave geometry out.")
+        raise PointsError(
+            f"{source.name} is a Shapefile, whose points are in its .shp; leave {parameter('geometry')} out."
+        )
     shapes = source.bytes()
     if shapes.size < _HEADER:
         raise not_whole(source)
@@ -58,7 +62,8 @@ def open_shapefile(source: Source, selection: Selection, stack: ExitStack) -> Ta
     if selection.columns:
         if table is None:
             raise PointsError(
-                f"{source.name} has no .dbf beside it, which holds its columns; add it, or leave x and y out."
+                f"{source.name} has no .dbf beside it, which holds its columns; add it, or leave {parameter('x')} and "
+                f"{parameter('y')} out."
             )
         return Table(None, _field_batches(source, _bytes(table), selection.columns), plain=True)
     kind = int(_little(shapes, np.array([32]))[0])
@@ -115,20 +120,20 @@ def _shape_batches(source: Source, shapes: Bytes, index: Bytes, deleted: Boolean
         raise not_whole(source)
     entries = np.asarray(index[_HEADER:]).view(">i4").reshape(-1, 2)
     for start in range(0, len(entries), BATCH):
-        places = entries[start : start + BATCH, 0].astype(np.int64) * 2  # in words of two bytes
-        gone = np.zeros(places.size, dtype=bool)
+        places, lengths = entries[start : start + BATCH].astype(np.int64).T * 2  # in words of two bytes
+        usable = lengths >= _POINT
         flags = deleted[start : start + BATCH]
-        gone[: flags.size] = flags
-        yield _points(shapes, places, gone)
+        usable[: flags.size] &= ~flags
+        yield _points(shapes, places, usable)
 
 
-def _points(shapes: Bytes, places: Integers, gone: Booleans) -> Batch:
-    """Return the coordinates of the records at some places; NaN where there is no point."""
+def _points(shapes: Bytes, places: Integers, usable: Booleans) -> Batch:
+    """Return the coordinates of the usable records at some places; NaN where there is no point."""
     xy = np.full((places.size, 2), np.nan)
-    # A record: number and length (8 bytes), type (4), x and y (16).
-    whole = np.flatnonzero((places >= _HEADER) & (places + 28 <= shapes.size) & ~gone)
-    points = whole[np.isin(_little(shapes, places[whole] + 8), _POINTS)]
-    xy[points] = _gathered(shapes, places[points] + 12, 16).view("<f8")
+    # A record: number and length, then type, x and y.
+    whole = np.flatnonzero((places >= _HEADER) & (places + _RECORD_HEADER + _POINT <= shapes.size) & usable)
+    points = whole[np.isin(_little(shapes, places[whole] + _RECORD_HEADER), _POINTS)]
+    xy[points] = _gathered(shapes, places[points] + _RECORD_HEADER + 4, 16).view("<f8")
     return xy[:, 0], xy[:, 1]
 
 
@@ -179,8 +184,7 @@ def _field_values(rows: Bytes, places: list[tuple[int, int]]) -> Iterator[Batch]
 def _numerals(block: Bytes, first: int, last: int, gone: Booleans) -> Floats:
     starts = np.arange(len(block)) * block.shape[1]
     values = numbers_of(slices(np.ascontiguousarray(block).reshape(-1), starts + first, starts + last))
-    values[gone] = np.nan
-    return values
+    return np.where(gone, np.nan, values)
 
 
 def _fields(descriptions: Bytes) -> list[tuple[str, int, int, int]]:

@@ -99,7 +99,7 @@ def test_the_good_command_is_good(place):
         ({"law": "normal"}, "'discrete-laplace', 'laplace', 'gaussian'"),
         ({"budget": "much"}, "--budget is 'much'"),
         ({"points": "none.parquet"}, "No such file"),
-        ({"points": "."}, "is a folder"),
+        ({"points": "nowhere*.csv"}, "no file matches nowhere*.csv"),
         ({"points": "points.xyz"}, "use one of .parquet"),
         ({"x": "lon", "y": "height"}, "no column 'height'"),
         ({"x": "lon"}, "only one of --x and --y"),

@@ -14,6 +14,8 @@ from spatialdp.cli.options.points import PointsFile
 from tests.helpers.commands import BOUNDS, QUADTREE, command, refused, run
 from tests.helpers.point_files import FILES, columns_of, write
 
+NOTHING = dict.fromkeys(("x", "y", "geometry", "layer", "crs", "file_format"))
+
 
 @pytest.mark.parametrize("name", FILES)
 def test_points_of_every_format_are_released(folder, tmp_path, name):
@@ -34,7 +36,8 @@ def test_bad_files_are_refused(place):
     assert "type Polygon; points are required" in refused(command(points="squares.gpkg"))
     mixed = geopandas.GeoSeries([shapely.Point(0.5, 0.5), shapely.box(0, 0, 1, 1)], crs="EPSG:4326")
     geopandas.GeoDataFrame(geometry=mixed).to_parquet("mixed.parquet")
-    assert "of type Point, Polygon; points are required" in refused(command(points="mixed.parquet"))
+    run(*command(points="mixed.parquet"))  # the types are gathered from records, so they refuse nothing
+    Path("out.parquet").unlink()
     write(place / "geo.parquet", *np.random.default_rng(1).random((2, 500)))
     (place / "cut.parquet").write_bytes((place / "geo.parquet").read_bytes()[:5000])
     assert "truncated, damaged" in refused(command(points="cut.parquet"))
@@ -61,21 +64,25 @@ def test_a_file_without_permission_is_refused(place, monkeypatch):
 @pytest.mark.parametrize(
     ("options", "crs", "told"),
     [
-        ({"x": "lon", "y": "lat", "crs": None}, "EPSG:4326", True),
-        ({"x": "lon", "y": "lat", "crs": "EPSG:4326"}, "EPSG:4326", False),
-        ({"x": None, "y": None, "crs": None}, "EPSG:4326", False),
-        ({"x": "lon", "y": "lat", "crs": None}, None, False),
+        ({"x": "lon", "y": "lat"}, "EPSG:4326", ("lon", "lat")),
+        ({"x": "lon", "y": "lat", "crs": "EPSG:4326"}, "EPSG:4326", ()),
+        ({"geometry": "place"}, "EPSG:4326", ("place", "if its file names none")),
+        ({"geometry": "place", "crs": "EPSG:4326"}, "EPSG:4326", ()),
+        ({}, "EPSG:4326", ()),
+        ({"x": "lon", "y": "lat"}, None, ()),
     ],
     ids=str,
 )
 def test_what_is_taken_for_granted_is_told(options, crs, told):
     """Only columns have no CRS of their own."""
-    words = PointsFile(Path("none.csv"), options).assumption(sdp.Domain((0, 0, 1, 1), crs=crs))
-    assert bool(words) == told
-    assert not told or all(word in words for word in ("lon", "lat", crs))
+    words = PointsFile(("none.csv",), NOTHING | options).assumption(sdp.Domain((0, 0, 1, 1), crs=crs))
+    assert bool(words) == bool(told)
+    assert not told or all(word in words for word in (*told, crs))
 
 
 def test_nothing_is_opened_before_it_is_read():
-    points = PointsFile(Path("none.csv"), {"x": "a", "y": "b", "layer": None, "crs": None})
+    points = PointsFile(("none.csv",), NOTHING | {"x": "a", "y": "b"})
+    assert points.path == Path("none.csv")
+    assert points.inputs == [Path("none.csv")]
     with pytest.raises(sdp.SpatialDPError, match=r"none\.csv"):
         points.read(sdp.Domain((0, 0, 1, 1)))

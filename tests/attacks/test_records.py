@@ -1,0 +1,99 @@
+"""One hostile record changes nothing that anybody can see: not the exit code, not a byte of what is said.
+
+For every format, a file and the same file with one hostile record more, or with one record replaced by it, are released
+by the same command. A tape gives the second release the noisy values of the first, so all bytes that are printed or
+written must be the same; and the counts may differ by that record alone.
+"""
+
+from __future__ import annotations
+
+import random
+import warnings
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+import spatialdp as sdp
+from spatialdp.cli import main
+from spatialdp.records.counting import count_cells
+from tests.attacks.records import FORMS, PLACES, Form
+from tests.audit.tape import Tape
+
+DOMAIN = sdp.Domain((0, 0, 1, 1), crs="EPSG:4326")
+GRID = DOMAIN.grid((64, 64))
+TERMS = ("--bounds=0,0,1,1", "--crs=EPSG:4326", "--method=flat", "--shape=3,3", "--epsilon=1")
+BASES = 4  # files of ordinary records: none, one, a few, and a few with odd ones among them
+
+
+def base(form: Form, number: int) -> list[object]:
+    ordinary = [form.good(x, y) for x, y in PLACES]
+    odd = [form.hostile(random.Random(f"{form.name} base {seed}")) for seed in range(3)]
+    return [[], ordinary[:1], ordinary, [*ordinary, *odd]][number % BASES]
+
+
+def neighbours(form: Form, seed: int) -> tuple[list[object], list[object]]:
+    """The records of a file, and the same with one hostile record, which is added or takes the place of another."""
+    chance = random.Random(f"{form.name} {seed}")
+    before = base(form, seed)
+    after, hostile, place = list(before), form.hostile(chance), chance.randrange(len(before) + 1)
+    after[place : place + chance.randrange(2)] = [hostile]
+    return before, after
+
+
+def released(path, options, out, capfd):
+    """All that a release shows: exit code, both streams, what libraries in C print, and the bytes of its file."""
+    words = ["release", str(path), *TERMS, *(f"--{name}={value}" for name, value in options.items()), "-o", str(out)]
+    result = CliRunner().invoke(main, words)
+    printed = tuple(capfd.readouterr())
+    written = out.read_bytes() if out.exists() else None
+    out.unlink(missing_ok=True)
+    return result.exit_code, result.stdout, result.stderr, printed, written
+
+
+def counted(path, options):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        return count_cells(sdp.read_points(path, DOMAIN, **options), GRID)
+
+
+def differ_by_one(one, two, *, replaced):
+    """Whether counts differ by one record more or less; a replaced record may be missing here and be there too."""
+    change = two - one
+    return np.abs(change).max() <= 1 and (change > 0).sum() <= 1 and (change < 0).sum() <= replaced
+
+
+def check(form, seeds, folder, capfd):
+    """Release the files of many seeds; what is shown of a file without hostile records is kept."""
+    path, out = folder / form.name, folder / "release.parquet"
+    kept = {}
+    wrong = []
+    with Tape() as tape:
+        for seed in seeds:
+            before, after = neighbours(form, seed)
+            if seed % BASES not in kept:
+                tape.record(0)
+                form.write(path, before)
+                kept[seed % BASES] = released(path, form.options, out, capfd), counted(path, form.options), tape.entries
+            shown, counts, tape.entries = kept[seed % BASES]
+            form.write(path, after)
+            tape.play()
+            if released(path, form.options, out, capfd) != shown:
+                wrong.append(f"{seed}: something else was shown")
+            elif not differ_by_one(counts, counted(path, form.options), replaced=len(after) == len(before)):
+                wrong.append(f"{seed}: other records were counted")
+    assert not wrong
+    assert all(shown[0] == 0 and not any(shown[3]) for shown, *_ in kept.values())
+    assert kept[2][1].sum() == len(PLACES) - 1  # one of them is outside
+
+
+@pytest.mark.no_cover
+@pytest.mark.parametrize("form", FORMS, ids=lambda form: form.name)
+def test_one_hostile_record_changes_nothing_that_is_shown(form, tmp_path, capfd):
+    check(form, range(100), tmp_path, capfd)
+
+
+@pytest.mark.audit
+@pytest.mark.parametrize("form", FORMS, ids=lambda form: form.name)
+def test_a_thousand_hostile_records_change_nothing_that_is_shown(form, tmp_path, capfd):
+    check(form, range(1000, 2000), tmp_path, capfd)

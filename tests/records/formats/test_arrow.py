@@ -1,0 +1,99 @@
+"""Parquet and Arrow: columns and geometries by their declared types, and nothing else about them."""
+
+from __future__ import annotations
+
+import io
+import json
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+import shapely
+
+import spatialdp as sdp
+from spatialdp.errors import CRSMismatchError, PointsError
+from spatialdp.records.counting import count_cells
+from spatialdp.records.formats.arrow import wkb_points
+
+DOMAIN = sdp.Domain((0, 0, 1, 1), crs="EPSG:4326")
+POINT = shapely.to_wkb(shapely.Point(0.5, 0.5))
+WKB = [POINT, shapely.to_wkb(shapely.box(0, 0, 1, 1)), b"", None]
+WKT = ["POINT (0.5 0.5)", "POLYGON EMPTY", None, "nonsense"]
+
+
+def count(source, **options):
+    return count_cells(sdp.read_points(source, DOMAIN, **options), DOMAIN.grid((1, 1))).sum()
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        pa.array(WKB, pa.binary()),
+        pa.array(WKB, pa.large_binary()),
+        pa.array([POINT, bytes(21), None], pa.binary(21)),
+        pa.array(WKB, pa.binary_view()),
+        pa.array(WKT, pa.string()),
+        pa.array(WKT, pa.large_string()),
+        pa.array(WKT, pa.string_view()),
+        pa.array([{"x": 0.5, "y": 0.5}, {"x": None, "y": 0.5}, None]),
+        pa.array([[0.5, 0.5], None], pa.list_(pa.float32(), 2)),
+    ],
+    ids=lambda column: str(column.type),
+)
+def test_named_columns_of_points_are_read_by_their_type(column, tmp_path):
+    table = pa.table({"id": range(len(column)), "place": column})
+    path = tmp_path / "a.parquet"
+    assert count(table, geometry="place") == 1
+    assert count(table.to_reader(max_chunksize=1), geometry="place") == 1
+    try:
+        pq.write_table(table, path)
+    except pa.ArrowNotImplementedError:
+        return  # views cannot be written by all versions
+    assert count(path, geometry="place") == 1
+    assert count(io.BytesIO(path.read_bytes()), geometry="place", file_format="parquet") == 1
+
+
+@pytest.mark.parametrize(
+    "kind", [pa.float64(), pa.list_(pa.float64()), pa.struct([("a", pa.float64())]), pa.bool_()], ids=str
+)
+def test_columns_of_other_types_are_refused(kind):
+    with pytest.raises(PointsError, match=r"column 'place' of the Arrow table is of type .*WKB"):
+        count(pa.table({"place": pa.nulls(3, kind)}), geometry="place")
+
+
+def test_columns_are_named_or_declared():
+    table = pa.table({"id": [1], "lon": [0.5], "lat": [0.5]})
+    assert count(table, x="lon", y="lat") == 1
+    with pytest.raises(PointsError, match=r"declares no geometry .*two columns of numbers.*read_points\(table"):
+        count(table)
+    assert count(table.drop_columns(["id"])) == 1
+    with pytest.raises(PointsError, match="no column 'lng'; its columns are id, lon, lat"):
+        count(table, x="lng", y="lat")
+    with pytest.raises(PointsError, match="leave layer out"):
+        count(table, x="lon", y="lat", layer="homes")
+
+
+def test_geometry_columns_that_geoparquet_describes_bring_their_crs(tmp_path):
+    columns = {"g": {"encoding": "WKB"}, "h": {"encoding": "WKB", "crs": None}}
+    geo = {"version": "1.0.0", "primary_column": "g", "columns": columns}
+    table = pa.table({"g": [POINT], "h": [POINT], "i": [POINT]}).replace_schema_metadata({"geo": json.dumps(geo)})
+    pq.write_table(table, tmp_path / "a.parquet")
+    assert count(tmp_path / "a.parquet") == count(tmp_path / "a.parquet", geometry="i") == 1
+    with pytest.raises(CRSMismatchError, match="states no CRS"):
+        count(tmp_path / "a.parquet", geometry="h")
+    assert count(tmp_path / "a.parquet", geometry="h", crs="EPSG:4326") == 1
+
+
+@pytest.mark.parametrize("geo", [b"nonsense", b"[]", b'{"columns": {}}', b'{"primary_column": "g", "columns": []}'])
+def test_broken_metadata_declare_nothing(geo, tmp_path):
+    pq.write_table(pa.table({"g": [POINT]}).replace_schema_metadata({b"geo": geo}), tmp_path / "a.parquet")
+    with pytest.raises(PointsError, match="declares no geometry column"):
+        count(tmp_path / "a.parquet")
+    assert count(tmp_path / "a.parquet", geometry="g") == 1
+
+
+def test_slices_of_columns_are_read_at_their_place():
+    column = pa.array([b"x", POINT, None, POINT], pa.binary())
+    assert [values.tolist() for values in wkb_points(column.slice(1, 1))] == [[0.5], [0.5]]
+    assert wkb_points(column.slice(4))[0].size == 0
+    assert wkb_points(pa.nulls(2, pa.binary()))[0].size == 2

@@ -1,0 +1,98 @@
+"""FlatGeobuf: offsets are followed within a feature, never out of it; the header is structure."""
+
+from __future__ import annotations
+
+import io
+import struct
+
+import geopandas
+import numpy as np
+import pytest
+import shapely
+from hypothesis import given
+from hypothesis import strategies as st
+
+import spatialdp as sdp
+from spatialdp.errors import CRSMismatchError, PointsError
+from spatialdp.records.counting import count_cells
+from spatialdp.records.formats.flatgeobuf import _points
+from tests.attacks.records import flat_feature, write_flatgeobuf
+
+DOMAIN = sdp.Domain((0, 0, 1, 1), crs="EPSG:4326")
+
+
+def count(path, domain=DOMAIN, **options):
+    return count_cells(sdp.read_points(path, domain, **options), domain.grid((1, 1))).sum()
+
+
+def test_our_features_are_those_that_gdal_reads(tmp_path):
+    write_flatgeobuf(tmp_path / "a.fgb", [flat_feature(0.5, 0.25)])
+    assert geopandas.read_file(tmp_path / "a.fgb").geometry.tolist() == [shapely.Point(0.5, 0.25)]
+    assert count(tmp_path / "a.fgb") == 1
+
+
+@pytest.mark.parametrize("index", ["YES", "NO"])
+@pytest.mark.parametrize("size", [1, 2, 15, 16, 17, 300])
+def test_files_with_and_without_an_index_are_read(tmp_path, index, size):
+    x, y = np.random.default_rng(size).uniform(-0.2, 1.2, (2, size))
+    frame = geopandas.GeoDataFrame(
+        {"a": ["n" * (i % 7) for i in range(size)]}, geometry=shapely.points(x, y), crs="EPSG:4326"
+    )
+    frame.to_file(tmp_path / "a.fgb", SPATIAL_INDEX=index)
+    inside = (x >= 0) & (x <= 1) & (y >= 0) & (y <= 1)
+    assert count(tmp_path / "a.fgb") == inside.sum()
+    assert count(io.BytesIO((tmp_path / "a.fgb").read_bytes()), file_format="fgb") == inside.sum()
+
+
+def test_other_geometries_count_nowhere(tmp_path):
+    mixed = [
+        shapely.Point(0.5, 0.5),
+        shapely.box(0, 0, 1, 1),
+        shapely.Point(0.25, 0.5),
+        shapely.MultiPoint([[0.5, 0.5]]),
+        shapely.GeometryCollection([shapely.Point(0.5, 0.5)]),
+        None,
+    ]
+    geopandas.GeoDataFrame({"a": range(6)}, geometry=mixed, crs="EPSG:4326").to_file(
+        tmp_path / "a.fgb", SPATIAL_INDEX="NO"
+    )
+    assert count(tmp_path / "a.fgb") == 2
+
+
+@given(st.binary(max_size=120), st.integers(0, 90), st.booleans())
+def test_any_bytes_of_a_feature_are_a_record(content, keep, any_type):
+    """They never lead to another feature, whose coordinates would be counted twice."""
+    odd = flat_feature(0.5, 0.5)[:keep] + content
+    records = [flat_feature(0.25, 0.25), odd, flat_feature(0.75, 0.75)]
+    data = np.frombuffer(b"".join(struct.pack("<I", len(record)) + record for record in records), dtype=np.uint8)
+    starts = np.cumsum([0, *(4 + len(record) for record in records[:-1])])
+    x, _ = _points(data, starts, any_type=any_type)
+    assert (x[0], x[2]) == (0.25, 0.75)
+    assert x.size == 3
+
+
+def test_structure_is_checked(tmp_path):
+    path = tmp_path / "a.fgb"
+    write_flatgeobuf(path, [flat_feature(0.5, 0.5)] * 3)
+    whole = path.read_bytes()
+    for cut in (b"fgb\x03fgb\x00", whole[:20], whole[:-1], whole + b"\x01", b"x" + whole[1:], whole[:12] + bytes(400)):
+        path.write_bytes(cut)
+        with pytest.raises(PointsError, match="truncated, damaged"):
+            count(path)
+    path.write_bytes(whole)
+    with pytest.raises(PointsError, match=r"is FlatGeobuf.*leave x, y and geometry out"):
+        count(path, x="a", y="b")
+    frame = geopandas.GeoDataFrame(geometry=shapely.points(np.random.default_rng(0).random((40, 2))), crs="EPSG:4326")
+    frame.to_file(path)
+    path.write_bytes(path.read_bytes()[:-30])
+    with pytest.raises(PointsError, match="truncated, damaged"):
+        count(path)
+
+
+@pytest.mark.filterwarnings("ignore:'crs' was not provided")
+@pytest.mark.parametrize("crs", ["EPSG:4326", "EPSG:2154", "+proj=laea +lat_0=45 +lon_0=7", None])
+def test_the_crs_is_the_declared_one(tmp_path, crs):
+    geopandas.GeoDataFrame(geometry=[shapely.Point(0.5, 0.5)], crs=crs).to_file(tmp_path / "a.fgb")
+    assert count(tmp_path / "a.fgb", sdp.Domain((0, 0, 1, 1), crs=crs)) == 1
+    with pytest.raises(CRSMismatchError):
+        count(tmp_path / "a.fgb", sdp.Domain((0, 0, 1, 1), crs="EPSG:3857"))

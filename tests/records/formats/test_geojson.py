@@ -1,0 +1,177 @@
+"""GeoJSON: divided by brackets and quotes alone, at any block size; what a feature says is about that feature."""
+
+from __future__ import annotations
+
+import io
+import json
+import math
+import random
+
+import geopandas
+import numpy as np
+import pytest
+import shapely
+
+import spatialdp as sdp
+from spatialdp.errors import CRSMismatchError, PointsError
+from spatialdp.records.counting import count_cells
+
+DOMAIN = sdp.Domain((0, 0, 1, 1), crs="EPSG:4326")
+
+
+def count(content, domain=DOMAIN, **options):
+    content = content if isinstance(content, bytes) else content.encode()
+    points = sdp.read_points(io.BytesIO(content), domain, file_format="geojson", **options)
+    return count_cells(points, domain.grid((1, 1))).sum()
+
+
+def feature(geometry='{"type": "Point", "coordinates": [0.5, 0.5]}', more=""):
+    return f'{{"type": "Feature", "properties": {{}}, "geometry": {geometry}{more}}}'
+
+
+def collection(*features, more=""):
+    return f'{{"type": "FeatureCollection", "features": [{", ".join(features)}]{more}}}'
+
+
+def slowly(content):
+    """The same by a parser of JSON, for files that it can read."""
+    total = 0
+    for element in json.loads(content)["features"]:
+        geometry = element.get("geometry") if isinstance(element, dict) else None
+        place = geometry.get("coordinates") if isinstance(geometry, dict) and geometry.get("type") == "Point" else None
+        if isinstance(place, list) and len(place) >= 2 and all(type(number) in (int, float) for number in place[:2]):
+            total += all(0 <= number <= 1 for number in place[:2])
+    return total
+
+
+FEATURES = [
+    feature(),
+    feature('{"coordinates": [0.25, 0.75, 9], "bbox": [1, 2], "type": "Point"}'),
+    feature('{"type": "Polygon", "coordinates": [[[0, 0], [1, 0], [1, 1], [0, 0]]]}'),
+    feature("null"),
+    feature(more=', "id": "a\\"]}\\\\", "bbox": [0.5, 0.5], "tags": {"geometry": {"type": "Point"}}'),
+    feature(more=', "features": [1, {"type": "Point", "coordinates": [0.5, 0.5]}]'),
+    "17",
+    "[]",
+    '"geometry"',
+    '{"geometry": {"type": "Point", "coordinates": [7, 0.5]}}',
+    '{"type": "Feature"}',
+]
+
+
+@pytest.mark.parametrize("block", [1, 2, 3, 7, 64, 2**22])
+def test_any_block_size_gives_the_same(block, monkeypatch):
+    monkeypatch.setattr("spatialdp.records.formats.geojson._BLOCK", block)
+    chance = random.Random(block)
+    for _ in range(6):
+        content = collection(*chance.choices(FEATURES, k=12), more=', "bbox": [1, [2, "x"]], "other": [{"a": [1, 2]}]')
+        for indent in (None, 1):
+            text = json.dumps(json.loads(content), indent=indent)
+            assert count(text) == slowly(text)
+
+
+def test_only_the_list_of_features_has_records():
+    others = f', "other": [{feature()}], "place": {collection(feature())}'
+    assert count(collection(feature(), more=others)) == 1
+    assert count(f'{{"other": [{feature()}, {feature()}], "features": [{feature()}], "last": [{feature()}]}}') == 1
+
+
+@pytest.mark.parametrize(
+    ("members", "expected"),
+    [
+        ('"featureType": "SECRET"', 1),
+        ('"coordRefSys": "http://www.opengis.net/def/crs/EPSG/0/2154"', 1),
+        ('"crs": {"type": "name", "properties": {"name": "EPSG:2154"}}', 1),
+        ('"place": {"type": "Point", "coordinates": [1, 2]}', 1),
+        ('"note": "gdal_streamed_alg"', 1),
+        ('"deep": ' + "[" * 100_000 + "]" * 100_000, 1),
+        ('"note": "\\\\"', 1),
+        ('"note": "\\\\\\""', 1),
+        ('"note": "' + "\\\\" * 5000 + '"', 1),
+        ('"geometry": null', 0),
+        ('"geometry": {"type": "Point", "coordinates": [7, 7]}', 0),
+        ('"geometry": {"type": "Point", "coordinates": [0.1, 0.1]}', 1),
+    ],
+    ids=lambda value: str(value)[:40],
+)
+def test_a_feature_speaks_for_itself_alone(members, expected):
+    """Of two geometries the last one counts, as parsers of JSON have it."""
+    odd = feature(more=f", {members}")
+    for features in ([odd], [feature(), odd, feature()]):
+        assert count(collection(*features)) == len(features) - 1 + expected
+
+
+@pytest.mark.parametrize(
+    "coordinates",
+    [
+        '["0.5", "0.5"]',
+        "[0.5]",
+        "[]",
+        "[null, 0.5]",
+        "[NaN, 0.5]",
+        "[[0.5, 0.5]]",
+        '{"x": 1}',
+        '"0.5, 0.5"',
+        "[1e400, 0.5]",
+    ],
+)
+def test_coordinates_that_are_no_two_numbers_count_nowhere(coordinates):
+    odd = feature(f'{{"type": "Point", "coordinates": {coordinates}}}')
+    assert count(collection(feature(), odd)) == 1
+
+
+def test_bytes_that_are_not_utf8_and_control_characters_are_records_like_any_other():
+    for text in (b"\xff\xfe", b"\x00", b"\n", "\u2028".encode()):
+        assert count(collection(feature(more=', "a": "TEXT"'), feature()).encode().replace(b"TEXT", text)) == 2
+    assert count(b"\xef\xbb\xbf " + collection(feature()).encode() + b"\n\n") == 1
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        collection(feature())[:-1],
+        collection(feature()) + "}",
+        collection(feature()) + "{}",
+        collection(feature()) + "x",
+        "x" + collection(feature()),
+        "x",
+        '{"features": ["]}',
+        collection(feature())[:40],
+    ],
+)
+def test_what_is_not_one_whole_object_is_refused(content):
+    with pytest.raises(PointsError, match="truncated, damaged or of another format"):
+        count(content)
+
+
+@pytest.mark.parametrize(
+    "content", ["{}", "[]", feature(), '{"features": {}}', '{"features": 1}', '{"features": [], "features": []}']
+)
+def test_what_has_not_one_list_of_features_is_refused(content):
+    with pytest.raises(PointsError, match="not a GeoJSON FeatureCollection"):
+        count(content)
+
+
+def test_the_crs_stands_beside_the_features(tmp_path):
+    lambert = sdp.Domain((0, 0, 1, 1), crs="EPSG:2154")
+    named = ', "crs": {"type": "name", "properties": {"name": "urn:ogc:def:crs:EPSG::2154"}}'
+    assert count(collection(feature(), more=named), lambert) == 1
+    with pytest.raises(CRSMismatchError, match="the points have EPSG:2154"):
+        count(collection(feature(), more=named))
+    with pytest.raises(CRSMismatchError, match="states no CRS"):
+        count(collection(feature(), more=', "crs": null'))
+    frame = geopandas.GeoDataFrame(geometry=[shapely.Point(0.5, 0.5)], crs="EPSG:2154")
+    frame.to_file(tmp_path / "a.geojson")
+    assert sdp.read_points(tmp_path / "a.geojson", lambert).crs == "EPSG:2154"
+
+
+def test_many_features_are_read_exactly(tmp_path):
+    xy = np.random.default_rng(0).random((2000, 2))
+    geopandas.GeoDataFrame(geometry=shapely.points(xy), crs="EPSG:4326").to_file(
+        tmp_path / "a.geojson", COORDINATE_PRECISION=17
+    )
+    grid = DOMAIN.grid((64, 64))
+    assert np.array_equal(
+        count_cells(sdp.read_points(tmp_path / "a.geojson", DOMAIN), grid), count_cells(sdp.Points(xy), grid)
+    )
+    assert not math.isnan(xy.sum())

@@ -1,0 +1,129 @@
+"""GeoPackage: any value may lie in any cell; layers, types and CRS are what its tables declare."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import sqlite3
+
+import geopandas
+import numpy as np
+import pandas as pd
+import pytest
+import shapely
+
+import spatialdp as sdp
+from spatialdp.errors import CRSMismatchError, PointsError
+from spatialdp.records.counting import count_cells
+from tests.attacks.records import geometry_blob, wkb, write_geopackage
+
+DOMAIN = sdp.Domain((0, 0, 1, 1), crs="EPSG:4326")
+COLUMNS = {"x": "lon", "y": "lat"}
+
+
+def count(source, domain=DOMAIN, **options):
+    return count_cells(sdp.read_points(source, domain, **options), domain.grid((1, 1))).sum()
+
+
+def changed(path, *statements):
+    with contextlib.closing(sqlite3.connect(path)) as database:
+        for statement in statements:
+            database.execute(statement)
+        database.commit()
+    return path
+
+
+@pytest.fixture
+def path(tmp_path):
+    write_geopackage(tmp_path / "a.gpkg", [(geometry_blob(wkb(0.5, 0.5)), 0.5, 0.5)] * 3)
+    return tmp_path / "a.gpkg"
+
+
+@pytest.mark.parametrize("value", ["'secret'", "x'00'", "NULL", "'0x1'", "9e999", "-9223372036854775808"])
+def test_text_in_a_column_of_numbers_counts_nowhere(path, value):
+    changed(
+        path, f"INSERT INTO homes (lon, lat) VALUES ({value}, 0.5)", "INSERT INTO homes (lon, lat) VALUES (1, '0.5')"
+    )
+    assert count(path, **COLUMNS) == 4  # SQLite itself makes a number of '0.5' in a column of numbers
+
+
+@pytest.mark.parametrize(
+    "value", ["'POINT (0.5 0.5)'", "17", "0.5", "NULL", "zeroblob(100000)", "x''", "x'4750'", "x'47500001'"]
+)
+def test_anything_in_the_geometry_counts_nowhere(path, value):
+    assert count(changed(path, f"INSERT INTO homes (geom) VALUES ({value})")) == 3
+    assert count(changed(path, "DELETE FROM homes WHERE lon IS NOT NULL")) == 0
+
+
+def test_geometries_with_an_envelope_or_flags_are_read():
+    rows = [
+        (geometry_blob(wkb(0.5, 0.5), 1 | code << 1, bytes(size)),) for code, size in enumerate((0, 32, 48, 48, 64))
+    ]
+    from spatialdp.records.formats.geopackage import _coordinates
+
+    assert _coordinates(rows)[0].tolist() == [0.5] * 5
+    odd = [(geometry_blob(wkb(0.5, 0.5), flags, b""),) for flags in (0x0B, 0x0D, 0x0F, 0x21, 0x03)]
+    assert np.isnan(_coordinates([*odd, (None,), (b"",)])[0]).all()
+
+
+def test_layers_and_tables(tmp_path):
+    path = tmp_path / "a.gpkg"
+    frame = geopandas.GeoDataFrame({"lon": [0.5], "note": ["n"]}, geometry=[shapely.Point(0.5, 0.5)], crs="EPSG:4326")
+    frame.to_file(path, layer='od"d name')
+    assert count(path) == count(path, layer='od"d name') == 1
+    with pytest.raises(PointsError, match=r"column 'note' of .* is of type TEXT; coordinates must be numbers"):
+        count(path, x="lon", y="note")
+    with pytest.raises(PointsError, match="no column 'geom'; its columns are lon, note"):
+        count(path, x="lon", y="geom")
+    with pytest.raises(PointsError, match="leave geometry out"):
+        count(path, geometry="geom")
+    import pyogrio
+
+    pyogrio.write_dataframe(pd.DataFrame({"lon": [0.5], "lat": [0.5]}), path, layer="table", append=False)
+    assert count(path) == 1  # a table without geometries is no layer of points
+    assert count(path, layer="table", **COLUMNS) == 1
+    with pytest.raises(PointsError, match="several layers"):
+        count(path, **COLUMNS)
+    with pytest.raises(PointsError, match="declares no geometry column"):
+        count(changed(path, "DELETE FROM gpkg_contents"))
+
+
+@pytest.mark.filterwarnings("ignore:'crs' was not provided")
+@pytest.mark.parametrize("crs", ["EPSG:4326", "EPSG:2154", "ESRI:102008", "+proj=laea +lat_0=45 +lon_0=7", None])
+def test_the_crs_is_the_declared_one(tmp_path, crs):
+    path = tmp_path / "a.gpkg"
+    geopandas.GeoDataFrame(geometry=[shapely.Point(0.5, 0.5)], crs=crs).to_file(path)
+    assert count(path, sdp.Domain((0, 0, 1, 1), crs=crs)) == 1
+    with pytest.raises(CRSMismatchError, match="states no CRS" if crs is None else "EPSG:3857"):
+        count(path, sdp.Domain((0, 0, 1, 1), crs="EPSG:3857"))
+
+
+def test_nothing_is_written_beside_the_file(path):
+    before = sorted(path.parent.iterdir())
+    assert count(path) == 3
+    assert sorted(path.parent.iterdir()) == before
+    changed(path, "PRAGMA journal_mode = WAL", "INSERT INTO homes (geom) VALUES (NULL)")
+    before = sorted(path.parent.iterdir())
+    assert count(path) == 3
+    assert sorted(path.parent.iterdir()) == before
+
+
+def test_what_was_written_ahead_is_read(path):
+    with contextlib.closing(sqlite3.connect(path)) as database:
+        database.execute("PRAGMA journal_mode = WAL")
+        database.execute("INSERT INTO homes (geom) SELECT geom FROM homes LIMIT 1")
+        database.commit()
+        assert count(path) == 4
+
+
+def test_a_stream_is_read_and_other_databases_are_refused(path, tmp_path):
+    assert count(io.BytesIO(path.read_bytes()), file_format="gpkg") == 3
+    with pytest.raises(PointsError, match="truncated, damaged or of another format"):
+        count(io.BytesIO(b"nonsense" * 100), file_format="gpkg")
+    other = tmp_path / "b.gpkg"
+    other.write_bytes(b"nonsense" * 100)
+    with pytest.raises(PointsError, match="truncated, damaged or of another format"):
+        count(other)
+    other.unlink()
+    with pytest.raises(PointsError, match="truncated, damaged or of another format"):
+        count(changed(other, "CREATE TABLE homes (geom)"))

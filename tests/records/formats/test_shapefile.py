@@ -1,0 +1,123 @@
+"""Shapefile: points by the index, numbers in the table, and headers that say what the file is."""
+
+from __future__ import annotations
+
+import io
+import struct
+
+import geopandas
+import numpy as np
+import pytest
+import shapely
+
+import spatialdp as sdp
+from spatialdp.errors import CRSMismatchError, PointsError
+from spatialdp.records.counting import count_cells
+from tests.attacks.records import shape, write_shapefile
+
+DOMAIN = sdp.Domain((0, 0, 1, 1), crs="EPSG:4326")
+COLUMNS = {"x": "lon", "y": "lat"}
+
+
+def count(path, domain=DOMAIN, **options):
+    return count_cells(sdp.read_points(path, domain, **options), domain.grid((1, 1))).sum()
+
+
+@pytest.fixture
+def path(tmp_path):
+    write_shapefile(tmp_path / "a.shp", [shape(0.5, 0.5)] * 3)
+    return tmp_path / "a.shp"
+
+
+def test_our_files_are_those_that_gdal_reads(path):
+    assert geopandas.read_file(path).geometry.tolist() == [shapely.Point(0.5, 0.5)] * 3
+
+
+@pytest.mark.parametrize("point", [shapely.Point(0.5, 0.5, 1), shapely.Point(0.5, 0.5)], ids=str)
+def test_points_with_height_or_measure_are_points(tmp_path, point):
+    frame = geopandas.GeoDataFrame({"a": [1, 2, 3]}, geometry=[point, None, point], crs="EPSG:4326")
+    frame.to_file(tmp_path / "b.shp")
+    assert count(tmp_path / "b.shp") == 2
+
+
+def test_points_with_a_measure_are_points(path):
+    write_shapefile(path, [(struct.pack("<iddd", 21, 0.5, 0.5, 1), b" " * 41), shape(0.5, 0.5)])
+    assert count(path) == 2
+
+
+def test_deleted_rows_count_nowhere(path):
+    table = path.with_suffix(".dbf")
+    content = bytearray(table.read_bytes())
+    content[struct.unpack_from("<H", content, 8)[0]] = ord("*")
+    table.write_bytes(content)
+    assert count(path) == count(path, **COLUMNS) == 2
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b"", bytes(4), struct.pack("<i", 1), struct.pack("<idd", 5, 0.5, 0.5), struct.pack("<idd", 1, np.nan, 0.5)],
+)
+def test_shapes_that_are_no_points_count_nowhere(tmp_path, content):
+    rows = [shape(0.5, 0.5), (content, b" " * 41), shape(0.5, 0.5)]
+    write_shapefile(tmp_path / "a.shp", rows)
+    assert count(tmp_path / "a.shp") == count(tmp_path / "a.shp", **COLUMNS) == 2
+    write_shapefile(tmp_path / "a.shp", rows[1:2])
+    assert count(tmp_path / "a.shp") == 0
+
+
+def test_an_index_entry_that_leads_out_of_the_file_counts_nowhere(path):
+    index = path.with_suffix(".shx")
+    content = index.read_bytes()
+    for place in (-1, 0, 2**31 - 1, 100):
+        index.write_bytes(content[:100] + struct.pack(">ii", place, 10) + content[108:])
+        assert count(path) == 2
+
+
+def test_files_beside_it_may_be_missing_if_they_are_not_needed(path):
+    path.with_suffix(".dbf").rename(path.with_suffix(".DBF"))
+    assert count(path, **COLUMNS) == 3
+    path.with_suffix(".DBF").unlink()
+    assert count(path) == 3
+    with pytest.raises(PointsError, match=r"has no \.dbf beside it"):
+        count(path, **COLUMNS)
+    path.with_suffix(".prj").unlink()
+    with pytest.raises(CRSMismatchError, match="states no CRS"):
+        count(path)
+    path.with_suffix(".shx").unlink()
+    with pytest.raises(PointsError, match=r"has no \.shx beside it"):
+        count(path)
+
+
+def test_structure_is_checked(path, tmp_path):
+    with pytest.raises(PointsError, match="no column 'lng'; its columns are lon, lat"):
+        count(path, x="lng", y="lat")
+    with pytest.raises(PointsError, match="leave geometry out"):
+        count(path, geometry="lon")
+    with pytest.raises(PointsError, match="several files and cannot be read from a stream"):
+        sdp.read_points(io.BytesIO(path.read_bytes()), DOMAIN, file_format="shp")
+    frame = geopandas.GeoDataFrame({"note": ["n"]}, geometry=[shapely.Point(0.5, 0.5)], crs="EPSG:4326")
+    frame.to_file(tmp_path / "b.shp")
+    with pytest.raises(PointsError, match=r"column 'note' .* is of type 'C'; coordinates must be numbers"):
+        count(tmp_path / "b.shp", x="note", y="note")
+    for suffix in (".shp", ".shx"):
+        write_shapefile(path, [shape(0.5, 0.5)] * 3)
+        whole = path.with_suffix(suffix).read_bytes()
+        for cut in (whole[:50], whole[:-3], b"x" + whole[1:] if suffix == ".shp" else whole[:99]):
+            path.with_suffix(suffix).write_bytes(cut)
+            with pytest.raises(PointsError, match="truncated, damaged"):
+                count(path)
+    write_shapefile(path, [shape(0.5, 0.5)] * 3)
+    path.with_suffix(".dbf").write_bytes(path.with_suffix(".dbf").read_bytes()[:100])
+    assert count(path) == 3
+    with pytest.raises(PointsError, match="truncated, damaged"):
+        count(path, **COLUMNS)
+
+
+@pytest.mark.parametrize(
+    "crs", ["EPSG:4326", "EPSG:2154", "EPSG:3857", "EPSG:27700", "EPSG:2263", "ESRI:102008", "EPSG:32633"]
+)
+def test_the_crs_of_a_prj_is_recognised(tmp_path, crs):
+    geopandas.GeoDataFrame({"a": [1]}, geometry=[shapely.Point(0.5, 0.5)], crs=crs).to_file(tmp_path / "b.shp")
+    assert count(tmp_path / "b.shp", sdp.Domain((0, 0, 1, 1), crs=crs)) == 1
+    with pytest.raises(CRSMismatchError):
+        count(tmp_path / "b.shp", sdp.Domain((0, 0, 1, 1), crs="EPSG:31370"))
