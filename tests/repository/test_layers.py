@@ -243,7 +243,7 @@ def test_planted_words_are_caught():
 
 @pytest.mark.parametrize("name", [name for name in MODULES if name.startswith("spatialdp.records")])
 def test_errors_about_records_bring_no_other_error_along(name):
-    """A reader's error quotes records; raised while it is handled, ours would carry it in its context, even `from None`."""
+    """A reader's error quotes records; one raised while it is handled has it in its context, even `from None`."""
     tree = ast.parse(MODULES[name].read_text())
     raised = [node for node in ast.walk(tree) if isinstance(node, ast.Raise)]
     assert not [node.lineno for node in raised if node.cause is not None and ast.unparse(node.cause) != "None"]
