@@ -15,6 +15,7 @@ __all__ = [
     "CRSMismatchError",
     "DomainError",
     "FileFormatError",
+    "OutsideDomainWarning",
     "ParameterError",
     "PointsError",
     "ReleaseError",
@@ -79,3 +80,7 @@ class ReleaseError(SpatialDPError, ValueError):
 
 class FileFormatError(SpatialDPError, ValueError):
     """A file is damaged, or not of the format that was expected, such as a release that this version can read."""
+
+
+class OutsideDomainWarning(UserWarning):
+    """Some of many boxes or polygons lie outside the domain of a release, and are answered with NaN."""

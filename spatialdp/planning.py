@@ -26,6 +26,7 @@ from spatialdp.privacy.budget import LARGEST_EPSILON, SMALLEST_EPSILON, Budget, 
 from spatialdp.privacy.neighbours import Neighbours
 from spatialdp.privacy.noise.laws import Law
 from spatialdp.space.domain import Domain
+from spatialdp.space.questions import require_inside
 from spatialdp.wording import parameter
 from spatialdp.workload import Workload, placed
 
@@ -126,7 +127,7 @@ def _boxes(domain: Domain, workload: Workload | npt.ArrayLike | None) -> Floats:
                 "as the polygons' bounding boxes."
             )
         workload = workload.boxes
-    domain.boxes(workload)  # raises an error if they are not boxes
+    require_inside(workload, domain, "the workload")  # raises an error also if they are not boxes
     if not np.size(workload):
         raise ParameterError("the workload has no boxes; give at least one.")
     return np.atleast_2d(np.asarray(workload, dtype=np.float64))

@@ -21,6 +21,7 @@ from spatialdp.estimates.intervals import half_width
 from spatialdp.privacy.statement import Privacy
 from spatialdp.space.domain import Domain
 from spatialdp.space.polygons import read_polygons
+from spatialdp.space.questions import for_boxes, for_polygons
 from spatialdp.trees.adjust import NonNegative
 
 if TYPE_CHECKING:
@@ -60,8 +61,11 @@ class Release:
     >>> release = sdp.Flat(shape=(4, 4)).release(points, domain, epsilon=100)
     >>> round(release.answer((0.5, 0, 1, 1)))
     2
-    >>> release.answer([(0, 0, 1, 1), (0.5, 0.5, 0.5, 0.5), (5, 5, 9, 9)]).tolist()
-    [3.0, 0.0, 0.0]
+    >>> release.answer([(0, 0, 1, 1), (0.5, 0.5, 0.5, 0.5), (0, 0, 9, 9)]).tolist()
+    [3.0, 0.0, 3.0]
+    >>> release.answer((5, 5, 9, 9))
+    Traceback (most recent call last):
+    spatialdp.errors.ParameterError: the box lies outside the domain, whose bounds are (0.0, 0.0, 1.0, 1.0); ...
     """
 
     domain: Domain
@@ -86,6 +90,12 @@ class Release:
         float, or (m,) array
             Records are assumed to be evenly spread within a partly covered cell.
 
+        Raises
+        ------
+        ParameterError
+            If a single box lies wholly outside the domain. Of many boxes, those outside are answered with NaN, with
+            an `OutsideDomainWarning`.
+
         Examples
         --------
         >>> import spatialdp as sdp
@@ -96,8 +106,7 @@ class Release:
         >>> release.answer([(0, 0, 4, 4), (0, 0, 0.5, 1)]).tolist()  # the second box cuts a cell in half
         [2.0, 0.5]
         """
-        answers = self.estimate.answer(self.domain.boxes(boxes))
-        return float(answers[0]) if np.ndim(boxes) == 1 else answers
+        return for_boxes(self.estimate.answer(self.domain.boxes(boxes)), boxes, self.domain)
 
     def interval(self, boxes: npt.ArrayLike, level: float = 0.95) -> Floats:
         """Intervals that cover the noise in each answer with probability `level`.
@@ -133,7 +142,7 @@ class Release:
         self._require_unbiased()
         lattice = self.domain.boxes(boxes)
         ends = self._ends(self.estimate.answer(lattice), self.estimate.moments(lattice), level)
-        return ends[0] if np.ndim(boxes) == 1 else ends
+        return np.asarray(for_boxes(ends, boxes, self.domain))
 
     def answer_polygons(self, geometries: Any) -> Any:
         """Estimate how many records lie in each polygon, such as counties, by area weighting.
@@ -141,8 +150,9 @@ class Release:
         Parameters
         ----------
         geometries : shapely Polygon or MultiPolygon, or a list, array, GeoSeries or GeoDataFrame of them
-            In domain coordinates; a GeoSeries must state the domain's CRS. Parts outside the domain hold no
-            records, and neither do empty polygons.
+            In domain coordinates; a GeoSeries must state its CRS, and is reprojected to the domain's. Parts outside
+            the domain hold no records, and neither do empty polygons. Polygons wholly outside are treated as boxes
+            are: one is an error, among many they are answered with NaN.
 
         Returns
         -------
@@ -161,7 +171,7 @@ class Release:
         """
         polygons = read_polygons(geometries, self.domain)
         answers = self.estimate.answer_polygons(polygons)
-        return answers if np.ndim(geometries) else float(answers[0])
+        return for_polygons(answers, polygons, self.domain, single=not np.ndim(geometries))
 
     def interval_polygons(self, geometries: Any, level: float = 0.95) -> Floats:
         """Intervals that cover the noise in each polygon's answer with probability `level`.
@@ -193,7 +203,7 @@ class Release:
         self._require_unbiased()
         polygons = read_polygons(geometries, self.domain)
         ends = self._ends(self.estimate.answer_polygons(polygons), self.estimate.polygon_moments(polygons), level)
-        return ends if np.ndim(geometries) else ends[0]
+        return np.asarray(for_polygons(ends, polygons, self.domain, single=not np.ndim(geometries)))
 
     def _require_unbiased(self) -> None:
         if self.estimate.biased:
@@ -225,8 +235,7 @@ class Release:
         >>> release.uniformity([(0, 0, 0.5, 0.5), (0, 0, 0.5, 0.125)]).tolist()  # whole cells; a quarter of one
         [0.0, 6.0]
         """
-        bounds = self.estimate.uniformity(self.domain.boxes(boxes))
-        return float(bounds[0]) if np.ndim(boxes) == 1 else bounds
+        return for_boxes(self.estimate.uniformity(self.domain.boxes(boxes)), boxes, self.domain)
 
     def non_negative(self, method: str = NonNegative.FAMILIES) -> Release:
         """A copy of the release without negative estimates; post-processing that costs nothing, but adds bias.

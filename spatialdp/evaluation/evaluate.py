@@ -30,6 +30,7 @@ from spatialdp.privacy.noise.source import SeededNoise
 from spatialdp.records.points import LatticePoints, as_points, lattice_points
 from spatialdp.space.domain import Domain
 from spatialdp.space.polygons import read_polygons
+from spatialdp.space.questions import require_inside
 from spatialdp.wording import either, parameter, quoted
 from spatialdp.workload import Workload
 
@@ -301,7 +302,7 @@ def _workloads(workload: Workloads, domain: Domain) -> tuple[Workload, ...]:
         )
     for each in workloads:
         if each.boxes is not None:
-            domain.boxes(each.boxes)  # raises an error that says what is wrong with the boxes
+            require_inside(each.boxes, domain, f"workload {each.name!r}")
         else:
             read_polygons(each.polygons, domain)
     return workloads

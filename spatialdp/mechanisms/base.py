@@ -31,7 +31,9 @@ from spatialdp.privacy.noise.source import Noise, SystemNoise, is_system_noise
 from spatialdp.privacy.statement import UNIT, Privacy
 from spatialdp.records.points import Points, as_points
 from spatialdp.release import Release
-from spatialdp.space.domain import Domain, Grid
+from spatialdp.space.domain import RASTER_SIDE, Domain, Grid
+from spatialdp.space.polygons import missed_share
+from spatialdp.space.questions import require_inside
 from spatialdp.strategies.products import BoxQueries
 from spatialdp.wording import either
 
@@ -315,15 +317,21 @@ class PreparedRelease:
 
     def plan_with_errors(self) -> Plan:
         """The plan, with the errors to expect if these are foreseeable."""
-        blank = self.mechanism._blank(self.design)
+        plan, blank = replace(self.plan, missed=self._missed()), self.mechanism._blank(self.design)
         if blank is None:
-            return self.plan
+            return plan
         sizes = {"1 %": 0.01, "10 %": 0.1, "whole": 1.0}
         return replace(
-            self.plan,
+            plan,
             standard_deviation=expected_error(blank, some_leaves(blank)),
             errors={name: expected_error(blank, sized_boxes(self.domain, share)) for name, share in sizes.items()},
         )
+
+    def _missed(self) -> float | None:
+        """Share of the region's area in none of its cells; trees that follow no grid take the region as a raster."""
+        if self.domain.region is None:
+            return None
+        return missed_share(self.mechanism.leaf_grid(self.domain) or self.domain.grid((RASTER_SIDE, RASTER_SIDE)))
 
     def expected_error(self, boxes: npt.ArrayLike) -> float:
         """Root-mean-square error that noise will cause in the answers to boxes; see `Mechanism.expected_error`."""
@@ -335,6 +343,7 @@ class PreparedRelease:
                 "mechanism with a public structure, or run "
                 f"{either('spatialdp.evaluate', '`spatialdp evaluate`')} on public data."
             )
+        require_inside(boxes, self.domain, "boxes")
         return expected_error(blank, self.domain.boxes(boxes))
 
     def release(self, points: Any, *, noise: Noise | None = None) -> Release:

@@ -41,6 +41,9 @@ class Plan:
         whole domain. Empty where the error depends on the records, as for kd-trees.
     limits : dict of str to int
         Public limits at which private numbers are cut off; empty if there are none.
+    missed : float, optional
+        Share of the region's area, in the domain's units, that lies in no cell of the region: records
+        there count nowhere. 0 where all cells that touch the region belong to it; None without a region.
 
     Examples
     --------
@@ -66,6 +69,7 @@ class Plan:
     memory: int
     errors: dict[str, float] = field(default_factory=dict)
     limits: dict[str, int] = field(default_factory=dict)
+    missed: float | None = None
 
     def __str__(self) -> str:
         return "\n".join(f"{name:9} {text}" for name, text in self.rows())
@@ -83,6 +87,7 @@ class Plan:
         return [
             ("method", self.mechanism),
             ("cells", f"{self.cells:,}"),
+            *([] if self.missed is None else [("region", _coverage(self.missed))]),
             ("memory", f"{_megabytes(self.memory)} for counts and estimates"),
             ("noise", f"standard deviation {self.standard_deviation:,.4g} in one cell"),
             ("cost", f"{currency} = {format_exact(self._cost)}"),
@@ -117,6 +122,7 @@ class Plan:
             "memory": self.memory,
             "errors": self.errors,
             "limits": self.limits,
+            "missed": self.missed,
         }
 
     @property
@@ -128,6 +134,12 @@ def _details(pairs: list[tuple[str, str]]) -> list[tuple[str, str]]:
     """Return indented rows with two aligned columns."""
     width = max((len(first) for first, _ in pairs), default=0)
     return [("", f"  {first:{width}}  {second}") for first, second in pairs]
+
+
+def _coverage(missed: float) -> str:
+    if not missed:
+        return "covered by its cells: 0 % of its area is missed"
+    return f"{missed:.2%} of its area lies in no cell, and records there count nowhere".replace("%", " %")
 
 
 def _megabytes(size: int) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Any
 
@@ -20,7 +20,9 @@ from spatialdp._support.checks import positive_pair, whole_pair
 from spatialdp.errors import DomainError, ParameterError
 from spatialdp.space import crs as crs_
 from spatialdp.space.lattice import LATTICE, LATTICE_BITS, Axis, box_array, edge_lines
+from spatialdp.space.placement import check_place
 from spatialdp.space.regions import RegionCells, cells_touching, cells_with_centre
+from spatialdp.space.reprojection import in_crs
 from spatialdp.wording import as_typed, either, parameter, quoted
 
 __all__ = ["Domain", "Grid"]
@@ -30,6 +32,7 @@ _CRUMB = 1e-6  # of a cell, which rounding may leave when sides are divided into
 
 # Trees whose split lines follow no grid take the region at this resolution: 1024 x 1024 cells of the domain.
 RASTER_BITS = 10
+RASTER_SIDE = 2**RASTER_BITS
 RASTER_SHIFT = LATTICE_BITS - RASTER_BITS
 
 
@@ -43,9 +46,10 @@ class Domain:
         Public knowledge, never the bounding box of the records. A record on the far edge belongs to the last cell; a
         record outside the bounds counts nowhere.
     crs : str, int or pyproj.CRS, optional
-        CRS of the bounds, such as ``"EPSG:4326"`` (then x is longitude).
+        CRS of the bounds, such as ``"EPSG:4326"`` (then x is longitude). Bounds that cannot be meant in it are refused.
     region : polygon, GeoSeries or GeoDataFrame, optional
-        Public area within the bounds. Cells that do not belong to it are known to be empty and cost nothing.
+        Public area within the bounds. Cells that do not belong to it are known to be empty and cost nothing. A
+        GeoSeries or GeoDataFrame in another CRS is reprojected.
     region_cells : {"touching", "centres"}
         Which cells belong to the region. ``"touching"``: every cell in which a place of the region, its border
         included, lies; no record in the region is dropped. ``"centres"``: every cell whose centre lies in the region;
@@ -54,7 +58,8 @@ class Domain:
     Raises
     ------
     DomainError
-        If the bounds are not a finite rectangle, or the region is not a valid area in it.
+        If the bounds are not a finite rectangle, if they cannot be meant in the CRS (degrees where it is in metres,
+        latitudes beyond 90, bounds outside its area of use), or if the region is not a valid area in the bounds.
 
     Examples
     --------
@@ -73,6 +78,8 @@ class Domain:
     ) -> None:
         object.__setattr__(self, "bounds", _checked_bounds(bounds))
         object.__setattr__(self, "crs", crs_.canonical(crs))
+        if self.crs is not None:
+            check_place(self.bounds, self.crs)
         object.__setattr__(self, "region", None if region is None else self._checked_region(region))
         object.__setattr__(self, "region_cells", _checked_rule(region_cells, region))
 
@@ -89,6 +96,19 @@ class Domain:
         region_crs = crs_.canonical(getattr(region, "crs", None) if crs is None else crs)
         geometry = _geometry(region, region_crs)
         return cls(geometry.bounds, crs=region_crs, region=geometry, region_cells=region_cells)
+
+    @classmethod
+    def published(cls, bounds: Sequence[float], crs: Any, region: Any, region_cells: str) -> Domain:
+        """Make a domain whose place is not questioned: that of a release which exists, or one made from another domain.
+
+        Examples
+        --------
+        >>> Domain.published((0, 0, 10, 93), "EPSG:4326", None, "touching").bounds
+        (0.0, 0.0, 10.0, 93.0)
+        """
+        domain = cls(bounds, region=region, region_cells=region_cells)
+        object.__setattr__(domain, "crs", crs_.canonical(crs))
+        return domain
 
     @property
     def axes(self) -> tuple[Axis, Axis]:
@@ -121,7 +141,8 @@ class Domain:
                 f"{parameter('cell_size')} {quoted(cell_size)} is too large for bounds {quoted(self.bounds)}; no "
                 "cell has its centre within them. Give a smaller size."
             )
-        return replace(self, bounds=(xmin, ymin, xmin + nx * width, ymin + ny * height))
+        bounds = (xmin, ymin, xmin + nx * width, ymin + ny * height)
+        return Domain.published(bounds, self.crs, self.region, self.region_cells)
 
     def grid(
         self,
@@ -153,7 +174,7 @@ class Domain:
     @property
     def region_raster(self) -> Booleans | None:
         """The region as 1024 x 1024 cells of the domain, for trees that follow no grid; None if there is no region."""
-        return None if self.region is None else self.grid((2**RASTER_BITS, 2**RASTER_BITS)).mask
+        return None if self.region is None else self.grid((RASTER_SIDE, RASTER_SIDE)).mask
 
     def boxes(self, boxes: npt.ArrayLike) -> Integers:
         """Snap boxes (xmin, ymin, xmax, ymax) to lattice lines and clip them to the domain.
@@ -188,7 +209,7 @@ class Domain:
     def _checked_region(self, region: Any) -> Any:
         import shapely
 
-        geometry = _geometry(region, self.crs)
+        geometry = _geometry(region, self.crs, middle=(self.bounds[0] + self.bounds[2]) / 2)
         if not shapely.intersects(geometry, shapely.box(*self.bounds)):
             raise DomainError(
                 f"the region lies in {quoted(geometry.bounds)}, outside the bounds {quoted(self.bounds)}; "
@@ -296,15 +317,16 @@ def _checked_bounds(bounds: Sequence[float]) -> tuple[float, float, float, float
     return xmin, ymin, xmax, ymax
 
 
-def _geometry(region: Any, crs: str | None) -> Any:
-    """Return a region given in any accepted form as one valid, two-dimensional polygon or multipolygon."""
+def _geometry(region: Any, crs: str | None, middle: float | None = None) -> Any:
+    """Return a region given in any accepted form as one valid, two-dimensional polygon or multipolygon, in a CRS."""
     import shapely
 
     if getattr(region, "active_geometry_name", "geometry") is None:
         raise DomainError("the region is a GeoDataFrame without an active geometry; choose one with set_geometry.")
     if hasattr(region, "geometry") and hasattr(region, "crs"):
-        crs_.require_same("region's geometries", region.crs, crs)
-        region = region.geometry.union_all()
+        own, region = region.crs, region.geometry.union_all()
+        if isinstance(region, shapely.Polygon | shapely.MultiPolygon) and region.is_valid:
+            (region,) = in_crs("region's geometries", np.array([region]), own, crs, middle)
     if not isinstance(region, shapely.Polygon | shapely.MultiPolygon) or region.is_empty:
         wanted = either("shapely Polygon or MultiPolygon, or a GeoSeries or GeoDataFrame of them", "polygon")
         raise DomainError(

@@ -21,11 +21,23 @@ import numpy as np
 
 from spatialdp._support.arrays import Array, Booleans, Floats, Integers, Objects, expand_ranges
 from spatialdp.errors import ParameterError
-from spatialdp.space import crs as crs_
+from spatialdp.space.coverage import prefix_sums
 from spatialdp.space.domain import Domain, Grid
+from spatialdp.space.regions import RegionCells
+from spatialdp.space.reprojection import in_crs
 from spatialdp.wording import either
 
-__all__ = ["COLLECTION", "CRUMB", "POLYGON", "PolygonBlock", "Polygons", "Runs", "read_polygons", "scan"]
+__all__ = [
+    "COLLECTION",
+    "CRUMB",
+    "POLYGON",
+    "PolygonBlock",
+    "Polygons",
+    "Runs",
+    "missed_share",
+    "read_polygons",
+    "scan",
+]
 
 Polygons = Objects  # of shapely Polygons and MultiPolygons
 
@@ -44,7 +56,8 @@ def read_polygons(geometries: Any, domain: Domain) -> Polygons:
     ParameterError
         If an element is not a valid Polygon or MultiPolygon; empty ones are allowed and cover nothing.
     CRSMismatchError
-        If a GeoSeries or GeoDataFrame is not in the domain's CRS.
+        If a GeoSeries or GeoDataFrame has no CRS and the domain has one, or the other way round, or if it cannot be
+        drawn in the domain's CRS. In another CRS, it is reprojected.
     """
     import shapely
 
@@ -52,8 +65,6 @@ def read_polygons(geometries: Any, domain: Domain) -> Polygons:
         raise ParameterError(
             "the polygons are a GeoDataFrame without an active geometry; choose one with set_geometry."
         )
-    if hasattr(geometries, "crs"):
-        crs_.require_same("polygons", geometries.crs, domain.crs)
     polygons = np.atleast_1d(np.asarray(getattr(geometries, "geometry", geometries), dtype=object))
     kinds = shapely.get_type_id(polygons) if shapely.is_valid_input(polygons).all() else np.array([])
     if polygons.ndim != 1 or kinds.shape != polygons.shape:
@@ -62,7 +73,9 @@ def read_polygons(geometries: Any, domain: Domain) -> Polygons:
             "as a list, array, GeoSeries or GeoDataFrame. Boxes (xmin, ymin, xmax, ymax) are answered by `answer`."
         )
     _check(polygons, kinds)
-    return polygons
+    if not hasattr(geometries, "crs"):
+        return polygons
+    return in_crs("polygons", polygons, geometries.crs, domain.crs, middle=sum(domain.bounds[::2]) / 2)
 
 
 def _check(polygons: Polygons, kinds: Array) -> None:
@@ -190,6 +203,27 @@ def scan(polygons: Polygons, grid: Grid) -> Iterator[tuple[slice, Runs]]:
         part = slice(bounds[i], bounds[i + 1])
         runs = _runs(edges[..., part], polygon[part] - starts[i], int(starts[i + 1] - starts[i]), grid.shape)
         yield slice(starts[i], starts[i + 1]), runs
+
+
+def missed_share(grid: Grid) -> float:
+    """Return the share of the region's area, within the bounds, that lies in no cell of the region.
+
+    The share is 0 if all cells that touch the region belong to it.
+
+    Examples
+    --------
+    >>> import shapely
+    >>> triangle = shapely.Polygon([(0, 0), (2, 0), (0, 2)])
+    >>> [missed_share(Domain((0, 0, 2, 2), region=triangle, region_cells=rule).grid((2, 2)))
+    ...  for rule in ("touching", "centres")]
+    [0.0, 0.5]
+    """
+    domain = grid.domain
+    if domain.region is None or domain.region_cells is RegionCells.TOUCHING:
+        return 0.0
+    ((_, runs),) = scan(np.array([domain.region]), grid)
+    (area,), (covered,) = runs.areas[0], runs.sums(prefix_sums(grid.mask))
+    return float(np.clip(1 - covered / area, 0.0, 1.0)) if area > 0 else 0.0
 
 
 def _edges(polygons: Polygons, grid: Grid) -> tuple[Floats, Integers]:

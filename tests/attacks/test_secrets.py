@@ -90,7 +90,7 @@ def test_secrets_are_in_no_byte(tmp_path, log, name):
             source,
             *columns,
             "--bounds=0,0,1,1",
-            "--crs=EPSG:2154",
+            "--crs=EPSG:4258",
             "--points-crs=EPSG:4326",
             *terms,
             "-o",

@@ -22,8 +22,9 @@ def release_of(name, region=None, seed=3):
 
 
 def some_boxes(count=200):
-    """Random boxes, some beyond the domain, some along cell edges, the whole, nothing, and a sliver."""
+    """Random boxes, some partly beyond the domain, some along cell edges, the whole, nothing, and a sliver."""
     ends = np.sort(RNG.uniform((-1, -1), (9, 7), (count, 2, 2)), axis=1).reshape(count, 4)
     ends[: count // 4] = np.round(ends[: count // 4] * 2) / 2
+    ends[:, :2], ends[:, 2:] = np.minimum(ends[:, :2], (7.5, 5.5)), np.maximum(ends[:, 2:], 0.5)  # none is outside
     ends[:5] = [BOUNDS, (-9, -9, 99, 99), (1, 1, 1, 1), (0, 0, 0.2, 0.2), (2, 0, 2.0000001, 6)]
     return ends

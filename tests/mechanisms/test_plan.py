@@ -6,6 +6,7 @@ import json
 from fractions import Fraction
 
 import pytest
+import shapely
 
 import spatialdp as sdp
 
@@ -48,3 +49,33 @@ def test_json_has_numbers_and_exact_ones(mechanism):
     assert told["budget"] == {step: float(cost) for step, cost in plan.budget.items()}
     assert {step: Fraction(cost) for step, cost in told["budget_exact"].items()} == plan.budget
     assert told["errors"] == plan.errors
+
+
+def test_the_share_of_the_region_that_its_cells_miss():
+    triangle = shapely.Polygon([(0, 0), (2, 0), (0, 2)])
+    for mechanism in (sdp.Flat((2, 2)), sdp.Quadtree(1), sdp.Uniform((2, 2)), sdp.KdTree(2)):
+        touching, centres = (
+            mechanism.plan(sdp.Domain.around(triangle, region_cells=rule), epsilon=1)
+            for rule in ("touching", "centres")
+        )
+        assert touching.missed == 0
+        assert "0 % of its area is missed" in str(touching)
+        assert centres.missed == pytest.approx(0.5 if mechanism.name != "kd-tree" else 1 / 1024, rel=1e-6)
+    assert "50.00 % of its area lies in no cell" in str(sdp.Flat((2, 2)).plan(centres_of(triangle), epsilon=1))
+    plain = sdp.Flat((2, 2)).plan(sdp.Domain((0, 0, 2, 2)), epsilon=1)
+    assert plain.missed is None
+    assert "region" not in str(plain)
+    assert plain.to_json()["missed"] is None
+
+
+def test_new_zealand_by_centres_loses_a_fifth_of_its_area():
+    """Records live on coasts, so that far more of them are lost than of the area."""
+    region = sdp.datasets.new_zealand()
+    by_centres = sdp.Domain.around(region, crs="EPSG:4326", region_cells="centres")
+    plans = [sdp.Flat((side, side)).plan(by_centres, epsilon=1).missed for side in (64, 128)]
+    assert 0.03 < plans[1] < plans[0] < 0.3
+    assert sdp.Flat((64, 64)).plan(sdp.Domain.around(region, crs="EPSG:4326"), epsilon=1).missed == 0
+
+
+def centres_of(region):
+    return sdp.Domain.around(region, region_cells="centres")

@@ -307,10 +307,10 @@ def test_other_formats_have_no_layers_to_name(folder, name):
 
 
 def test_crs_is_checked(folder, tmp_path, xy):
-    lambert = sdp.Domain((0, 0, 1, 1), crs="EPSG:2154")
+    other = sdp.Domain((0, 0, 1, 1), crs="EPSG:4258")
     for name in ("geo.parquet", "native.parquet", "layer.gpkg", "layer.geojson", "layer.shp"):
-        with pytest.raises(CRSMismatchError, match="the domain has CRS EPSG:2154 but the points have"):
-            sdp.read_points(folder / name, lambert)
+        with pytest.raises(CRSMismatchError, match="the domain has CRS EPSG:4258 but the points have"):
+            sdp.read_points(folder / name, other)
     with pytest.warns(UserWarning, match="projection"):
         bare = write(tmp_path / "bare.shp", *xy, crs=None)
     with pytest.raises(CRSMismatchError, match=r"bare.shp states no CRS but the domain has EPSG:4326.*crs=.EPSG:4326"):

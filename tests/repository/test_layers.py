@@ -55,6 +55,8 @@ FACADES = {("spatialdp.release", "spatialdp.outputs")}
 GATHERING = {"spatialdp", "spatialdp.mechanisms", "spatialdp.cli"}
 DRAWS_BITS = "spatialdp.privacy.noise.source"
 SPEAKS = "spatialdp.cli"
+# How many times a module warns. The one warning is about public boxes and polygons outside the public domain.
+WARNINGS = {"spatialdp.space.questions": 1}
 
 
 @dataclass(frozen=True)
@@ -234,7 +236,7 @@ def loud_calls(source: str) -> list[int]:
 def test_only_the_command_line_speaks(name):
     """What is printed, warned of or logged elsewhere would have to be argued about, line by line."""
     if not name.startswith(SPEAKS):
-        assert not loud_calls(MODULES[name].read_text())
+        assert len(loud_calls(MODULES[name].read_text())) == WARNINGS.get(name, 0)
 
 
 def test_planted_words_are_caught():

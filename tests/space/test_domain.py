@@ -115,10 +115,22 @@ class TestRegion:
         with pytest.raises(DomainError, match="set_geometry"):
             Domain.around(geopandas.GeoDataFrame({"a": [1]}))
         assert Domain((0, 0, 2, 2), "EPSG:4326", halves.geometry).grid((2, 2)).n_cells == 4
-        with pytest.raises(CRSMismatchError, match="to_crs"):
-            Domain((0, 0, 2, 2), "EPSG:3857", halves)
+        with pytest.raises(CRSMismatchError, match="set_crs"):
+            Domain((0, 0, 2, 2), "EPSG:4326", halves.set_crs(None, allow_override=True))
         with pytest.raises(CRSMismatchError, match="has none"):
             Domain((0, 0, 2, 2), region=halves)
+
+    def test_regions_in_another_crs_are_reprojected(self):
+        """A parallel is curved in an equal-area projection: its middle lies further south than its ends."""
+        states = geopandas.GeoSeries([shapely.box(-120, 30, -70, 45)], crs="EPSG:4326")
+        domain = Domain.around(states, crs="EPSG:5070")
+        assert domain.crs == "EPSG:5070"
+        assert shapely.get_num_coordinates(domain.region) > 100
+        middle = states.set_axis([0]).intersection(shapely.box(-96, 44.9, -95, 45)).to_crs("EPSG:5070")[0].centroid
+        assert domain.region.buffer(1e4).contains(middle)
+        assert Domain(domain.bounds, "EPSG:5070", states) == domain
+        back = Domain((-130, 20, -60, 50), "EPSG:4326", geopandas.GeoSeries([domain.region], crs="EPSG:5070"))
+        assert back.region.bounds == pytest.approx((-120, 30, -70, 45), abs=1e-3)
 
     def test_regions_that_are_no_area_are_refused(self):
         for bad in (shapely.Point(1, 1), shapely.Polygon(), "box", 3):

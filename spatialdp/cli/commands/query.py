@@ -5,6 +5,9 @@ The command reads a release and public queries, and never a record.
 
 from __future__ import annotations
 
+import contextlib
+import warnings
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -37,8 +40,8 @@ _ANSWERS = ["estimate", "lower", "upper", _MARK]
 @click.option(
     "--polygons",
     type=click.Path(path_type=Path),
-    help="File of polygons (GeoPackage, GeoJSON, Shapefile or GeoParquet) in the CRS of the release. The output keeps "
-    "their columns.",
+    help="File of polygons (GeoPackage, GeoJSON, Shapefile or GeoParquet); those in another CRS are reprojected. The "
+    "output keeps their columns.",
 )
 @click.option("--layer", metavar="NAME", help="Layer to read, if the file of polygons has several.")
 @click.option(
@@ -83,11 +86,26 @@ def command(
         )
     target.spare(release, boxes, polygons)
     source = load(release)
-    if polygons is not None:
-        answers = _answer_polygons(source, polygons, layer, level)
-    else:
-        answers = _answer_boxes(source, bbox, boxes, level)
+    with _outside_noted():
+        if polygons is not None:
+            answers = _answer_polygons(source, polygons, layer, level)
+        else:
+            answers = _answer_boxes(source, bbox, boxes, level)
+    if len(answers) and answers["estimate"].isna().all():
+        raise click.UsageError("so none of the questions can be answered; ask for places in the domain.")
     _write(answers, target, kind or (target.path.suffix[1:].lower() if target.path else "csv"))
+
+
+@contextlib.contextmanager
+def _outside_noted() -> Iterator[None]:
+    """Turn the warning about questions outside the domain into a note on standard error."""
+    from spatialdp.errors import OutsideDomainWarning
+
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", OutsideDomainWarning)
+        yield
+    for text in {str(warning.message) for warning in caught if warning.category is OutsideDomainWarning}:
+        click.echo(f"note: {text}", err=True)
 
 
 def _answer_boxes(

@@ -20,7 +20,10 @@ from spatialdp.cli.options.values import Numbers
 from spatialdp.outputs.files.formats import FORMATS
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from spatialdp.mechanisms import Mechanism
+    from spatialdp.release import Release
     from spatialdp.space.domain import Domain
 
 __all__ = ["command"]
@@ -95,7 +98,40 @@ def command(
     for path in target.files:
         files |= contents(release, path, shape=shape if FORMATS[path.suffix.lower()] == "GeoTIFF" else None)
     write_all(files, overwrite=target.force)
+    for line in _summary(release, mechanism):
+        report(line)
     report(f"{release.privacy}")
+
+
+def _summary(release: Release, mechanism: Mechanism) -> list[str]:
+    """Return what anyone who reads the release can see, so that a mistake of place shows: size, cells, total."""
+    from spatialdp.space.placement import ground_size
+
+    domain = release.domain
+    ground = ground_size(domain.bounds, domain.crs)
+    crs = "without a CRS" if domain.crs is None else f"in {domain.crs if len(domain.crs) < 40 else 'its CRS'}"
+    extent = f"{_pair(domain.size, 1)} units" if ground is None else _lengths(ground)
+    grid = mechanism.leaf_grid(domain)
+    if grid is None:
+        cells = f"{release.estimate.n_cells:,}, of different sizes"
+    else:
+        sides = [size / count for size, count in zip(ground or domain.size, grid.shape, strict=True)]
+        size = f"{_pair(sides, 1)} units" if ground is None else _lengths(sides)
+        cells = f"{release.estimate.n_cells:,}; on a grid of {grid.shape[0]} x {grid.shape[1]}, each about {size}"
+    total = f"{release.total:,.0f} records, estimated"
+    if not release.estimate.biased:
+        low, high = release.interval(domain.bounds)
+        total += f"; 95 % interval {low:,.0f} to {high:,.0f}"
+    return [f"domain   {extent}, {crs}", f"cells    {cells}", f"total    {total}"]
+
+
+def _lengths(metres: Sequence[float]) -> str:
+    """Return width and height in words, in metres or kilometres."""
+    return f"{_pair(metres, 1)} m" if max(metres) < 2000 else f"{_pair(metres, 1000)} km"
+
+
+def _pair(sides: Sequence[float], unit: int) -> str:
+    return " x ".join(f"{float(f'{side / unit:.3g}'):,.12g}" for side in sides)
 
 
 def _check_promise(mechanism: Mechanism, seed: int | None, *, allowed: bool) -> None:

@@ -195,7 +195,7 @@ def _domain_from_json(data: dict[str, Any]) -> Domain:
             raise ValueError("the region is not a geometry") from None
     # Files without a rule are from before there was a choice: their cells belong by their centres.
     rule = RegionCells.TOUCHING if region is None else data.get("region_cells", RegionCells.CENTRES)
-    return Domain(data["bounds"], crs=data["crs"], region=region, region_cells=rule)
+    return Domain.published(data["bounds"], data["crs"], region, rule)
 
 
 def _damaged(source: Path) -> FileFormatError:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import subprocess
 import sys
@@ -72,9 +73,6 @@ def test_questions_that_can_not_be_answered_are_refused(folder, released, tmp_pa
     assert "no column 'ymax'" in run("query", released, "--boxes", tmp_path / "boxes.csv", code=2).stderr
     (tmp_path / "boxes.csv").write_text("xmin,ymin,xmax,ymax\n1,2,3,a\n")
     assert "not all numbers" in run("query", released, "--boxes", tmp_path / "boxes.csv", code=2).stderr
-    other = geopandas.read_file(folder / "areas.gpkg").to_crs("EPSG:3857")
-    other.to_file(tmp_path / "other.gpkg")
-    assert "EPSG:3857" in run("query", released, "--polygons", tmp_path / "other.gpkg", code=2).stderr
     geopandas.read_file(folder / "areas.gpkg").rename(columns={"name": "lower"}).to_file(tmp_path / "taken.gpkg")
     assert "rename it" in run("query", released, "--polygons", tmp_path / "taken.gpkg", code=2).stderr
     lines = geopandas.GeoSeries([shapely.LineString([(0, 0), (1, 1)])], crs="EPSG:4326")
@@ -119,3 +117,22 @@ def test_answers_of_a_release_that_is_not_private_say_so(folder, released, seede
     out = tmp_path / "out.csv"
     run("query", seeded, "--bbox=0,0,1,1", "-o", out)
     assert "NOT PRIVATE" in out.read_text()
+
+
+def test_polygons_in_another_crs_are_reprojected(folder, released, tmp_path):
+    geopandas.read_file(folder / "areas.gpkg").to_crs("EPSG:3857").to_file(tmp_path / "other.gpkg")
+    own, other = (
+        pd.read_csv(io.StringIO(run("query", released, "--polygons", path).stdout))
+        for path in (folder / "areas.gpkg", tmp_path / "other.gpkg")
+    )
+    assert other["estimate"].tolist() == pytest.approx(own["estimate"].tolist(), abs=1e-3)
+
+
+def test_questions_outside_the_domain_are_noted_or_refused(released):
+    some = run("query", released, "--bbox=0,0,1,1", "--bbox=5,5,6,6")
+    assert "note: 1 of 2 questions lie outside the domain" in some.stderr
+    assert some.stderr.count("note:") == 1
+    assert some.stdout.splitlines()[2] == "5.0,5.0,6.0,6.0,,,"
+    none = run("query", released, "--bbox=5,5,6,6", code=2)
+    assert "1 of 1 questions lie outside the domain" in none.stderr
+    assert none.stdout == ""

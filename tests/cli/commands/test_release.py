@@ -75,7 +75,7 @@ def test_the_good_command_is_good(place):
         ({"bounds": "0,0,inf,1"}, "they must be finite"),
         ({"bounds": "170,-20,-170,20"}, "For an area across the antimeridian use longitudes from 0 to 360, or two"),
         ({"crs": "EPSG:99999999"}, "which pyproj does not know"),
-        ({"crs": "EPSG:2154"}, "the domain has CRS EPSG:2154 but the points have EPSG:4326; reproject"),
+        ({"crs": "EPSG:4258"}, "the domain has CRS EPSG:4258 but the points have EPSG:4326; reproject"),
         ({"crs": None}, "the points have CRS EPSG:4326 but the domain has none"),
         ({"epsilon": "one"}, "'one' was given; a number is required, such as 0.5 or 1/2"),
         ({"epsilon": "1/0"}, "a number is required"),
@@ -152,3 +152,31 @@ def test_of_several_outputs_all_or_none_are_written(place, monkeypatch):
     told = refused([*command(), "-oout.gpkg", "-oout.geojson"], code=1)
     assert "No space left on device" in told
     assert "Errno" not in told
+
+
+def test_a_summary_of_public_facts_follows(tmp_path):
+    (tmp_path / "homes.csv").write_text("lon,lat\n" + "-85.3,35.05\n" * 500)
+    options = ["--x", "lon", "--y", "lat", "--method", "flat", "--shape", "8,8", "--epsilon", "1", "--seed", "1"]
+    options += ["--not-private", "--bounds", "-85.6,34.9,-84.9,35.5", "-o"]
+    done = run("release", tmp_path / "homes.csv", "--crs", "EPSG:4326", *options, tmp_path / "a.parquet")
+    assert "domain   63.7 x 66.6 km, in EPSG:4326" in done.stderr
+    assert "cells    64; on a grid of 8 x 8, each about 7.97 x 8.32 km" in done.stderr
+    release = sdp.load(tmp_path / "a.parquet")
+    low, high = release.interval(release.domain.bounds)
+    assert f"total    {release.total:,.0f} records, estimated; 95 % interval {low:,.0f} to {high:,.0f}" in done.stderr
+    assert "NOT PRIVATE" in done.stderr
+    plain = run("release", tmp_path / "homes.csv", *options, tmp_path / "b.parquet")
+    assert "domain   0.7 x 0.6 units, without a CRS" in plain.stderr
+    assert "each about 0.0875 x 0.075 units" in plain.stderr
+    assert run("release", tmp_path / "homes.csv", *options, tmp_path / "c.parquet", "--quiet").stderr == ""
+
+
+def test_the_summary_of_a_tree_and_of_a_biased_release(tmp_path):
+    (tmp_path / "homes.csv").write_text("x,y\n" + "0.3,0.5\n" * 500)
+    options = ["--x", "x", "--y", "y", "--bounds", "0,0,1,1", "--epsilon", "1"]
+    tree = run(
+        "release", tmp_path / "homes.csv", *options, "--method=kd-tree", "--height=2", "-o", tmp_path / "a.parquet"
+    )
+    assert "cells    16, of different sizes" in tree.stderr
+    flat = ("--method=flat", "--shape=2,2", "--truncate=2", "-o", tmp_path / "b.parquet")
+    assert "interval" not in run("release", tmp_path / "homes.csv", *options, *flat).stderr

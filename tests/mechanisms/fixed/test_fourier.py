@@ -306,7 +306,7 @@ def test_exact_phases_would_be_caught():
 @pytest.mark.parametrize("block", [None, (3, 4), ("hyperbolic", 2), "marginals"])
 @pytest.mark.parametrize("basis", BASES)
 def test_save_and_load(tmp_path, basis, block):
-    domain = sdp.Domain((0, 0, 2, 1), crs="EPSG:3857", region=shapely.Point(1, 0.5).buffer(0.5))
+    domain = sdp.Domain((0, 0, 2, 1), crs="EPSG:4326", region=shapely.Point(1, 0.5).buffer(0.5))
     mechanism = sdp.Fourier((12, 6), basis=basis, block=block)
     release = mechanism.release([[1, 0.5], [0.9, 0.3]], domain, epsilon=1)
     release.save(tmp_path / "a.parquet")

@@ -41,7 +41,8 @@ def test_cells_outside_the_region_are_left_to_the_background():
 
 @pytest.mark.parametrize(("crs", "stretch"), [(None, 1), ("EPSG:3857", 1), ("EPSG:4326", 2)])
 def test_degrees_of_longitude_are_shorter_in_the_north(crs, stretch):
-    domain = sdp.Domain((0, 59, 2, 61), crs=crs)  # at 60 degrees a half as long
+    unit = 1000 if crs == "EPSG:3857" else 1  # metres
+    domain = sdp.Domain((0, 59 * unit, 2 * unit, 61 * unit), crs=crs)  # at 60 degrees a half as long
     ax = plt.figure().add_subplot()
     draw_cells(ax, domain.grid((2, 2)), np.zeros((2, 2)))
     assert ax.get_aspect() == pytest.approx(stretch, rel=1e-6)
