@@ -119,8 +119,8 @@ def _check_area(bounds: Bounds, crs: str, system: Any) -> None:
     if not known.any() or np.any(beside > max(width, _SLACK)) or np.any(above > max(height, _SLACK)):
         raise DomainError(
             f"bounds are {quoted(bounds)}, which lie outside the area in which {crs} is used: longitudes {west:g} to "
-            f"{east:g} and latitudes {south:g} to {north:g}. Check that the CRS is the one that the numbers are in, and "
-            f"that their order is (xmin, ymin, xmax, ymax), x being east. {_WAY_OUT}"
+            f"{east:g} and latitudes {south:g} to {north:g}. Check that the CRS is the one that the numbers are in, "
+            f"and that their order is (xmin, ymin, xmax, ymax), x being east. {_WAY_OUT}"
         )
 
 
