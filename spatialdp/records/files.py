@@ -21,9 +21,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from spatialdp._support.arrays import Array
 from spatialdp.errors import CRSMismatchError, PointsError
 from spatialdp.records.formats.arrow import open_arrow, open_parquet
-from spatialdp.records.formats.base import Selection, Source, Table, quietly
+from spatialdp.records.formats.base import Batch, Selection, Source, Table, quietly
 from spatialdp.records.formats.delimited import open_delimited
 from spatialdp.records.formats.flatgeobuf import open_flatgeobuf
 from spatialdp.records.formats.geojson import open_geojson
@@ -32,6 +33,8 @@ from spatialdp.records.formats.shapefile import open_shapefile
 from spatialdp.records.points import LatticePoints, snap
 from spatialdp.space import crs as crs_
 from spatialdp.space.domain import Domain
+from spatialdp.space.placement import check_column_names
+from spatialdp.space.reprojection import point_transformation
 from spatialdp.wording import either, parameter
 
 __all__ = ["FORMATS", "paths_of", "read_points"]
@@ -55,6 +58,7 @@ def read_points(
     geometry: str | None = None,
     layer: str | None = None,
     crs: Any = None,
+    reproject: bool = False,
     file_format: str | None = None,
 ) -> LatticePoints:
     r"""Read sensitive locations from a file, for use with one domain.
@@ -77,6 +81,9 @@ def read_points(
         Name of the layer, in a GeoPackage with more than one.
     crs : optional
         CRS of the coordinates, if the file does not state it. Columns without a CRS are taken to be in the domain's.
+    reproject : bool
+        Whether to reproject points that are in another CRS than the domain; by default such files are refused. A point
+        that has no coordinates in the domain's CRS counts nowhere.
     file_format : str, optional
         The format, as a suffix such as ``"csv"``, if names do not have it; required for an open file.
 
@@ -89,9 +96,9 @@ def read_points(
     ------
     PointsError
         If a file cannot be read, or its structure has no points: missing columns, columns of text, a layer that is
-        declared to hold polygons.
+        declared to hold polygons. Also if the columns of x and y are named like the other axis, such as ``x="lat"``.
     CRSMismatchError
-        If the CRS of a file is not the domain's.
+        If the CRS of a file is not the domain's, unless the points are to be reprojected.
 
     Privacy
     -------
@@ -115,8 +122,8 @@ def read_points(
     selection = _selection(x, y, geometry, layer)
 
     def read(name: str, table: Table) -> list[Any]:
-        _check_crs(name, table, crs, domain)
-        return [snap(*batch, domain) for batch in table.batches]
+        move = _transformation(_checked_crs(name, table, crs, domain), domain, reproject=reproject)
+        return [snap(*(batch if move is None else move(*batch)), domain) for batch in table.batches]
 
     if hasattr(source, "__arrow_c_stream__"):
         what = Source("the Arrow table", ".arrow")
@@ -138,6 +145,7 @@ def _selection(x: str | None, y: str | None, geometry: str | None, layer: str | 
             f"{parameter('x')}, {parameter('y')} and {parameter('geometry')} were given; name two columns of numbers, "
             "or one of points."
         )
+    check_column_names(x, y)
     return Selection(x, y, geometry, layer)
 
 
@@ -224,8 +232,8 @@ def _checked_path(path: Path, file_format: str | None = None) -> Source:
     return Source(str(path), suffix, path=path)
 
 
-def _check_crs(name: str, table: Table, user_crs: Any, domain: Domain) -> None:
-    """Check that the CRS that the file states, or else the one that the user gives, is the domain's."""
+def _checked_crs(name: str, table: Table, user_crs: Any, domain: Domain) -> Any:
+    """Return the CRS that the file states, or else the one that the user gives; None if plain columns have neither."""
     if table.crs is not None and user_crs is not None and not crs_.same(table.crs, crs_.canonical(user_crs)):
         raise CRSMismatchError(
             f"{name} states the CRS {crs_.canonical(table.crs)} but {crs_.canonical(user_crs)} was given for it; "
@@ -237,5 +245,19 @@ def _check_crs(name: str, table: Table, user_crs: Any, domain: Domain) -> None:
             f"{name} states no CRS but the domain has {domain.crs}; if its coordinates are in that CRS, say so: "
             f"{either(f'crs={domain.crs!r}', f'--points-crs {domain.crs}')}."
         )
-    if crs is not None:
+    return crs
+
+
+def _transformation(crs: Any, domain: Domain, *, reproject: bool) -> Callable[[Array, Array], Batch] | None:
+    """Return the function that takes coordinates from a CRS to the domain's; None if it is the domain's already."""
+    if crs is None:
+        if reproject:
+            raise CRSMismatchError(
+                "the points are to be reprojected, but their CRS is not known; give it with "
+                f"{either('crs', '--points-crs')}."
+            )
+        return None
+    if not reproject or domain.crs is None or crs_.same(crs, domain.crs):
         crs_.require_same("points", crs, domain.crs)
+        return None
+    return point_transformation(crs, domain.crs, domain.bounds)

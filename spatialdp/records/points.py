@@ -19,10 +19,11 @@ from spatialdp._support.arrays import Array, Booleans, Integers, Integers32
 from spatialdp._support.override import override
 from spatialdp.errors import PointsError
 from spatialdp.records.counting import cell_numbers, lattice_cell_numbers
-from spatialdp.records.reading import arrow_coordinates, column_of, columns_of, point_coordinates
+from spatialdp.records.reading import arrow_coordinates, column_of, columns_of, names_of, point_coordinates
 from spatialdp.space import crs as crs_
 from spatialdp.space.domain import RASTER_SHIFT, Domain, Grid
 from spatialdp.space.lattice import LATTICE
+from spatialdp.space.placement import check_column_names
 
 __all__ = ["LatticePoints", "Points", "as_points", "lattice_points", "snap"]
 
@@ -46,8 +47,8 @@ class Points:
     ------
     PointsError
         If the input has the wrong form: the type of an array is not one of numbers, text or objects, or a frame or
-        table has the wrong columns. No record causes an error, whatever its value: one that is not a point (missing,
-        text that is not a number, another geometry) counts nowhere.
+        table has the wrong columns, or columns that are named like the other axis. No record causes an error, whatever
+        its value: one that is not a point (missing, text that is not a number, another geometry) counts nowhere.
 
     Notes
     -----
@@ -86,6 +87,7 @@ class Points:
                 )
             self.crs = crs_.canonical(crs if declared is None else declared)
             return
+        check_column_names(*names_of(x, y))
         self.crs = crs_.canonical(crs)
         self._x, self._y = columns_of(x) if y is None else (column_of(x, "x"), column_of(y, "y"))
         if self._x.shape != self._y.shape:

@@ -22,11 +22,19 @@ from spatialdp.records.formats.arrow import open_arrow
 from spatialdp.records.formats.base import Selection, Source, quietly
 from spatialdp.records.formats.text import NUMERAL
 
-__all__ = ["arrow_coordinates", "column_of", "columns_of", "point_coordinates"]
+__all__ = ["arrow_coordinates", "column_of", "columns_of", "names_of", "point_coordinates"]
 
 _NUMERAL = re.compile(NUMERAL)
 _LONGEST = 4096  # characters of text that may be a coordinate
 _TEXT = "USTO"  # types of arrays whose elements are looked at one by one
+
+
+def names_of(x: Any, y: Any) -> tuple[str | None, str | None]:
+    """Return the names of the two columns, if they are a frame or two series of pandas; None for arrays."""
+    columns = getattr(x, "columns", ())
+    pair = (getattr(x, "name", None), getattr(y, "name", None)) if y is not None else (None, None)
+    first, second = columns if y is None and len(columns) == 2 else pair
+    return first if isinstance(first, str) else None, second if isinstance(second, str) else None
 
 
 def columns_of(array: Any) -> tuple[Array, Array]:

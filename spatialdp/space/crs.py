@@ -1,6 +1,7 @@
 """Coordinate reference systems (CRS): one canonical name for each, and one rule for which two are the same.
 
-Coordinates are never reprojected here. `require_same` refuses those that are in another CRS than the domain.
+Coordinates are never reprojected here (`reprojection` does it). `require_same` refuses those that are in another CRS
+than the domain.
 """
 
 from __future__ import annotations
@@ -47,9 +48,11 @@ def require_same(name: str, crs: Any, domain_crs: str | None) -> None:
             f"{either(in_python, 'write it into their file')}."
         )
     if not same(own_crs, domain_crs):
+        other_way = either(", or read their file with read_points(..., reproject=True)", ", or add --reproject")
         raise CRSMismatchError(
             f"the domain has CRS {domain_crs} but the {name} have {own_crs}; "
-            f"reproject {either(f'them with to_crs({domain_crs!r})', f'their file to {domain_crs}')} first."
+            f"reproject {either(f'them with to_crs({domain_crs!r})', f'their file to {domain_crs}')} first"
+            f"{other_way if name == 'points' else ''}."
         )
 
 

@@ -401,3 +401,35 @@ def test_too_little_memory_does_not_tell_how_many_records_there_are(tmp_path, xy
     with pytest.raises(MemoryError, match=r"^there is not enough memory to read the points$") as caught:
         sdp.read_points(write(tmp_path / "table.csv", *xy), DOMAIN, **columns_of("table.csv"))
     assert caught.value.__context__ is None
+
+
+@pytest.mark.parametrize("name", ["layer.gpkg", "layer.geojson", "geo.parquet"])
+def test_points_are_reprojected_if_asked_for(folder, name):
+    box = geopandas.GeoSeries([shapely.box(0, 0, 1, 1)], crs="EPSG:4326").to_crs("EPSG:3857")
+    metres = sdp.Domain(box.total_bounds, crs="EPSG:3857")
+    with pytest.raises(CRSMismatchError, match="reproject=True"):
+        sdp.read_points(folder / name, metres)
+    moved = lattice_points(sdp.read_points(folder / name, metres, reproject=True), metres)
+    own = lattice_points(sdp.read_points(folder / name, DOMAIN, reproject=True), DOMAIN)
+    assert own[0].size == moved[0].size > 0
+    assert np.abs(own[0] - moved[0]).max() < 16  # lattice columns: Mercator is even along x
+
+
+def test_reprojecting_needs_both_systems(tmp_path):
+    (tmp_path / "a.csv").write_text("lon,lat\n0.5,0.5\n95,195\n")
+    metres = sdp.Domain((0, 0, 100_000, 100_000), crs="EPSG:3857")
+    columns = {"x": "lon", "y": "lat"}
+    with pytest.raises(CRSMismatchError, match="their CRS is not known"):
+        sdp.read_points(tmp_path / "a.csv", metres, reproject=True, **columns)
+    with pytest.raises(CRSMismatchError, match="the domain has none"):
+        sdp.read_points(tmp_path / "a.csv", sdp.Domain((0, 0, 1, 1)), reproject=True, crs="EPSG:4326", **columns)
+    points = sdp.read_points(tmp_path / "a.csv", metres, reproject=True, crs="EPSG:4326", **columns)
+    assert lattice_points(points, metres)[0].size == 1  # latitude 195 has no place
+
+
+def test_columns_named_like_the_other_axis_are_refused(tmp_path):
+    (tmp_path / "a.csv").write_text("lon,lat\n0.5,0.5\n")
+    with pytest.raises(PointsError, match="named like the other axis"):
+        sdp.read_points(tmp_path / "a.csv", DOMAIN, x="lat", y="lon")
+    with pytest.raises(PointsError, match="named like the other axis"):
+        sdp.read_points(tmp_path / "none.csv", DOMAIN, x="lat", y="lon")  # before the file is opened

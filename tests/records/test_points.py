@@ -78,3 +78,13 @@ def test_points_show_nothing():
 def test_odd_values_raise_no_warning():
     odd = [[np.nan, 1], [np.inf, 1], [-np.inf, 1], [1e308, 1], [-1e308, -1e308], [1, np.nan]]
     assert counts(odd).sum() == 0
+
+
+def test_frames_named_like_the_other_axis_are_refused():
+    frame = pd.DataFrame({"lat": [0.5], "lon": [0.5]})
+    for swapped in (lambda: sdp.Points(frame), lambda: sdp.Points(frame["lat"], frame["lon"])):
+        with pytest.raises(PointsError, match="named like the other axis"):
+            swapped()
+    assert sdp.Points(frame[["lon", "lat"]]) is not None
+    assert sdp.Points(frame["lon"], frame["lat"]) is not None
+    assert sdp.Points(frame.to_numpy()) is not None

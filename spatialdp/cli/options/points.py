@@ -69,6 +69,7 @@ def _points_file(
     geometry: str | None,
     layer: str | None,
     points_crs: str | None,
+    reproject: bool,
     points_format: str | None,
 ) -> PointsFile:
     if (x is None) != (y is None):
@@ -79,8 +80,8 @@ def _points_file(
         raise click.UsageError(
             "standard input (-) must be the only file, and needs its format; add --points-format, such as csv."
         )
-    options = {"x": x, "y": y, "geometry": geometry, "layer": layer, "crs": points_crs, "file_format": points_format}
-    return PointsFile(points, options)
+    options = {"x": x, "y": y, "geometry": geometry, "layer": layer, "crs": points_crs, "reproject": reproject}
+    return PointsFile(points, {**options, "file_format": points_format})
 
 
 points_options = bundled(
@@ -98,6 +99,11 @@ points_options = bundled(
     ),
     click.option("--layer", metavar="NAME", help="Layer to read, if a GeoPackage has several."),
     click.option("--points-crs", metavar="CRS", help="CRS of the points, if their file does not name it."),
+    click.option(
+        "--reproject",
+        is_flag=True,
+        help="Reproject points that are in another CRS than the domain; without it they are refused.",
+    ),
     click.option(
         "--points-format",
         metavar="SUFFIX",
