@@ -31,9 +31,8 @@ _TEXT = "USTO"  # types of arrays whose elements are looked at one by one
 
 def names_of(x: Any, y: Any) -> tuple[str | None, str | None]:
     """Return the names of the two columns, if they are a frame or two series of pandas; None for arrays."""
-    columns = getattr(x, "columns", ())
-    pair = (getattr(x, "name", None), getattr(y, "name", None)) if y is not None else (None, None)
-    first, second = columns if y is None and len(columns) == 2 else pair
+    names = [getattr(x, "name", None), getattr(y, "name", None)] if y is not None else list(getattr(x, "columns", ()))
+    first, second = names if len(names) == 2 else (None, None)
     return first if isinstance(first, str) else None, second if isinstance(second, str) else None
 
 
