@@ -237,6 +237,10 @@ def test_typed_boxes_are_answered_or_refused(driver, pages):
         fill(driver, box)
         driver.find_element(By.CSS_SELECTOR, "#box button").click()
         assert_shown(driver, release, box)
+    for outside in ((9, 0, 12, 3), (8, 0, 9, 6), (-3, -3, 0, 6), (9, 9, 9, 9)):
+        fill(driver, outside)
+        driver.find_element(By.CSS_SELECTOR, "#box button").click()
+        assert "outside the map" in driver.find_element(By.ID, "result").text
     fill(driver, (5, 0, 4, 6))
     driver.find_element(By.CSS_SELECTOR, "#box button").click()
     assert "must not exceed" in driver.find_element(By.ID, "result").text

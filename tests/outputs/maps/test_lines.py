@@ -22,6 +22,24 @@ def test_boundaries_come_in_the_domains_crs(tmp_path):
         assert shape.bounds == pytest.approx((1, 1, 2, 2), abs=1e-6)
 
 
+def test_boundaries_of_the_whole_world_are_drawn_on_a_local_map():
+    """Parts far away have no place in a local CRS; they are left out. Edges are curves where the CRS bends them."""
+    domain = sdp.Domain((200_000, 5_000_000, 800_000, 5_600_000), crs="EPSG:32632")
+    world = geopandas.GeoSeries([shapely.box(-180, -90, 180, 48), shapely.box(100, -80, 170, 80)], crs="EPSG:4326")
+    lines = cut_lines(boundary_shapes(world, domain), domain, tolerance=1)
+    (line,) = lines
+    assert np.isfinite(line).all()
+    assert len(line) > 20  # the parallel of 48 degrees is an arc
+    assert np.ptp(line[:, 0]) == pytest.approx(600_000)
+    assert 5_300_000 < line[:, 1].min() < line[:, 1].max() < 5_340_000
+
+
+def test_boundaries_far_from_the_domain_are_no_lines():
+    far = geopandas.GeoSeries([shapely.box(100, -80, 170, 80)], crs="EPSG:4326")
+    domain = sdp.Domain((200_000, 5_000_000, 800_000, 5_600_000), crs="EPSG:32632")
+    assert cut_lines(boundary_shapes(far, domain), domain, tolerance=1) == []
+
+
 @pytest.mark.parametrize("wrong", [shapely.Point(1, 1), [], "nowhere.gpkg", 5])
 def test_what_is_no_polygon_or_line_is_refused(wrong):
     with pytest.raises((ParameterError, FileFormatError), match=r"polygons or lines|cannot be"):

@@ -25,6 +25,16 @@ export function snapBox([xmin, ymin, xmax, ymax], [left, bottom, right, top]) {
   ];
 }
 
+/** Whether a box shares no area with the bounds; one without any area is outside if it does not touch them. */
+export function isOutside(box, bounds) {
+  const empty = box[0] === box[2] || box[1] === box[3];
+  return [0, 1].some((axis) => {
+    const [low, high] = [box[axis], box[axis + 2]];
+    if (empty) return high < bounds[axis] || low > bounds[axis + 2];
+    return high <= bounds[axis] || low >= bounds[axis + 2];
+  });
+}
+
 /** Lattice line at which a cell begins; products stay below 2^53, so this is exact. */
 export function edgeLine(cell, count) {
   return Math.floor((cell * LATTICE) / count);

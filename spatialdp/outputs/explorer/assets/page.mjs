@@ -3,7 +3,7 @@
 import { Release } from "./answers.mjs";
 import { placeOf, ticksOf } from "./colours.mjs";
 import { boxDrawing } from "./drag.mjs";
-import { coordinateOf, snapBox } from "./lattice.mjs";
+import { coordinateOf, isOutside, snapBox } from "./lattice.mjs";
 import { CellLayer, Frame, cellAt, lineLayers, makeMap, markedBox } from "./map.mjs";
 import { inWords, rangeInWords, short } from "./text.mjs";
 import { unpackAll } from "./unpack.mjs";
@@ -134,7 +134,8 @@ class Page {
     const sides = [0, 1].flatMap((end) => lines.map((pair, axis) => coordinate(pair[end], axis)));
     SIDES.forEach((side, i) => (element(side).value = sides[i].toFixed(this.data.decimals)));
     this.askForm();
-    this.sayAtMap(element("result").querySelector(".estimate dd").textContent, "records in the box");
+    const estimate = element("result").querySelector(".estimate dd");
+    if (estimate) this.sayAtMap(estimate.textContent, "records in the box");
   }
 
   /** Answer the box in the form; boxes drawn on the map are written into the form first. */
@@ -144,11 +145,13 @@ class Page {
     if (missing) return this.complain(`Give a number for ${missing}.`);
     if (box[0] > box[2]) return this.complain("xmin must not exceed xmax.");
     if (box[1] > box[3]) return this.complain("ymin must not exceed ymax.");
+    if (isOutside(box, this.data.bounds)) return this.complain("The box lies outside the map, which tells nothing there.");
     this.chosen.setBounds(this.frame.box(snapBox(box, this.data.bounds))).addTo(this.map);
     return this.showAnswer(this.release.ask(box));
   }
 
   complain(text) {
+    this.chosen.remove();
     element("result").replaceChildren(make("p", text, "warning"));
   }
 
