@@ -7,6 +7,7 @@ record.
 
 from __future__ import annotations
 
+import difflib
 import errno
 import traceback
 from importlib import import_module
@@ -62,7 +63,12 @@ class _Group(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        name, command, rest = super().resolve_command(ctx, args)
+        try:
+            name, command, rest = super().resolve_command(ctx, args)
+        except click.UsageError as error:
+            close = difflib.get_close_matches(args[0], _COMMANDS, n=1)
+            hint = f" Did you mean {close[0]!r}?" if close else ""
+            raise click.UsageError(f"No such command {args[0]!r}.{hint}", ctx=error.ctx) from None
         return name, command, rest if command is None else join_numbers(rest, command.params)
 
     @override
@@ -117,7 +123,7 @@ def _unexpected(error: Exception) -> str:
     place = f" at {Path(frames[-1].filename).name}:{frames[-1].lineno}" if frames else ""
     return (
         f"unexpected {type(error).__name__}{place}; this is a defect of spatialdp. "
-        "Nothing was written. Please report the defect, with the command that you gave."
+        "No file is left half-written. Please report the defect, with the command that you gave."
     )
 
 

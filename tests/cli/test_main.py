@@ -168,3 +168,29 @@ def test_exit_codes_of_the_process(place):
         process.communicate(timeout=60)
         assert process.returncode == code
     assert sdp.load("out.parquet").privacy.private
+
+
+@pytest.mark.usefixtures("place")
+def test_defects_claim_nothing_about_files_that_were_written_before(monkeypatch):
+    def fail(*_, **__):
+        raise KeyError
+
+    monkeypatch.setattr("spatialdp.cli.commands.evaluate._figures", fail)
+    options = ("--bounds=0,0,1,1", "--crs=EPSG:4326", "-m", "quadtree:height=2", "--epsilons=1", "--trials=1", "-q")
+    told = run("evaluate", "points.gpkg", *options, code=1).stderr
+    assert "unexpected KeyError" in told
+    assert os.listdir("out") == ["errors.csv"]
+    assert "Nothing was written" not in told
+    assert "No file is left half-written" in told
+
+
+@pytest.mark.parametrize("typed", ["releese", "epsilonfor", "recomend", "quary"])
+def test_similar_commands_are_suggested(typed):
+    close = {"releese": "release", "epsilonfor": "epsilon-for", "recomend": "recommend", "quary": "query"}[typed]
+    assert f"Did you mean '{close}'?" in run(typed, code=2).stderr
+
+
+def test_other_words_get_no_suggestion():
+    told = run("xyz", code=2).stderr
+    assert "No such command 'xyz'" in told
+    assert "Did you mean" not in told

@@ -133,7 +133,6 @@ OF_PYTHON_ALONE = (
     "the GeoDataFrame has no active geometry",
     " is not a one-dimensional array",
     " cannot be read as numbers",
-    " states no CRS but the domain has ",
     "a release of kind ",  # every kind of estimate has files and maps
     " is  of type ",  # a budget that is no number
     # arrays and algebra
@@ -289,6 +288,7 @@ REFUSED = {
     "release points.gpkg --bounds 0 0 1 1 --epsilon 1 -o a.gpkg --method flat --shape 8,8": "--crs",
     "release none.gpkg --bounds 0 0 1 1 --epsilon 1 -o a.gpkg --method flat --shape 8,8": "cannot be opened",
     "release points.txt --bounds 0 0 1 1 --epsilon 1 -o a.gpkg --method flat --shape 8,8": "suffix",
+    "release table.csv --bounds 0 0 1 1 --epsilon 1 -o a.gpkg --method flat --shape 8,8": "(--x and --y)",
     "release table.csv --x a --y b --bounds 0 0 1 1 --epsilon 1 -o a.gpkg --method flat --shape 8,8": "column 'a'",
     "release table.csv --x lon --bounds 0 0 1 1 --epsilon 1 -o a.gpkg --method flat --shape 8,8": "--x and --y",
     # asking a release

@@ -245,3 +245,21 @@ def test_every_public_name_is_in_the_reference():
     reference = (DOCS / "api.md").read_text(encoding="utf-8")
     for name in sdp._HOMES:
         assert re.search(rf":: spatialdp\.{name}$", reference, re.MULTILINE), name
+
+
+def test_sizes_at_which_mechanisms_change_places_are_those_of_the_figure():
+    """Flat noise, then the hierarchy, then the tailored strategy, then a tree that counts the whole domain."""
+    with (ROOT / "figures" / "expected_error.csv").open() as file:
+        rows = [{name: float(value) for name, value in row.items()} for row in csv.DictReader(file)]
+    shares = [row.pop("share of the area") for row in rows]
+    best = [min(row, key=row.get).split(",")[0] for row in rows]
+    flat, tailored = (
+        [share for share, name in zip(shares, best, strict=True) if name == kind] for kind in ("Flat", "Tailored")
+    )
+    after_flat = min(share for share in shares if share > max(flat))
+    text = " ".join((DOCS / "experiments.md").read_text(encoding="utf-8").split())
+    assert f"up to {max(flat) * 256**2:.0f} cells ({100 * max(flat):.2g} % of the area)" in text
+    assert f"no longer for {after_flat * 256**2:.0f} cells ({100 * after_flat:.2g} %)" in text
+    assert f"From {100 * min(tailored):.2g} % up to {100 * max(tailored):.2g} %, the largest share below" in text
+    assert max(tailored) == max(share for share in shares if share < 1)
+    assert best[-1] == "Quadtree"

@@ -1,38 +1,77 @@
-"""The README's example runs as it stands."""
+"""The README's examples run one after the other, in one folder, as they are printed."""
 
 from __future__ import annotations
 
-import os
 import re
 import shlex
+import tomllib
 from pathlib import Path
 
 import matplotlib as mpl
+import pytest
 from click.testing import CliRunner
 
 from spatialdp.cli import main
 
 mpl.use("Agg")
 
+ROOT = Path(__file__).parents[2]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+FENCE = re.compile(r"^```(\w+)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+FOR_PEOPLE = {"make", "pip", "python3", "."}  # these build and install, and are not run here
 
-def test_ten_lines_work(tmp_path, monkeypatch, capsys):
-    text = (Path(__file__).parents[2] / "README.md").read_text()
-    (example,) = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+
+def run_page(text: str) -> str:
+    """Run every block in the order of the page; return what was printed by commands."""
+    printed = []
+    for language, body in FENCE.findall(text):
+        if language == "python":
+            exec(compile(body, "README.md", "exec"), {})
+            continue
+        assert language == "sh"
+        for line in body.replace("\\\n", " ").splitlines():
+            name, *words = shlex.split(line, comments=True)
+            if name in FOR_PEOPLE:
+                continue
+            assert name == "spatialdp", line
+            result = CliRunner().invoke(main, words)
+            assert result.exit_code == 0, f"{line}\n{result.output}"
+            printed.append(result.stdout)
+    return "".join(printed)
+
+
+@pytest.fixture
+def clone(tmp_path, monkeypatch):
+    """A folder like a clone, in which the README's reader works."""
+    (tmp_path / "datasets").symlink_to(ROOT / "datasets")
     monkeypatch.chdir(tmp_path)
-    exec(compile(example, "README.md", "exec"), {})
+    return tmp_path
+
+
+def test_all_examples_work_in_one_folder_in_their_order(clone, capsys):
+    told = run_page(README)
     assert "ε = 1 (add-remove one record), quadtree" in capsys.readouterr().out
-    assert (tmp_path / "chattanooga.png").exists()
-    assert (tmp_path / "chattanooga.parquet").exists()
+    assert "ε = 1 (add-remove one record), quadtree" in told
+    for name in (
+        "chattanooga.png",
+        "chattanooga.parquet",
+        "county.parquet",
+        "county.gpkg",
+        "county.png",
+        "county.html",
+    ):
+        assert (clone / name).exists()
 
 
-def test_command_line_examples_work(tmp_path, monkeypatch):
-    here = Path(__file__).parents[2]
-    (example,) = re.findall(r"```sh\n(spatialdp.*?)```", (here / "README.md").read_text(), re.DOTALL)
-    monkeypatch.chdir(tmp_path)
-    os.symlink(here / "datasets", tmp_path / "datasets")
-    for line in example.replace("\\\n", " ").splitlines():
-        name, *words = shlex.split(line)
-        result = CliRunner().invoke(main, words)
-        assert name == "spatialdp"
-        assert result.exit_code == 0, result.output
-    assert (tmp_path / "chattanooga.png").exists()
+@pytest.mark.usefixtures("clone")
+def test_examples_that_write_the_same_file_are_found():
+    clashing = README.replace("-o county.parquet", "-o chattanooga.parquet")
+    with pytest.raises(AssertionError, match="exists"):
+        run_page(clashing)
+
+
+def test_the_readme_says_how_to_install():
+    assert "pip install ." in README
+    assert "pip wheel" in README
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    assert not [extra for extra in extras if f"`{extra}`" not in README and f"[{extra}]" not in README]

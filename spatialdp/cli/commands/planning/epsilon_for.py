@@ -42,7 +42,7 @@ def command(
     mechanism: Mechanism,
     as_json: bool,
 ) -> None:
-    r"""Print the least ε with which the error of a method stays within a bound. No points are read.
+    r"""Find the least ε for an accuracy. No points are read.
 
     The error is that of the noise, and ε is rounded up to three digits. The error of records that are not evenly spread
     within cells comes on top; it depends on the records.

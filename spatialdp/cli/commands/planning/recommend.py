@@ -52,10 +52,11 @@ def read_queries(boxes: Path | None) -> tuple[Any, str]:
 @boxes_option
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text.")
 def command(domain: Domain, terms: TermsOptions, shape: tuple[float, float], boxes: Path | None, as_json: bool) -> None:
-    r"""Rank methods by the error to expect from their noise, best first. No points are read.
+    r"""Rank methods by their expected error. No points are read.
 
-    The error of records that are not evenly spread within cells comes on top; it depends on the records. Methods whose
-    cells depend on the records, such as kd-trees, are not ranked. With --delta, Gaussian noise is considered as well.
+    The best method comes first. The error is that of the noise; the error of records that are not evenly spread within
+    cells comes on top and depends on the records. Methods whose cells depend on the records, such as kd-trees, are not
+    ranked. With --delta, Gaussian noise is considered as well.
 
     \b
     Examples:
