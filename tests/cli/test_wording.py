@@ -128,6 +128,7 @@ OF_PYTHON_ALONE = (
     "the polygons are a ",
     "the region is a GeoDataFrame",
     "points are ",
+    "the Arrow table declares no geometry",
     "x and y have different lengths",
     "the points were read for a domain",
     "the GeoDataFrame has no active geometry",
