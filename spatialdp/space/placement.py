@@ -17,7 +17,7 @@ import numpy as np
 
 from spatialdp._support.arrays import Floats
 from spatialdp.errors import DomainError, PointsError
-from spatialdp.wording import either, quoted
+from spatialdp.wording import either, parameter, quoted
 
 __all__ = ["check_column_names", "check_place", "ground_size"]
 
@@ -26,7 +26,9 @@ Bounds = tuple[float, float, float, float]
 _SLACK = 15.0  # degrees around a CRS's area of use that are accepted, or as much as the area measures itself
 _LIKE_DEGREES = (360.0, 90.0)  # coordinates within these could be longitudes and latitudes
 _DIAGONAL = 0.02  # bounds so near to the diagonal, as a share of their width, are in another order
-_WAY_OUT = "If the bounds are meant like this, leave the CRS out."
+_WAY_OUT = f"If the bounds are meant like this, leave {either('the CRS', '--crs')} out."
+_ORDER = either("(xmin, ymin, xmax, ymax)", "XMIN,YMIN,XMAX,YMAX")
+_OTHER_ORDER = either("(xmin, xmax, ymin, ymax)", "XMIN,XMAX,YMIN,YMAX")
 
 _X_NAMES = {"lon", "lng", "long", "longitude", "longitudes", "easting", "eastings"}
 _Y_NAMES = {"lat", "lats", "latitude", "latitudes", "northing", "northings"}
@@ -78,19 +80,20 @@ def _check_degrees(bounds: Bounds, crs: str, degree: float) -> None:
             else "Give longitudes as x and latitudes as y, in degrees, or the CRS that the numbers are in."
         )
         raise DomainError(
-            f"bounds are {quoted(bounds)}, and so have latitudes (ymin, ymax) beyond 90 degrees, but {crs} is in "
-            f"degrees; the order is (xmin, ymin, xmax, ymax). {advice}"
+            f"{parameter('bounds')} are {quoted(bounds)}, and so have latitudes (ymin and ymax) beyond 90 degrees, "
+            f"but {crs} is in degrees; the order is {_ORDER}. {advice}"
         )
     if max(-xmin, xmax) > 360 or xmax - xmin > 360:
         raise DomainError(
-            f"bounds are {quoted(bounds)}, and so have longitudes (xmin, xmax) beyond a full turn, but {crs} is in "
+            f"{parameter('bounds')} are {quoted(bounds)}, and so have longitudes (xmin and xmax) beyond a full turn, "
+            f"but {crs} is in "
             "degrees; give longitudes from -180 to 180, or from 0 to 360 for an area across the antimeridian."
         )
     # City bounds in the order (xmin, xmax, ymin, ymax) become a large square along the diagonal x = y.
     if 0 < ymin - xmin < _DIAGONAL * (xmax - xmin) and 0 < ymax - xmax < _DIAGONAL * (xmax - xmin):
         raise DomainError(
-            f"bounds are {quoted(bounds)}, in which x and y have almost the same range; they seem to be in the order "
-            f"(xmin, xmax, ymin, ymax), but (xmin, ymin, xmax, ymax) is required. {_WAY_OUT}"
+            f"{parameter('bounds')} are {quoted(bounds)}, in which x and y have almost the same range; they seem to "
+            f"be in the order {_OTHER_ORDER}, but {_ORDER} is required. {_WAY_OUT}"
         )
 
 
@@ -100,8 +103,8 @@ def _check_lengths(bounds: Bounds, crs: str, system: Any) -> None:
     if max(-xmin, xmax) <= _LIKE_DEGREES[0] and max(-ymin, ymax) <= _LIKE_DEGREES[1]:
         unit = system.axis_info[0].unit_name
         raise DomainError(
-            f"bounds are {quoted(bounds)}, which look like degrees, but {crs} has the unit {unit}; give the bounds in "
-            f"that unit, or the CRS that they are in, such as EPSG:4326. {_WAY_OUT}"
+            f"{parameter('bounds')} are {quoted(bounds)}, which look like degrees, but {crs} has the unit {unit}; "
+            f"give the bounds in that unit, or the CRS that they are in, such as EPSG:4326. {_WAY_OUT}"
         )
 
 
@@ -118,9 +121,10 @@ def _check_area(bounds: Bounds, crs: str, system: Any) -> None:
     above = np.maximum(np.maximum(latitude - north, south - latitude), 0.0)
     if not known.any() or np.any(beside > max(width, _SLACK)) or np.any(above > max(height, _SLACK)):
         raise DomainError(
-            f"bounds are {quoted(bounds)}, which lie outside the area in which {crs} is used: longitudes {west:g} to "
+            f"{parameter('bounds')} are {quoted(bounds)}, which lie outside the area in which {crs} is used: "
+            f"longitudes {west:g} to "
             f"{east:g} and latitudes {south:g} to {north:g}. Check that the CRS is the one that the numbers are in, "
-            f"and that their order is (xmin, ymin, xmax, ymax), x being east. {_WAY_OUT}"
+            f"and that their order is {_ORDER}, x being east. {_WAY_OUT}"
         )
 
 

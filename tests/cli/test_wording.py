@@ -121,7 +121,7 @@ OF_PYTHON_ALONE = (
     "this SeededNoise",
     "seed is ",  # click has checked it
     " given; give either shape=",  # mechanisms have checked it
-    "bounds are ",  # four numbers, as click has checked
+    "bounds are ; they must be four numbers",  # click has checked it
     "boxes have shape ",
     "boxes are a ",
     "boxes is empty",
@@ -212,6 +212,7 @@ def without_mathematics(text: str) -> str:
 
 RELEASE = "release points.gpkg --bounds 0 0 1 1 --crs EPSG:4326 --epsilon 1 -o out.parquet"
 PLAN = "plan --bounds 0 0 8 8 --epsilon 1"
+WRONG_PLACE = "plan --epsilon 1 --method flat --shape 8,8"
 EVALUATE = "evaluate auckland --epsilons 1 --trials 1"
 
 # Commands that are refused, and a part of what they say.
@@ -227,6 +228,9 @@ REFUSED = {
     f"{PLAN} --region empty.gpkg --crs EPSG:4326 --method flat --shape 8,8": "it must be a non-empty polygon",
     f"{PLAN} --region far.gpkg --crs EPSG:4326 --method flat --shape 8,8": "outside the bounds 0,0,8,8",
     f"{PLAN} --region none.gpkg --method flat --shape 8,8": "cannot be opened",
+    f"{WRONG_PLACE} --bounds 43 -79 44 93 --crs EPSG:4326": "the order is XMIN,YMIN,XMAX,YMAX",
+    f"{WRONG_PLACE} --bounds 0 0 500 9 --crs EPSG:4326": "--bounds are 0,0,500,9",
+    f"{WRONG_PLACE} --bounds 0 0 9 9 --crs EPSG:2154": "leave --crs out",
     # the budget
     "plan --bounds 0 0 1 1 --epsilon 0 --method flat --shape 8,8": "--epsilon is 0; it must lie between",
     "plan --bounds 0 0 1 1 --epsilon one --method flat --shape 8,8": "a number is required",
