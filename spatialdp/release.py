@@ -16,8 +16,8 @@ import numpy.typing as npt
 
 from spatialdp._support.arrays import Floats
 from spatialdp.errors import ReleaseError
+from spatialdp.estimates.answers import About, Answers
 from spatialdp.estimates.base import Estimate
-from spatialdp.estimates.intervals import half_width
 from spatialdp.privacy.statement import Privacy
 from spatialdp.space.domain import Domain
 from spatialdp.space.polygons import read_polygons
@@ -77,13 +77,18 @@ class Release:
         """Estimated number of records in the domain and its region."""
         return self.estimate.total
 
-    def answer(self, boxes: npt.ArrayLike) -> Any:
+    def answer(self, boxes: npt.ArrayLike, *, extrapolate: bool = True) -> Any:
         """Estimate how many records lie in each box.
 
         Parameters
         ----------
         boxes : (xmin, ymin, xmax, ymax) or (m, 4) array-like
             Half-open, in domain coordinates. Parts outside the domain hold no records; edges may be infinite.
+        extrapolate : bool
+            On trees of unequal leaves, such as kd-trees: whether to correct an answer that cuts leaves by
+            what the nodes above those leaves tell. It makes large boxes more accurate (see
+            ``docs/design/unevenness.md``), but the answers of two halves of a box then no longer add up to
+            that of the box. Grids, trees of equal leaves and biased releases have no such correction.
 
         Returns
         -------
@@ -106,22 +111,33 @@ class Release:
         >>> release.answer([(0, 0, 4, 4), (0, 0, 0.5, 1)]).tolist()  # the second box cuts a cell in half
         [2.0, 0.5]
         """
-        return for_boxes(self.estimate.answer(self.domain.boxes(boxes)), boxes, self.domain)
+        lattice = self.domain.boxes(boxes)
+        answers = self.estimate.answer(lattice)
+        if extrapolate and self.estimate.extrapolates:
+            answers = answers + self.estimate.allowance(lattice).shift
+        return for_boxes(answers, boxes, self.domain)
 
-    def interval(self, boxes: npt.ArrayLike, level: float = 0.95) -> Floats:
-        """Intervals that cover the noise in each answer with probability `level`.
+    def interval(self, boxes: npt.ArrayLike, level: float = 0.95, *, about: str = About.TRUTH) -> Floats:
+        """Intervals that cover the true count of each box, or the noise in each answer, with probability `level`.
 
         Parameters
         ----------
         boxes : as for `answer`
         level : float
             Between 0 and 1.
+        about : {"truth", "noise"}
+            What the interval is to cover. "truth": the true count. The interval then has an allowance for
+            records that are not evenly spread within the cells or leaves that a box cuts. "noise": what
+            the answer would be without noise.
 
         Returns
         -------
         (2,) or (m, 2) array of lower and upper ends
-            Intervals are for the noise alone. They leave out the error of records that are not evenly spread
-            within a partly covered cell; see `uniformity`. Boxes made of whole cells have no such error.
+            About noise, intervals cover with the stated probability or a little more. About the truth, they
+            do the same for boxes made of whole cells; for others the allowance is an estimate from the
+            released numbers, calibrated on public data sets, and not a guarantee: see
+            ``docs/intervals.md`` for how often it covers, and where it fails. Counts are not negative,
+            so the ends of intervals about the truth are not below 0.
 
         Raises
         ------
@@ -136,15 +152,17 @@ class Release:
         >>> domain = sdp.Domain((0, 0, 1, 1))
         >>> release = sdp.Flat(shape=(4, 4)).release([[0.1, 0.1]] * 50, domain, epsilon=1)
         >>> low, high = release.interval((0, 0, 0.25, 0.25))
-        >>> round(float(high - low), 1)  # the width is known beforehand: the law of the noise is public
-        7.7
+        >>> float(high - low)  # the width is known beforehand: the law of the noise is public
+        6.0
+        >>> low, high = release.interval((0, 0, 0.125, 0.125))  # a quarter of a cell: records may lie in it, or not
+        >>> bool(high - low > 6)
+        True
         """
         self._require_unbiased()
-        lattice = self.domain.boxes(boxes)
-        ends = self._ends(self.estimate.answer(lattice), self.estimate.moments(lattice), level)
-        return np.asarray(for_boxes(ends, boxes, self.domain))
+        answers = Answers.of_boxes(self.estimate, self.domain.boxes(boxes), About.parse(about))
+        return np.asarray(for_boxes(answers.ends(level), boxes, self.domain))
 
-    def answer_polygons(self, geometries: Any) -> Any:
+    def answer_polygons(self, geometries: Any, *, extrapolate: bool = True) -> Any:
         """Estimate how many records lie in each polygon, such as counties, by area weighting.
 
         Parameters
@@ -153,6 +171,8 @@ class Release:
             In domain coordinates; a GeoSeries must state its CRS, and is reprojected to the domain's. Parts outside
             the domain hold no records, and neither do empty polygons. Polygons wholly outside are treated as boxes
             are: one is an error, among many they are answered with NaN.
+        extrapolate : bool
+            As for `answer`.
 
         Returns
         -------
@@ -171,22 +191,24 @@ class Release:
         """
         polygons = read_polygons(geometries, self.domain)
         answers = self.estimate.answer_polygons(polygons)
+        if extrapolate and self.estimate.extrapolates:
+            answers = answers + self.estimate.polygon_allowance(polygons).shift
         return for_polygons(answers, polygons, self.domain, single=not np.ndim(geometries))
 
-    def interval_polygons(self, geometries: Any, level: float = 0.95) -> Floats:
-        """Intervals that cover the noise in each polygon's answer with probability `level`.
+    def interval_polygons(self, geometries: Any, level: float = 0.95, *, about: str = About.TRUTH) -> Floats:
+        """Intervals that cover the true count of each polygon, or the noise in its answer, with probability `level`.
 
         Parameters
         ----------
         geometries : as for `answer_polygons`
         level : float
             Between 0 and 1.
+        about : {"truth", "noise"}
+            As for `interval`.
 
         Returns
         -------
         (2,) or (m, 2) array of lower and upper ends
-            Intervals are for the noise alone, as those of `interval`. They leave out the error of records that
-            are not evenly spread within the cells that a polygon cuts.
 
         Raises
         ------
@@ -202,7 +224,7 @@ class Release:
         """
         self._require_unbiased()
         polygons = read_polygons(geometries, self.domain)
-        ends = self._ends(self.estimate.answer_polygons(polygons), self.estimate.polygon_moments(polygons), level)
+        ends = Answers.of_polygons(self.estimate, polygons, About.parse(about)).ends(level)
         return np.asarray(for_polygons(ends, polygons, self.domain, single=not np.ndim(geometries)))
 
     def _require_unbiased(self) -> None:
@@ -212,10 +234,6 @@ class Release:
                 "so that its errors do not average out, but intervals need unbiased estimates; release without that "
                 "step."
             )
-
-    def _ends(self, answers: Floats, moments: tuple[Floats, Floats], level: float) -> Floats:
-        width = half_width(*moments, self.estimate.step, level)
-        return np.stack([answers - width, answers + width], axis=1)
 
     def uniformity(self, boxes: npt.ArrayLike) -> Any:
         """About how far each answer can be off because records are not evenly spread within partly covered cells.

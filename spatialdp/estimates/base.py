@@ -12,7 +12,8 @@ from typing import ClassVar, Protocol, Self
 
 import numpy as np
 
-from spatialdp._support.arrays import Floats, Integers
+from spatialdp._support.arrays import Booleans, Floats, Integers
+from spatialdp.estimates.unevenness.allowance import Allowance
 from spatialdp.space.polygons import Polygons
 from spatialdp.trees.adjust import NonNegative
 
@@ -41,7 +42,17 @@ class Estimate(Protocol):
 
     @property
     def step(self) -> float:
-        """Width of the lattice on which the noise lies; 0 for weighted sums of many measurements."""
+        """Width of the lattice on which the noise of the measurements lies; 0 if it is as good as continuous."""
+
+    @property
+    def leaf_steps(self) -> bool:
+        """Whether the noise of each leaf's estimate is a whole multiple of `step`."""
+
+    def in_steps(self, boxes: Integers) -> Booleans:
+        """Whether the noise of each answer is a whole multiple of `step`: of whole cells, each measured by itself."""
+
+    def polygons_in_steps(self, polygons: Polygons) -> Booleans:
+        """Whether the noise of each polygon's answer is a whole multiple of `step`."""
 
     @property
     def n_cells(self) -> int:
@@ -60,6 +71,16 @@ class Estimate(Protocol):
 
     def moments(self, boxes: Integers) -> tuple[Floats, Floats]:
         """Variance and excess kurtosis of the noise in each answer."""
+
+    def allowance(self, boxes: Integers) -> Allowance:
+        """What uneven spread within cut leaves adds to the error of each answer, as released numbers tell."""
+
+    def polygon_allowance(self, polygons: Polygons) -> Allowance:
+        """What uneven spread within cut leaves adds to the error of each polygon's answer."""
+
+    @property
+    def extrapolates(self) -> bool:
+        """Whether an allowance may shift an answer; it does on trees of unequal leaves."""
 
     def uniformity(self, boxes: Integers) -> Floats:
         """About how far each answer can be off because records are not evenly spread within the leaves that a box cuts.

@@ -22,10 +22,14 @@ from spatialdp.estimates.base import moments_of
 from spatialdp.estimates.histogram import Histogram
 from spatialdp.estimates.leaf_grid import LeafGrid
 from spatialdp.estimates.tree_noise import TreeNoise, or_zero
+from spatialdp.estimates.unevenness.allowance import Allowance
+from spatialdp.estimates.unevenness.grid import CellCounts, GridUnevenness
+from spatialdp.estimates.unevenness.tree import TreeUnevenness
 from spatialdp.space.domain import Domain
 from spatialdp.space.polygons import Polygons
 from spatialdp.trees.adjust import NonNegative, non_negative, project_families, round_consistent
 from spatialdp.trees.leaf_families import Families, OpenedNodes
+from spatialdp.trees.least_squares import two_pass
 from spatialdp.trees.tree import Tree
 from spatialdp.trees.walk import Pairs, chunks, walk, walk_polygons
 from spatialdp.wording import parameter
@@ -51,7 +55,7 @@ class Decomposition:
         Variance and excess kurtosis of the noise in each node's measurement: one for each node or one
         for each level. The variance of an unmeasured node is infinite.
     step : float
-        Width of the lattice on which the noise lies; 0 for weighted sums of many measurements.
+        Width of the lattice on which the noise of the measurements lies.
     consistent : bool
         Whether parents are the sums of their children.
     biased : bool
@@ -131,6 +135,32 @@ class Decomposition:
     def moments(self, boxes: Integers) -> tuple[Floats, Floats]:
         """Variance and excess kurtosis of the noise in each answer."""
         return self._moments(boxes)
+
+    @property
+    def leaf_steps(self) -> bool:
+        """Whether the noise of each leaf's estimate is a whole multiple of `step`; on trees none is taken to be."""
+        return False
+
+    def in_steps(self, boxes: Integers) -> Booleans:
+        """Whether the noise of each answer is a whole multiple of `step`; on trees none is taken to be."""
+        return np.zeros(len(boxes), dtype=bool)
+
+    def polygons_in_steps(self, polygons: Polygons) -> Booleans:
+        """Whether the noise of each polygon's answer is a whole multiple of `step`; on trees none is taken to be."""
+        return np.zeros(polygons.size, dtype=bool)
+
+    @property
+    def extrapolates(self) -> bool:
+        """Whether an allowance may shift an answer: leaves are not cells of one grid, and estimates are unbiased."""
+        return self._leaf_grid is None and not self.biased
+
+    def allowance(self, boxes: Integers) -> Allowance:
+        """What uneven spread within cut leaves adds to the error of each answer."""
+        return self._allowance(boxes)
+
+    def polygon_allowance(self, polygons: Polygons) -> Allowance:
+        """What uneven spread within cut leaves adds to the error of each polygon's answer."""
+        return self._allowance(polygons)
 
     def answer_polygons(self, polygons: Polygons) -> Floats:
         """Estimated counts of polygons; records are assumed to be evenly spread within a leaf."""
@@ -291,6 +321,39 @@ class Decomposition:
             coverage[opened.pairs] = opened.powers[0] / self.tree.n_children[levels[-1].node[opened.pairs]]
             levels[-1] = replace(levels[-1], coverage=coverage)
         return levels, opened
+
+    def _allowance(self, queries: Array) -> Allowance:
+        """What uneven spread adds to the errors of the answers to boxes (m, 4) or polygons (m,)."""
+        if self._leaf_grid is not None:
+            return self._leaf_grid.allowance(self.leaf_unevenness, queries)
+        variance, shift = np.zeros((2, queries.shape[0]))
+        for chunk in chunks(queries):
+            part = self.unevenness.allowance(list(self._walk(queries[chunk])), queries[chunk].shape[0])
+            variance[chunk], shift[chunk] = part.variance, part.shift
+        return Allowance(variance, shift)
+
+    @cached_property
+    def unevenness(self) -> TreeUnevenness:
+        """What the released nodes say about the spread of records within leaves, if the leaves follow no grid."""
+        fit = self._fit
+        variances = fit.noise.fitted_nodes()[0]
+        return TreeUnevenness.of(self.tree, fit.values, variances, lambda boxes: list(walk(self.tree, boxes)))
+
+    @cached_property
+    def leaf_unevenness(self) -> GridUnevenness:
+        """What the released leaves say about the spread of records within them, if they are the cells of a grid."""
+        assert self._leaf_grid is not None
+        fit, grid = self._fit, self._leaf_grid
+        cells = grid.histogram(fit.values)
+        variance = lambda blocks: fit.moments(cells.grid.lattice_boxes(blocks))[0]  # noqa: E731
+        return GridUnevenness.of(CellCounts(cells.values, grid.leaves, variance))
+
+    @cached_property
+    def _fit(self) -> Decomposition:
+        """The estimates, made consistent if they are not."""
+        if self.consistent:
+            return self
+        return replace(self, values=two_pass(self.tree, self.values, self.variances).estimates, consistent=True)
 
     @cached_property
     def _leaf_grid(self) -> LeafGrid | None:

@@ -39,6 +39,7 @@ class NoiseModel(ABC):
     """
 
     uses_outside: ClassVar[bool] = True
+    by_cell: ClassVar[bool] = False  # whether the noise of whole cells is a whole multiple of the step
 
     @abstractmethod
     def cumulants(self, x: Coverage, y: Coverage) -> tuple[Floats, Floats]:
@@ -53,9 +54,12 @@ class NoiseModel(ABC):
         """Second and fourth cumulants of the noise in each polygon's answer."""
 
     @property
+    @abstractmethod
     def step(self) -> float:
-        """Width of the lattice on which the noise of a cell lies; 0 for weighted sums of many measurements."""
-        return 0.0
+        """Width of the lattice on which the noise of the measurements lies; 0 if it is as good as continuous.
+
+        A measurement must enter an answer with a weight of at most 1.
+        """
 
     @abstractmethod
     def to_json(self) -> dict[str, Any]:
@@ -76,6 +80,7 @@ class IndependentNoise(NoiseModel):
     """
 
     uses_outside: ClassVar[bool] = False
+    by_cell: ClassVar[bool] = True
 
     grid: Grid
     variance: float
@@ -119,6 +124,8 @@ class SharedNoise(IndependentNoise):
     The attributes are those of `IndependentNoise`; variance and kurtosis are those of the whole region's noise.
     """
 
+    by_cell: ClassVar[bool] = False
+
     @override
     def cumulants(self, x: Coverage, y: Coverage) -> tuple[Floats, Floats]:
         return self._powers(weighted_sums(self._cells, x, y, power=1))
@@ -150,12 +157,20 @@ class SeparableNoise(NoiseModel):
         Weights of the measurements along each axis in a box, group by group.
     variances, kurtosis : (x groups, y groups) arrays
         Variance and excess kurtosis of the noise in each measurement of a pair of groups.
+    width : float
+        Width of the lattice on which the noise lies; 0 if it is as good as continuous.
     """
 
     x: AxisWeights
     y: AxisWeights
     variances: Floats
     kurtosis: Floats
+    width: float
+
+    @property
+    @override
+    def step(self) -> float:
+        return self.width
 
     @override
     def cumulants(self, x: Coverage, y: Coverage) -> tuple[Floats, Floats]:
@@ -197,6 +212,7 @@ class SeparableNoise(NoiseModel):
             "y": self.y.to_json(),
             "variances": self.variances.tolist(),
             "kurtosis": self.kurtosis.tolist(),
+            "width": self.width,
         }
 
 
@@ -221,11 +237,19 @@ class QuadHaarNoise(NoiseModel):
     transform : QuadHaar
     variances, kurtosis : (groups,) arrays
         Variance and excess kurtosis of the noise in each coefficient of a group.
+    width : float
+        Width of the lattice on which the noise lies.
     """
 
     transform: QuadHaar
     variances: Floats
     kurtosis: Floats
+    width: float
+
+    @property
+    @override
+    def step(self) -> float:
+        return self.width
 
     @override
     def cumulants(self, x: Coverage, y: Coverage) -> tuple[Floats, Floats]:
@@ -253,4 +277,9 @@ class QuadHaarNoise(NoiseModel):
 
     @override
     def to_json(self) -> dict[str, Any]:
-        return {"kind": "quadtree-haar", "variances": self.variances.tolist(), "kurtosis": self.kurtosis.tolist()}
+        return {
+            "kind": "quadtree-haar",
+            "variances": self.variances.tolist(),
+            "kurtosis": self.kurtosis.tolist(),
+            "width": self.width,
+        }

@@ -17,6 +17,8 @@ import numpy as np
 from spatialdp._support.arrays import Booleans, Floats, Integers
 from spatialdp.estimates.base import moments_of
 from spatialdp.estimates.grid_noise import NoiseModel
+from spatialdp.estimates.unevenness.allowance import Allowance
+from spatialdp.estimates.unevenness.grid import CellCounts, GridUnevenness
 from spatialdp.space.coverage import Coverage, Extent, coverages, prefix_sums, weighted_sums
 from spatialdp.space.domain import Grid
 from spatialdp.space.polygons import Polygons, Runs, scan
@@ -43,6 +45,7 @@ class Histogram:
 
     kind: ClassVar[str] = "grid"
     consistent: ClassVar[bool] = True  # a box is the sum of its cells
+    extrapolates: ClassVar[bool] = False  # all cells are equal
 
     grid: Grid
     values: Floats
@@ -75,6 +78,26 @@ class Histogram:
         cumulants = self.noise.cumulants(*self.coverages(inside))
         second, fourth = (np.where(meets_region, cumulant, 0.0) for cumulant in cumulants)
         return moments_of(second, fourth)
+
+    def allowance(self, boxes: Integers) -> Allowance:
+        """What uneven spread within cut cells adds to the error of each answer."""
+        inside, meets_region = self._extent.within(boxes)
+        return Allowance(np.where(meets_region, self.unevenness.boxes(*self.coverages(inside)), 0.0))
+
+    def polygon_allowance(self, polygons: Polygons) -> Allowance:
+        """What uneven spread within cut cells adds to the error of each polygon's answer."""
+        variance = np.zeros(polygons.size)
+        for part, runs, meets_region in self._scanned(polygons):
+            variance[part] = np.where(meets_region, self.unevenness.polygons(runs), 0.0)
+        return Allowance(variance)
+
+    @cached_property
+    def unevenness(self) -> GridUnevenness:
+        """What the released cells say about the spread of records within cells."""
+        return GridUnevenness.of(CellCounts(self.values, self.grid.mask, self._block_variances))
+
+    def _block_variances(self, blocks: Integers) -> Floats:
+        return self.moments(self.grid.lattice_boxes(blocks))[0]
 
     def leaf_moments(self) -> tuple[Floats, Floats]:
         """Variance and excess kurtosis of the noise in each of the region's cells, row by row."""
@@ -111,8 +134,25 @@ class Histogram:
 
     @property
     def step(self) -> float:
-        """Width of the lattice on which the noise lies."""
+        """Width of the lattice on which the noise of the measurements lies; 0 if it is as good as continuous."""
         return self.noise.step
+
+    @property
+    def leaf_steps(self) -> bool:
+        """Whether the noise of each cell's estimate is a whole multiple of `step`."""
+        return self.noise.by_cell
+
+    def in_steps(self, boxes: Integers) -> Booleans:
+        """Whether the noise of each answer is a whole multiple of `step`: of whole cells, each measured by itself."""
+        x, y = self.coverages(self._extent.within(boxes)[0])
+        return self.noise.by_cell & x.whole & y.whole
+
+    def polygons_in_steps(self, polygons: Polygons) -> Booleans:
+        """Whether the noise of each polygon's answer is a whole multiple of `step`."""
+        whole = np.zeros(polygons.size, dtype=bool)
+        for part, runs, _ in self._scanned(polygons) if self.noise.by_cell else ():
+            whole[part] = runs.cut_cells == 0
+        return whole
 
     def uniformity(self, boxes: Integers) -> Floats:
         """About how far each answer can be off because records are not evenly spread within the cells that a box cuts.
@@ -141,8 +181,7 @@ class Histogram:
     def leaf_boxes(self, numbers: Integers | slice = slice(None)) -> Integers:
         """Lattice boxes of all of the region's cells, row by row, or of some cells by their numbers."""
         rows, columns = np.divmod(np.flatnonzero(self.grid.mask)[numbers], self.grid.shape[0])
-        x, y = self.grid.x_lines, self.grid.y_lines
-        return np.stack([x[columns], y[rows], x[columns + 1], y[rows + 1]], axis=1)
+        return self.grid.lattice_boxes(np.stack([columns, rows, columns + 1, rows + 1], axis=1))
 
     def leaf_values(self) -> Floats:
         """Estimated counts of the region's cells, row by row."""

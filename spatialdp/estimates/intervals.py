@@ -9,11 +9,17 @@ and kurtosis. That is exact at both ends, never too narrow for either family, an
 other mixtures.
 
 Noise on a lattice of width `step` needs a continuity correction: half a step, or a whole step where
-the noise is so sparse (kurtosis above 3) that most draws are zero. ``tests/estimates/test_intervals.py``
-computes the coverage exactly, for 1 to 1000 cells, ε from 0.02 to 12 and levels from 0.5 to 0.999: it
-is never below nominal, and half-widths that are 3 % and two counts narrower would not do. (At low
-levels, where the two families differ most, the larger one is up to a tenth too wide.) See
-``docs/design/boxes.md``; the explorer's page takes its quantiles from `quantile_table`.
+the noise is so sparse (kurtosis above 3) that most draws are zero. Fitted estimates need it too: they are
+sums of lattice noise with weights that are at most 1. Where noise is rare, so that all this is far too
+wide, the bounds of Markov's inequality for the second and the fourth moment are used instead; they hold
+for every law. Noise in whole steps, such as that of whole cells that were measured one by one, has
+half-widths in whole steps.
+
+``tests/estimates/test_intervals.py`` computes the coverage exactly, for 1 to 1000 cells, ε from 0.02 to
+12 and levels from 0.5 to 0.999, and ``tests/contract/test_coverage.py`` measures it for every structure:
+it is not below nominal. (At low levels, where the two families differ most, the larger one is up to a
+tenth too wide.) See ``docs/design/boxes.md``; the explorer's page takes its quantiles from
+`quantile_table`.
 """
 
 from __future__ import annotations
@@ -22,7 +28,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from spatialdp._support.arrays import Floats
+from spatialdp._support.arrays import Booleans, Floats
 from spatialdp.errors import ParameterError
 from spatialdp.wording import parameter
 
@@ -35,7 +41,9 @@ HIGHEST_LEVEL = 0.999  # beyond this level, quantiles would be guesses
 _THIRDS = np.linspace(0.0, 1.0, 129) ** 2
 
 
-def half_width(variance: Floats, kurtosis: Floats, step: float, level: float) -> Floats:
+def half_width(
+    variance: Floats, kurtosis: Floats, step: float, level: float, *, whole: Booleans | bool = False
+) -> Floats:
     """Half-width of the central interval that covers the noise with probability `level`.
 
     Parameters
@@ -43,21 +51,29 @@ def half_width(variance: Floats, kurtosis: Floats, step: float, level: float) ->
     variance, kurtosis : arrays
         Variance and excess kurtosis of the noise in each answer.
     step : float
-        Width of the lattice on which the noise lies; 0 for continuous noise.
+        Width of the lattice of the measurements' noise; 0 for continuous noise.
     level : float
         Between 0 and 1.
+    whole : bool array or bool
+        Whether the noise of an answer is a whole multiple of the step.
 
     Examples
     --------
     >>> float(half_width(np.array([2.0]), np.array([3.0]), 0.0, 0.95).round(3)[0])
     2.996
+    >>> float(half_width(np.array([2.0]), np.array([3.0]), 1.0, 0.95, whole=True)[0])
+    3.0
     """
     quantiles = quantile_table(level)
     with np.errstate(invalid="ignore"):
         third = np.where(variance > 0, np.clip(kurtosis / 3, 0.0, 1.0), 0.0)
     quantile = np.interp(third, _THIRDS, quantiles)
     correction = np.where(kurtosis > 3, step, step / 2)
-    return quantile * np.sqrt(variance) + np.where(variance > 0, correction, 0.0)
+    deviation = np.sqrt(variance)
+    width = quantile * deviation + np.where(variance > 0, correction, 0.0)
+    fourth_root = ((kurtosis + 3) / (1 - level)) ** 0.25
+    width = np.minimum(width, deviation * np.minimum(fourth_root, (1 - level) ** -0.5))
+    return np.asarray(np.where(whole, np.floor(width / step + 1e-9) * step, width) if step else width)
 
 
 def quantile_table(level: float) -> Floats:

@@ -12,9 +12,11 @@ from functools import cached_property
 
 import numpy as np
 
-from spatialdp._support.arrays import Floats, Integers
+from spatialdp._support.arrays import Array, Booleans, Floats, Integers
 from spatialdp.estimates.grid_noise import IndependentNoise
 from spatialdp.estimates.histogram import Histogram
+from spatialdp.estimates.unevenness.allowance import Allowance
+from spatialdp.estimates.unevenness.grid import GridUnevenness
 from spatialdp.space.coverage import coverages
 from spatialdp.space.domain import Domain, Grid
 from spatialdp.space.lattice import cells_of
@@ -61,11 +63,25 @@ class LeafGrid:
         return Histogram(self.grid, cells, IndependentNoise(self.grid, 0.0, 0.0, 0.0))
 
     @cached_property
+    def leaves(self) -> Booleans:
+        """Which cells of the grid are leaves, (ny, nx)."""
+        leaves = np.zeros(self.grid.mask.shape, dtype=bool)
+        leaves.ravel()[self.places] = True
+        return leaves
+
+    @cached_property
     def families(self) -> Families:
         """The tree above its leaves, with the leaves as grid cells."""
-        leaves = np.zeros(self.grid.mask.shape)
-        leaves.ravel()[self.places] = 1.0
-        return Families.of(self.tree, self.grid, leaves)
+        return Families.of(self.tree, self.grid, self.leaves)
+
+    def allowance(self, unevenness: GridUnevenness, queries: Array) -> Allowance:
+        """What uneven spread within cut leaves adds to the errors of boxes (m, 4) or polygons (m,)."""
+        if queries.ndim == 2:
+            return Allowance(unevenness.boxes(*coverages(self.grid, queries)))
+        variance = np.zeros(queries.size)
+        for part, runs in scan(queries, self.grid):
+            variance[part] = unevenness.polygons(runs)
+        return Allowance(variance)
 
     @cached_property
     def block_sides(self) -> tuple[tuple[int, int], ...] | None:

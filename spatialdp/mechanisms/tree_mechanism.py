@@ -64,7 +64,7 @@ class TreeMechanism(Mechanism):
             fitted(tree, counts.values, counts.variances) if self.consistent else counts.values,
             counts.variances,
             counts.kurtosis,
-            step=0.0 if self.consistent else step,
+            step=step,
             consistent=self.consistent,
             biased=self.stop is not None,
         )

@@ -18,7 +18,7 @@ from spatialdp._support.arrays import Booleans, Floats, Integers
 from spatialdp.space.domain import Grid
 from spatialdp.space.lattice import LATTICE, cells_of
 
-__all__ = ["Coverage", "Extent", "block_powers", "coverages", "prefix_sums", "weighted_sums"]
+__all__ = ["Coverage", "Extent", "block_powers", "coverages", "knot_sums", "prefix_sums", "weighted_sums"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,6 +51,11 @@ class Coverage:
         between = np.where(last > first + 1, 1.0, 0.0)
         parts = np.array([np.where(same, to, 1.0) - from_, between, np.where(same, 0.0, to)])
         return cls(knots, parts, first + from_, last + to)
+
+    @property
+    def whole(self) -> Booleans:
+        """Whether each box covers no cell in part."""
+        return np.asarray(((self.parts == 0) | (self.parts == 1)).all(axis=0))
 
     def weights(self, power: int) -> Floats:
         """Return the weights with which the prefix sums at the four knots add up to Σ value x coverage^power."""
@@ -87,10 +92,24 @@ def prefix_sums(values: npt.NDArray[np.generic]) -> Floats:
 
 def weighted_sums(sums: Floats, x: Coverage, y: Coverage, power: int) -> Floats:
     """Return Σ value x (coverage along x)^power x (coverage along y)^power over cells, from the values' prefix sums."""
-    result, weights = np.zeros(x.knots.shape[1]), x.weights(power)
-    for row, row_weight in zip(y.knots * sums.shape[1], y.weights(power), strict=True):
+    return knot_sums(sums, (x.knots, x.weights(power)), (y.knots, y.weights(power)))
+
+
+def knot_sums(sums: Floats, x: tuple[Integers, Floats], y: tuple[Integers, Floats]) -> Floats:
+    """Return, for each box, the sum of prefix sums at its 4 x 4 knots, times weights along x and along y.
+
+    Parameters
+    ----------
+    sums : (ny + 1, nx + 1) array
+        Prefix sums of the cells' values.
+    x, y : pairs of (4, m) arrays
+        The knots of each box along the axis, and their weights.
+    """
+    (columns, column_weights), (rows, row_weights) = x, y
+    result = np.zeros(columns.shape[1])
+    for row, row_weight in zip(rows * sums.shape[1], row_weights, strict=True):
         along = np.zeros(result.size)
-        for column, weight in zip(x.knots, weights, strict=True):
+        for column, weight in zip(columns, column_weights, strict=True):
             along += weight * sums.take(row + column)
         result += row_weight * along
     return result

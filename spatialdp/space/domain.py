@@ -268,6 +268,17 @@ class Grid:
         """Which cells belong to the region, as an (ny, nx) array; all cells if the domain has no region."""
         return _region_mask(self)
 
+    def lattice_boxes(self, blocks: Integers) -> Integers:
+        """Return the lattice boxes of blocks of cells, given as (m, 4): first column and row, and those after the last.
+
+        Examples
+        --------
+        >>> (Domain((0, 0, 1, 1)).grid((4, 2)).lattice_boxes(np.array([[0, 0, 1, 2]])) / 2**30).tolist()
+        [[0.0, 0.0, 0.25, 1.0]]
+        """
+        x, y = self.x_lines, self.y_lines
+        return np.stack([x[blocks[:, 0]], y[blocks[:, 1]], x[blocks[:, 2]], y[blocks[:, 3]]], axis=1)
+
     @cached_property
     def n_cells(self) -> int:
         """Number of cells in the region."""

@@ -153,6 +153,12 @@ class Runs:
         first, second = (_totals(self.polygon, self.share**power * lengths, self.count) for power in (1, 2))
         return first, second
 
+    @property
+    def cut_cells(self) -> Floats:
+        """For each polygon, the number of cells that it covers in part."""
+        lengths = np.where((self.share > 0) & (self.share < 1), self.stop - self.start, 0)
+        return _totals(self.polygon, lengths.astype(np.float64), self.count)
+
     def within(self, low: tuple[int, int], high: tuple[int, int]) -> Runs:
         """Return the runs clipped to the cells from the column and row `low` up to (not including) `high`."""
         start, stop = np.maximum(self.start, low[0]), np.minimum(self.stop, high[0])

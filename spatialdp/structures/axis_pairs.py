@@ -18,7 +18,7 @@ from spatialdp._support.override import override
 from spatialdp.estimates.grid_noise import NoiseModel, SeparableNoise
 from spatialdp.privacy.neighbours import Neighbours, Sensitivity
 from spatialdp.space.domain import Grid
-from spatialdp.structures.base import GridStructure, Laws, noise_of
+from spatialdp.structures.base import GridStructure, Laws, noise_of, step_of
 from spatialdp.transforms.axis import AxisTransform
 
 __all__ = ["AxisPairs", "forward", "inverse"]
@@ -78,7 +78,8 @@ class AxisPairs(GridStructure):
     @override
     def noise_model(self, laws: Laws) -> NoiseModel:
         shape = self.x.n_groups, self.y.n_groups
-        return SeparableNoise(self.x, self.y, *(moments.reshape(shape) for moments in noise_of(laws)))
+        variances, kurtosis = (moments.reshape(shape) for moments in noise_of(laws))
+        return SeparableNoise(self.x, self.y, variances, kurtosis, step_of(laws))
 
     def mean_squares(self) -> Floats:
         """Mean over all boxes of the sum of squares of each group's weights, (groups,)."""

@@ -15,7 +15,7 @@ from spatialdp._support.override import override
 from spatialdp.estimates.grid_noise import NoiseModel, QuadHaarNoise
 from spatialdp.privacy.neighbours import Neighbours, Sensitivity
 from spatialdp.space.domain import Grid
-from spatialdp.structures.base import GridStructure, Laws, noise_of
+from spatialdp.structures.base import GridStructure, Laws, noise_of, step_of
 from spatialdp.transforms.quad_haar import QuadHaar
 
 __all__ = ["QuadtreeWavelet"]
@@ -46,7 +46,7 @@ class QuadtreeWavelet(GridStructure):
 
     @override
     def noise_model(self, laws: Laws) -> NoiseModel:
-        return QuadHaarNoise(self._transform, *noise_of(laws))
+        return QuadHaarNoise(self._transform, *noise_of(laws), step_of(laws))
 
     def mean_squares(self) -> Floats:
         """Mean over all boxes of the sum of squares of each group's weights, (groups,)."""

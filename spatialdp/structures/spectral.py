@@ -108,7 +108,8 @@ class SpectralBlock(GridStructure):
         )
         variances, kurtosis = noise_of(laws)
         kept = self.block.table.astype(np.float64)
-        return SeparableNoise(x, y, kept * variances * self.width**2, kept * kurtosis)
+        # The noise of a coefficient spans very many steps: as good as continuous.
+        return SeparableNoise(x, y, kept * variances * self.width**2, kept * kurtosis, 0.0)
 
     @property
     @override

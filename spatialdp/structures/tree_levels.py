@@ -82,7 +82,7 @@ class TreeLevels(Structure):
             self.tree,
             values,
             *noise_of(laws),
-            step=0.0 if self.consistent else step_of(laws),
+            step=step_of(laws),
             consistent=self.consistent,
             shape=self.leaf_shape,
         )

@@ -50,7 +50,9 @@ def test_answers_equal_the_sum_over_leaves(name, region):
     release = make(TREES[name], region)
     estimate, boxes = release.estimate, random_boxes(60)
     shares = coverage(estimate.leaf_boxes(), release.domain.boxes(boxes))
-    assert release.answer(boxes) == pytest.approx(shares @ estimate.values[estimate.tree.leaves], abs=1e-6)
+    assert release.answer(boxes, extrapolate=False) == pytest.approx(
+        shares @ estimate.values[estimate.tree.leaves], abs=1e-6
+    )
     assert release.total == pytest.approx(estimate.values[estimate.tree.leaves].sum(), abs=1e-6)
     cut = np.where((shares > 0) & (shares < 1), np.maximum(shares, 1 - shares), 0)
     bound = cut @ np.maximum(estimate.values[estimate.tree.leaves], 0)
@@ -117,7 +119,7 @@ def test_a_tree_with_midpoints_along_one_axis_only_is_no_grid():
 
 @pytest.mark.parametrize("mechanism", [sdp.Quadtree(2), sdp.Quadtree(7), sdp.KdTree(2), sdp.Quadtree(3, prune=5)])
 def test_intervals_without_noise_to_speak_of(mechanism):
-    ends = mechanism.release(XY, UNIT, epsilon=1000).interval(random_boxes(10))
+    ends = mechanism.release(XY, UNIT, epsilon=1000).interval(random_boxes(10), about="noise")
     assert np.isfinite(ends).all()
     assert (ends[:, 1] - ends[:, 0] < 1).all()
 
@@ -202,7 +204,7 @@ def test_variance_and_coverage_of_20000_simulated_releases(law):
     assert errors.var(axis=0) == pytest.approx(variance, rel=0.05)
     assert np.median(errors.var(axis=0) / variance) == pytest.approx(1, abs=0.005)
     release = sdp.Release(UNIT, make(QUADTREE).privacy, estimate)
-    ends = release.interval(boxes, 0.95)
+    ends = release.interval(boxes, 0.95, about="noise")
     covered = ((errors >= ends[:, 0]) & (errors <= ends[:, 1])).mean(axis=0)
     assert 0.945 < covered.mean() < 0.965
     assert covered.min() > 0.945

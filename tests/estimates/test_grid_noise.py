@@ -27,13 +27,13 @@ BOXES = np.concatenate([np.sort(RNG.random((30, 2, 2)), axis=1).reshape(-1, 4), 
 
 def separable():
     x, y = HaarAxis(6), DenseAxis(np.vstack([np.eye(5, dtype=int), [1, 2, 0, 0, 1]]))
-    return SeparableNoise(x, y, RNG.uniform(1, 9, (x.n_groups, 1)), RNG.uniform(0, 3, (x.n_groups, 1)))
+    return SeparableNoise(x, y, RNG.uniform(1, 9, (x.n_groups, 1)), RNG.uniform(0, 3, (x.n_groups, 1)), 1.0)
 
 
 def quad_haar():
     transform = QuadHaar(*SHAPE)
     groups = len(transform.groups)
-    return QuadHaarNoise(transform, RNG.uniform(1, 9, groups), RNG.uniform(0, 3, groups))
+    return QuadHaarNoise(transform, RNG.uniform(1, 9, groups), RNG.uniform(0, 3, groups), 1.0)
 
 
 MODELS = {
@@ -113,7 +113,7 @@ def test_models_come_back_from_plain_values(name):
 
 def test_a_product_of_no_transforms_is_independent_noise():
     grid = UNIT.grid(SHAPE)
-    model = SeparableNoise(IdentityAxis(6), IdentityAxis(5), np.full((1, 1), 4.0), np.full((1, 1), 2.5))
+    model = SeparableNoise(IdentityAxis(6), IdentityAxis(5), np.full((1, 1), 4.0), np.full((1, 1), 2.5), 1.0)
     asked = coverages(grid, UNIT.boxes(BOXES))
     for found, expected in zip(model.cumulants(*asked), MODELS["independent"].cumulants(*asked), strict=True):
         np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-12)

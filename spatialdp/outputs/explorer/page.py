@@ -207,6 +207,7 @@ def _data(release: Release, level: float) -> dict[str, Any]:
         "decimals": _decimals(domain),
         "finest": cells.finest,
         "quantiles": quantile_table(level).tolist(),
+        "level": level,
         "percent": f"{100 * level:.12g}",
         "biased": estimate.biased,
         "biasedReason": _BIASED,

@@ -56,11 +56,16 @@ def noise_from_json(data: dict[str, Any], grid: Grid) -> NoiseModel:
         return model(grid, *(amount(data[name]) for name in ("variance", "kurtosis", "width")))
     if data["kind"] == "quadtree-haar":
         transform = QuadHaar(*grid.shape)
-        return QuadHaarNoise(transform, *_moments(data, (len(transform.groups),)))
+        return QuadHaarNoise(transform, *_moments(data, (len(transform.groups),)), _width(data))
     if data["kind"] != "separable":
         raise ValueError("an unknown kind of noise")
     x, y = (axis_from_json(data[name], size) for name, size in zip(("x", "y"), grid.shape, strict=True))
-    return SeparableNoise(x, y, *_moments(data, (x.n_groups, y.n_groups)))
+    return SeparableNoise(x, y, *_moments(data, (x.n_groups, y.n_groups)), _width(data))
+
+
+def _width(data: dict[str, Any]) -> float:
+    """Width of the noise's lattice; earlier files do not state it, and no lattice is wider than 1."""
+    return amount(data.get("width", 1.0))
 
 
 def _moments(data: dict[str, Any], shape: tuple[int, ...]) -> tuple[Floats, Floats]:

@@ -17,10 +17,10 @@ import numpy as np
 
 from spatialdp._support.arrays import Array, Floats, Integers
 from spatialdp.errors import ReleaseError
+from spatialdp.estimates.answers import Answers
 from spatialdp.estimates.base import Estimate
 from spatialdp.estimates.decomposition import Decomposition
 from spatialdp.estimates.histogram import Histogram
-from spatialdp.estimates.intervals import half_width
 from spatialdp.estimates.leaf_grid import LeafGrid
 from spatialdp.space.domain import Domain, Grid
 from spatialdp.space.lattice import LATTICE
@@ -188,12 +188,10 @@ def _(estimate: Decomposition) -> dict[str, Array]:
 
 def measures(estimate: Estimate) -> dict[str, Floats]:
     """Return the estimate of each leaf and, if the estimate is not biased, its interval and standard deviation."""
-    values = estimate.leaf_values()
     if estimate.biased:
-        return {"estimate": values}
-    variance, kurtosis = estimate.leaf_moments()
-    width = half_width(variance, kurtosis, estimate.step, LEVEL)
-    return dict(zip(COLUMNS, (values, values - width, values + width, np.sqrt(variance)), strict=True))
+        return {"estimate": estimate.leaf_values()}
+    answers = Answers.of_leaves(estimate)
+    return dict(zip(COLUMNS, (answers.values, *answers.ends(LEVEL).T, np.sqrt(answers.variance)), strict=True))
 
 
 def described(estimate: Estimate) -> dict[str, str]:

@@ -86,7 +86,8 @@ class MapCells(ABC):
                 "Its errors do not average out, so it has no intervals to draw; draw "
                 f"{parameter('view', 'estimate')}, or make a release without that step."
             )
-        return half_width(*self._moments(), self.estimate.step, LEVEL) / self.areas
+        estimate = self.estimate
+        return half_width(*self._moments(), estimate.step, LEVEL, whole=estimate.leaf_steps) / self.areas
 
     @property
     def within_noise(self) -> Booleans:

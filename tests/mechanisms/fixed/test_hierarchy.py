@@ -145,7 +145,7 @@ def test_variance_and_coverage_of_simulated_releases():
     variance = releases[0].estimate.moments(UNIT.boxes(boxes))[0]
     assert np.median(answers.var(axis=0) / variance) == pytest.approx(1, abs=0.03)
     assert answers.var(axis=0) == pytest.approx(variance, rel=0.25)  # 5 standard errors, fixed seed
-    half = np.diff(releases[0].interval(boxes), axis=1)[:, 0] / 2
+    half = np.diff(releases[0].interval(boxes, about="noise"), axis=1)[:, 0] / 2
     assert 0.94 < (np.abs(answers) <= half).mean() < 0.965
 
 

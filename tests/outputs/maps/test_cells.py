@@ -20,7 +20,7 @@ def test_marked_cells_are_those_whose_interval_reaches_zero(name):
     release = release_of(name, PENTAGON)
     cells = map_cells(release.estimate)
     x, y, x1, y1 = (axis.coordinates(cells.boxes[:, i]) for i, axis in enumerate(release.domain.axes * 2))
-    intervals = release.interval(np.stack([x, y, x1, y1], axis=1))
+    intervals = release.interval(np.stack([x, y, x1, y1], axis=1), about="noise")
     reaches_zero = intervals[:, 0] < 0
     assert 0 < reaches_zero.sum() < reaches_zero.size
     assert np.array_equal(cells.within_noise, reaches_zero)

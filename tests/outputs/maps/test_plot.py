@@ -116,7 +116,7 @@ def test_relative_uncertainty_is_half_width_over_estimate():
     release = release_of("tailored")
     (image,) = release.plot(view="uncertainty").get_images()
     nx, ny = release.estimate.grid.shape
-    low, high = release.interval((0, 0, 8 / nx, 6 / ny))
+    low, high = release.interval((0, 0, 8 / nx, 6 / ny), about="noise")
     assert image.get_array()[0, 0] == pytest.approx((high - low) / 2 / abs((high + low) / 2))
     (image,) = release.plot(view="half-width").get_images()
     assert image.get_array()[0, 0] == pytest.approx((high - low) / 2)

@@ -6,7 +6,7 @@ import { TreeEstimate } from "./tree.mjs";
 
 export class Release {
   constructor(data) {
-    Object.assign(this, { bounds: data.bounds, quantiles: data.quantiles, biased: data.biased });
+    Object.assign(this, { bounds: data.bounds, quantiles: data.quantiles, level: data.level, biased: data.biased });
     this.estimate = data.kind === "grid" ? new GridEstimate(data.estimate) : new TreeEstimate(data.estimate);
   }
 
@@ -28,12 +28,16 @@ export class Release {
 
   halfWidth(box) {
     if (this.biased) return null;
-    return halfWidth(...this.estimate.moments(box), this.estimate.step, this.quantiles);
+    const { estimate } = this;
+    return halfWidth(...estimate.moments(box), estimate.step, this.quantiles, this.level, estimate.inSteps(box));
   }
 }
 
-/** Half-width of an interval; the table holds quantiles at kurtosis / 3 = (i / last)², to be joined by lines. */
-export function halfWidth(variance, kurtosis, step, quantiles) {
+/**
+ * Half-width of an interval about noise, as estimates/intervals.py: `quantiles` are those at kurtosis / 3 = (i / last)²,
+ * to be joined by lines; `whole` says whether the noise is a whole multiple of the step.
+ */
+export function halfWidth(variance, kurtosis, step, quantiles, level, whole) {
   if (!(variance > 0)) return 0;
   const last = quantiles.length - 1;
   const third = Math.min(Math.max(kurtosis / 3, 0), 1);
@@ -41,5 +45,8 @@ export function halfWidth(variance, kurtosis, step, quantiles) {
   const [from, to] = [(place / last) ** 2, ((place + 1) / last) ** 2];
   const share = (third - from) / (to - from);
   const quantile = quantiles[place] + share * (quantiles[place + 1] - quantiles[place]);
-  return quantile * Math.sqrt(variance) + (kurtosis > 3 ? step : step / 2);
+  const deviation = Math.sqrt(variance);
+  const bound = deviation * Math.min(((kurtosis + 3) / (1 - level)) ** 0.25, (1 - level) ** -0.5);
+  const width = Math.min(quantile * deviation + (kurtosis > 3 ? step : step / 2), bound);
+  return whole ? Math.floor(width / step + 1e-9) * step : width;
 }

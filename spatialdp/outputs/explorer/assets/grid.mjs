@@ -15,6 +15,7 @@ export class GridEstimate {
     this.cellSums = prefixSums(inside, nx, ny);
     this.around = this.partial ? linesAround(mask, nx, ny) : null;
     this.cumulants = noise && noiseModel(noise, this, this.cellSums);
+    this.byCell = noise?.kind === "independent";
   }
 
   /** Estimated count of a lattice box, as if records were spread evenly within each cell. */
@@ -28,6 +29,11 @@ export class GridEstimate {
     const [x, y] = this.covered(box);
     const [second, fourth] = this.holds(x, y) ? this.cumulants(x, y) : [0, 0];
     return [second, second > 0 ? fourth / second ** 2 : 0];
+  }
+
+  /** Whether the noise in a box's answer is a whole multiple of the step: whole cells, each measured by itself. */
+  inSteps(box) {
+    return this.byCell && this.covered(box).every(({ parts }) => parts.every((part) => part === 0 || part === 1));
   }
 
   /** How much of each column and row a box covers, after `within`. */

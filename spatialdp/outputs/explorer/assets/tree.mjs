@@ -150,6 +150,11 @@ export class TreeEstimate {
     return this.endSums(box)[0];
   }
 
+  /** Whether the noise in a box's answer is a whole multiple of the step; on trees none is taken to be. */
+  inSteps() {
+    return false;
+  }
+
   /** Variance and excess kurtosis of the noise in a box's answer. */
   moments(box) {
     if (this.consistent && this.closed) return closedMoments(this.closed, box);

@@ -1,0 +1,269 @@
+"""How uneven are records within the cells of a grid? As uneven as released neighbouring cells and blocks are.
+
+A box that cuts a cell takes its share of the cell's count; the error of this share grows with how
+unevenly records lie within cells. That is never measured, but differences between neighbouring cells and
+blocks are, and they say how density varies from one scale to the next: the heterogeneity M of each scale,
+and how far errors along an edge go together (the growth g). Expected squares of counts come from a
+pyramid of blocks, so that noise is not taken for records. The formulas and their measured coverage are in
+``docs/design/unevenness.md``.
+
+Everything here is computed from released numbers and public variances, so it costs nothing. The
+explorer's ``uneven.mjs`` computes the same in the browser and must change with this module.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+
+import numpy as np
+
+from spatialdp._support.arrays import Booleans, Floats, Integers
+from spatialdp.estimates.unevenness.shrinkage import (
+    PRIOR,
+    cell_weights,
+    expected_squares,
+    extrapolated,
+    grown,
+    heterogeneity,
+    posterior,
+    small_box,
+)
+from spatialdp.space.coverage import Coverage, knot_sums, prefix_sums
+from spatialdp.space.polygons import Runs
+
+__all__ = ["CellCounts", "GridUnevenness"]
+
+_LARGEST_BLOCK = 32  # cells along a side; larger blocks say little about cells
+_LONGEST_STRIP = 64  # cells
+_SAMPLED = 64  # pairs of blocks whose noise is averaged
+
+
+@dataclass(frozen=True, eq=False)
+class CellCounts:
+    """Released counts of cells, and the noise of any block of them.
+
+    Attributes
+    ----------
+    values : (ny, nx) array
+    mask : (ny, nx) bool array
+        Cells in the region.
+    variance : callable
+        Variance of the noise in the sums of blocks, given as (m, 4) arrays of first column, first row,
+        column and row after the last.
+    """
+
+    values: Floats
+    mask: Booleans
+    variance: Callable[[Integers], Floats]
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Number of columns and rows."""
+        return self.values.shape[1], self.values.shape[0]
+
+    def blocks(self, width: int, height: int) -> Blocks:
+        """Cut the grid into blocks of cells; those at the far edges may be smaller."""
+        edges = tuple(
+            np.minimum(np.arange(0, size + side, side), size)
+            for size, side in zip(self.shape, (width, height), strict=True)
+        )
+        return Blocks(edges[0], edges[1], _block_sums(self._sums, *edges), _block_sums(self._cells, *edges))
+
+    @cached_property
+    def _sums(self) -> Floats:
+        return prefix_sums(self.values)
+
+    @cached_property
+    def _cells(self) -> Floats:
+        return prefix_sums(self.mask)
+
+
+@dataclass(frozen=True, eq=False)
+class Blocks:
+    """Blocks of cells: column and row edges, sums of the released counts, and numbers of cells in the region."""
+
+    x: Integers
+    y: Integers
+    counts: Floats
+    cells: Floats
+
+    def boxes(self, rows: Integers, columns: Integers) -> Integers:
+        """First column, first row, column and row after the last, of some blocks."""
+        return np.stack([self.x[columns], self.y[rows], self.x[columns + 1], self.y[rows + 1]], axis=1)
+
+    def whole(self, size: int) -> Booleans:
+        """Which blocks have all of their `size` cells in the region."""
+        return np.asarray(self.cells == size)
+
+
+def _block_sums(sums: Floats, x: Integers, y: Integers) -> Floats:
+    return np.diff(np.diff(sums[np.ix_(y, x)], axis=0), axis=1)
+
+
+@dataclass(frozen=True, eq=False)
+class Neighbours:
+    """Pairs of adjacent whole blocks along one axis: differences, sums, and the mean variances of both."""
+
+    difference: Floats
+    total: Floats
+    difference_variance: float
+    total_variance: float
+
+
+def _neighbours(counts: CellCounts, width: int, height: int, axis: int) -> Neighbours | None:
+    """Pairs of blocks that are next to each other along x (axis 0) or y (axis 1); None if there are none."""
+    blocks = counts.blocks(width, height)
+    whole = blocks.whole(width * height)
+    first, second = _shifted(axis)
+    rows, columns = np.nonzero(whole[first] & whole[second])
+    if not rows.size:
+        return None
+    one, other = blocks.counts[first][rows, columns], blocks.counts[second][rows, columns]
+    sample = np.unique(np.linspace(0, rows.size - 1, min(_SAMPLED, rows.size)).astype(np.int64))
+    here = blocks.boxes(rows[sample], columns[sample])
+    there = blocks.boxes(rows[sample] + axis, columns[sample] + 1 - axis)
+    both = np.concatenate([here[:, :2], there[:, 2:]], axis=1)
+    parts, union = (counts.variance(boxes).reshape(-1, sample.size) for boxes in (np.concatenate([here, there]), both))
+    total = float(union.mean())
+    return Neighbours(one - other, one + other, max(0.0, 2 * float(parts.sum(axis=0).mean()) - total), total)
+
+
+def _shifted(axis: int) -> tuple[tuple[slice, slice], tuple[slice, slice]]:
+    front, back, every = slice(None, -1), slice(1, None), slice(None)
+    return ((every, front), (every, back)) if axis == 0 else ((front, every), (back, every))
+
+
+def _scale_heterogeneity(counts: CellCounts, side: int, prior: float) -> float:
+    """Heterogeneity of square blocks of one side."""
+    numerator = denominator = squared_error = 0.0
+    for axis in (0, 1):
+        pairs = _neighbours(counts, side, side, axis)
+        if pairs is None:
+            continue
+        weights, positive = cell_weights(pairs.total, pairs.total_variance), np.maximum(pairs.total, 0.0)
+        numerator += float(weights @ (pairs.difference**2 - pairs.difference_variance - pairs.total))
+        denominator += float(weights @ (pairs.total**2 - pairs.total_variance - pairs.total))
+        noise = 5 * max(pairs.difference_variance, pairs.total_variance) ** 2
+        squared_error += float(weights**2 @ (noise + 2 * positive**2))
+    return heterogeneity(numerator, denominator, squared_error**0.5, prior)
+
+
+def _heterogeneities(counts: CellCounts) -> dict[int, float]:
+    """Heterogeneity of blocks of each side, a power of two; each scale is shrunk to the one above."""
+    result, prior = {}, PRIOR
+    sides = [2**i for i in range(_LARGEST_BLOCK.bit_length() - 1, -1, -1)]
+    for side in sides:
+        if max(counts.shape) >= 4 * side and min(counts.shape) >= side:
+            result[side] = prior = _scale_heterogeneity(counts, side, prior)
+    return result
+
+
+def _growth(counts: CellCounts, axis: int) -> Floats:
+    """How much more errors of L neighbouring cut cells add up than independent ones do, for L = 1, 2, 4, ...
+
+    For the edges of boxes across `axis` (0: edges of constant x): strips one cell wide and L long.
+    """
+    length, along = 1, counts.shape[1 - axis]
+    sums: list[tuple[float, float]] = []
+    while length <= max(1, min(_LONGEST_STRIP, along // 4)):
+        pairs = _neighbours(counts, *((1, length) if axis == 0 else (length, 1)), axis)
+        if pairs is None:
+            break
+        noise = pairs.difference_variance + float(np.maximum(pairs.total, 0.0).mean())
+        excess = pairs.difference**2 - pairs.difference_variance - pairs.total
+        sums.append((max(float(excess.sum()), 0.0), 1.4 * (2.5 * excess.size) ** 0.5 * noise))
+        length *= 2
+    growth = [1.0]
+    for (one, error), (two, next_error) in pairwise(sums):
+        slack = 2 * max(error, next_error)
+        ratio = (two + 1.2 * slack) / (one + slack) if one + slack > 0 else 1.0
+        growth.append(growth[-1] * min(max(ratio, 1.0), 2.0))
+    return np.array(growth)
+
+
+def _expected(counts: CellCounts, uneven: dict[int, float]) -> tuple[Floats, Floats]:
+    """Expected squares and cautious expected counts of all cells, from a pyramid of blocks that halve their sides."""
+    side = 1
+    while -(-max(counts.shape) // side) >= 4:
+        side *= 2
+    blocks = counts.blocks(side, side)
+    mean, spread = blocks.counts, _block_variances(counts, blocks)
+    while side > 1:
+        side //= 2
+        parent, blocks = blocks, counts.blocks(side, side)
+        above = np.arange(blocks.counts.shape[0])[:, None] // 2, np.arange(blocks.counts.shape[1])[None, :] // 2
+        with np.errstate(invalid="ignore"):
+            share = np.where(blocks.cells > 0, blocks.cells / parent.cells[above], 0.0)
+        four = ((1 + uneven.get(side, PRIOR)) ** 2 - 1) / 3
+        variance = _block_variances(counts, blocks)
+        mean, spread = posterior((mean[above], spread[above]), share, four, blocks.counts, variance)
+    squares, firsts = expected_squares(mean, spread)
+    return np.where(counts.mask, squares, 0.0), np.where(counts.mask, firsts, 0.0)
+
+
+def _block_variances(counts: CellCounts, blocks: Blocks) -> Floats:
+    """Mean variance of some whole blocks' noise, in proportion to the cells that each block has in the region."""
+    largest = blocks.cells.max()
+    if largest <= 0:
+        return np.zeros(blocks.cells.shape)
+    rows, columns = np.nonzero(blocks.cells == largest)
+    sample = np.unique(np.linspace(0, rows.size - 1, min(_SAMPLED, rows.size)).astype(np.int64))
+    variance = float(counts.variance(blocks.boxes(rows[sample], columns[sample])).mean())
+    return np.asarray(variance * blocks.cells / largest)
+
+
+@dataclass(frozen=True, eq=False)
+class GridUnevenness:
+    """What the released cells of a grid say about the spread of records within cells.
+
+    Attributes
+    ----------
+    within : float
+        Heterogeneity within a cell.
+    growth : pair of arrays
+        How errors add up along edges of constant x and of constant y, over L = 1, 2, 4, ... cells.
+    squares, firsts : (ny + 1, nx + 1) arrays
+        Prefix sums of the cells' expected squared counts and expected counts.
+    """
+
+    within: float
+    growth: tuple[Floats, Floats]
+    squares: Floats
+    firsts: Floats
+
+    @classmethod
+    def of(cls, counts: CellCounts) -> GridUnevenness:
+        """Estimate the unevenness from released cells."""
+        uneven = _heterogeneities(counts)
+        finest = uneven.get(1, PRIOR)
+        within = extrapolated(finest, uneven.get(2, finest))
+        squares, firsts = _expected(counts, uneven)
+        return cls(within, (_growth(counts, 0), _growth(counts, 1)), prefix_sums(squares), prefix_sums(firsts))
+
+    def boxes(self, x: Coverage, y: Coverage) -> Floats:
+        """Variance that uneven spread adds to the answers of boxes; 0 for boxes of whole cells."""
+        (x1, x2), (y1, y2) = (tuple(axis.weights(power) for power in (1, 2)) for axis in (x, y))
+        across_x = knot_sums(self.squares, (x.knots, x1 - x2), (y.knots, y1))
+        across_y = knot_sums(self.squares, (x.knots, x2), (y.knots, y1 - y2))
+        few = knot_sums(self.firsts, (x.knots, x1), (y.knots, y1 - y2)) + knot_sums(
+            self.firsts, (x.knots, x1 - x2), (y.knots, y2)
+        )
+        width, height = x.stop - x.start, y.stop - y.start
+        edges = grown(self.growth[0], height) * np.maximum(across_x, 0.0) + grown(self.growth[1], width) * np.maximum(
+            across_y, 0.0
+        )
+        return self._variance(edges, few, small_box(width * height))
+
+    def polygons(self, runs: Runs) -> Floats:
+        """Variance that uneven spread adds to the answers of polygons."""
+        squares, few = (runs.sums(sums, 1) - runs.sums(sums, 2) for sums in (self.squares, self.firsts))
+        area, cut = runs.areas[0], runs.cut_cells
+        length = np.maximum(cut / 4, 1.0)
+        growth = np.sqrt((grown(self.growth[0], length) + grown(self.growth[1], length)) / 2)
+        return self._variance(growth * np.maximum(squares, 0.0), few, small_box(area))
+
+    def _variance(self, edges: Floats, few: Floats, small: Floats) -> Floats:
+        return self.within * edges * (1 + self.within * small) + np.maximum(few, 0.0) * (1 + small)
