@@ -8,7 +8,7 @@ count or anything else of a record. Where a message names Python code, it also h
 
 from __future__ import annotations
 
-from spatialdp.wording import Mention, split
+from spatialdp.wording import Worded
 
 __all__ = [
     "BudgetError",
@@ -23,7 +23,7 @@ __all__ = [
 ]
 
 
-class SpatialDPError(Exception):
+class SpatialDPError(Worded):
     """Root of all errors raised on purpose by spatialdp.
 
     Each of them also is the built-in error that a plain Python caller would catch, a `ValueError`.
@@ -47,11 +47,6 @@ class SpatialDPError(Exception):
     ...     print(error)
     bounds are (0.0, 0.0, 0.0, 1.0); xmin must be below xmax. ...
     """
-
-    def __init__(self, message: str = "") -> None:
-        parts = split(message)
-        super().__init__("".join(part.python if isinstance(part, Mention) else part for part in parts))
-        self.parts = parts
 
 
 class ParameterError(SpatialDPError, ValueError):
@@ -82,5 +77,5 @@ class FileFormatError(SpatialDPError, ValueError):
     """A file is damaged, or not of the format that was expected, such as a release that this version can read."""
 
 
-class OutsideDomainWarning(UserWarning):
+class OutsideDomainWarning(Worded, UserWarning):
     """Some of many boxes or polygons lie outside the domain of a release, and are answered with NaN."""

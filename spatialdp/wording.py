@@ -1,9 +1,9 @@
 """How does one message speak to users of Python and to users of the command line? By naming what differs.
 
 A message is an ordinary f-string. Wherever its words depend on who reads it, it calls `parameter`, `quoted` or
-`either`, which put a mark with both wordings into the text. `split` takes the marks out again: the errors of spatialdp
-do it once, show Python's words as their text, and keep the parts, from which the command line makes its own words
-(`spatialdp.cli.wording`). Messages without marks read alike for everybody.
+`either`, which put a mark with both wordings into the text. `split` takes the marks out again: the errors and warnings
+of spatialdp (`Worded`) do it once, show Python's words as their text, and keep the parts, from which the command line
+makes its own words (`spatialdp.cli.wording`). Messages without marks read alike for everybody.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = ["Mention", "as_typed", "either", "parameter", "quoted", "split"]
+__all__ = ["Mention", "Worded", "as_typed", "either", "parameter", "quoted", "split"]
 
 # Control characters, which no message has otherwise: start, separator and end of a mark.
 _START, _NEXT, _END = "\x02", "\x1f", "\x03"
@@ -41,6 +41,26 @@ class Mention:
     python: str
     name: str
     typed: str
+
+
+class Worded(Exception):  # noqa: N818 - a base of errors and of warnings
+    """An error or a warning whose message has words for Python and words for the command line.
+
+    Attributes
+    ----------
+    parts : tuple of str and Mention
+        The message in parts: those that read alike for everybody, and those that have two wordings.
+
+    Examples
+    --------
+    >>> str(Worded(f"{parameter('height')} is 99."))
+    'height is 99.'
+    """
+
+    def __init__(self, message: str = "") -> None:
+        parts = split(message)
+        super().__init__("".join(part.python if isinstance(part, Mention) else part for part in parts))
+        self.parts = parts
 
 
 def parameter(name: str, value: object = _NOTHING, *, typed: str | None = None) -> str:

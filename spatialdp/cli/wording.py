@@ -13,14 +13,13 @@ from collections.abc import Collection, Iterable
 
 import click
 
-from spatialdp.errors import SpatialDPError
-from spatialdp.wording import Mention, as_typed
+from spatialdp.wording import Mention, Worded, as_typed
 
 __all__ = ["describe_kind", "describe_parameter", "in_options"]
 
 
-def in_options(error: SpatialDPError, params: Iterable[click.Parameter]) -> str:
-    """Return the message of an error in the words of a command with these parameters.
+def in_options(error: Worded, params: Iterable[click.Parameter]) -> str:
+    """Return the message of an error or a warning in the words of a command with these parameters.
 
     Examples
     --------

@@ -20,11 +20,12 @@ from spatialdp.errors import OutsideDomainWarning, ParameterError
 from spatialdp.space.domain import Domain
 from spatialdp.space.lattice import box_array
 from spatialdp.space.polygons import Polygons
-from spatialdp.wording import quoted
+from spatialdp.wording import either, quoted
 
 __all__ = ["for_boxes", "for_polygons", "outside_boxes", "outside_polygons", "require_inside"]
 
-_ADVICE = "Check the order of the coordinates, (xmin, ymin, xmax, ymax), x being east, and their CRS."
+_ORDER = either("(xmin, ymin, xmax, ymax)", "XMIN,YMIN,XMAX,YMAX")
+_ADVICE = f"Check the order of the coordinates, {_ORDER}, x being east, and their CRS."
 
 
 def for_boxes(values: Array, boxes: npt.ArrayLike, domain: Domain) -> Any:
@@ -95,9 +96,10 @@ def _given(values: Array, outside: Booleans, noun: str, domain: Domain, *, singl
         )
     if outside.any():
         warnings.warn(
-            f"{np.count_nonzero(outside)} of {outside.size} questions lie outside the domain, whose bounds are "
-            f"{domain.bounds}, and are answered with NaN. {_ADVICE}",
-            OutsideDomainWarning,
+            OutsideDomainWarning(
+                f"{np.count_nonzero(outside)} of {outside.size} questions lie outside the domain, whose bounds are "
+                f"{quoted(domain.bounds)}, and are answered with {either('NaN', 'nothing')}. {_ADVICE}"
+            ),
             stacklevel=4,
         )
         values = np.where(outside.reshape(-1, *[1] * (values.ndim - 1)), np.nan, values)

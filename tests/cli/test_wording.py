@@ -105,7 +105,7 @@ PYTHON = re.compile(
     """,
     re.VERBOSE,
 )
-KINDS = {*errors.__all__, "UsageError", "BadParameter", "fail"}
+KINDS = {*errors.__all__, "OutsideDomainWarning", "UsageError", "BadParameter", "fail"}
 
 # Messages that no command can cause: they are about objects that only Python passes. Each by its first words.
 OF_PYTHON_ALONE = (
@@ -299,6 +299,7 @@ REFUSED = {
     # asking a release
     "query released.parquet --bbox 1 0 0 1": "box 0 is 1,0,0,1; xmin must not exceed xmax",
     "query released.parquet --bbox 1 0": "4 numbers XMIN,YMIN,XMAX,YMAX are required",
+    "query released.parquet --bbox 5 5 6 6": "no question lies in the domain",
     "query released.parquet --boxes table.csv": "has no column 'xmin'",
     "query released.parquet --boxes missing.csv": "box 0 is 0,0,missing,1;",
     "query released.parquet --polygons bowtie.gpkg": "repair it in a GIS",

@@ -92,19 +92,21 @@ def command(
         else:
             answers = _answer_boxes(source, bbox, boxes, level)
     if len(answers) and answers["estimate"].isna().all():
-        raise click.UsageError("so none of the questions can be answered; ask for places in the domain.")
+        raise click.UsageError("no question lies in the domain, so none can be answered; ask for places in the domain.")
     _write(answers, target, kind or (target.path.suffix[1:].lower() if target.path else "csv"))
 
 
 @contextlib.contextmanager
 def _outside_noted() -> Iterator[None]:
     """Turn the warning about questions outside the domain into a note on standard error."""
+    from spatialdp.cli.wording import in_options
     from spatialdp.errors import OutsideDomainWarning
 
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", OutsideDomainWarning)
         yield
-    for text in {str(warning.message) for warning in caught if warning.category is OutsideDomainWarning}:
+    outside = (each.message for each in caught if isinstance(each.message, OutsideDomainWarning))
+    for text in {in_options(warning, []) for warning in outside}:
         click.echo(f"note: {text}", err=True)
 
 
