@@ -23,7 +23,7 @@ from scipy.stats import t
 import spatialdp as sdp
 from spatialdp.evaluation.figures import finish, label_lines
 from spatialdp.mechanisms import Mechanism
-from spatialdp.outputs.maps.colours import COLOURS
+from spatialdp.outputs.maps.colours import palette
 from spatialdp.outputs.maps.save import save_figure
 
 if TYPE_CHECKING:
@@ -147,7 +147,7 @@ def _draw_maps(axes: npt.NDArray[np.object_], name: str, records: Floats, seed: 
     limit = float(np.quantile(exact[exact > 0], 0.9))
     titles = (f"{name}: records", "Fourier, 8 × 8 block given")
     for ax, values, title in zip(axes, (exact, estimates.values), titles, strict=False):
-        ax.imshow(values, origin="lower", cmap=COLOURS, vmin=0, vmax=limit)
+        ax.imshow(values, origin="lower", cmap=palette(), vmin=0, vmax=limit)
         ax.set(title=title, xticks=[], yticks=[])
 
 

@@ -26,7 +26,7 @@ from spatialdp.estimates.grid_noise import SeparableNoise
 from spatialdp.estimates.histogram import Histogram
 from spatialdp.evaluation.figures import STYLES, summary
 from spatialdp.mechanisms import Mechanism
-from spatialdp.outputs.maps.colours import colour_scale
+from spatialdp.outputs.maps.colours import colour_scale, palette
 from spatialdp.outputs.maps.drawing import draw_boxes, draw_cells
 from spatialdp.outputs.maps.save import save_figure
 from spatialdp.records.counting import count_cells
@@ -74,7 +74,7 @@ def draw_numbers(ax: Axes, release: sdp.Release) -> str:
     """Draw some cells with their released numbers; return a title."""
     (column, row), values = CORNER, release.estimate.values
     part = values[row : row + NUMBERS, column : column + NUMBERS]
-    ax.imshow(part, origin="lower", cmap="cividis", norm=colour_scale(LIMITS, log=True), aspect="auto")
+    ax.imshow(part, origin="lower", cmap=palette(), norm=colour_scale(LIMITS, log=True), aspect="auto")
     for (y, x), value in np.ndenumerate(part):
         ax.text(x, y, f"{value:.0f}", ha="center", va="center", fontsize=8, color="0.1" if value > 15 else "0.95")
     ax.set(xticks=[], yticks=[])
@@ -134,7 +134,7 @@ def draw_frequencies(ax: Axes, release: sdp.Release) -> str:
 
     sizes = np.sqrt(np.abs(dctn(release.estimate.values, norm="ortho")))
     sizes[sizes < 1e-3] = np.nan
-    ax.imshow(sizes, origin="lower", cmap="cividis", vmax=40, interpolation="nearest", aspect="auto")
+    ax.imshow(sizes, origin="lower", cmap=palette(), vmax=40, interpolation="nearest", aspect="auto")
     ax.set_facecolor("0.93")
     ax.set(xlabel="frequency along x (the lowest half)", ylabel="along y", xticks=[], yticks=[])
     ax.set(xlim=(-0.5, SHAPE[0] / 2), ylim=(-0.5, SHAPE[1] / 2))

@@ -18,17 +18,17 @@ __all__ = ["command"]
 
 _PICTURE_OPTIONS = (
     "view",
+    "per",
     "limits",
     "log",
+    "cmap",
     "level",
     "lines",
     "mark_noise",
-    "boundaries",
     "scale_bar",
     "caption",
     "dpi",
 )
-_PAGE_OPTIONS = ("title",)
 
 
 @click.command("map")
@@ -42,14 +42,23 @@ _PAGE_OPTIONS = ("title",)
     "or the half-width in records.",
 )
 @click.option(
+    "--per",
+    type=click.Choice(("cell", "km2", "map")),
+    help="Show numbers per cell, per square kilometre on the ground, or per 1/1000 of the map. By default per cell if "
+    "all cells have one size, and otherwise per km², or per 1/1000 of the map where there is no CRS.",
+)
+@click.option(
     "--limits", type=Numbers("LOW", "HIGH"), help="Ends of the colour scale; by default from the released estimates."
 )
-@click.option("--log", is_flag=True, help="Colour by log(1 + estimate), for counts that span orders of magnitude.")
+@click.option(
+    "--log/--linear",
+    default=None,
+    help="Colour scale: logarithmic for large numbers, as on the web page, or linear throughout.  [default: log]",
+)
+@click.option("--cmap", metavar="NAME", help="Colours of matplotlib, such as viridis, instead of the usual ones.")
 @click.option("--level", type=int, help="For trees: show the nodes at this depth; by default the leaves.")
 @click.option("--lines", type=int, help="For trees: outline the nodes down to this depth; 0 for none.")
-@click.option(
-    "--mark-noise/--no-mark-noise", default=True, help="Fade and hatch cells that may be noise alone.  [default: on]"
-)
+@click.option("--mark-noise/--no-mark-noise", default=True, help="Fade cells that may be noise alone.  [default: on]")
 @click.option("--boundaries", type=click.Path(path_type=Path), help="File of public polygons or lines to draw on top.")
 @click.option("--scale-bar/--no-scale-bar", default=True, help="Draw a scale bar below the map.  [default: on]")
 @click.option(
@@ -64,31 +73,41 @@ _PAGE_OPTIONS = ("title",)
     show_default=True,
     help="Resolution of the picture, in dots per inch.",
 )
-@click.option("--title", help="Heading of the web page; for .html only.")
-@output_options((".png", ".svg", ".html"), "File for the picture or the web page; its name ends in one of")
+@click.option("--title", help="Heading of the map or the web page.")
+@output_options((".png", ".svg", ".pdf", ".html"), "File for the picture or the web page; its name ends in one of")
 @click.pass_context
-def command(context: click.Context, /, release: Path, dpi: int, title: str | None, target: Target, **look: Any) -> None:
+def command(
+    context: click.Context,
+    /,
+    release: Path,
+    dpi: int,
+    title: str | None,
+    boundaries: Path | None,
+    target: Target,
+    **look: Any,
+) -> None:
     r"""Draw a release as a map, or write a web page to explore it.
 
     \b
     Examples:
-      spatialdp map homes.parquet -o homes.png --log --boundaries counties.gpkg
+      spatialdp map homes.parquet -o homes.png --title "Homes" --boundaries counties.gpkg
+      spatialdp map homes.parquet -o homes.pdf --per km2
       spatialdp map homes.parquet -o doubts.svg --view uncertainty
-      spatialdp map homes.parquet -o homes.html --title "Homes"
+      spatialdp map homes.parquet -o homes.html --title "Homes" --boundaries counties.gpkg
     """
     from spatialdp.outputs.files.geoparquet import load
 
+    target.spare(release, boundaries)
     if target.file.suffix.lower() == ".html":
         _refuse(context, _PICTURE_OPTIONS, "pictures")
-        load(release).explore(target.file, title=title, overwrite=target.force)
+        load(release).explore(target.file, title=title, boundaries=boundaries, overwrite=target.force)
         return
-    _refuse(context, _PAGE_OPTIONS, "web pages")
     import matplotlib
 
     matplotlib.use("Agg")
     from spatialdp.outputs.maps.save import save_figure
 
-    axes = load(release).plot(**look)
+    axes = load(release).plot(title=title, boundaries=boundaries, **look)
     save_figure(axes.figure, target.file, dpi=dpi, overwrite=target.force)  # type: ignore[arg-type]  # no subfigure
 
 

@@ -36,7 +36,16 @@ from spatialdp.estimates.intervals import quantile_table
 from spatialdp.outputs.explorer.data import estimate_data
 from spatialdp.outputs.explorer.lines import boundary_lines, outline
 from spatialdp.outputs.maps.cells import map_cells
-from spatialdp.outputs.maps.colours import SHADES, shades
+from spatialdp.outputs.maps.colours import (
+    NOISE_INK,
+    NOISE_PAPER,
+    SHADES,
+    SOFT,
+    UNCERTAINTIES,
+    VEIL,
+    palette,
+    uncertainty_colours,
+)
 from spatialdp.outputs.maps.values import aspect
 from spatialdp.privacy.statement import Privacy, format_exact
 from spatialdp.space import crs as crs_
@@ -58,9 +67,6 @@ _BIASED = (
 
 _MOST_DECIMALS = 100  # that JavaScript writes
 _LONGEST = 20.0  # a map is at most this many times as high as wide, or as wide as high
-
-# The colour scale is linear for densities below this share of the highest one, and logarithmic above.
-_SOFT = 1 / 50
 
 
 def write_page(
@@ -212,7 +218,7 @@ def _data(release: Release, level: float) -> dict[str, Any]:
         "biased": estimate.biased,
         "biasedReason": _BIASED,
         "unit": f"Estimated {cells.unit}",
-        "scale": {"soft": high * _SOFT, "high": high},
+        "scale": {"soft": high * SOFT, "high": high},
         "look": _look(),
         "estimate": estimate_data(estimate),
     }
@@ -242,14 +248,11 @@ def _look() -> dict[str, Any]:
     """Return the colours of the page, which are those of maps."""
     from matplotlib.colors import to_hex
 
-    from spatialdp.outputs.maps.decorations import INK, PAPER, VEIL
-
-    ends = (0.1, 0.25, 0.5, 1.0)
-    estimates, uncertainties = shades(0.1, 1.0, SHADES), shades(1.0, 0.2, len(ends))
+    ends, uncertainties = UNCERTAINTIES[1:], uncertainty_colours()
     return {
-        "colours": [to_hex(colour) for colour in estimates(np.arange(SHADES))],
+        "colours": [to_hex(colour) for colour in palette()(np.arange(SHADES))],
         "classes": {"ends": ends, "colours": [to_hex(colour) for colour in uncertainties(np.arange(len(ends)))]},
-        "noise": {"paper": to_hex(PAPER), "ink": to_hex(INK), "veil": VEIL},
+        "noise": {"paper": to_hex(NOISE_PAPER), "ink": to_hex(NOISE_INK), "veil": VEIL},
     }
 
 

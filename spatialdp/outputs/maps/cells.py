@@ -16,38 +16,74 @@ import numpy as np
 
 from spatialdp._support.arrays import Array, Booleans, Floats, Integers, Integers32
 from spatialdp._support.checks import whole_number
+from spatialdp._support.options import Option
 from spatialdp._support.override import override
 from spatialdp.errors import ParameterError, ReleaseError
 from spatialdp.estimates.base import Estimate
 from spatialdp.estimates.decomposition import Decomposition
 from spatialdp.estimates.histogram import Histogram
 from spatialdp.estimates.intervals import half_width
+from spatialdp.outputs.maps.ground import square_kilometres
 from spatialdp.outputs.maps.values import PIXELS, box_raster, highest, on_grid, pixels
 from spatialdp.space.domain import Domain
 from spatialdp.space.lattice import LATTICE
 from spatialdp.trees.tree import Tree
 from spatialdp.wording import parameter
 
-__all__ = ["LEVEL", "GridCells", "MapCells", "TreeCells", "map_cells"]
+__all__ = ["LEVEL", "GridCells", "MapCells", "Per", "TreeCells", "map_cells"]
 
 LEVEL = 0.95  # confidence level of the intervals that a map shows
+
+
+class Per(Option):
+    """The unit of area that the numbers of a map are for."""
+
+    CELL = "cell"
+    KM2 = "km2"
+    MAP = "map"  # 1/1000 of the map's area, for cells of different sizes without a CRS
+
+
+_UNITS = {
+    Per.CELL: "records per cell",
+    Per.KM2: "records per km²",
+    Per.MAP: "records per 1/1000 of the map's area",
+}
 
 
 class MapCells(ABC):
     """The areas that a map shows, in a fixed order, with one value for each area."""
 
     estimate: Estimate
-    unit: str  # the unit of `values` and `half_widths`, in words
+    per: Per
+
+    @property
+    def unit(self) -> str:
+        """The unit of `values` and `half_widths`, in words."""
+        return _UNITS[self.per]
 
     @property
     @abstractmethod
+    def domain(self) -> Domain:
+        """The domain of the estimates."""
+
+    @property
     def values(self) -> Floats:
         """The estimate of each area, in the map's unit."""
+        return self._counts() if self.per is Per.CELL else self._counts() / self.areas
 
-    @property
     @abstractmethod
+    def _counts(self) -> Floats:
+        """Return the estimated count of each area."""
+
+    @cached_property
     def areas(self) -> Floats:
         """The size of each area in the map's unit of area: an estimated count divided by this size is the value."""
+        if self.per is Per.CELL:
+            return np.ones(self._counts().size)
+        if self.per is Per.KM2:
+            return square_kilometres(self.domain, self.boxes)
+        width, height = ((self.boxes[:, i + 2] - self.boxes[:, i]) / LATTICE for i in range(2))
+        return np.asarray(1000 * width * height)
 
     @property
     @abstractmethod
@@ -94,6 +130,15 @@ class MapCells(ABC):
         """Whether the interval of each area extends below zero: then the estimate may be noise alone."""
         return self.values < self.half_widths
 
+    @property
+    def alike(self) -> bool:
+        """Whether all areas are cells of one grid, so that their counts can be compared."""
+        if self.shape is None:
+            return False
+        sides = self.boxes[:, 2:] - self.boxes[:, :2]
+        # Cells of one grid differ by at most one lattice line.
+        return bool(np.all(sides.max(axis=0) - sides.min(axis=0) <= 1))
+
     def high(self, values: Floats) -> float:
         """Return the upper end of a colour scale: the values of 99.5 % of the map's area are not above it."""
         return highest(values, self.areas)
@@ -104,17 +149,16 @@ class GridCells(MapCells):
     """The cells of a grid that lie in the region, row by row."""
 
     estimate: Histogram
-    unit = "records per cell"
+    per: Per = Per.CELL
 
     @property
     @override
-    def values(self) -> Floats:
+    def domain(self) -> Domain:
+        return self.estimate.grid.domain
+
+    @override
+    def _counts(self) -> Floats:
         return self.estimate.leaf_values()
-
-    @property
-    @override
-    def areas(self) -> Floats:
-        return np.ones(self.estimate.n_cells)
 
     @cached_property
     @override
@@ -130,6 +174,11 @@ class GridCells(MapCells):
     @override
     def finest(self) -> float:
         return 1 / max(self.estimate.grid.shape)
+
+    @property
+    @override
+    def alike(self) -> bool:
+        return True
 
     @override
     def raster(self, values: Array, domain: Domain) -> Any:  # noqa: ARG002 - a grid has its own pixels
@@ -152,22 +201,22 @@ class TreeCells(MapCells):
     estimate : Decomposition
     nodes : int array
         Numbers of the nodes that the map shows.
+    per : Per
+        The unit of area.
     """
 
     estimate: Decomposition
     nodes: Integers
-    unit = "records per 1/1000 of the map's area"
+    per: Per = Per.MAP
 
     @property
     @override
-    def values(self) -> Floats:
-        return self.estimate.values[self.nodes] / self.areas
+    def domain(self) -> Domain:
+        return self.estimate.domain
 
-    @cached_property
     @override
-    def areas(self) -> Floats:
-        width, height = ((self.boxes[:, i + 2] - self.boxes[:, i]) / LATTICE for i in range(2))
-        return np.asarray(1000 * width * height)
+    def _counts(self) -> Floats:
+        return self.estimate.values[self.nodes]
 
     @cached_property
     @override

@@ -7,7 +7,6 @@ the privacy statement, because a picture travels without the file that it was dr
 from __future__ import annotations
 
 import math
-import textwrap
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,6 +16,8 @@ from numpy.lib.stride_tricks import sliding_window_view
 
 from spatialdp._support.arrays import Array, Booleans, Floats, Integers
 from spatialdp._support.override import override
+from spatialdp.outputs.maps.colours import NOISE_INK, NOISE_PAPER, VEIL
+from spatialdp.outputs.maps.ground import metres_per_unit
 from spatialdp.outputs.maps.lines import boundary_shapes, cut_lines
 from spatialdp.privacy.statement import NOT_PRIVATE
 from spatialdp.space.domain import Domain
@@ -25,31 +26,25 @@ from spatialdp.trees.tree import Tree
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.backend_bases import RendererBase
-    from matplotlib.transforms import Transform
+    from matplotlib.legend import Legend
+    from mpl_toolkits.axes_grid1.anchored_artists import AnchoredSizeBar
 
     from spatialdp.release import Release
 
 __all__ = [
-    "INK",
-    "PAPER",
     "NoiseMarks",
-    "below",
+    "caption_text",
     "corners",
     "draw_boundaries",
     "draw_levels",
     "draw_outline",
     "draw_scale_bar",
-    "metres_per_unit",
-    "write_caption",
+    "explain_marks",
 ]
 
 
-PAPER = (1.0, 1.0, 1.0)
-INK = (0.45, 0.45, 0.45)
-VEIL = 0.65  # how far the colours of marked cells fade towards white: 0 not at all, 1 completely
-_PERIOD, _STROKE = 4.0, 0.5  # distance and width of the hatching's lines, in points
+_PERIOD, _STROKE = 5.0, 0.5  # distance and width of the hatching's lines, in points
 
-_FONT_SIZE = 8.0
 _FINEST_LINE = 4000  # outlines are simplified to the map's longer side divided by this
 
 
@@ -64,7 +59,7 @@ class NoiseMarks(Artist):
         Whether each pixel of the domain is marked; row 0 in the south.
     domain : Domain
     veil : float
-        How far the colours below fade towards white: 0 not at all, 1 completely.
+        How far the colours below fade towards light grey: 0 not at all, 1 completely.
     """
 
     def __init__(self, marked: Booleans, domain: Domain, veil: float = VEIL) -> None:
@@ -108,7 +103,7 @@ class NoiseMarks(Artist):
         distance = np.abs(np.arange(length) % (period * math.sqrt(2)) - period / math.sqrt(2)) / math.sqrt(2)
         line = np.clip((stroke + 1) / 2 - distance, 0.0, min(1.0, stroke))[:, None]
         alpha = self._veil + (1 - self._veil) * line
-        colour = np.array(PAPER) + (np.array(INK) - PAPER) * (line / alpha)
+        colour = np.array(NOISE_PAPER) + (np.array(NOISE_INK) - NOISE_PAPER) * (line / alpha)
         return np.round(255 * np.hstack([colour, alpha])).astype(np.uint8).view(np.uint32).ravel()
 
 
@@ -139,15 +134,7 @@ def draw_outline(ax: Axes, domain: Domain) -> None:
 
 
 def draw_boundaries(ax: Axes, domain: Domain, boundaries: Any) -> None:
-    """Draw public polygons or lines over a map; those in another CRS are reprojected to the domain's.
-
-    Parameters
-    ----------
-    ax : Axes
-    domain : Domain
-    boundaries : GeoDataFrame, GeoSeries, shapely geometry or path of a file
-        Plain geometries are taken to be in domain coordinates.
-    """
+    """Draw public polygons or lines over a map; see `lines.boundary_shapes`."""
     _draw_lines(ax, domain, boundary_shapes(boundaries, domain), width=0.5, colour="0.15")
 
 
@@ -166,47 +153,13 @@ def _draw_lines(ax: Axes, domain: Domain, shapes: Array, *, width: float, colour
 # --- scale -----------------------------------------------------------------------------------------
 
 
-def metres_per_unit(domain: Domain, height: float = 0.5) -> float | None:
-    """Return how many metres on the ground one unit of x is, in the middle of the map; None if the CRS does not say.
-
-    Lengths are measured on the ellipsoid of the CRS, so they are right for degrees, for feet and for Mercator's
-    stretched metres.
-
-    Parameters
-    ----------
-    domain : Domain
-    height : float
-        Where to measure: 0 at the lower edge of the map, 1 at the upper one.
-
-    Examples
-    --------
-    >>> round(metres_per_unit(Domain((0, 59, 2, 61), crs="EPSG:4326")))
-    55800
-    """
-    if domain.crs is None:
-        return None
-    from pyproj import CRS, Transformer
-
-    crs = CRS.from_user_input(domain.crs)
-    if crs.geodetic_crs is None:
-        return None
-    (width, tall), (xmin, ymin, _, _) = domain.size, domain.bounds
-    step = width / 1000
-    x, y = xmin + width / 2, ymin + height * tall
-    degrees = Transformer.from_crs(crs, crs.geodetic_crs, always_xy=True)
-    (west, east), (south, north) = degrees.transform([x - step / 2, x + step / 2], [y, y])
-    ellipsoid = crs.geodetic_crs.get_geod()
-    metres = math.nan if ellipsoid is None else ellipsoid.inv(west, south, east, north)[2] / step
-    return float(metres) if 0 < metres < math.inf else None
-
-
-def draw_scale_bar(ax: Axes, domain: Domain) -> None:
-    """Draw a scale bar of a round length below a map, if the CRS says how long its units are."""
+def draw_scale_bar(ax: Axes, domain: Domain) -> AnchoredSizeBar | None:
+    """Draw a scale bar of a round length, if the CRS says how long its units are; `layout` gives it its place."""
     from mpl_toolkits.axes_grid1.anchored_artists import AnchoredSizeBar
 
     metres = metres_per_unit(domain)
     if metres is None:
-        return
+        return None
     length = _round_below(domain.size[0] * metres / 4)
     label = f"{length:g} m" if length < 1000 else f"{length / 1000:,.12g} km"
     ends = [metres_per_unit(domain, height) or metres for height in (0.0, 1.0)]
@@ -221,28 +174,14 @@ def draw_scale_bar(ax: Axes, domain: Domain) -> None:
         borderpad=0,
         sep=3,
         frameon=False,
-        size_vertical=domain.size[1] * 2 / _points(ax)[1],
+        size_vertical=domain.size[1] / 200,
         fill_bar=True,
         label_top=False,
-        fontproperties={"size": _FONT_SIZE},
         bbox_to_anchor=(1.0, 0.0),
-        bbox_transform=below(ax),
+        bbox_transform=ax.transAxes,
     )
     ax.add_artist(bar)
-
-
-def below(ax: Axes) -> Transform:
-    """Return the transform for the row below a map: shares of the axes' sides, moved down by six points."""
-    from matplotlib.transforms import ScaledTranslation
-
-    down: Transform = ScaledTranslation(0, -6 / 72, ax.figure.dpi_scale_trans)
-    return ax.transAxes + down
-
-
-def _points(ax: Axes) -> tuple[float, float]:
-    """Return width and height of the axes in points, before matplotlib lays them out."""
-    width, height = ax.get_position().size * ax.figure.get_figure(root=True).get_size_inches() * 72
-    return float(width), float(height)
+    return bar
 
 
 def _round_below(value: float) -> float:
@@ -254,19 +193,26 @@ def _round_below(value: float) -> float:
 # --- words -----------------------------------------------------------------------------------------
 
 
-def write_caption(ax: Axes, release: Release, *, room: float, whole: bool = True) -> None:
-    """Write the privacy statement below a map, in numbers and in words, `room` points below the axes.
+def explain_marks(ax: Axes) -> Legend:
+    """Say in a legend what the marks on noise mean; `layout` gives it its place."""
+    from matplotlib.patches import Patch
 
-    Without `whole`, only the mark of a release that is not private is written.
+    swatch = Patch(facecolor=NOISE_PAPER, edgecolor=NOISE_INK, hatch="////", linewidth=0.8, label="marks")
+    return ax.legend(handles=[swatch], loc="upper left", frameon=False, borderpad=0, borderaxespad=0, handlelength=2.5)
+
+
+def caption_text(release: Release, *, whole: bool = True) -> str:
+    """Return the privacy statement in numbers and in words, as it stands below a map.
+
+    Without `whole`, only the mark of a release that is not private is returned, or nothing.
     """
     privacy = release.privacy
-    text = f"{privacy}. {privacy.in_words()}" if whole else NOT_PRIVATE
-    if whole and release.estimate.biased:
+    if not whole:
+        return "" if privacy.private else NOT_PRIVATE
+    text = f"{privacy}. {privacy.in_words()}"
+    if release.estimate.biased:
         text += (
             " These estimates were altered so that their errors do not average out, so cells that may be noise alone "
             "cannot be marked."
         )
-    letters = max(40, int(_points(ax)[0] / (0.5 * _FONT_SIZE)))
-    ax.set_xlabel("\n".join(textwrap.wrap(text, letters)), fontsize=_FONT_SIZE, loc="left", labelpad=room)
-    if not privacy.private:
-        ax.xaxis.label.set_fontweight("bold")
+    return text

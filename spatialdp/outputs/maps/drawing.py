@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from spatialdp._support.arrays import Floats
-from spatialdp.outputs.maps.colours import COLOURS, OUTSIDE, Classes
+from spatialdp.outputs.maps.colours import OUTSIDE, Classes, palette
 from spatialdp.outputs.maps.values import aspect
 from spatialdp.space.domain import Domain, Grid
 
@@ -36,13 +36,11 @@ def draw_boxes(
     colours: Colormap | None = None,
 ) -> PolyCollection:
     """Draw lattice boxes as polygons in domain coordinates, coloured by their values."""
-    import matplotlib
     from matplotlib.collections import PolyCollection
 
     from spatialdp.outputs.maps.decorations import corners
 
-    palette = colours or matplotlib.colormaps[COLOURS]
-    patches = PolyCollection(list(corners(boxes, domain)), cmap=palette, norm=norm, array=values)
+    patches = PolyCollection(list(corners(boxes, domain)), cmap=colours or palette(), norm=norm, array=values)
     patches.set(edgecolor="0.6" if lines else "face", linewidth=0.3 if lines else 0.1, zorder=0)
     ax.add_collection(patches)
     _frame(ax, domain)
@@ -63,13 +61,11 @@ def draw_cells(
     ax: Axes, grid: Grid, values: Floats, *, norm: Normalize | None = None, classes: Classes | None = None
 ) -> AxesImage:
     """Draw the values of cells as an image in domain coordinates; cells outside the region stay grey."""
-    import matplotlib
-
     return draw_image(
         ax,
         grid.domain,
         np.ma.masked_array(values, ~grid.mask),
-        colours=matplotlib.colormaps[COLOURS] if classes is None else classes.colours,
+        colours=palette() if classes is None else classes.colours,
         norm=norm if classes is None else classes.norm,
     )
 

@@ -1,7 +1,7 @@
 """How does a release look on a map, and which of its estimates may be noise alone? `plot` draws it.
 
 Low values are light and high values dark, so that a map reads the same in grey. Cells whose interval extends below zero
-are faded and hatched. The privacy statement stands below the map.
+fade behind thin lines. The privacy statement stands below the map.
 
 Maps are drawn from released values and public parameters only. A colour scale is either given by the caller, who must
 not derive it from records, or derived from the release itself.
@@ -9,7 +9,7 @@ not derive it from records, or derived from the release itself.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,9 +18,17 @@ from spatialdp._support.arrays import Floats
 from spatialdp._support.checks import whole_number
 from spatialdp._support.options import Option
 from spatialdp.errors import ParameterError
-from spatialdp.outputs.maps.cells import LEVEL, MapCells, map_cells
-from spatialdp.outputs.maps.colours import SHADES, colour_scale, log_ticks, shades
+from spatialdp.outputs.maps.cells import LEVEL, MapCells, Per, map_cells
+from spatialdp.outputs.maps.colours import (
+    UNCERTAINTIES,
+    VEIL,
+    colour_scale,
+    log_ticks,
+    palette,
+    uncertainty_colours,
+)
 from spatialdp.outputs.maps.drawing import draw_boxes, draw_image
+from spatialdp.outputs.maps.ground import has_areas
 from spatialdp.outputs.maps.values import aspect
 from spatialdp.space.domain import Domain
 from spatialdp.wording import parameter
@@ -28,20 +36,25 @@ from spatialdp.wording import parameter
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.cm import ScalarMappable
+    from matplotlib.colorbar import Colorbar
     from matplotlib.colors import Colormap, Normalize
 
+    from spatialdp.outputs.maps.layout import Furniture
     from spatialdp.release import Release
 
 __all__ = ["View", "plot"]
-
-# Breaks between the classes of relative uncertainty, half-width / |estimate|. From 1 on, the interval contains zero.
-_UNCERTAINTIES = (0.0, 0.1, 0.25, 0.5, 1.0)
 
 # Up to this many boxes that follow no grid are drawn as polygons, sharp at any size; more are painted on pixels.
 _MOST_POLYGONS = 20_000
 # By default the nodes of a tree are outlined if there are no more than this.
 _MOST_OUTLINES = 3_000
-_ROW = 32  # height of the row with the legend and the scale bar below a map, in points
+_LONGEST = 20.0  # a map that is more times as long as it is wide is stretched, because nobody could see it
+_WIDTHS = 8.0, 5.0  # of a figure in inches: the usual one, and that for tall maps
+
+_MARKS = (
+    f"may be noise alone: {100 * LEVEL:g} % interval extends below zero "
+    "(of the empty cells, about 1 in 40 is not marked)"
+)
 
 
 class View(Option):
@@ -61,6 +74,20 @@ class _Colouring:
     colours: Colormap
     norm: Normalize
     bar: dict[str, Any]
+    log: bool = False
+
+    def set_ticks(self, bar: Colorbar, gap: float) -> None:
+        """Choose the ticks of the colour bar, at least the share `gap` of the bar apart."""
+        if "ticks" in self.bar:  # classes have equal lengths
+            every = max(1, int(np.ceil(gap * (len(self.bar["ticks"]) - 1))))
+            bar.set_ticks(self.bar["ticks"][::every])
+        elif self.log:
+            bar.set_ticks(log_ticks(self.norm, max(gap, 0.08)))
+        else:
+            from matplotlib.ticker import MaxNLocator
+
+            bar.locator = MaxNLocator(max(1, min(9, int(1 / (1.5 * gap)))), steps=[1, 2, 5, 10])
+            bar.update_ticks()
 
 
 def plot(
@@ -68,12 +95,15 @@ def plot(
     *,
     ax: Axes | None = None,
     view: str = View.ESTIMATE,
+    per: str | None = None,
     limits: tuple[float, float] | None = None,
-    log: bool = False,
+    log: bool | None = None,
+    cmap: str | Colormap | None = None,
     level: int | None = None,
     lines: int | None = None,
     mark_noise: bool = True,
     boundaries: Any = None,
+    title: str | None = None,
     scale_bar: bool = True,
     caption: bool = True,
 ) -> Axes:
@@ -86,25 +116,32 @@ def plot(
         A new figure by default.
     view : {"estimate", "uncertainty", "half-width"}
         The colours show estimated counts, the half-width of their 95 % intervals relative to the estimates, or that
-        half-width in records. The leaves of a tree differ in size, so their numbers are shown per 1/1000 of the area of
-        the domain.
+        half-width in records.
+    per : {"cell", "km2", "map"}, optional
+        Show numbers per cell, per square kilometre on the ground, or per 1/1000 of the map's area. By default per cell
+        if all cells have one size, and otherwise per km², or per 1/1000 of the map where the domain has no CRS.
     limits : (low, high), optional
         Public ends of the colour scale. By default the scale goes from 0 to the value that 99.5 % of the map's area
         does not exceed in this release. Not for the relative uncertainty, which has fixed classes.
-    log : bool
-        Colour by log(1 + count), for counts that span orders of magnitude.
+    log : bool, optional
+        Whether large values are coloured by their logarithm, as on the explorer's page, because counts often span
+        orders of magnitude; the default. Otherwise the scale is linear. Not for the relative uncertainty.
+    cmap : str or matplotlib Colormap, optional
+        Other colours than those of all maps, which go from light to dark. Not for the relative uncertainty.
     level : int, optional
         For trees: show the nodes at this depth, and the leaves above it. By default the leaves.
     lines : int, optional
         For trees: outline the nodes down to this depth, with heavier lines near the root; 0 for none. By default all
         nodes that the map shows and those above them are outlined, if there are at most 3,000.
     mark_noise : bool
-        Fade and hatch cells that may be noise alone: their 95 % interval extends below zero. About 1 in 40 empty cells
-        is not marked although it holds only noise. Biased estimates have no intervals and get no marks; the caption
-        says so.
+        Fade cells that may be noise alone behind thin lines: their 95 % interval extends below zero. About 1 in 40
+        empty cells is not marked although it holds only noise. Biased estimates have no intervals and get no marks; the
+        caption says so.
     boundaries : GeoDataFrame, GeoSeries, shapely geometry or path, optional
         Public polygons or lines to draw on top. They are reprojected to the domain's CRS; plain geometries are taken
         to be in it.
+    title : str, optional
+        Heading above the map.
     scale_bar : bool
         Draw a scale bar, if the domain's CRS says how long its units are. The length holds at the map's mid-height.
     caption : bool
@@ -135,60 +172,118 @@ def plot(
     >>> matplotlib.use("Agg")
     >>> domain = sdp.Domain((0, 0, 4, 2))
     >>> release = sdp.Flat(shape=(4, 2)).release([[0.5, 0.5]] * 90, domain, epsilon=1)
-    >>> ax = plot(release, limits=(0, 100), log=True)
+    >>> ax = plot(release, limits=(0, 100), title="Homes")
     >>> ax.get_xlabel().split(",")[0]
     'ε = 1 (add-remove one record)'
     """
-    import matplotlib.pyplot as plt
-
     from spatialdp.outputs.maps import decorations
 
-    domain, cells, quantity = release.domain, map_cells(release.estimate, level), View.parse(view)
-    colouring = _colouring(cells, quantity, limits, log=log)
+    domain, quantity = release.domain, View.parse(view)
+    cells = _measured(map_cells(release.estimate, level), per)
+    colouring = _colouring(cells, quantity, limits, log=log, cmap=cmap)
     outline_depth = _outline_depth(cells, level, lines)
-    if ax is None:
-        ax = plt.figure(figsize=_figure_size(domain), layout="constrained").add_subplot()
+    own_figure = ax is None
+    ax = _new_axes() if ax is None else ax
     if boundaries is not None:
         decorations.draw_boundaries(ax, domain, boundaries)
     coloured = _draw(ax, domain, cells, colouring)
     ax.set_facecolor("white")
     if outline_depth and cells.tree is not None:
         decorations.draw_levels(ax, cells.tree, domain, outline_depth)
+    furniture = _furniture(ax, domain, coloured, colouring, own_figure=own_figure)
     if quantity is View.UNCERTAINTY or (mark_noise and quantity is View.ESTIMATE and not release.estimate.biased):
-        _mark(ax, domain, cells, quantity)
+        marked = cells.raster(cells.within_noise, domain).filled(False)
+        veil = 1.0 if quantity is View.UNCERTAINTY else VEIL
+        ax.add_artist(decorations.NoiseMarks(marked, domain, veil=veil))
+        furniture.legend = decorations.explain_marks(ax)
+        furniture.words[furniture.legend.get_texts()[0]] = _MARKS
     if scale_bar:
-        decorations.draw_scale_bar(ax, domain)
-    if caption or not release.privacy.private:
-        decorations.write_caption(ax, release, room=_ROW, whole=caption)
-    bar = ax.figure.colorbar(coloured, ax=ax, shrink=0.9, pad=0.02, **colouring.bar)
-    bar.set_label(colouring.label, fontsize=9)
-    bar.ax.tick_params(labelsize=8)
+        furniture.scale_bar = decorations.draw_scale_bar(ax, domain)
+    if title:
+        furniture.title = ax.set_title(title, loc="left")
+        furniture.words[furniture.title] = title
+    furniture.words[furniture.caption] = decorations.caption_text(release, whole=caption)
+    furniture.caption.set_fontweight("normal" if release.privacy.private else "bold")
+    _place(furniture, own_figure=own_figure)
     return ax
 
 
-def _colouring(cells: MapCells, view: View, limits: tuple[float, float] | None, *, log: bool) -> _Colouring:
+def _new_axes() -> Axes:
+    import matplotlib.pyplot as plt
+
+    return plt.figure(figsize=(_WIDTHS[0], _WIDTHS[0])).add_subplot()
+
+
+def _measured(cells: MapCells, per: str | None) -> MapCells:
+    """Return the cells with their numbers in the unit that was asked for, or in one that lets cells be compared."""
+    if per is not None:
+        unit = Per.parse(per)
+    elif cells.alike:
+        unit = Per.CELL
+    else:
+        unit = Per.KM2 if has_areas(cells.domain) else Per.MAP
+    return replace(cells, per=unit)  # type: ignore[type-var]  # every kind of cells is a dataclass
+
+
+def _furniture(
+    ax: Axes, domain: Domain, coloured: ScalarMappable, colouring: _Colouring, *, own_figure: bool
+) -> Furniture:
+    """Make the colour bar, and everything that has words; `_place` puts it where it belongs."""
+    from spatialdp.outputs.maps.layout import Furniture
+
+    figure: Any = ax.figure
+    place: dict[str, Any] = {"cax": figure.add_axes((0.9, 0.1, 0.02, 0.8))} if own_figure else {"ax": ax}
+    look = {} if own_figure else {"shrink": 0.9, "pad": 0.02}
+    bar = figure.colorbar(coloured, **place, **look, **colouring.bar)
+    bar.set_label(colouring.label)
+    width, height = domain.size
+    ratio = height / width * aspect(domain)
+    if not 1 / _LONGEST <= ratio <= _LONGEST:
+        ax.set_aspect("auto")
+        ratio = float(np.clip(ratio, 1 / _LONGEST, _LONGEST))
+    furniture = Furniture(ax, bar, lambda gap: colouring.set_ticks(bar, gap), ratio)
+    furniture.words[furniture.bar_label] = colouring.label
+    return furniture
+
+
+def _place(furniture: Furniture, *, own_figure: bool) -> None:
+    """Give all words their places: for good on somebody else's axes, and at every size of a figure of our own."""
+    from spatialdp.outputs.maps.layout import MapLayout, natural_height, place_once
+
+    if not own_figure:
+        place_once(furniture)
+        return
+    width = _WIDTHS[furniture.ratio > 2]
+    figure: Any = furniture.ax.figure
+    figure.set_size_inches(width, natural_height(furniture, width))
+    figure.set_layout_engine(MapLayout(furniture))
+
+
+def _colouring(
+    cells: MapCells, view: View, limits: tuple[float, float] | None, *, log: bool | None, cmap: str | Colormap | None
+) -> _Colouring:
     from matplotlib.colors import BoundaryNorm
 
     if view is View.UNCERTAINTY:
-        if limits is not None or log:
+        if any(option is not None for option in (limits, log, cmap)):
             raise ParameterError(
-                f"{parameter('limits')} or {parameter('log')} was given, but the classes of relative uncertainty are "
-                f"fixed; leave both out, or draw {parameter('view', 'half-width')}."
+                f"{parameter('limits')}, {parameter('log')} or {parameter('cmap')} was given, but the classes of "
+                f"relative uncertainty are fixed; leave all three out, or draw {parameter('view', 'half-width')}."
             )
         with np.errstate(divide="ignore", invalid="ignore"):
             ratios = cells.half_widths / np.abs(cells.values)
         relative = np.where(cells.half_widths > 0, ratios, 0.0)
-        bar = {"ticks": _UNCERTAINTIES, "format": lambda share, _: f"{100 * share:g} %", "spacing": "uniform"}
-        colours = shades(1.0, 0.2, len(_UNCERTAINTIES) - 1)
+        bar = {"ticks": UNCERTAINTIES, "format": lambda share, _: f"{100 * share:g} %", "spacing": "uniform"}
+        colours = uncertainty_colours()
         label = f"half-width relative to the estimate ({100 * LEVEL:g} % interval)"
-        return _Colouring(relative, label, colours, BoundaryNorm(_UNCERTAINTIES, colours.N), bar)
+        return _Colouring(relative, label, colours, BoundaryNorm(UNCERTAINTIES, colours.N), bar)
     if view is View.HALF_WIDTH:
         values, label = cells.half_widths, f"half-width of the {100 * LEVEL:g} % interval, {cells.unit}"
     else:
         values, label = cells.values, f"estimated {cells.unit}"
+    log = log is not False
     norm = colour_scale(limits or (0.0, cells.high(values)), log=log)
-    bar = {"extend": "both", "format": "{x:,g}", **({"ticks": log_ticks(norm)} if log else {})}
-    return _Colouring(values, label, shades(0.1, 1.0, SHADES), norm, bar)
+    return _Colouring(values, label, palette(cmap), norm, {"extend": "both", "format": "{x:,g}"}, log=log)
 
 
 def _outline_depth(cells: MapCells, level: int | None, lines: int | None) -> int:
@@ -211,25 +306,3 @@ def _draw(ax: Axes, domain: Domain, cells: MapCells, colouring: _Colouring) -> S
     if cells.shape is None and len(cells.boxes) <= _MOST_POLYGONS:
         return draw_boxes(ax, domain, cells.boxes.astype(np.float64), colouring.values, lines=False, **look)
     return draw_image(ax, domain, cells.raster(colouring.values, domain), **look)
-
-
-def _mark(ax: Axes, domain: Domain, cells: MapCells, view: View) -> None:
-    from matplotlib.patches import Patch
-
-    from spatialdp.outputs.maps.decorations import INK, PAPER, VEIL, NoiseMarks, below
-
-    relative = view is View.UNCERTAINTY
-    marked = cells.raster(cells.within_noise, domain).filled(False)
-    ax.add_artist(NoiseMarks(marked, domain, veil=1.0 if relative else VEIL))
-    text = (
-        f"may be noise alone: {100 * LEVEL:g} % interval extends below zero\n"
-        "(of the empty cells, about 1 in 40 is not marked)"
-    )
-    swatch = Patch(facecolor=PAPER, edgecolor=INK, hatch="/////", linewidth=0.5, label=text)
-    look: dict[str, Any] = {"frameon": False, "fontsize": 8, "borderpad": 0, "borderaxespad": 0, "handlelength": 2.5}
-    ax.legend(handles=[swatch], loc="upper left", bbox_to_anchor=(0.0, 0.0), bbox_transform=below(ax), **look)
-
-
-def _figure_size(domain: Domain) -> tuple[float, float]:
-    width, height = domain.size
-    return 8.0, float(np.clip(6.5 * height * aspect(domain) / width, 2.5, 11.0)) + 0.9

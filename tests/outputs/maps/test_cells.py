@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import spatialdp as sdp
 from spatialdp.errors import ParameterError, ReleaseError
-from spatialdp.outputs.maps.cells import map_cells
+from spatialdp.outputs.maps.cells import Per, map_cells
+from spatialdp.outputs.maps.ground import square_kilometres
 from spatialdp.space.lattice import LATTICE
 from tests.helpers.cases import LARGE, is_tree, is_unbiased, select
 from tests.helpers.pictures import marks_of
@@ -41,7 +44,7 @@ def test_one_empty_cell_in_forty_is_not_marked():
 @pytest.mark.parametrize("name", ["quadtree", "quadtree, pruned", "hierarchy"])
 def test_trees_on_a_grid_are_drawn_as_an_image_of_its_cells(name):
     release = release_of(name)
-    (image,) = release.plot().get_images()
+    (image,) = release.plot(per="map").get_images()
     nx, ny = map_cells(release.estimate).shape
     assert image.get_array().shape == (ny, nx)
     cells = map_cells(release.estimate)
@@ -63,6 +66,38 @@ def test_values_are_estimates_per_area(name):
     else:
         with pytest.raises(ReleaseError, match="no intervals"):
             _ = cells.half_widths
+
+
+@pytest.mark.parametrize("name", ["flat", "quadtree", "kd"])
+def test_units_are_those_that_were_asked_for(name):
+    release = release_of(name, PENTAGON)
+    counts, boxes = release.estimate.leaf_values(), release.estimate.leaf_boxes()
+    sides = (boxes[:, 2:] - boxes[:, :2]).astype(float)
+    for per, areas in (
+        ("cell", 1.0),
+        ("km2", square_kilometres(release.domain, boxes)),
+        ("map", 1000 * (sides[:, 0] * sides[:, 1]) / LATTICE**2),
+    ):
+        cells = replace(map_cells(release.estimate), per=Per(per))
+        assert cells.values * areas == pytest.approx(counts, rel=1e-6), per
+        assert np.array_equal(cells.within_noise, map_cells(release.estimate).within_noise)
+
+
+@pytest.mark.parametrize(
+    ("name", "unit"), [("flat", "cell"), ("quadtree", "cell"), ("hierarchy", "cell"), ("kd", "km²")]
+)
+def test_numbers_can_be_compared_between_cells_by_default(name, unit):
+    release = release_of(name)
+    ax = release.plot()
+    assert ax.figure.axes[1].get_ylabel().replace("\n", " ") == f"estimated records per {unit}"
+    assert map_cells(release.estimate).alike == (unit == "cell")
+
+
+def test_without_a_crs_leaves_of_different_sizes_are_shown_per_share_of_the_map():
+    release = sdp.KdTree(2).release([], sdp.Domain((0, 0, 1, 1)), epsilon=1)
+    assert "1/1000 of the map's area" in release.plot().figure.axes[1].get_ylabel().replace("\n", " ")
+    with pytest.raises(ParameterError, match="per='km2' was given, but the domain has no CRS"):
+        release.plot(per="km2")
 
 
 @pytest.mark.parametrize("name", LARGE)

@@ -8,7 +8,7 @@ import pytest
 
 import spatialdp as sdp
 from spatialdp.errors import ParameterError
-from spatialdp.outputs.maps.colours import Classes, colour_scale, log_ticks, shades
+from spatialdp.outputs.maps.colours import Classes, colour_scale, log_ticks, palette, shades
 from spatialdp.outputs.maps.drawing import draw_cells
 
 
@@ -30,6 +30,24 @@ def test_scales_rise_from_end_to_end(limits, log):
     assert np.asarray(scale.inverse(places)) == pytest.approx(values)
 
 
+@pytest.mark.parametrize("log", [False, True])
+def test_cells_outside_the_region_have_no_colour(log):
+    values = np.ma.masked_array([1.0, 2.0, 3.0], [False, True, False])
+    assert np.ma.getmaskarray(colour_scale((0, 10), log=log)(values)).tolist() == [False, True, False]
+
+
+def test_scales_do_not_depend_on_the_unit():
+    one, other = (colour_scale((0, 10 * unit), log=True)(3 * unit) for unit in (1, 1e-6))
+    assert one == pytest.approx(other)
+
+
+def test_colour_maps_are_known_by_name():
+    assert palette("viridis").name == "viridis"
+    assert palette(palette("viridis")).name == "viridis"
+    with pytest.raises(ParameterError, match="cmap is 'greenish'"):
+        palette("greenish")
+
+
 def test_logarithms_give_small_counts_more_room():
     assert colour_scale((0, 1000), log=True)(10) > 10 * colour_scale((0, 1000), log=False)(10)
 
@@ -46,7 +64,7 @@ def test_ticks_are_round_and_apart(limits):
     ticks = log_ticks(scale)
     assert len(ticks) >= 2
     assert all(limits[0] <= tick <= limits[1] for tick in ticks)
-    assert all(tick == 0 or f"{tick:e}"[0] in "125" for tick in ticks)
+    assert all(tick == 0 or f"{abs(tick):e}"[0] in "125" for tick in ticks)
     assert np.diff([float(scale(tick)) for tick in ticks]).min() > 0.08
 
 
