@@ -26,8 +26,10 @@ from spatialdp.trees.adjust import NonNegative
 
 if TYPE_CHECKING:
     import geopandas
+    import xarray
     from matplotlib.axes import Axes
 
+    from spatialdp.outputs.explorer.notebook import NotebookPage
     from spatialdp.privacy.noise.source import Noise
 
 __all__ = ["Release"]
@@ -362,11 +364,47 @@ class Release:
         >>> list(frame.columns)
         ['column', 'row', 'estimate', 'lower', 'upper', 'sd', 'geometry']
         >>> frame.attrs["privacy"]["epsilon"], frame.attrs["privacy"]["private"]
-        ('1', True)
+        (1.0, True)
         """
         from spatialdp.outputs.files.geoparquet import to_geodataframe
 
         return to_geodataframe(self)
+
+    def to_xarray(self, shape: tuple[int, int] | None = None) -> xarray.Dataset:
+        """The release as an xarray Dataset: rasters of its cells, with coordinates and CRS.
+
+        Needs xarray: ``pip install 'spatialdp[xarray]'``.
+
+        Parameters
+        ----------
+        shape : (nx, ny), optional
+            Number of pixels, if not the grid's own cells; needed for trees whose leaves differ in size and follow no
+            grid.
+
+        Returns
+        -------
+        xarray.Dataset
+            Variables `estimate` and, unless the release is biased, `lower`, `upper` (the 95 % interval) and `sd`, with
+            the dimensions y (from north to south) and x: centres of cells. NaN outside the region. The CRS is in the
+            coordinate `spatial_ref`, where rioxarray finds it, and the privacy statement in
+            ``attrs["SPATIALDP_PRIVACY"]``.
+
+        Raises
+        ------
+        ParameterError
+            If xarray is not installed, or the leaves follow no grid and no shape was given.
+
+        Examples
+        --------
+        >>> import spatialdp as sdp
+        >>> domain = sdp.Domain((0, 0, 3, 2), crs="EPSG:4326")
+        >>> data = sdp.Flat(shape=(3, 2)).release([], domain, epsilon=1).to_xarray()
+        >>> data["estimate"].dims, data["y"].values.tolist(), data["spatial_ref"].attrs["grid_mapping_name"]
+        (('y', 'x'), [1.5, 0.5], 'latitude_longitude')
+        """
+        from spatialdp.outputs.files.arrays import to_xarray
+
+        return to_xarray(self, shape)
 
     def plot(self, ax: Axes | None = None, **options: Any) -> Axes:
         """Draw the released map; see `spatialdp.outputs.maps.plot` for the options.
@@ -383,13 +421,15 @@ class Release:
 
         return plot(self, ax=ax, **options)
 
-    def explore(self, path: str | PathLike[str], *, overwrite: bool = False, **options: Any) -> None:
-        """Write the release as one self-contained page to explore in a browser; it works offline.
+    def explore(
+        self, path: str | PathLike[str] | None = None, *, overwrite: bool = False, **options: Any
+    ) -> NotebookPage | None:
+        """Write the release as one self-contained page to explore in a browser, or show it in a notebook.
 
         Parameters
         ----------
-        path : str or path
-            Ends in ``.html``.
+        path : str or path, optional
+            Ends in ``.html``. Without it no file is written.
         overwrite : bool
             Replace an existing file.
         **options
@@ -404,9 +444,14 @@ class Release:
         >>> "<title>Homes" in page.read_text(encoding="utf-8")
         True
         """
+        if path is None:
+            from spatialdp.outputs.explorer.notebook import NotebookPage
+
+            return NotebookPage.of(self, **options)
         from spatialdp.outputs.explorer.page import write_page
 
         write_page(self, path, overwrite=overwrite, **options)
+        return None
 
     def save(self, path: str | PathLike[str], *, overwrite: bool = False, shape: tuple[int, int] | None = None) -> None:
         """Write the release to a file together with its privacy statement: the whole file or nothing.
@@ -443,6 +488,12 @@ class Release:
         from spatialdp.outputs.files.save import save
 
         save(self, path, overwrite=overwrite, shape=shape)
+
+    def _repr_html_(self) -> str:
+        """The release as a table, for notebooks."""
+        from spatialdp.outputs.explorer.notebook import release_table
+
+        return release_table(self)
 
     def __repr__(self) -> str:
         return f"<Release of {self.estimate.n_cells} cells: {self.privacy}>"

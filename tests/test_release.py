@@ -161,3 +161,15 @@ def test_frames_carry_the_whole_privacy_statement(tmp_path):
             assert ("NOT PRIVATE" in str(frame.attrs)) is (noise is not None)
             assert frame.head(2).attrs == frame.attrs
             json.dumps(frame.attrs)
+
+
+def test_notebooks_show_a_release_as_a_table():
+    domain = sdp.Domain((0, 0, 1, 1), crs="EPSG:4326", region=shapely.box(0, 0, 1, 0.6))
+    release = sdp.Flat((4, 4)).release([], domain, epsilon=1)
+    text = release._repr_html_()
+    for words in ("EPSG:4326", "a part of the bounds", str(release.privacy), f"{release.estimate.n_cells:,}"):
+        assert words in text
+    assert "NOT PRIVATE" not in text
+    seeded = sdp.Flat((4, 4)).release([], domain, epsilon=1, noise=sdp.SeededNoise(1)).non_negative()
+    assert "NOT PRIVATE" in seeded._repr_html_()
+    assert "none: the estimates are biased" in seeded._repr_html_()

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from spatialdp._support.arrays import Floats, Objects
-from spatialdp._support.markdown import markdown
+from spatialdp._support.tables import markdown
 from spatialdp.errors import ParameterError
 from spatialdp.wording import either, parameter
 

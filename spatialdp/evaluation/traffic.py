@@ -27,7 +27,7 @@ import numpy as np
 from spatialdp import datasets
 from spatialdp._support.arrays import Floats
 from spatialdp._support.atomic import write_all
-from spatialdp._support.markdown import markdown
+from spatialdp._support.tables import markdown
 from spatialdp.errors import ParameterError
 from spatialdp.mechanisms import Flat
 from spatialdp.privacy.noise.laws import Law

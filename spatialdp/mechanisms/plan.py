@@ -10,6 +10,7 @@ from fractions import Fraction
 from typing import Any
 
 from spatialdp._support.json_values import with_exact
+from spatialdp._support.tables import html_table
 from spatialdp.privacy.statement import format_exact
 
 __all__ = ["Plan"]
@@ -73,6 +74,10 @@ class Plan:
 
     def __str__(self) -> str:
         return "\n".join(f"{name:9} {text}" for name, text in self.rows())
+
+    def _repr_html_(self) -> str:
+        """The plan as a table, for notebooks."""
+        return html_table("Plan of a release", ((name, " ".join(text.split())) for name, text in self.rows()))
 
     def rows(self) -> list[tuple[str, str]]:
         """Return the table that `print` shows: names and texts; rows of details have no name.

@@ -16,6 +16,7 @@ from fractions import Fraction
 from typing import Any, NoReturn
 
 from spatialdp._support.json_values import exact_number, exact_numbers, flag, texts, with_exact
+from spatialdp._support.tables import html_table
 from spatialdp.errors import FileFormatError, ReleaseError
 from spatialdp.privacy.accounting import Promise, promise_for_records, rho_for
 from spatialdp.privacy.budget import Budget
@@ -159,6 +160,20 @@ class Privacy:
             )
         spent = sum(self.budget.values(), Fraction(0)) if self.currency == "rho" else None
         return promise_for_records(Budget(self.epsilon, self.delta), spent, records)
+
+    def _repr_html_(self) -> str:
+        """The statement as a table, for notebooks."""
+        unit = "ε" if self.currency == "epsilon" else "ρ (zCDP)"
+        rows = [
+            ("ε", format_exact(self.epsilon)),
+            ("δ", format_exact(self.delta)),
+            ("neighbours", f"{self.neighbours} one {self.unit}"),
+            ("method", self.mechanism),
+            *((f"parameter {name}", str(value)) for name, value in self.parameters.items() if value is not None),
+            *((f"spent on {step}", f"{unit} = {format_exact(cost)}") for step, cost in self.budget.items()),
+            ("version", f"spatialdp {self.version}"),
+        ]
+        return html_table("Privacy", rows, warning="" if self.private else NOT_PRIVATE, note=self.in_words())
 
     def to_json(self) -> dict[str, Any]:
         """Return the statement as plain values for JSON: numbers for programs, and beside them the exact fractions.

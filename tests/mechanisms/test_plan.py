@@ -79,3 +79,11 @@ def test_new_zealand_by_centres_loses_a_fifth_of_its_area():
 
 def centres_of(region):
     return sdp.Domain.around(region, region_cells="centres")
+
+
+def test_notebooks_show_the_rows_of_the_plan():
+    plan = sdp.Flat(shape=(64, 64)).plan(sdp.Domain((0, 0, 1, 1)), epsilon=1)
+    text = plan._repr_html_()
+    assert text.count("<tr>") == len(plan.rows())
+    assert "4,096" in text
+    assert "the whole domain" in text

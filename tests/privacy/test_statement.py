@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import html
 import json
 import math
 import pickle
@@ -13,6 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import spatialdp as sdp
 from spatialdp.errors import FileFormatError, ReleaseError
 from spatialdp.privacy.accounting import promise_for_records, rho_for
 from spatialdp.privacy.budget import Budget
@@ -205,3 +207,15 @@ def test_several_records_are_promised_less():
 def test_words_say_that_the_factor_is_rounded():
     """e^1 is 2.71828..., not 2.719."""
     assert "e^ε = 2.719 (rounded up)" in replace(PLAIN, epsilon=Fraction(1)).in_words()
+
+
+def test_notebooks_show_the_statement_and_escape_what_a_forged_file_says():
+    release = sdp.Flat((2, 2)).release([], sdp.Domain((0, 0, 1, 1)), epsilon=0.5)
+    forged = replace(release.privacy, parameters={"<script>": "<img src=x>"}, private=False)
+    text, marked = release.privacy._repr_html_(), forged._repr_html_()
+    assert "0.5" in text
+    assert release.privacy.in_words() in html.unescape(text)
+    assert "NOT PRIVATE" not in text
+    assert "NOT PRIVATE" in marked
+    assert "<script>" not in marked
+    assert "<img" not in marked

@@ -21,7 +21,7 @@ import pytest
 from click.testing import CliRunner
 
 import spatialdp as sdp
-from spatialdp._support.markdown import markdown
+from spatialdp._support.tables import markdown
 from spatialdp.cli import main
 from spatialdp.mechanisms import MECHANISMS
 

@@ -66,7 +66,7 @@ def palette(colours: str | Colormap | None = None, count: int = SHADES) -> Color
     --------
     >>> from matplotlib.colors import to_hex
     >>> [to_hex(palette(count=3)(number)) for number in range(3)]
-    ['#f4fbc1', '#33a7c2', '#081d58']
+    ['#f1faba', '#33a7c2', '#081d58']
     """
     import matplotlib
     from matplotlib.colors import Colormap

@@ -69,7 +69,7 @@ def square_kilometres(domain: Domain, boxes: Integers) -> Floats:
     >>> from spatialdp.space.lattice import LATTICE
     >>> whole = np.array([[0, 0, LATTICE, LATTICE]])
     >>> square_kilometres(Domain((0, 59, 2, 61), crs="EPSG:4326"), whole).round().tolist()
-    [24865.0]
+    [24866.0]
     """
     sums = _area_sums(domain.bounds, domain.crs)
     if sums is None:

@@ -94,7 +94,8 @@ class Furniture:
         from matplotlib.backends.backend_agg import RendererAgg
 
         # A renderer of the present resolution: texts remember the one that they were last drawn with.
-        box = artist.get_window_extent(RendererAgg(1, 1, 72 * self.scale))
+        renderer: Any = RendererAgg(1, 1, 72 * self.scale)  # type: ignore[no-untyped-call]
+        box = artist.get_window_extent(renderer)
         return float(box.width) / self.scale, float(box.height) / self.scale
 
     def wrap(self, text: Text | None, room: float, *, upright: bool = False) -> float:

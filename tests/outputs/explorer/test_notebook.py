@@ -1,0 +1,33 @@
+"""The explorer's page in a notebook: a frame that holds the whole page, and no file."""
+
+from __future__ import annotations
+
+import html
+import os
+import re
+
+import spatialdp as sdp
+from spatialdp.outputs.explorer.notebook import NotebookPage
+from spatialdp.outputs.explorer.page import page_text
+
+RELEASE = sdp.Flat((4, 4)).release([], sdp.Domain((0, 0, 1, 1)), epsilon=1)
+
+
+def test_without_a_path_the_page_is_shown_and_no_file_is_written(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    shown = RELEASE.explore(title="Homes")
+    assert isinstance(shown, NotebookPage)
+    assert os.listdir(tmp_path) == []
+    assert shown.text == page_text(RELEASE, title="Homes")
+    assert RELEASE.explore(tmp_path / "map.html") is None
+
+
+def test_the_frame_holds_the_page_and_keeps_it_in(tmp_path):
+    title = '"></iframe><script>alert(1)</script>'
+    text = RELEASE.explore(title=title)._repr_html_()
+    (source,) = re.findall(r'srcdoc="([^"]*)"', text)
+    assert html.unescape(source) == page_text(RELEASE, title=title)
+    assert text.count("<") == 2  # the frame begins and ends; all the rest is escaped
+    assert 'sandbox="allow-scripts allow-forms"' in text
+    assert "allow-same-origin" not in text
+    assert "characters of HTML" in repr(RELEASE.explore())
