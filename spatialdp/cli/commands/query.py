@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +17,7 @@ from spatialdp.cli.options.output import Target, output_options
 from spatialdp.cli.options.values import Numbers
 
 if TYPE_CHECKING:
-    import pandas as pd
+    import geopandas
 
     from spatialdp.release import Release
 
@@ -52,7 +52,11 @@ _ANSWERS = ["estimate", "lower", "upper", _MARK]
     help="Confidence level of the intervals.",
 )
 @click.option("--format", "kind", type=click.Choice(["csv", "json"]), help="Format of standard output; CSV by default.")
-@output_options((".csv", ".json"), "File for the answers; its name ends in one of", stdout=True)
+@output_options(
+    (".csv", ".json", ".gpkg", ".parquet"),
+    "File for the answers, in GeoPackage and GeoParquet with their boxes or polygons; its name ends in one of",
+    stdout=True,
+)
 def command(
     release: Path,
     bbox: tuple[tuple[float, ...], ...],
@@ -73,6 +77,7 @@ def command(
       spatialdp query homes.parquet --bbox -85.33,35.03,-85.28,35.07
       spatialdp query homes.parquet --boxes boxes.csv --format json | jq .
       spatialdp query homes.parquet --polygons districts.gpkg -o districts.csv
+      spatialdp query homes.parquet --polygons districts.gpkg -o counted.gpkg
     """
     from spatialdp.outputs.files.geoparquet import load
 
@@ -93,7 +98,7 @@ def command(
             answers = _answer_boxes(source, bbox, boxes, level)
     if len(answers) and answers["estimate"].isna().all():
         raise click.UsageError("no question lies in the domain, so none can be answered; ask for places in the domain.")
-    _write(answers, target, kind or (target.path.suffix[1:].lower() if target.path else "csv"))
+    _write(answers, source, target, kind or (target.path.suffix[1:].lower() if target.path else "csv"))
 
 
 @contextlib.contextmanager
@@ -112,20 +117,21 @@ def _outside_noted() -> Iterator[None]:
 
 def _answer_boxes(
     release: Release, bbox: tuple[tuple[float, ...], ...], path: Path | None, level: float
-) -> pd.DataFrame:
+) -> geopandas.GeoDataFrame:
+    import geopandas
     import numpy as np
-    import pandas as pd
+    import shapely
 
     from spatialdp.space.public_files import EDGES, read_boxes
 
     boxes = np.array(bbox) if path is None else read_boxes(path)
-    frame = pd.DataFrame(boxes, columns=EDGES)
+    # Edges may be infinite, but a polygon cannot be: it ends where the domain ends.
+    polygons = shapely.box(*np.where(np.isfinite(boxes), boxes, release.domain.bounds).T)
+    frame = geopandas.GeoDataFrame(dict(zip(EDGES, boxes.T, strict=True)), geometry=polygons, crs=release.domain.crs)
     return _with_answers(frame, release, release.answer(boxes), lambda: release.interval(boxes, level))
 
 
-def _answer_polygons(release: Release, path: Path, layer: str | None, level: float) -> pd.DataFrame:
-    import pandas as pd
-
+def _answer_polygons(release: Release, path: Path, layer: str | None, level: float) -> geopandas.GeoDataFrame:
     from spatialdp.space.public_files import read_geometries
 
     areas = read_geometries(path, layer)
@@ -134,13 +140,14 @@ def _answer_polygons(release: Release, path: Path, layer: str | None, level: flo
         raise click.UsageError(
             f"{path.name} has a column {clashes[0]!r}, which is a column of the answers; rename it in the file first."
         )
-    frame = pd.DataFrame(areas.drop(columns=areas.geometry.name))
     geometry = areas.geometry
     answers = release.answer_polygons(geometry)
-    return _with_answers(frame, release, answers, lambda: release.interval_polygons(geometry, level))
+    return _with_answers(areas, release, answers, lambda: release.interval_polygons(geometry, level))
 
 
-def _with_answers(frame: pd.DataFrame, release: Release, answers: Any, intervals: Any) -> pd.DataFrame:
+def _with_answers(
+    frame: geopandas.GeoDataFrame, release: Release, answers: Any, intervals: Any
+) -> geopandas.GeoDataFrame:
     """Add estimates and intervals to the queries; biased releases get no intervals and a note on standard error.
 
     The answers of a release that is not private say so in a column of their own, in every format.
@@ -162,15 +169,42 @@ def _with_answers(frame: pd.DataFrame, release: Release, answers: Any, intervals
     return frame.assign(estimate=answers, lower=ends[:, 0], upper=ends[:, 1], **marks)
 
 
-def _write(answers: pd.DataFrame, target: Target, kind: str) -> None:
+def _write(answers: geopandas.GeoDataFrame, release: Release, target: Target, kind: str) -> None:
+    import pandas as pd
+
     from spatialdp._support.atomic import write_all
 
-    text = (
-        answers.to_csv(index=False)
-        if kind == "csv"
-        else answers.to_json(orient="records", indent=2, double_precision=15) + "\n"
-    )
+    table = pd.DataFrame(answers.drop(columns=answers.geometry.name))
+    makers: dict[str, Callable[[], bytes]] = {
+        "csv": lambda: table.to_csv(index=False).encode(),
+        "json": lambda: table.to_json(orient="records", indent=2, double_precision=15).encode() + b"\n",
+        "gpkg": lambda: _geopackage(answers, release),
+        "parquet": lambda: _geoparquet(answers, release),
+    }
+    content = makers[kind]()
     if target.path is None:
-        click.echo(text, nl=False)
+        click.echo(content.decode(), nl=False)
     else:
-        write_all({target.path: text.encode()}, overwrite=target.force)
+        write_all({target.path: content}, overwrite=target.force)
+
+
+def _geopackage(answers: geopandas.GeoDataFrame, release: Release) -> bytes:
+    from spatialdp.outputs.files.exports import layer_bytes
+    from spatialdp.outputs.files.statement import STATEMENT, statement
+
+    return layer_bytes(answers, layer="answers", driver="GPKG", layer_metadata={STATEMENT: statement(release)})
+
+
+def _geoparquet(answers: geopandas.GeoDataFrame, release: Release) -> bytes:
+    """Return GeoParquet with the privacy statement in the metadata of the file."""
+    import io
+
+    import pyarrow.parquet as pq
+
+    from spatialdp.outputs.files.statement import STATEMENT, statement
+
+    plain, buffer = io.BytesIO(), io.BytesIO()
+    answers.to_parquet(plain, index=False)
+    table = pq.read_table(plain)
+    pq.write_table(table.replace_schema_metadata({**table.schema.metadata, STATEMENT: statement(release)}), buffer)
+    return buffer.getvalue()

@@ -136,3 +136,41 @@ def test_questions_outside_the_domain_are_noted_or_refused(released):
     none = run("query", released, "--bbox=5,5,6,6", code=2)
     assert "1 of 1 questions lie outside the domain" in none.stderr
     assert none.stdout == ""
+
+
+@pytest.mark.parametrize("suffix", [".gpkg", ".parquet"])
+def test_answers_keep_the_geometry_that_was_asked_for(folder, released, seeded, tmp_path, suffix):
+    out, read = tmp_path / f"out{suffix}", geopandas.read_parquet if suffix == ".parquet" else geopandas.read_file
+    run("query", released, "--polygons", folder / "areas.gpkg", "-o", out)
+    answers, asked = read(out), geopandas.read_file(folder / "areas.gpkg")
+    assert answers.geometry.geom_equals(asked.geometry).all()
+    assert answers.crs == asked.crs
+    assert answers["name"].tolist() == ["west", "east"]
+    plain = pd.read_csv(_text(run("query", released, "--polygons", folder / "areas.gpkg").stdout))
+    assert answers[["estimate", "lower", "upper"]].to_numpy() == pytest.approx(
+        plain[["estimate", "lower", "upper"]].to_numpy()
+    )
+    assert "--force" in run("query", released, "--bbox=0,0,0.5,0.5", "-o", out, code=2).stderr
+    run("query", seeded, "--bbox=0,0,0.5,0.5", "--bbox=-inf,0,0.5,inf", "-o", out, "--force")
+    boxes = read(out)
+    assert boxes.geometry.bounds.to_numpy().tolist() == [[0, 0, 0.5, 0.5], [0, 0, 0.5, 1]]
+    assert boxes.crs == "EPSG:4326"
+    assert boxes["xmin"].tolist() == [0, -np.inf]
+    assert set(boxes["privacy"]) == {"NOT PRIVATE (seeded noise or true medians)"}
+    assert json.loads(_statement(out))["private"] is False
+
+
+def _statement(path):
+    import pyarrow.parquet as pq
+    import pyogrio
+
+    if path.suffix == ".parquet":
+        return pq.read_schema(path).metadata[b"SPATIALDP_PRIVACY"]
+    return pyogrio.read_info(path)["layer_metadata"]["SPATIALDP_PRIVACY"]
+
+
+def test_answers_of_the_same_question_are_the_same_bytes(released, tmp_path):
+    for suffix in (".gpkg", ".parquet"):
+        for name in ("a", "b"):
+            run("query", released, "--bbox=0,0,0.5,0.5", "-o", tmp_path / f"{name}{suffix}")
+        assert (tmp_path / f"a{suffix}").read_bytes() == (tmp_path / f"b{suffix}").read_bytes()
