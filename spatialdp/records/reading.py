@@ -1,10 +1,11 @@
 """How arrays, frames, series, lists and Arrow tables, as a caller has them, become two columns of coordinates.
 
 Numbers of any type are accepted, and so is text that is a decimal numeral: numpy and pandas turn a whole column into
-text for one record that is text. A record that is not a point (missing, text, a complex number, another geometry, a
-list of three numbers) becomes NaN and counts nowhere, as in files. What may be refused is the **declared form**: the
-type and the shape of an array, the columns of a frame or a table. A list declares nothing about its elements, so no
-list is refused. Errors never speak of a value or a number of rows.
+text for one record that is text, and into complex numbers for one that is complex. A record that is not a point
+(missing, text, a complex number, another geometry, a list of three numbers) becomes NaN and counts nowhere, as in
+files. What may be refused is the **declared form**: the type and the shape of an array, the columns of a frame or a
+table. A list declares nothing about its elements, so no list is refused. Errors never speak of a value or a number of
+rows.
 """
 
 from __future__ import annotations
@@ -111,7 +112,9 @@ def _float(value: Any) -> float:
         if isinstance(value, str):
             value = value.strip()
             return float(value) if len(value) <= _LONGEST and _NUMERAL.fullmatch(value) else np.nan
-        return np.nan if isinstance(value, complex | np.ndarray) else float(value)
+        if isinstance(value, complex | np.complexfloating):  # which pandas makes of all numbers, for one record
+            return float(value.real) if value.imag == 0 else np.nan
+        return np.nan if isinstance(value, np.ndarray) else float(value)
     except Exception:  # such as an integer that no double can represent; its message may quote a record
         return np.nan
 

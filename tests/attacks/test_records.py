@@ -7,16 +7,23 @@ written must be the same; and the counts may differ by that record alone.
 
 from __future__ import annotations
 
+import io
 import random
 import warnings
 
+import geopandas
 import numpy as np
+import pandas as pd
+import pyarrow as pa
 import pytest
+import shapely
 from click.testing import CliRunner
 
 import spatialdp as sdp
 from spatialdp.cli import main
 from spatialdp.records.counting import count_cells
+from spatialdp.records.points import as_points
+from tests.attacks import records
 from tests.attacks.records import FORMS, PLACES, Form
 from tests.audit.tape import Tape
 
@@ -85,6 +92,105 @@ def check(form, seeds, folder, capfd):
     assert not wrong
     assert all(shown[0] == 0 and not any(shown[3]) for shown, *_ in kept.values())
     assert kept[2][1].sum() == len(PLACES) - 1  # one of them is outside
+
+
+# --- other ways to hand over the same bytes ---------------------------------------------------------
+
+STREAMED = [form for form in FORMS if not form.name.endswith("shp")]
+
+
+@pytest.mark.no_cover
+@pytest.mark.parametrize("form", STREAMED, ids=lambda form: form.name)
+def test_streams_and_folders_change_nothing_either(form, tmp_path):
+    """The counts of a file agree with those of the same bytes as a stream and in a folder, hostile records or not."""
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    for seed in range(8):
+        for rows in neighbours(form, seed):
+            form.write(tmp_path / form.name, rows)
+            content = (tmp_path / form.name).read_bytes()
+            (folder / form.name).write_bytes(content)
+            expected = counted(tmp_path / form.name, form.options)
+            options = {**form.options, "file_format": form.name.split(".", 1)[1]}
+            assert np.array_equal(counted(io.BytesIO(content), options), expected)
+            assert np.array_equal(counted([folder, tmp_path / form.name], form.options), 2 * expected)
+
+
+# --- records in memory -----------------------------------------------------------------------------
+
+
+def hostile_object(chance):
+    """Anything that a Python program may have among its coordinates."""
+    plain = [
+        None,
+        "x",
+        b"x",
+        1j,
+        10**400,
+        [],
+        [1],
+        {},
+        object(),
+        pd.NA,
+        pd.NaT,
+        np.datetime64("now"),
+        np.array([1.0, 2.0]),
+    ]
+    plain += [*records.NUMBERS, *records.NUMERALS, *records.geometries_of_shapely(), range(3), "0.5", True, float, 5**3]
+    return chance.choice([*plain, records.text(chance), records.raw_text(chance)])
+
+
+def as_objects(rows):
+    cells = np.empty((len(rows), 2), dtype=object)
+    for number, (x, y) in enumerate(rows):
+        cells[number, 0], cells[number, 1] = x, y
+    return cells
+
+
+def geometry_of(value):
+    return value if isinstance(value, shapely.Geometry) else None
+
+
+MEMORY = {
+    "list": lambda rows: sdp.Points([list(row) for row in rows]),
+    "two lists": lambda rows: sdp.Points([x for x, _ in rows], [y for _, y in rows]),
+    "list of points": lambda rows: sdp.Points(
+        [shapely.Point(x, y) if type(x) is type(y) is float else x for x, y in rows]
+    ),
+    "objects": lambda rows: sdp.Points(as_objects(rows)),
+    "frame": lambda rows: sdp.Points(pd.DataFrame(as_objects(rows), columns=["x", "y"])),
+    "inferred frame": lambda rows: sdp.Points(pd.DataFrame(as_objects(rows), columns=["x", "y"]).infer_objects()),
+    "series": lambda rows: sdp.Points(
+        geopandas.GeoSeries(
+            [shapely.Point(x, y) if type(x) is type(y) is float else geometry_of(x) for x, y in rows], crs="EPSG:4326"
+        )
+    ),
+    "arrow": lambda rows: sdp.Points(
+        pa.table(
+            {
+                name: pa.array([v if type(v) is float else None for v in column])
+                for name, column in zip("xy", zip(*rows, strict=True), strict=True)
+            }
+        )
+    ),
+}
+
+
+@pytest.mark.parametrize("form", MEMORY)
+def test_one_hostile_record_in_memory_changes_nothing_else(form):
+    for seed in range(300):
+        chance = random.Random(f"{form} {seed}")
+        odd = (hostile_object(chance), chance.choice([0.5, hostile_object(chance)]))
+        before = PLACES[: chance.choice([1, 7])]
+        after = [*before]
+        after.insert(chance.randrange(len(before) + 1), odd)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            one, two = (count_cells(as_points(MEMORY[form](rows), DOMAIN), GRID) for rows in (before, after))
+        assert differ_by_one(one, two, replaced=False), (seed, odd)
+
+
+# --- files released by the command -----------------------------------------------------------------
 
 
 @pytest.mark.no_cover

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import gzip
+import io
 import json
 import logging
 import math
+import os
 import sqlite3
 import struct
 import warnings
@@ -433,3 +436,109 @@ def test_columns_named_like_the_other_axis_are_refused(tmp_path):
         sdp.read_points(tmp_path / "a.csv", DOMAIN, x="lat", y="lon")
     with pytest.raises(PointsError, match="named like the other axis"):
         sdp.read_points(tmp_path / "none.csv", DOMAIN, x="lat", y="lon")  # before the file is opened
+
+
+# --- several files, streams, tables ---------------------------------------------------------------
+
+
+@pytest.fixture
+def parts(tmp_path):
+    """Three files of one record each, and what else is found in folders."""
+    for number, name in enumerate(("b.csv", "a.csv", "deep/er/c.csv")):
+        path = tmp_path / "data" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(f"lon,lat\n0.{number + 1},0.5\n")
+    for name in ("_SUCCESS", ".hidden.csv", "_temporary/part.csv", "README.md", "b.csv.crc"):
+        path = tmp_path / "data" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("nothing")
+    return tmp_path / "data"
+
+
+LON_LAT = {"x": "lon", "y": "lat"}
+
+
+def test_a_folder_a_pattern_and_a_list_are_one_set_of_points(parts):
+    assert counts(parts, **LON_LAT).sum() == 3
+    assert counts(str(parts), **LON_LAT).sum() == 3
+    assert counts(f"{parts}/*.csv", **LON_LAT).sum() == 2
+    assert counts(f"{parts}/**/[a-c].csv", **LON_LAT).sum() == 3
+    assert counts([parts / "a.csv", str(parts / "b.csv")], **LON_LAT).sum() == 2
+    assert counts((parts / "deep", parts / "a.csv"), **LON_LAT).sum() == 2
+    assert counts([], **LON_LAT).sum() == 0
+
+
+def test_a_file_whose_name_looks_like_a_pattern_is_that_file(tmp_path):
+    path = tmp_path / "what[1].csv"
+    path.write_text("lon,lat\n0.5,0.5\n")
+    assert counts(path, **LON_LAT).sum() == 1
+
+
+def test_folders_and_patterns_that_mean_nothing_are_refused(parts):
+    with pytest.raises(PointsError, match=r"no file matches .*\*\.parquet; check the pattern"):
+        sdp.read_points(f"{parts}/*.parquet", DOMAIN, **LON_LAT)
+    (parts / "a.json").write_text("{}")
+    with pytest.raises(PointsError, match=r"files of several formats \(\.csv, \.json\); give a file, or a pattern"):
+        sdp.read_points(parts, DOMAIN, **LON_LAT)
+    (parts / "a.json").unlink()
+    (parts / "z.csv").write_text("a,b\n1,2\n")
+    with pytest.raises(PointsError, match=r"z\.csv has no column 'lon'"):
+        sdp.read_points(parts, DOMAIN, **LON_LAT)
+
+
+def test_open_files_are_read_to_their_end(tmp_path, xy):
+    for name in (name for name in FILES if not name.endswith("shp")):
+        content = write(tmp_path / name, *xy).read_bytes()
+        stream = io.BytesIO(content)
+        assert counts(stream, file_format=name.split(".")[1], **columns_of(name)).sum() == counts_inside(xy)
+        assert not stream.closed
+    with gzip.open(tmp_path / "table.gz", "wb") as packed:
+        packed.write((tmp_path / "table.csv").read_bytes())
+    with gzip.open(tmp_path / "table.gz") as unpacked:
+        assert counts(unpacked, file_format="CSV", **LON_LAT).sum() == counts_inside(xy)
+    with pytest.raises(PointsError, match=r"the stream does not have the suffix.*or give file_format"):
+        sdp.read_points(io.BytesIO(b""), DOMAIN)
+    with pytest.raises(PointsError, match=r"file_format is 'xlsx', which is not a known format; use one of \.parquet"):
+        sdp.read_points(io.BytesIO(b""), DOMAIN, file_format="xlsx")
+    with pytest.raises(PointsError, match="is empty"):
+        sdp.read_points(io.BytesIO(b""), DOMAIN, file_format="geojson")
+
+
+def test_a_stream_that_fails_tells_nothing():
+    class Broken(io.RawIOBase):
+        def readable(self):
+            return True
+
+        def read(self, size=-1):
+            raise OSError("0.73519284")
+
+        readline = read
+
+    for file_format in ("csv", "geojson", "parquet", "gpkg", "fgb"):
+        with pytest.raises(PointsError, match="the stream cannot be read as") as caught:
+            sdp.read_points(Broken(), DOMAIN, file_format=file_format, **(LON_LAT if file_format == "csv" else {}))
+        assert caught.value.__context__ is None
+
+
+def test_a_format_may_be_named_for_a_file_without_its_suffix(tmp_path):
+    path = tmp_path / "part-00000"
+    path.write_text("lon,lat\n0.5,0.5\n")
+    assert counts(path, file_format="csv", **LON_LAT).sum() == 1
+    with pytest.raises(PointsError, match=r"part-00000 does not have the suffix of a known format"):
+        sdp.read_points(path, DOMAIN, **LON_LAT)
+
+
+def test_what_is_neither_file_nor_folder_is_refused(tmp_path):
+    os.mkfifo(tmp_path / "pipe.csv")
+    with pytest.raises(PointsError, match="is not a regular file; give a file, or open it and give file_format"):
+        sdp.read_points(tmp_path / "pipe.csv", DOMAIN, **LON_LAT)
+
+
+def test_arrow_tables_are_read_for_a_domain(xy):
+    table = pa.table({"id": range(xy.shape[1]), "lon": xy[0], "lat": xy[1]})
+    for source in (table, table.to_reader(max_chunksize=100), table.to_batches()[0]):
+        assert counts(source, **LON_LAT).sum() == counts_inside(xy)
+    points = pa.table({"g": shapely.to_wkb(shapely.points(*xy))})
+    assert counts(points, geometry="g").sum() == counts_inside(xy)
+    with pytest.raises(CRSMismatchError, match="EPSG:2154"):
+        sdp.read_points(points, DOMAIN, geometry="g", crs="EPSG:2154")

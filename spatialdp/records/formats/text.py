@@ -20,7 +20,7 @@ __all__ = ["NUMERAL", "numbers_of", "pairs_of", "points_of_wkt", "slices"]
 
 NUMERAL = r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?"
 _LONGEST = 4096  # bytes of text that may be a coordinate or a point; what is longer counts nowhere
-_NUMBER = rf"^\s*(?P<n>{NUMERAL})\s*$"
+_NUMBER = rf"^\s*{NUMERAL}\s*$"
 _POINT = (
     r"(?i)^\s*(?:SRID\s*=\s*[0-9]+\s*;)?\s*POINT\s*(?:ZM|Z|M)?\s*"
     rf"\(\s*(?P<x>{NUMERAL})\s+(?P<y>{NUMERAL})(?:\s+[^\s()]+){{0,2}}\s*\)\s*$"
@@ -36,8 +36,10 @@ def numbers_of(text: pa.Array) -> Floats:
     >>> numbers_of(pa.array(["0.5", " +1e2 ", "unknown", None]))
     array([  0.5, 100. ,   nan,   nan])
     """
-    (numbers,) = _groups(text, _NUMBER, "n")
-    return numbers
+    import pyarrow.compute as pc
+
+    raw = _short(text)
+    return _doubles(pc.if_else(pc.match_substring_regex(raw, _NUMBER), raw, None))
 
 
 def points_of_wkt(text: pa.Array) -> Batch:
@@ -54,25 +56,27 @@ def points_of_wkt(text: pa.Array) -> Batch:
 
 def pairs_of(text: pa.Array, pattern: str) -> Batch:
     """Return the numerals in the groups ``x`` and ``y`` of a regular expression; NaN where it does not match."""
-    x, y = _groups(text, pattern, "x", "y")
-    return x, y
+    import pyarrow.compute as pc
+
+    groups = pc.extract_regex(_short(text), pattern)
+    return _doubles(pc.struct_field(groups, "x")), _doubles(pc.struct_field(groups, "y"))
 
 
-def _groups(text: pa.Array, pattern: str, *names: str) -> list[Floats]:
+def _short(text: pa.Array) -> pa.Array:
+    """Return a column of text as bytes, without what is too long."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
     raw = text.cast(pa.large_binary())
-    raw = pc.if_else(pc.less_equal(pc.binary_length(raw), _LONGEST), raw, None)
-    groups = pc.extract_regex(raw, pattern)
-    return [_doubles(pc.struct_field(groups, name)) for name in names]
+    return pc.if_else(pc.less_equal(pc.binary_length(raw), _LONGEST), raw, None)
 
 
 def _doubles(numerals: pa.Array) -> Floats:
+    """Return numerals, which may have blanks around them, as doubles."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    ascii_text = pc.utf8_ltrim(numerals.cast(pa.large_string()), "+")
+    ascii_text = pc.ascii_ltrim(pc.ascii_trim_whitespace(numerals.cast(pa.large_string())), "+")
     return np.asarray(ascii_text.cast(pa.float64()).to_numpy(zero_copy_only=False), dtype=np.float64)
 
 

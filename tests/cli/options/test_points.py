@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import gzip
 from pathlib import Path
 
 import geopandas
 import numpy as np
 import pytest
 import shapely
+from click.testing import CliRunner
 
 import spatialdp as sdp
+from spatialdp.cli import main
 from spatialdp.cli.options.points import PointsFile
 from tests.helpers.commands import BOUNDS, QUADTREE, command, refused, run
 from tests.helpers.point_files import FILES, columns_of, write
@@ -86,3 +89,58 @@ def test_nothing_is_opened_before_it_is_read():
     assert points.inputs == [Path("none.csv")]
     with pytest.raises(sdp.SpatialDPError, match=r"none\.csv"):
         points.read(sdp.Domain((0, 0, 1, 1)))
+
+
+# --- several files and standard input --------------------------------------------------------------
+
+TERMS = (BOUNDS, "--crs=EPSG:4326", "--x=lon", "--y=lat", "--seed=3", "--not-private", *QUADTREE)
+
+
+@pytest.fixture
+def halves(place):
+    """A table of points, and the same in two files of a folder."""
+    rows = [f"{x},{y}" for x, y in np.random.default_rng(2).random((40, 2))]
+    (place / "data").mkdir()
+    for name, part in (("whole.csv", rows), ("data/a.csv", rows[:15]), ("data/b.csv", rows[15:])):
+        (place / name).write_text("\n".join(["lon,lat", *part]))
+    return place
+
+
+def values(*words, **options):
+    run("release", *words, *TERMS, "--force", "-o", "out.parquet", **options)
+    return sdp.load("out.parquet").estimate.values.tolist()
+
+
+def test_files_folders_patterns_and_standard_input_are_the_same_points(halves):
+    whole = values("whole.csv")
+    assert values("data/a.csv", "data/b.csv") == values("data") == values("data/*.csv") == whole
+    packed = gzip.compress((halves / "whole.csv").read_bytes())
+    for content, suffix in (((halves / "whole.csv").read_bytes(), "csv"), (packed, ".csv.gz")):
+        words = ["release", "-", "--points-format", suffix, *TERMS, "--force", "-o", "out.parquet"]
+        assert CliRunner().invoke(main, [str(word) for word in words], input=content).exit_code == 0
+        assert sdp.load("out.parquet").estimate.values.tolist() == whole
+
+
+def test_a_column_of_points_is_read(place):
+    (place / "wkt.csv").write_text("id,place\n1,POINT (0.5 0.5)\n2,POINT EMPTY\n")
+    result = run(*command(points="wkt.csv", geometry="place"))
+    assert "the column place is assumed to be in the domain's CRS" in result.stderr
+
+
+def test_wrong_ways_to_name_points_are_refused(halves):
+    assert "needs its format; add --points-format" in refused(command(points="-"))
+    assert "must be the only file" in refused([*command(points="-", points_format="csv"), "whole.csv"])
+    assert "--x, --y and --geometry were given" in refused(command(points="whole.csv", x="lon", y="lat", geometry="g"))
+    assert "or give --points-format" in refused(command(points="data/a"))
+    assert "leave --layer out" in refused(command(points="whole.csv", x="lon", y="lat", layer="l"))
+    assert "(--x and --y), or the column of its points in WKB or WKT (--geometry)" in refused(
+        command(points="whole.csv")
+    )
+    Path("bare.csv").write_text("a,b")
+    assert "Missing argument 'POINTS...'" in refused(["release", *command()[2:]])
+
+
+def test_no_output_replaces_an_input_in_a_folder(halves):
+    for points in ("data", "data/*.csv"):
+        words = [*command(points=points, x="lon", y="lat", o="data/a.csv"), "--force"]
+        assert "would replace the input data/a.csv" in refused(words)
