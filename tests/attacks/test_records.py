@@ -116,6 +116,26 @@ def test_streams_and_folders_change_nothing_either(form, tmp_path):
             assert np.array_equal(counted([folder, tmp_path / form.name], form.options), 2 * expected)
 
 
+REPROJECTED = sdp.Domain((-1, -1, 111_321, 111_321), crs="EPSG:3857")
+
+
+@pytest.mark.parametrize(
+    "form", [form for form in FORMS if form.name in ("points.csv", "geo.parquet")], ids=lambda form: form.name
+)
+def test_reprojected_records_change_nothing_else(form, tmp_path, capfd):
+    """A place that has no coordinates in the other CRS is a record like any other."""
+    for seed in range(40):
+        found = []
+        for rows in neighbours(form, seed):
+            form.write(tmp_path / form.name, rows)
+            options = {**form.options, "crs": "EPSG:4326", "reproject": True}
+            points = sdp.read_points(tmp_path / form.name, REPROJECTED, **options)
+            found.append((count_cells(points, REPROJECTED.grid((64, 64))), len(rows)))
+        (one, before), (two, after) = found
+        assert differ_by_one(one, two, replaced=before == after)
+    assert tuple(capfd.readouterr()) == ("", "")
+
+
 # --- records in memory -----------------------------------------------------------------------------
 
 

@@ -10,6 +10,9 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import shapely
+from pyproj import CRS, Transformer
+
+import spatialdp as sdp
 
 COLUMNS = {"x": "lon", "y": "lat"}
 
@@ -45,6 +48,17 @@ def write(path: Path, x: np.ndarray, y: np.ndarray, crs: str | None = "EPSG:4326
     else:
         frame.to_file(path)
     return path
+
+
+def place_in(crs: str | None) -> tuple[shapely.Point, sdp.Domain]:
+    """A point that lies in the area of use of a CRS, and a domain around it."""
+    system = None if crs is None else CRS.from_user_input(crs)
+    if system is None or system.is_geographic:
+        return shapely.Point(0.5, 0.5), sdp.Domain((0, 0, 1, 1), crs=crs)
+    area = system.area_of_use
+    middle = (7, 45) if area is None else ((area.west + area.east) / 2, (area.south + area.north) / 2)
+    x, y = Transformer.from_crs("EPSG:4326", system, always_xy=True).transform(*middle)
+    return shapely.Point(x, y), sdp.Domain((x - 5000, y - 5000, x + 5000, y + 5000), crs=crs)
 
 
 def columns_of(name: str) -> dict[str, str]:

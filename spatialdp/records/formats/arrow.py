@@ -28,6 +28,7 @@ from spatialdp.records.formats.base import (
     without_layers,
 )
 from spatialdp.records.formats.text import points_of_wkt
+from spatialdp.space.placement import check_column_names
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -77,6 +78,7 @@ def _two_columns(schema: pa.Schema) -> Selection:
             "the Arrow table declares no geometry and does not have just two columns of numbers; name its columns: "
             "read_points(table, domain, x=..., y=...) or read_points(table, domain, geometry=...)."
         )
+    check_column_names(*names)
     return Selection(*names)
 
 

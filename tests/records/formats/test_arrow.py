@@ -67,6 +67,8 @@ def test_columns_are_named_or_declared():
     with pytest.raises(PointsError, match=r"declares no geometry .*two columns of numbers.*read_points\(table"):
         count(table)
     assert count(table.drop_columns(["id"])) == 1
+    with pytest.raises(PointsError, match="lat"):
+        count(table.select(["lat", "lon"]))  # which would be taken for x and y
     with pytest.raises(PointsError, match="no column 'lng'; its columns are id, lon, lat"):
         count(table, x="lng", y="lat")
     with pytest.raises(PointsError, match="leave layer out"):

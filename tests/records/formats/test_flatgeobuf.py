@@ -17,6 +17,7 @@ from spatialdp.errors import CRSMismatchError, PointsError
 from spatialdp.records.counting import count_cells
 from spatialdp.records.formats.flatgeobuf import _points
 from tests.attacks.records import flat_feature, write_flatgeobuf
+from tests.helpers.point_files import place_in
 
 DOMAIN = sdp.Domain((0, 0, 1, 1), crs="EPSG:4326")
 
@@ -92,7 +93,8 @@ def test_structure_is_checked(tmp_path):
 @pytest.mark.filterwarnings("ignore:'crs' was not provided")
 @pytest.mark.parametrize("crs", ["EPSG:4326", "EPSG:2154", "+proj=laea +lat_0=45 +lon_0=7", None])
 def test_the_crs_is_the_declared_one(tmp_path, crs):
-    geopandas.GeoDataFrame(geometry=[shapely.Point(0.5, 0.5)], crs=crs).to_file(tmp_path / "a.fgb")
-    assert count(tmp_path / "a.fgb", sdp.Domain((0, 0, 1, 1), crs=crs)) == 1
+    point, domain = place_in(crs)
+    geopandas.GeoDataFrame(geometry=[point], crs=crs).to_file(tmp_path / "a.fgb")
+    assert count(tmp_path / "a.fgb", domain) == 1
     with pytest.raises(CRSMismatchError):
-        count(tmp_path / "a.fgb", sdp.Domain((0, 0, 1, 1), crs="EPSG:3857"))
+        count(tmp_path / "a.fgb", place_in("EPSG:3857")[1])

@@ -15,6 +15,7 @@ import shapely
 import spatialdp as sdp
 from spatialdp.errors import CRSMismatchError, PointsError
 from spatialdp.records.counting import count_cells
+from tests.helpers.point_files import place_in
 
 DOMAIN = sdp.Domain((0, 0, 1, 1), crs="EPSG:4326")
 
@@ -153,14 +154,15 @@ def test_what_has_not_one_list_of_features_is_refused(content):
 
 
 def test_the_crs_stands_beside_the_features(tmp_path):
-    lambert = sdp.Domain((0, 0, 1, 1), crs="EPSG:2154")
+    point, lambert = place_in("EPSG:2154")
+    there = feature(f'{{"type": "Point", "coordinates": [{point.x}, {point.y}]}}')
     named = ', "crs": {"type": "name", "properties": {"name": "urn:ogc:def:crs:EPSG::2154"}}'
-    assert count(collection(feature(), more=named), lambert) == 1
+    assert count(collection(there, more=named), lambert) == 1
     with pytest.raises(CRSMismatchError, match="the points have EPSG:2154"):
         count(collection(feature(), more=named))
     with pytest.raises(CRSMismatchError, match="states no CRS"):
         count(collection(feature(), more=', "crs": null'))
-    frame = geopandas.GeoDataFrame(geometry=[shapely.Point(0.5, 0.5)], crs="EPSG:2154")
+    frame = geopandas.GeoDataFrame(geometry=[point], crs="EPSG:2154")
     frame.to_file(tmp_path / "a.geojson")
     assert sdp.read_points(tmp_path / "a.geojson", lambert).crs == "EPSG:2154"
 

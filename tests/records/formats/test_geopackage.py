@@ -16,6 +16,7 @@ import spatialdp as sdp
 from spatialdp.errors import CRSMismatchError, PointsError
 from spatialdp.records.counting import count_cells
 from tests.attacks.records import geometry_blob, wkb, write_geopackage
+from tests.helpers.point_files import place_in
 
 DOMAIN = sdp.Domain((0, 0, 1, 1), crs="EPSG:4326")
 COLUMNS = {"x": "lon", "y": "lat"}
@@ -91,11 +92,12 @@ def test_layers_and_tables(tmp_path):
 @pytest.mark.filterwarnings("ignore:'crs' was not provided")
 @pytest.mark.parametrize("crs", ["EPSG:4326", "EPSG:2154", "ESRI:102008", "+proj=laea +lat_0=45 +lon_0=7", None])
 def test_the_crs_is_the_declared_one(tmp_path, crs):
+    point, domain = place_in(crs)
     path = tmp_path / "a.gpkg"
-    geopandas.GeoDataFrame(geometry=[shapely.Point(0.5, 0.5)], crs=crs).to_file(path)
-    assert count(path, sdp.Domain((0, 0, 1, 1), crs=crs)) == 1
+    geopandas.GeoDataFrame(geometry=[point], crs=crs).to_file(path)
+    assert count(path, domain) == 1
     with pytest.raises(CRSMismatchError, match="states no CRS" if crs is None else "EPSG:3857"):
-        count(path, sdp.Domain((0, 0, 1, 1), crs="EPSG:3857"))
+        count(path, place_in("EPSG:3857")[1])
 
 
 def test_nothing_is_written_beside_the_file(path):

@@ -14,6 +14,7 @@ import spatialdp as sdp
 from spatialdp.errors import CRSMismatchError, PointsError
 from spatialdp.records.counting import count_cells
 from tests.attacks.records import shape, write_shapefile
+from tests.helpers.point_files import place_in
 
 DOMAIN = sdp.Domain((0, 0, 1, 1), crs="EPSG:4326")
 COLUMNS = {"x": "lon", "y": "lat"}
@@ -117,7 +118,8 @@ def test_structure_is_checked(path, tmp_path):
     "crs", ["EPSG:4326", "EPSG:2154", "EPSG:3857", "EPSG:27700", "EPSG:2263", "ESRI:102008", "EPSG:32633"]
 )
 def test_the_crs_of_a_prj_is_recognised(tmp_path, crs):
-    geopandas.GeoDataFrame({"a": [1]}, geometry=[shapely.Point(0.5, 0.5)], crs=crs).to_file(tmp_path / "b.shp")
-    assert count(tmp_path / "b.shp", sdp.Domain((0, 0, 1, 1), crs=crs)) == 1
+    point, domain = place_in(crs)
+    geopandas.GeoDataFrame({"a": [1]}, geometry=[point], crs=crs).to_file(tmp_path / "b.shp")
+    assert count(tmp_path / "b.shp", domain) == 1
     with pytest.raises(CRSMismatchError):
-        count(tmp_path / "b.shp", sdp.Domain((0, 0, 1, 1), crs="EPSG:31370"))
+        count(tmp_path / "b.shp", place_in("EPSG:31370")[1])
