@@ -23,8 +23,10 @@ REGION = shapely.MultiPolygon([shapely.box(0, 0, 4, 6), shapely.Polygon([(5, 0),
 @pytest.mark.parametrize("crs", [None, "EPSG:4326", "EPSG:3857"])
 @pytest.mark.parametrize("log", [False, True])
 def test_every_release_can_be_drawn(crs, log):
-    domain = sdp.Domain((0, 0, 8, 6), crs=crs, region=REGION)
-    release = sdp.Flat((16, 12)).release([[1, 1]], domain, epsilon=0.5)
+    unit = 1000 if crs == "EPSG:3857" else 1  # metres
+    region = shapely.affinity.scale(REGION, unit, unit, origin=(0, 0))
+    domain = sdp.Domain((0, 0, 8 * unit, 6 * unit), crs=crs, region=region)
+    release = sdp.Flat((16, 12)).release([[unit, unit]], domain, epsilon=0.5)
     ax = release.plot(log=log)
     assert pixels(ax).std() > 0
     assert "ε = 0.5" in ax.get_xlabel()
