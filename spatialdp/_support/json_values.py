@@ -6,22 +6,78 @@ turns that error into one about the file; the messages here are not shown to use
 
 from __future__ import annotations
 
+import json
 import math
 import re
 from collections.abc import Mapping
 from fractions import Fraction
-from typing import Any
+from typing import Any, NoReturn
 
-__all__ = ["amount", "exact_number", "exact_numbers", "flag", "fraction", "fractions", "text", "texts", "with_exact"]
+__all__ = [
+    "amount",
+    "exact_number",
+    "exact_numbers",
+    "flag",
+    "fraction",
+    "fractions",
+    "parsed",
+    "text",
+    "texts",
+    "whole",
+    "with_exact",
+]
+
+# Far deeper than anything that is written here, and far from what Python's own stack takes.
+_DEEPEST = 32
 
 # No exponents: a short string such as 1e999999999 would otherwise become a huge number.
 _RATIONAL = re.compile(r"\d{1,400}(/\d{1,400})?")
 
 
-def amount(value: object) -> float:
-    """Return a finite number of at least 0 as a float."""
-    if not isinstance(value, float | int) or not 0 <= value < math.inf:
-        raise ValueError("not a finite number of at least 0")
+def parsed(content: bytes | str) -> Any:
+    """Return the value that JSON states; nesting of more than 32 levels, NaN and halves of characters are refused.
+
+    Examples
+    --------
+    >>> parsed(b'{"a": [1, 2]}')
+    {'a': [1, 2]}
+    """
+    try:
+        value = json.loads(content, parse_constant=_refuse_constant)
+    except RecursionError:
+        raise ValueError("nested too deeply") from None
+    inner = [value]
+    for _ in range(_DEEPEST):
+        inner = [each for item in inner for each in _parts(item)]
+    if inner:
+        raise ValueError("nested too deeply")
+    return value
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is not a number of JSON")
+
+
+def _parts(value: Any) -> list[Any]:
+    """Return the values that lie in a list or object; a text must be one that can be written."""
+    if isinstance(value, str):
+        value.encode()
+    elif isinstance(value, dict):
+        return [*value, *value.values()]
+    return value if isinstance(value, list) else []
+
+
+def whole(value: object, least: int, most: int) -> int:
+    """Return a whole number from `least` to `most`."""
+    if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
+        raise ValueError(f"not a whole number from {least} to {most}")
+    return value
+
+
+def amount(value: object, most: float = math.inf) -> float:
+    """Return a finite number from 0 to `most` as a float."""
+    if isinstance(value, bool) or not isinstance(value, float | int) or not 0 <= value <= most or value == math.inf:
+        raise ValueError(f"not a finite number from 0 to {most}")
     return float(value)
 
 

@@ -17,6 +17,7 @@ from typing import Any, TypeVar
 import click
 
 from spatialdp._support.override import override
+from spatialdp._support.terminal import printable
 from spatialdp._version import __version__
 from spatialdp.cli.options.values import join_numbers
 from spatialdp.cli.wording import in_options
@@ -106,7 +107,7 @@ def _with_breaks(command: C) -> C:
 
 
 def _failure(message: str, code: int) -> click.ClickException:
-    failure = click.ClickException(message)
+    failure = click.ClickException(printable(message, keep="\n"))  # a message may quote a file
     failure.exit_code = code  # type: ignore[misc]  # click's own classes set it on the class
     return failure
 

@@ -28,6 +28,9 @@ from spatialdp.transforms.quad_haar import QuadHaar
 __all__ = ["IndependentNoise", "NoiseModel", "QuadHaarNoise", "SeparableNoise", "SharedNoise"]
 
 
+_WEIGHTS_AT_ONCE = 2**22  # limits the memory that a polygon takes
+
+
 class NoiseModel(ABC):
     """The noise of the estimates on a grid.
 
@@ -193,11 +196,9 @@ class SeparableNoise(NoiseModel):
         # own rows and columns enter, and only measurements that depend on one of them.
         second, fourth = np.zeros((2, runs.count))
         for block in runs.blocks():
-            rows, columns = block.shares.shape
-            x, x_groups, x_starts = _seen(self.x, slice(block.column, block.column + columns))
-            y, y_groups, y_starts = _seen(self.y, slice(block.row, block.row + rows))
+            along_y, y_groups, y_starts = _applied(self.y, block.row, block.shares)
+            powers, x_groups, x_starts = _applied(self.x, block.column, along_y.T)
             variances, kurtosis = (table[np.ix_(x_groups, y_groups)] for table in (self.variances, self.kurtosis))
-            powers = x.T @ (block.shares.T @ y)
             for cumulants, weights in ((second, variances), (fourth, variances**2 * kurtosis)):
                 np.square(powers, out=powers)
                 sums = np.add.reduceat(np.add.reduceat(powers, y_starts, axis=1), x_starts, axis=0)
@@ -216,16 +217,27 @@ class SeparableNoise(NoiseModel):
         }
 
 
-def _seen(axis: AxisWeights, cells: slice) -> tuple[Floats, npt.NDArray[np.intp], npt.NDArray[np.intp]]:
-    """Measurements that depend on any of some cells: their weights, their groups, and where each group begins.
+def _applied(
+    axis: AxisWeights, first: int, shares: Floats
+) -> tuple[Floats, npt.NDArray[np.intp], npt.NDArray[np.intp]]:
+    """Weights of an axis' measurements in weighted sums of cells, the groups that they are in, and where each begins.
 
-    The weights are (cells, measurements).
+    The cells begin with `first`; `shares` are (cells, sums), and the weights (measurements, sums). Measurements that
+    depend on none of the cells are left out. A long axis has many more weights than cells, so they are made for some
+    cells at a time.
     """
-    weights = axis.cell_weights(cells)
-    seen = weights.any(axis=0)
+    totals = np.zeros((axis.n_coefficients, shares.shape[1]))
+    seen = np.zeros(axis.n_coefficients, dtype=bool)
+    step = max(1, _WEIGHTS_AT_ONCE // axis.n_coefficients)
+    for start in range(0, len(shares), step):
+        part = shares[start : start + step]
+        weights = axis.cell_weights(slice(first + start, first + start + len(part)))
+        some = weights.any(axis=0)
+        totals[some] += weights[:, some].T @ part
+        seen |= some
     group = np.repeat(np.arange(axis.n_groups), [part.stop - part.start for part in axis.groups])[seen]
     groups, starts = np.unique(group, return_index=True)
-    return weights[:, seen], groups, starts
+    return totals[seen], groups, starts
 
 
 @dataclass(frozen=True, eq=False)

@@ -18,7 +18,7 @@ from spatialdp.estimates.histogram import Histogram
 from spatialdp.estimates.unevenness.allowance import Allowance
 from spatialdp.estimates.unevenness.grid import GridUnevenness
 from spatialdp.space.coverage import coverages
-from spatialdp.space.domain import Domain, Grid
+from spatialdp.space.domain import Domain, Grid, most_cells
 from spatialdp.space.lattice import cells_of
 from spatialdp.space.polygons import Polygons, scan
 from spatialdp.trees.leaf_families import Families
@@ -52,7 +52,10 @@ class LeafGrid:
         height = tree.height
         if tree.n_leaves != tree.offsets[-1] - tree.offsets[-2] or (shape is None and height > _HIGHEST_QUADTREE):
             return None
-        grid = Domain(domain.bounds).grid(shape or (2**height, 2**height))
+        nx, ny = shape or (2**height, 2**height)
+        if nx * ny > most_cells(tree.n_leaves):  # too sparse for prefix sums over all cells
+            return None
+        grid = Domain(domain.bounds).grid((nx, ny))
         places = _places(grid, tree.boxes[tree.level(height)], (1, 1))
         return None if places is None else cls(tree, grid, places)
 

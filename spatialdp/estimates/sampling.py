@@ -18,19 +18,19 @@ from spatialdp.estimates.base import Estimate
 from spatialdp.privacy.noise.source import Noise, SystemNoise
 from spatialdp.space.domain import RASTER_SHIFT, Domain
 from spatialdp.trees.adjust import NonNegative
-from spatialdp.wording import either
+from spatialdp.wording import either, parameter
 
 __all__ = ["sample"]
 
 
 LARGEST_SAMPLE = 2**30
+LARGEST_DEFAULT = 2**26
 _SHARES = 2**62  # weights of cells are rounded to whole multiples of 1/_SHARES of their sum
 
 
 def sample(estimate: Estimate, domain: Domain, n: int | None, noise: Noise | None) -> Floats:
     """Draw an (n, 2) array of points; see `Release.sample`."""
-    count = max(0, round(estimate.total)) if n is None else n
-    count = whole_number(count, "n", 0, LARGEST_SAMPLE)
+    count = whole_number(_default_count(estimate) if n is None else n, "n", 0, LARGEST_SAMPLE)
     source = SystemNoise() if noise is None else noise
     weights = (estimate.non_negative(NonNegative.FAMILIES) if estimate.consistent else estimate).leaf_values()
     leaves = _draw_leaves(np.maximum(weights, 0.0), count, source)
@@ -39,6 +39,17 @@ def sample(estimate: Estimate, domain: Domain, n: int | None, noise: Noise | Non
     return np.stack(
         [axis.centres(boxes[:, i] + source.below(boxes[:, i + 2] - boxes[:, i])) for i, axis in enumerate(axes)], axis=1
     )
+
+
+def _default_count(estimate: Estimate) -> int:
+    """Number of points if none is given: the released total, unless it is so large that one should ask for it."""
+    count = max(0, round(estimate.total))
+    if count > LARGEST_DEFAULT:
+        raise ReleaseError(
+            f"this release estimates {count:,} records, and no number of points was given; without one, at most "
+            f"{LARGEST_DEFAULT:,} are drawn, which take a gigabyte. Give {parameter('n')}."
+        )
+    return count
 
 
 def _draw_leaves(weights: Floats, count: int, source: Noise) -> Integers:

@@ -26,7 +26,7 @@ from spatialdp.privacy.noise.source import Noise
 from spatialdp.privacy.noise.wide import Wide
 from spatialdp.records.counting import count_cells
 from spatialdp.records.points import Points
-from spatialdp.space.domain import Domain, Grid
+from spatialdp.space.domain import Domain, Grid, most_cells
 from spatialdp.structures.base import Structure
 from spatialdp.wording import either, parameter
 
@@ -157,11 +157,16 @@ class GridMechanism(StructuredMechanism):
 
 
 def with_cells(grid: Grid) -> Grid:
-    """Return the grid, or raise an error if no cell lies in its region."""
+    """Return the grid, or raise an error if no cell lies in its region, or so few that a file could not be checked."""
+    nx, ny = grid.shape
     if not grid.n_cells:
-        nx, ny = grid.shape
         raise DomainError(
             f"no cell of the {nx} x {ny} grid has its centre in the region, but at least one is needed; use smaller "
             f"cells, or the domain with {parameter('region_cells', 'touching')}."
+        )
+    if nx * ny > most_cells(grid.n_cells):
+        raise DomainError(
+            f"the {nx} x {ny} grid has {grid.n_cells} cells in the region, which is less than 1 in 256; a grid of more "
+            "than 4,194,304 cells must have more of them there. Give bounds closer to the region, or larger cells."
         )
     return grid

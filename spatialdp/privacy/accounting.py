@@ -176,13 +176,10 @@ def budget_per_record(epsilon: Number, delta: Number = 0, *, records: int) -> Bu
     if count == 1 or not person.delta:
         return Budget(share, person.delta)
     allowed = rho_for(person) / count**2
-    tried = math.exp(zcdp_log_delta(float(allowed), float(share)))
-    while tried >= SMALLEST_DELTA:
-        budget = Budget(share, _round_down(min(tried, float(person.delta))))
-        if rho_for(budget) <= allowed:
-            return budget
-        tried *= 1 - 1e-9
-    raise BudgetError(
-        f"{parameter('delta')} is {float(person.delta):g} for {count} records, so that less than 1e-300 is left for "
-        f"one record; give a larger {parameter('delta')}, or choose a Laplace law, which needs none."
-    )
+    smaller = math.exp(zcdp_log_delta(float(allowed), float(share)))
+    if smaller < SMALLEST_DELTA:
+        raise BudgetError(
+            f"{parameter('delta')} is {float(person.delta):g} for {count} records, so that less than 1e-300 is left "
+            f"for one record; give a larger {parameter('delta')}, or choose a Laplace law, which needs none."
+        )
+    return Budget(share, _round_down(min(smaller, float(person.delta))))  # `rho_for` asks for slightly less still

@@ -17,6 +17,7 @@ from typing import Any, NoReturn
 
 from spatialdp._support.json_values import exact_number, exact_numbers, flag, texts, with_exact
 from spatialdp._support.tables import html_table
+from spatialdp._support.terminal import is_printable
 from spatialdp.errors import FileFormatError, ReleaseError
 from spatialdp.privacy.accounting import Promise, promise_for_records, rho_for
 from spatialdp.privacy.budget import Budget
@@ -240,8 +241,10 @@ class Privacy:
 
     def _check(self) -> None:
         spent = sum(self.budget.values())
+        names = [*self.parameters, *self.budget]
         sound = (
-            all(isinstance(name, str) for name in self.parameters)
+            all(isinstance(name, str) and is_printable(name) for name in names)
+            and all(map(_is_plain, self.parameters.values()))
             and self.unit == UNIT
             and self.neighbours in set(Neighbours)
             and _NAME.fullmatch(self.mechanism)
@@ -291,6 +294,15 @@ def _factor(epsilon: Fraction) -> str:
     if value < 1e6:
         return f"{math.ceil(value * 1000) / 1000:,.3f}"
     return f"{float(Context(prec=3, rounding=ROUND_CEILING).create_decimal_from_float(value)):.3g}"
+
+
+def _is_plain(value: Any) -> bool:
+    """Whether a parameter, and whatever lies in it, is a number or a text that can be shown."""
+    if isinstance(value, Mapping):
+        return all(map(_is_plain, [*value, *value.values()]))
+    if isinstance(value, tuple | list):
+        return all(map(_is_plain, value))
+    return is_printable(value) if isinstance(value, str) else value is None or isinstance(value, bool | int | float)
 
 
 def _frozen(value: Any) -> Any:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from spatialdp._support.terminal import printable
 from spatialdp.errors import CRSMismatchError, DomainError
 from spatialdp.wording import either, parameter
 
@@ -35,23 +36,23 @@ def require_same(name: str, crs: Any, domain_crs: str | None) -> None:
     own_crs = canonical(crs)
     if own_crs == domain_crs:
         return
+    theirs, ours = printable(own_crs), printable(domain_crs)
     if domain_crs is None:
         raise CRSMismatchError(
-            f"the {name} have CRS {own_crs} but the domain has none; "
+            f"the {name} have CRS {theirs} but the domain has none; "
             "give the domain the CRS its bounds are in"
             f"{either(': Domain(bounds, crs=...)', ', with --crs, when you release')}."
         )
     if own_crs is None:
-        in_python = f"state it with set_crs, or pass plain coordinate arrays that are already in {domain_crs}"
+        in_python = f"state it with set_crs, or pass plain coordinate arrays that are already in {ours}"
         raise CRSMismatchError(
-            f"the domain has CRS {domain_crs} but the {name} have none; "
-            f"{either(in_python, 'write it into their file')}."
+            f"the domain has CRS {ours} but the {name} have none; {either(in_python, 'write it into their file')}."
         )
     if not same(own_crs, domain_crs):
         other_way = either(", or read their file with read_points(..., reproject=True)", ", or add --reproject")
         raise CRSMismatchError(
-            f"the domain has CRS {domain_crs} but the {name} have {own_crs}; "
-            f"reproject {either(f'them with to_crs({domain_crs!r})', f'their file to {domain_crs}')} first"
+            f"the domain has CRS {ours} but the {name} have {theirs}; "
+            f"reproject {either(f'them with to_crs({ours!r})', f'their file to {ours}')} first"
             f"{other_way if name == 'points' else ''}."
         )
 

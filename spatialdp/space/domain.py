@@ -19,15 +19,18 @@ from spatialdp._support.arrays import Booleans, Floats, Integers
 from spatialdp._support.checks import positive_pair, whole_pair
 from spatialdp.errors import DomainError, ParameterError
 from spatialdp.space import crs as crs_
-from spatialdp.space.lattice import LATTICE, LATTICE_BITS, Axis, box_array, edge_lines
+from spatialdp.space.lattice import LATTICE_BITS, Axis, box_array, edge_lines
 from spatialdp.space.placement import check_place
 from spatialdp.space.regions import RegionCells, cells_touching, cells_with_centre
 from spatialdp.space.reprojection import in_crs
 from spatialdp.wording import as_typed, either, parameter, quoted
 
-__all__ = ["Domain", "Grid"]
+__all__ = ["Domain", "Grid", "most_cells"]
 
 LARGEST_GRID = 2**28  # cells
+_SMALL_GRID = 2**22  # cells that any grid may have: 32 MiB for each array
+_SPARSEST = 256  # cells of a larger grid for each one that is filled
+_LARGEST_COORDINATE = 1e60  # and one over the shortest side
 _CRUMB = 1e-6  # of a cell, which rounding may leave when sides are divided into cells
 
 # Trees whose split lines follow no grid take the region at this resolution: 1024 x 1024 cells of the domain.
@@ -285,6 +288,20 @@ class Grid:
         return int(self.mask.sum())
 
 
+def most_cells(filled: int) -> int:
+    """Return how many cells a grid may have of which so many are filled: 2^22, or 256 for each filled cell.
+
+    Whatever lays a grid out takes memory for all its cells. A file could otherwise state a large grid and few cells of
+    it; so releases are refused when they are planned, and files when they are loaded.
+
+    Examples
+    --------
+    >>> most_cells(1), most_cells(10**6)
+    (4194304, 256000000)
+    """
+    return max(_SMALL_GRID, _SPARSEST * filled)
+
+
 @lru_cache(maxsize=16)
 def _region_mask(grid: Grid) -> Booleans:
     """Which cells belong to the region; cached, because finding them can take longer than a release."""
@@ -319,8 +336,8 @@ def _checked_bounds(bounds: Sequence[float]) -> tuple[float, float, float, float
                 f"{parameter('bounds')} are {quoted((xmin, ymin, xmax, ymax))}; {axis}min must be below {axis}max. "
                 "For an area across the antimeridian use longitudes from 0 to 360, or two domains."
             )
-        # The spacing of the lattice must be a normal double: dividing by a subnormal one loses digits.
-        if not (math.isfinite(high - low) and (high - low) / LATTICE >= 1e-290):
+        # Areas, and products of areas, must be normal doubles.
+        if not (max(abs(low), abs(high)) <= _LARGEST_COORDINATE and high - low >= 1 / _LARGEST_COORDINATE):
             raise DomainError(
                 f"{parameter('bounds')} are {quoted((xmin, ymin, xmax, ymax))}; they must be finite, and neither "
                 "side may be absurdly large or small. Use another unit of length."

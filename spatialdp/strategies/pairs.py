@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from spatialdp._support.arrays import Floats
-from spatialdp._support.progress import progress
+from spatialdp._support.terminal import progress
 from spatialdp.privacy.noise.laws import Law
 from spatialdp.strategies.axis_workload import ALL_RANGES
 from spatialdp.strategies.objective import cells_alone, unit_variance

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from spatialdp._support.arrays import Floats
-from spatialdp._support.progress import progress
+from spatialdp._support.terminal import progress
 from spatialdp.privacy.noise.laws import Law
 from spatialdp.strategies.axis_workload import AxisWorkload
 from spatialdp.strategies.objective import cells_alone, rounded, unit_variance

@@ -27,6 +27,8 @@ from spatialdp.trees.tree import Tree, sums
 
 __all__ = ["BlockLevels", "QuadtreeLevels", "TreeLevels", "fitted"]
 
+_MOST_UNLIKE = 1e6  # ratio of variances up to which `three_pass` is as exact as needed: it loses so much of 16 digits
+
 
 class TreeLevels(Structure):
     """Counts of the nodes of each depth, root first, of a public tree whose leaves are the region's cells.
@@ -105,11 +107,13 @@ class TreeLevels(Structure):
 def fitted(tree: Tree, values: Floats, variances: Floats) -> Floats:
     """Consistent estimates of all nodes, from noisy counts and one variance for each node or each level.
 
-    Complete trees with one variance for each level take `three_pass`, all others `two_pass`.
+    Complete trees with one variance for each level take `three_pass`, all others `two_pass`. The former adds counts
+    that are divided by their variances, so variances must be of similar size: those of a very large ε are not.
     """
     by_level = variances.size == tree.height + 1
     fan_outs = set(tree.fan_outs[:-1])
-    if by_level and len(fan_outs) == 1 and 0 not in fan_outs and np.all(variances > 0):
+    similar = variances[np.isfinite(variances)].max() < _MOST_UNLIKE * variances.min()
+    if by_level and similar and len(fan_outs) == 1 and 0 not in fan_outs:
         levels = [values[tree.level(depth)] for depth in range(tree.height + 1)]
         return np.concatenate(three_pass(levels, (1 / variances).tolist(), fan_outs.pop()))
     return two_pass(tree, values, variances).estimates

@@ -24,10 +24,12 @@ from spatialdp._support.override import override
 from spatialdp.space.coverage import Coverage
 from spatialdp.transforms.axis import AxisWeights
 
-__all__ = ["Basis", "SpectralAxis", "angles", "functions", "padded", "synthesise", "walsh_sums"]
+__all__ = ["Basis", "SpectralAxis", "angles", "functions", "most_weights", "padded", "synthesise", "walsh_sums"]
 
 
 _WEIGHTS_AT_ONCE = 2**21  # limits the memory that `SpectralAxis.powers` takes
+_FEW_WEIGHTS = 2**23  # weights that any axis may have: 64 MiB
+_MOST_SLENDER = 8  # weights of a longer axis for each cell of its grid
 
 
 class Basis(Option):
@@ -41,6 +43,21 @@ class Basis(Option):
 def padded(basis: Basis, size: int) -> int:
     """Number of functions of a basis for `size` cells: the size, or for Walsh functions the next power of two."""
     return int(2 ** (size - 1).bit_length()) if basis is Basis.WALSH else size
+
+
+def most_weights(cells: int) -> int:
+    """Return how many weights an axis of a grid with so many cells may have, one for each function and cell of it.
+
+    An axis of n cells with n frequencies has n² weights: no more than 8 for each cell of the grid unless the grid is
+    long and narrow, with an axis more than eight times as long as the other and longer than 2,896 cells. Such releases
+    are refused when they are planned, and files when they are loaded.
+
+    Examples
+    --------
+    >>> most_weights(100 * 100), most_weights(4096 * 4096)
+    (8388608, 134217728)
+    """
+    return max(_FEW_WEIGHTS, _MOST_SLENDER * cells)
 
 
 def functions(basis: Basis, size: int, count: int) -> Floats:
@@ -146,6 +163,11 @@ class SpectralAxis(AxisWeights):
     @override
     def groups(self) -> tuple[slice, ...]:
         return tuple(slice(low, high) for low, high in pairwise(self.edges))
+
+    @property
+    def n_weights(self) -> int:
+        """Number of weights of all functions in all cells: what `powers` needs once, and polygons need each time."""
+        return self.size * self.n_coefficients
 
     @override
     def powers(self, coverage: Coverage) -> tuple[Floats, Floats]:

@@ -16,8 +16,10 @@ from spatialdp._support.json_values import (
     flag,
     fraction,
     fractions,
+    parsed,
     text,
     texts,
+    whole,
     with_exact,
 )
 
@@ -90,3 +92,34 @@ def test_numbers_that_contradict_the_exact_ones_are_refused(number):
 def test_other_than_named_numbers_is_refused(costs):
     with pytest.raises((ValueError, TypeError)):
         exact_numbers(costs, "costs")
+
+
+@pytest.mark.parametrize("depth", [33, 100, 900, 100_000])
+@pytest.mark.parametrize("ends", ["[]", '{"a":', "mixed"])
+def test_deep_nesting_is_one_error(depth, ends):
+    """Python's own stack ends somewhere between: reading and writing fail at different depths."""
+    opened, closed = {"[]": ("[", "]"), '{"a":': ('{"a":', "}"), "mixed": ('[{"a":', "}]")}[ends]
+    with pytest.raises(ValueError, match="deep"):
+        parsed(opened * depth + "1" + closed * depth)
+    assert parsed(opened * 10 + "1" + closed * 10)
+
+
+@pytest.mark.parametrize(
+    "text", ["NaN", "[Infinity]", '{"a": -Infinity}', '"\\ud800"', '{"\\udfff": 1}', "9" * 5000, "{", ""]
+)
+def test_what_no_release_holds_is_refused(text):
+    with pytest.raises(ValueError):  # noqa: PT011 - the reader of the file has the words
+        parsed(text)
+
+
+def test_whole_numbers_and_amounts_have_limits():
+    assert whole(3, 1, 3) == 3
+    assert amount(1, 1.0) == 1.0
+    for bad in (0, 4, 2.0, True, "2", None, 10**400):
+        with pytest.raises(ValueError, match="whole number"):
+            whole(bad, 1, 3)
+    for bad in (-1, 2, True, "1", None, float("nan"), float("inf"), 10**400):
+        with pytest.raises(ValueError, match="finite number"):
+            amount(bad, 1.0)
+    with pytest.raises(ValueError, match="finite number"):
+        amount(float("inf"))

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import shapely
 
+from spatialdp.estimates import grid_noise
 from spatialdp.estimates.grid_noise import IndependentNoise, QuadHaarNoise, SeparableNoise, SharedNoise
 from spatialdp.outputs.files.noise_models import noise_from_json
 from spatialdp.space.coverage import Coverage, coverages
@@ -13,8 +14,9 @@ from spatialdp.space.domain import Domain
 from spatialdp.space.polygons import read_polygons, scan
 from spatialdp.transforms.axis import IdentityAxis
 from spatialdp.transforms.haar import HaarAxis
-from spatialdp.transforms.matrices import DenseAxis
+from spatialdp.transforms.matrices import DenseAxis, WindowAxis
 from spatialdp.transforms.quad_haar import QuadHaar
+from spatialdp.transforms.spectral import Basis, SpectralAxis
 from tests.helpers.boxes import coverage, every_cell
 from tests.reference.dense_wavelets import quad_haar_weights
 
@@ -117,3 +119,20 @@ def test_a_product_of_no_transforms_is_independent_noise():
     asked = coverages(grid, UNIT.boxes(BOXES))
     for found, expected in zip(model.cumulants(*asked), MODELS["independent"].cumulants(*asked), strict=True):
         np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("name", ["identity", "haar", "windows", "spectral"])
+def test_polygons_are_answered_a_few_cells_at_a_time(name, monkeypatch):
+    """A long axis has the square of its cells as weights; made piece by piece they give the same moments."""
+    axis = {
+        "identity": IdentityAxis(13),
+        "haar": HaarAxis(13),
+        "windows": WindowAxis(np.arange(1, 14), np.arange(26).reshape(2, 13)),
+        "spectral": SpectralAxis(13, Basis.DCT, (0, 3, 9)),
+    }[name]
+    shares = np.random.default_rng(1).random((7, 5)) * (np.arange(5) > 0)
+    whole = grid_noise._applied(axis, 3, shares)
+    monkeypatch.setattr(grid_noise, "_WEIGHTS_AT_ONCE", 2 * axis.n_coefficients)
+    for one, other in zip(whole, grid_noise._applied(axis, 3, shares), strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(whole[0].sum(axis=0), (axis.cell_weights(slice(3, 10)).T @ shares).sum(axis=0))

@@ -89,3 +89,13 @@ def test_families_know_which_cells_are_leaves(name):
     leaves = np.zeros(found.grid.mask.size)
     leaves[found.places] = 1
     assert np.array_equal(np.diff(np.diff(found.families.cells, axis=0), axis=1), leaves.reshape(found.grid.mask.shape))
+
+
+def test_sparse_leaves_of_a_fine_grid_are_walked():
+    """One path down to one cell of 4^14: prefix sums would take gigabytes."""
+    boxes = [(0, 0, LATTICE >> depth, LATTICE >> depth) for depth in range(15)]
+    tree = Tree(np.arange(16), [1] * 14 + [0], boxes)
+    assert LeafGrid.of(tree, UNIT, None) is None
+    assert LeafGrid.of(tree, UNIT, (2**14, 2**14)) is None
+    shorter = Tree(np.arange(12), [1] * 10 + [0], boxes[:11])
+    assert LeafGrid.of(shorter, UNIT, None) is not None

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import shapely
@@ -120,3 +122,13 @@ def test_points_snap_back_in_far_domains():
     release = sdp.Flat((3, 7)).release([[5e6 + 10, 6e6 + 10]] * 100, domain, epsilon=100)
     points = release.sample(1000)
     assert counts_in(release.estimate.leaf_boxes(), domain, points)[0] == 1000
+
+
+def test_nobody_draws_billions_by_default():
+    """A forged total would otherwise ask for tens of gigabytes; who gives a number means it."""
+    domain = sdp.Domain((0, 0, 1, 1))
+    release = sdp.Flat((1, 1)).release([], domain, epsilon=1)
+    large = replace(release, estimate=replace(release.estimate, values=np.full((1, 1), 1e12)))
+    with pytest.raises(ReleaseError, match="Give n"):
+        large.sample()
+    assert large.sample(3).shape == (3, 2)

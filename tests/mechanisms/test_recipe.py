@@ -84,6 +84,15 @@ def test_grids_are_given_by_shape_or_by_size(kind, options, error):
     assert kind(cell_size=0.25).leaf_grid(UNIT).shape == kind((4, 4)).leaf_grid(UNIT).shape == (4, 4)
 
 
+def test_a_region_with_far_too_few_cells_is_refused():
+    """A file of so few cells and so large a grid could not be told from a forged one."""
+    corner = sdp.Domain((0, 0, 1, 1), region=shapely.box(0, 0, 0.01, 0.01))
+    with pytest.raises(DomainError, match="closer to the region"):
+        sdp.Flat((4096, 4096)).check(corner, epsilon=1)
+    sdp.Flat((2048, 2048)).check(corner, epsilon=1)  # of any grid of this size
+    sdp.Flat((4096, 4096)).check(sdp.Domain((0, 0, 1, 1), region=shapely.box(0, 0, 0.1, 0.1)), epsilon=1)
+
+
 def test_a_region_without_cells_is_refused():
     sliver = sdp.Domain((0, 0, 1, 1), region=shapely.box(0.01, 0.01, 0.02, 0.02), region_cells="centres")
     with pytest.raises(DomainError, match="no cell"):

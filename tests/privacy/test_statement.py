@@ -204,6 +204,10 @@ def test_several_records_are_promised_less():
         replace(PLAIN, private=False).for_records(2)
 
 
+def test_short_fractions_are_shown_as_they_are():
+    assert [format_exact(Fraction(text)) for text in ("1/3", "1/10", "1")] == ["1/3", "0.1", "1"]
+
+
 def test_words_say_that_the_factor_is_rounded():
     """e^1 is 2.71828..., not 2.719."""
     assert "e^ε = 2.719 (rounded up)" in replace(PLAIN, epsilon=Fraction(1)).in_words()
@@ -219,3 +223,20 @@ def test_notebooks_show_the_statement_and_escape_what_a_forged_file_says():
     assert "NOT PRIVATE" in marked
     assert "<script>" not in marked
     assert "<img" not in marked
+
+
+@pytest.mark.parametrize("text", ["\x1b[2J", "a\nb", "\u202e", "\x9b"])
+def test_texts_that_could_move_a_cursor_are_refused(text):
+    """Wherever a statement has room for them; texts that can be shown are taken."""
+    places = [
+        lambda word: {"parameters": {word: 1}},
+        lambda word: {"parameters": {"shape": word}},
+        lambda word: {"parameters": {"shape": [1, [word]]}},
+        lambda word: {"parameters": {"shape": {"a": [word]}}},
+        lambda word: {"parameters": {"shape": {word: None}}},
+        lambda word: {"budget": {word: 0.1}, "budget_exact": {word: "1/10"}},
+    ]
+    for place in places:
+        assert Privacy.from_json(PLAIN.to_json() | place("Straße α"))
+        with pytest.raises(FileFormatError, match="not in the expected form"):
+            Privacy.from_json(PLAIN.to_json() | place(text))

@@ -12,6 +12,7 @@ import shapely
 from spatialdp import Domain, Points
 from spatialdp.errors import CRSMismatchError, DomainError, ParameterError
 from spatialdp.records.counting import count_cells
+from spatialdp.space.domain import LARGEST_GRID, most_cells
 
 
 @pytest.mark.parametrize(
@@ -149,3 +150,11 @@ class TestRegion:
 def test_boxes_that_are_no_boxes_are_refused(bad):
     with pytest.raises(ParameterError, match="box"):
         Domain((0, 0, 1, 1)).boxes(bad)
+
+
+def test_grids_may_be_sparse_but_not_empty():
+    """Small grids and those of islands in an ocean keep the limit."""
+    assert most_cells(0) == most_cells(2**14) == 2**22
+    assert most_cells(2**20) == LARGEST_GRID
+    for side in (2048, 4096, 16384):
+        assert side * side <= most_cells(side * side // 200)

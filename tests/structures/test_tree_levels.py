@@ -13,6 +13,7 @@ from spatialdp.space.domain import Domain
 from spatialdp.structures.tree_levels import BlockLevels, QuadtreeLevels, fitted
 from spatialdp.trees.least_squares import two_pass
 from spatialdp.trees.quadtree import quadtree
+from spatialdp.trees.tree import sums
 from tests.helpers.trees import complete_tree
 
 WHOLE = Domain((0, 0, 1, 1))
@@ -77,3 +78,14 @@ def test_estimates_are_fitted_only_if_asked_for():
     values = consistent.fit(parts, laws)
     assert values[0] == pytest.approx(values[1:5].sum())
     assert (raw.blank(laws).step, consistent.blank(laws).step) == (1.0, 0.0)
+
+
+@pytest.mark.parametrize("ratio", [1, 1e3, 1e7, 1e12, 1e21, 1e80])
+@pytest.mark.parametrize("nearest", [0, 2])
+def test_counts_that_agree_are_kept_however_unlike_the_levels(ratio, nearest):
+    """Variances of a very large ε differ by many powers of ten: at ε = 290, three passes lost the leaves."""
+    tree = quadtree(2)
+    counts = sums(tree, np.random.default_rng(1).integers(0, 50, tree.n_leaves).astype(float))
+    variances = np.full(3, 1e-20 * ratio)
+    variances[nearest] = 1e-20
+    assert fitted(tree, counts, variances) == pytest.approx(counts, abs=1e-6)

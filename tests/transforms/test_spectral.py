@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from spatialdp.transforms.spectral import Basis, SpectralAxis, functions, padded, synthesise
+from spatialdp.transforms.spectral import Basis, SpectralAxis, functions, most_weights, padded, synthesise
 from tests.helpers.waves import measured_waves
 
 SIZES = (1, 2, 3, 5, 17, 64, 100, 257)
@@ -43,3 +43,9 @@ def test_synthesis_pads_with_zeros():
         full = np.zeros((3, padded(basis, 10)))
         full[:, :4] = low
         assert np.allclose(synthesise(low, basis, 10, 1), synthesise(full, basis, 10, 1))
+
+
+@pytest.mark.parametrize("side", [1, 64, 2048, 4096, 16384])
+def test_square_grids_keep_the_limit_of_weights(side):
+    assert SpectralAxis(side, Basis.DCT, (0, side)).n_weights <= most_weights(side * side)
+    assert most_weights(1) == most_weights(2**20) == 2**23

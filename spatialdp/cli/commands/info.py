@@ -5,7 +5,6 @@ The command reads files of releases in any format, and never a record.
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -34,6 +33,7 @@ def command(release: Path, as_json: bool) -> None:
       spatialdp info homes.parquet
       spatialdp info homes.parquet --json | jq .privacy.epsilon
     """
+    from spatialdp._support.terminal import printable, printable_json
     from spatialdp.outputs.files.geoparquet import load
     from spatialdp.outputs.files.statement import read_statement
 
@@ -43,7 +43,7 @@ def command(release: Path, as_json: bool) -> None:
     else:
         source = load(release)
         facts, lines = _facts(source), [*_privacy_lines(source.privacy), *_map_lines(source)]
-    click.echo(json.dumps(facts, indent=2, ensure_ascii=False) if as_json else "\n".join(lines))
+    click.echo(printable_json(facts, indent=2) if as_json else "\n".join(printable(line, keep="\n") for line in lines))
 
 
 def _facts(release: Release) -> dict[str, Any]:

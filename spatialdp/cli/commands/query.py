@@ -170,9 +170,12 @@ def _with_answers(
 
 
 def _write(answers: geopandas.GeoDataFrame, release: Release, target: Target, kind: str) -> None:
+    import sys
+
     import pandas as pd
 
     from spatialdp._support.atomic import write_all
+    from spatialdp._support.terminal import printable
 
     table = pd.DataFrame(answers.drop(columns=answers.geometry.name))
     makers: dict[str, Callable[[], bytes]] = {
@@ -182,8 +185,9 @@ def _write(answers: geopandas.GeoDataFrame, release: Release, target: Target, ki
         "parquet": lambda: _geoparquet(answers, release),
     }
     content = makers[kind]()
-    if target.path is None:
-        click.echo(content.decode(), nl=False)
+    if target.path is None:  # names of areas come from a file; programs get them as they are
+        text = content.decode()
+        click.echo(printable(text, keep="\n") if sys.stdout.isatty() else text, nl=False)
     else:
         write_all({target.path: content}, overwrite=target.force)
 

@@ -44,7 +44,7 @@ from spatialdp.transforms.frequency_blocks import (
     step_width,
 )
 from spatialdp.transforms.integer_waves import Spectrum, spectrum, wave_error
-from spatialdp.transforms.spectral import Basis, padded
+from spatialdp.transforms.spectral import Basis, most_weights, padded
 from spatialdp.wording import either, parameter
 
 __all__ = ["Fourier"]
@@ -167,6 +167,8 @@ class Fourier(GridMechanism):
         candidates = default_blocks(sizes) if self.candidates is None else self.candidates
         descriptions = candidates if self.block is None else (self.block,)
         blocks = dict.fromkeys(make_block(description, sizes) for description in descriptions)
+        if any(block.n_coefficients == math.prod(sizes) for block in blocks):
+            _check_length(grid.shape, sizes)
         whole = spendable(self.law, terms.budget)
         cost = whole * exact(self.selection_share, "selection_share") if len(blocks) > 1 else Fraction(0)
         if cost and not self._choice_epsilon(cost):
@@ -244,6 +246,17 @@ class BlockDesigns:
         basis, shape = structure.basis, structure.grid.shape
         largest = largest_count(basis, shape)
         return min(largest, _largest_score_count(basis, shape)) if self.choice_cost else largest
+
+
+def _check_length(shape: tuple[int, int], sizes: tuple[int, int]) -> None:
+    """Refuse all frequencies of a grid that is so long and narrow that intervals would need too many weights."""
+    weights = max(cells * functions for cells, functions in zip(shape, sizes, strict=True))
+    most = most_weights(math.prod(shape))
+    if weights > most:
+        raise ParameterError(
+            f"the block holds all frequencies of {shape[0]} x {shape[1]} cells, whose intervals need {weights} "
+            f"weights; at most {most} are possible. Use a smaller block, or a grid whose sides differ less."
+        )
 
 
 def _block_design(

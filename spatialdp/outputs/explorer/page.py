@@ -28,6 +28,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from spatialdp._support.terminal import printable
 from spatialdp.errors import ParameterError, ReleaseError
 from spatialdp.estimates.base import Estimate
 from spatialdp.estimates.decomposition import Decomposition
@@ -305,6 +306,6 @@ def _value(value: Any) -> str:
 
 def _words(text: str) -> str:
     """Return text for HTML in which a browser breaks no word with a hyphen, such as add-remove, into lines."""
-    parts = re.split(r"([^\s()]{1,24}(?:-[^\s()-]{1,24}){1,2})", text)
+    parts = re.split(r"([^\s()]{1,24}(?:-[^\s()-]{1,24}){1,2})", printable(text))
     escaped = [html.escape(part) for part in parts]
     return "".join(f'<span class="whole">{part}</span>' if i % 2 else part for i, part in enumerate(escaped))

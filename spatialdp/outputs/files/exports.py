@@ -193,5 +193,11 @@ def layer_bytes(frame: geopandas.GeoDataFrame, *, layer: str = "release", **opti
     buffer = io.BytesIO()
     with configured({"OGR_CURRENT_DATE": _NO_DATE}), warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="'crs' was not provided")  # a domain may have no CRS
-        pyogrio.write_dataframe(frame, buffer, layer=layer, **options)
+        try:
+            pyogrio.write_dataframe(frame, buffer, layer=layer, **options)
+        except pyogrio.errors.CRSError:
+            raise ParameterError(
+                "the CRS of the domain cannot be written to this format, which knows fewer than pyproj does; give the "
+                "domain another CRS, or save as .parquet or .csv."
+            ) from None
     return buffer.getvalue()

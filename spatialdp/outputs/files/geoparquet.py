@@ -22,8 +22,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from spatialdp._support.arrays import Array, Floats, Objects
+from spatialdp._support.json_values import parsed, text
+from spatialdp._support.terminal import is_printable, printable
 from spatialdp._support.wkb import is_polygonal
-from spatialdp.errors import FileFormatError, SpatialDPError
+from spatialdp.errors import FileFormatError
 from spatialdp.outputs.files.formats import FORMATS
 from spatialdp.outputs.files.layouts import lay_out, rebuild
 from spatialdp.outputs.files.rows import map_rows
@@ -44,6 +46,7 @@ __all__ = ["load", "to_geodataframe"]
 FORMAT = "spatialdp-release"
 FORMAT_VERSION = 1
 _KEY = b"spatialdp"
+_LONGEST_CRS = 20_000  # characters; the longest definitions of EPSG have a third of that
 _MOST_BYTES_PER_ROW = 512  # before compression; polygons and numbers take less than half of it
 
 
@@ -80,14 +83,16 @@ def load(path: str | os.PathLike[str]) -> Release:
     """
     source = Path(path)
     table, header = _read(source)
-    if header.get("sha256") != _digest(header, table):
-        raise _damaged(source)
     try:
-        return _rebuild(table, header)
+        intact = header.get("sha256") == _digest(header, table)
+        release = _rebuild(table, header) if intact else None
     except FileFormatError:
         raise
-    except (SpatialDPError, LookupError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
+    except Exception as error:  # many kinds: each says that the contents are not those of a release
         raise _damaged(source) from error
+    if release is None:
+        raise _damaged(source)
+    return release
 
 
 def _polygons(boxes: Floats) -> Objects:
@@ -118,7 +123,6 @@ def _content(column: pa.Array) -> bytes:
 
 def _read(source: Path) -> tuple[pa.Table, dict[str, Any]]:
     """Read the table and the header. The header comes first: rows of a file that fails its checks are never read."""
-    import pyarrow as pa
     import pyarrow.parquet as pq
 
     kind = FORMATS.get(source.suffix.lower(), "GeoParquet")
@@ -137,9 +141,9 @@ def _read(source: Path) -> tuple[pa.Table, dict[str, Any]]:
         if file.metadata.num_rows != header.get("rows") or not copies_agree or _inflated(file.metadata, source):
             raise _damaged(source)
         return file.read(), header
-    except (pa.ArrowException, OSError, ValueError) as error:
-        if isinstance(error, FileFormatError):
-            raise
+    except FileFormatError:
+        raise
+    except Exception:  # of Arrow and of Python, many kinds: each says that spatialdp did not write this file
         raise FileFormatError(
             f"{source} is not a readable release: not Parquet, or truncated, or damaged; ask for the original file."
         ) from None
@@ -155,16 +159,16 @@ def _inflated(metadata: Any, source: Path) -> bool:
 
 def _header(metadata: dict[bytes, bytes], source: Path) -> dict[str, Any]:
     try:
-        header = json.loads(metadata[_KEY])
+        header = parsed(metadata[_KEY])
         version = header["format"], header["format_version"]
-    except (KeyError, ValueError, TypeError, RecursionError):
+    except (KeyError, ValueError, TypeError):
         raise FileFormatError(
             f"{source} is a Parquet file but not a spatialdp release; give a file that "
             f"{either('Release.save', '`spatialdp release`')} wrote."
         ) from None
     if version != (FORMAT, FORMAT_VERSION):
         raise FileFormatError(
-            f"{source} has release format {quoted(version)}; this version of spatialdp reads "
+            f"{source} has release format {printable(repr(version))[:100]}; this version of spatialdp reads "
             f"{quoted((FORMAT, FORMAT_VERSION))}. "
             "Install the version of spatialdp that wrote the file, or save the release again."
         )
@@ -172,7 +176,15 @@ def _header(metadata: dict[bytes, bytes], source: Path) -> dict[str, Any]:
 
 
 def _columns(table: pa.Table) -> dict[str, Array]:
-    return {name: table[name].to_numpy() for name in table.column_names if name != "geometry"}
+    """Return the columns of numbers without gaps; a release needs no others."""
+    import pyarrow.types as kinds
+
+    sound = (kinds.is_integer, kinds.is_float64, kinds.is_boolean)
+    return {
+        name: table[name].to_numpy()
+        for name, kind in zip(table.column_names, table.schema.types, strict=True)
+        if not table[name].null_count and any(fits(kind) for fits in sound)
+    }
 
 
 def _rebuild(table: pa.Table, header: dict[str, Any]) -> Release:
@@ -182,6 +194,9 @@ def _rebuild(table: pa.Table, header: dict[str, Any]) -> Release:
 
 
 def _domain_from_json(data: dict[str, Any]) -> Domain:
+    crs = "" if data["crs"] is None else " ".join(text(data["crs"]).split())  # WKT may have several lines
+    if len(crs) > _LONGEST_CRS or not is_printable(crs):
+        raise ValueError("the CRS is not a text for people")
     region = data["region"]
     if region is not None:
         import shapely

@@ -15,15 +15,17 @@ from typing import Any
 import numpy as np
 
 from spatialdp._support.arrays import Array, Booleans, Floats
-from spatialdp._support.json_values import amount, flag
+from spatialdp._support.json_values import amount, flag, whole
 from spatialdp.errors import ReleaseError
 from spatialdp.estimates.base import Estimate
 from spatialdp.estimates.decomposition import Decomposition
 from spatialdp.estimates.histogram import Histogram
-from spatialdp.outputs.files.noise_models import noise_from_json
+from spatialdp.outputs.files.limits import HIGHEST_TREE, WIDEST_STEP, check_estimates, check_moments, check_tree
+from spatialdp.outputs.files.noise_models import most_axis_weights, noise_from_json
 from spatialdp.outputs.files.rows import cell_numbers, edges
-from spatialdp.space.domain import Domain
+from spatialdp.space.domain import LARGEST_GRID, Domain, most_cells
 from spatialdp.space.lattice import LATTICE
+from spatialdp.transforms.spectral import most_weights
 from spatialdp.trees.tree import Tree
 
 __all__ = ["Layout", "lay_out", "rebuild"]
@@ -58,8 +60,7 @@ def lay_out(estimate: Estimate, domain: Domain) -> Layout:
 
 def rebuild(header: dict[str, Any], columns: dict[str, Array], domain: Domain) -> Estimate:
     """Rebuild an estimate from its rows and header; raise ValueError, KeyError or TypeError if they are not valid."""
-    if columns["estimate"].dtype != np.float64 or not np.all(np.isfinite(columns["estimate"])):
-        raise ValueError("an estimate is not a finite number")
+    check_estimates(columns["estimate"])
     kinds: dict[str, Callable[[dict[str, Any], dict[str, Array], Domain], Estimate]] = {"grid": _grid, "tree": _tree}
     return kinds[header["kind"]](header, columns, domain)
 
@@ -87,13 +88,15 @@ def _lay_out_grid(estimate: Histogram, domain: Domain) -> Layout:  # noqa: ARG00
 
 
 def _grid(header: dict[str, Any], columns: dict[str, Array], domain: Domain) -> Histogram:
-    nx, ny = header["shape"]
     rows = columns["estimate"].size
-    if nx * ny > max(2**22, 4096 * rows):  # a forged shape must not be able to ask for memory
-        raise ValueError("the grid is far larger than the rows that fill it")
-    grid = domain.grid((nx, ny))
-    values = np.zeros((ny, nx))
-    estimate = Histogram(grid, values, noise_from_json(header["noise"], grid), flag(header["biased"]))
+    grid = domain.grid(_shape(header["shape"], rows))
+    if not grid.n_cells:
+        raise ValueError("no cell lies in the region")
+    values = np.zeros(grid.mask.shape)
+    noise, biased = noise_from_json(header["noise"], grid), flag(header["biased"])
+    if not biased and most_axis_weights(noise) > most_weights(values.size):  # for intervals, which others do not have
+        raise ValueError("an axis has far more weights than the grid has cells")
+    estimate = Histogram(grid, values, noise, biased)
     with_row = _cells_with_rows(estimate)
     if with_row.sum() != rows or not np.array_equal(
         np.stack([columns["row"], columns["column"]]), np.stack(np.nonzero(with_row))
@@ -142,38 +145,51 @@ _SIDES = ("xlo", "ylo", "xhi", "yhi")
 
 
 def _tree(header: dict[str, Any], columns: dict[str, Array], domain: Domain) -> Decomposition:
-    boxes = np.stack([columns[name] for name in _SIDES], axis=1)
+    boxes = np.stack([_integers(columns[name]) for name in _SIDES], axis=1)
     if not (np.all(boxes >= 0) and np.all(boxes <= LATTICE) and np.all(boxes[:, :2] < boxes[:, 2:])):
         raise ValueError("a box is empty or outside the domain")
-    tree = Tree(np.array(header["offsets"], dtype=np.int64), columns["children"], boxes)
+    offsets = [whole(offset, 0, boxes.shape[0]) for offset in header["offsets"][: HIGHEST_TREE + 3]]
+    whole(len(offsets), 2, HIGHEST_TREE + 2)
+    tree = Tree(np.array(offsets, dtype=np.int64), _integers(columns["children"]), boxes)
     if not np.array_equal(tree.depth, columns["depth"]):
         raise ValueError("the depths do not agree with the levels")
-    noise = header["levels"] or columns
-    variances, kurtosis = (np.array(noise[name], dtype=np.float64) for name in ("variance", "kurtosis"))
-    variances[np.isnan(variances)] = np.inf  # null in the file: this level was not measured
-    sizes = {tree.height + 1} if header["levels"] else {tree.n_nodes}
-    if {variances.size, kurtosis.size} != sizes or not (np.all(variances >= 0) and np.all(np.isfinite(kurtosis))):
-        raise ValueError("the noise is not that of a tree")
+    variances, kurtosis = _tree_noise(header, columns, tree)
+    consistent = flag(header["consistent"])
+    check_tree(tree, columns["estimate"], variances, consistent=consistent)
     return Decomposition(
         domain,
         tree,
         columns["estimate"],
         variances,
         kurtosis,
-        amount(header["step"]),
-        flag(header["consistent"]),
+        amount(header["step"], WIDEST_STEP),
+        consistent,
         flag(header["biased"]),
-        _shape(header.get("shape"), tree),
+        None if header.get("shape") is None else _shape(header["shape"], tree.n_leaves),
     )
 
 
-def _shape(value: Any, tree: Tree) -> tuple[int, int] | None:
-    """Read the shape of the grid of leaves; a forged shape must not be able to ask for memory."""
-    if value is None:
-        return None
-    nx, ny = value
-    if not (isinstance(nx, int) and isinstance(ny, int) and min(nx, ny) > 0):
-        raise ValueError("the shape of the grid is not two whole numbers")
-    if nx * ny > max(2**22, 4096 * tree.n_leaves):
-        raise ValueError("the grid is far larger than the leaves that fill it")
+def _integers(values: Array) -> Array:
+    if values.dtype.kind != "i":
+        raise TypeError("not whole numbers")
+    return values
+
+
+def _tree_noise(header: dict[str, Any], columns: dict[str, Array], tree: Tree) -> tuple[Floats, Floats]:
+    """Read variance and kurtosis of all levels from the header, or of all nodes from the columns."""
+    noise = columns if header["levels"] is None else header["levels"]
+    variances, kurtosis = (np.array(noise[name], dtype=np.float64) for name in ("variance", "kurtosis"))
+    size = tree.n_nodes if header["levels"] is None else tree.height + 1
+    if not variances.shape == kurtosis.shape == (size,):
+        raise ValueError("the noise is not that of a tree")
+    variances[np.isnan(variances)] = np.inf  # null in the file: this level was not measured
+    check_moments(np.where(np.isinf(variances), 0.0, variances), kurtosis)
+    return variances, kurtosis
+
+
+def _shape(value: Any, filled: int) -> tuple[int, int]:
+    """Read the shape of a grid of which so many cells are filled; a forged shape must not be able to ask for memory."""
+    nx, ny = (whole(size, 1, LARGEST_GRID) for size in value)
+    if nx * ny > most_cells(filled):
+        raise ValueError("the grid is far larger than the cells that fill it")
     return nx, ny

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from spatialdp._support.gdal import content_fits_suffix, offline
+from spatialdp._support.json_values import parsed
 from spatialdp.errors import FileFormatError
 from spatialdp.outputs.files.formats import FORMATS
 from spatialdp.privacy.statement import Privacy
@@ -92,23 +93,23 @@ def _statement_json(path: Path) -> Any:
         if not content_fits_suffix(path):
             raise ValueError("not a GeoPackage")
         with offline():
-            return json.loads(pyogrio.read_info(path)["layer_metadata"][STATEMENT])
+            return parsed(pyogrio.read_info(path)["layer_metadata"][STATEMENT])
     if kind == "GeoTIFF":
         import rasterio
 
         with rasterio.open(
             path, driver="GTiff"
         ) as raster:  # no other driver: a virtual raster could point to other files
-            return json.loads(raster.tags()[STATEMENT])
+            return parsed(raster.tags()[STATEMENT])
     if kind == "GeoJSON":
-        return json.loads(path.read_bytes())["privacy"]
+        return parsed(path.read_bytes())["privacy"]
     return _read_beside(path)
 
 
 def _read_beside(path: Path) -> Any:
     """Read the statement beside a file; raise an error if it was written for another content of the file."""
     beside = statement_beside(path)
-    statement = json.loads(beside.read_bytes())
+    statement = parsed(beside.read_bytes())
     if statement["sha256"] != hashlib.sha256(path.read_bytes()).hexdigest():
         raise FileFormatError(
             f"{beside} does not belong to the present content of {path}: one of the two was altered, or the program "

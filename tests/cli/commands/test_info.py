@@ -4,8 +4,14 @@ from __future__ import annotations
 
 import json
 
+import pytest
+from click.testing import CliRunner
+
 import spatialdp as sdp
+from spatialdp._support.terminal import printable
+from spatialdp.cli import main
 from tests.helpers.commands import BOUNDS, QUADTREE, run
+from tests.helpers.release_files import rewrite, set_to
 
 
 def test_files_without_a_statement_promise_nothing(folder):
@@ -29,3 +35,43 @@ def test_info_warns_of_what_is_not_private(folder, tmp_path):
     out = tmp_path / "out.parquet"
     run("release", folder / "layer.gpkg", BOUNDS, "--crs=EPSG:4326", *QUADTREE, "--seed=1", "--not-private", "-o", out)
     assert run("info", out).stdout.startswith("NOT PRIVATE")
+
+
+ESCAPES = "\x1b[2J\x1b]0;owned\x07\x9b31m\u202e"
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        set_to("privacy", "parameters", "height", value=ESCAPES),
+        set_to("privacy", "parameters", ESCAPES, value=1),
+        set_to("privacy", "parameters", "height", value=[{"a": [ESCAPES]}]),
+        set_to("domain", "crs", value=ESCAPES),
+        set_to("domain", "crs", value=f'LOCAL_CS["{ESCAPES}"]'),
+        set_to("domain", "crs", value='LOCAL_CS["two\nlines"]'),
+        set_to("format", value=ESCAPES),
+        set_to("format_version", value=[ESCAPES]),
+    ],
+)
+def test_foreign_text_does_not_reach_the_terminal(released, tmp_path, change):
+    path = tmp_path / "forged.parquet"
+    path.write_bytes(released.read_bytes())
+    rewrite(path, header=change, sign=True)
+    for words in (("info", path), ("info", path, "--json")):
+        result = CliRunner().invoke(main, [str(word) for word in words])
+        assert result.exit_code in (0, 2)
+        assert printable(result.stdout + result.stderr, keep="\n") == result.stdout + result.stderr
+
+
+def test_foreign_names_are_shown_with_marks(tmp_path):
+    """Statements beside a table are read by themselves; names that cannot be shown are refused there too."""
+    path = tmp_path / "map.csv"
+    sdp.Flat((2, 2)).release([], sdp.Domain((0, 0, 1, 1)), epsilon=1).save(path)
+    beside = tmp_path / "map.privacy.json"
+    statement = json.loads(beside.read_text())
+    for name in ("budget", "budget_exact"):
+        statement[name] = {f"counts{ESCAPES}": cost for cost in statement[name].values()}
+    beside.write_text(json.dumps(statement))
+    told = run("info", path, code=2).stderr
+    assert "privacy statement" in told
+    assert printable(told, keep="\n") == told

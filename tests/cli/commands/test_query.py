@@ -174,3 +174,15 @@ def test_answers_of_the_same_question_are_the_same_bytes(released, tmp_path):
         for name in ("a", "b"):
             run("query", released, "--bbox=0,0,0.5,0.5", "-o", tmp_path / f"{name}{suffix}")
         assert (tmp_path / f"a{suffix}").read_bytes() == (tmp_path / f"b{suffix}").read_bytes()
+
+
+def test_names_of_areas_do_not_reach_a_terminal_as_they_are(folder, released, tmp_path, monkeypatch):
+    """Whoever reads the output with a program gets every character; a terminal gets those that can be seen."""
+    areas = geopandas.read_file(folder / "areas.gpkg").assign(name="west\u202e")
+    areas.to_file(tmp_path / "areas.gpkg")
+    asked = ("query", released, "--polygons", tmp_path / "areas.gpkg")
+    assert "\u202e" in run(*asked).stdout
+    monkeypatch.setattr("click.testing._NamedTextIOWrapper.isatty", lambda _: True, raising=False)
+    shown = run(*asked).stdout
+    assert "\u202e" not in shown
+    assert "west\ufffd" in shown

@@ -399,3 +399,13 @@ def test_terms_of_the_plan_are_spent(monkeypatch):
     (law,), structure = calls[0].laws, calls[0].structure
     assert structure.block in [each.structure.block for each in mechanism._design(DOMAIN, terms).designs]
     assert law.parameter == structure.sensitivity(0, ADD).l1 / Fraction(4, 5)
+
+
+def test_all_frequencies_of_a_long_and_narrow_grid_are_refused_before_records_are_read():
+    """Its intervals would need the square of its length; a part of the frequencies has no intervals."""
+    domain = sdp.Domain((0, 0, 1, 1))
+    with pytest.raises(ParameterError, match="sides differ less"):
+        sdp.Fourier((4096, 1), block=(4096, 1)).check(domain, epsilon=1)
+    sdp.Fourier((4096, 1), block=(512, 1)).check(domain, epsilon=1)
+    sdp.Fourier((2048, 1), block=(2048, 1)).check(domain, epsilon=1)
+    sdp.Fourier((1024, 1024), block=(1024, 1024)).check(domain, epsilon=1)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import base64
 import json
 
 import numpy as np
 import pytest
 
 import spatialdp as sdp
-from spatialdp.outputs.files.noise_models import axis_from_json, noise_from_json
+from spatialdp.estimates.grid_noise import IndependentNoise, SeparableNoise
+from spatialdp.outputs.files.noise_models import axis_from_json, most_axis_weights, noise_from_json
 from spatialdp.transforms.axis import IdentityAxis
 from spatialdp.transforms.haar import HaarAxis
 from spatialdp.transforms.matrices import DenseAxis, WindowAxis
@@ -84,3 +86,40 @@ def test_axes_of_another_size_are_refused(kind):
         axis_from_json(AXES[kind].to_json(), 2)
     with pytest.raises(KeyError):
         axis_from_json({"kind": "other"}, 5)
+
+
+def text_of(values):
+    return base64.b64encode(np.asarray(values).astype("<i4").tobytes()).decode()
+
+
+@pytest.mark.parametrize(
+    ("size", "data"),
+    [
+        (4, {"kind": "windows", "windows": 9, "weights": text_of(np.ones((10, 4)))}),  # windows² gains
+        (4, {"kind": "windows", "windows": -1, "weights": text_of(np.ones((0, 4)))}),
+        (4, {"kind": "windows", "windows": True, "weights": text_of(np.ones((2, 4)))}),
+        (5000, {"kind": "windows", "windows": 1, "weights": text_of(np.ones((2, 5000)))}),
+        (4, {"kind": "dense", "rows": 3, "matrix": text_of(np.eye(4)[:3])}),  # fewer rows than cells: cells² weights
+        (4, {"kind": "dense", "rows": 4, "matrix": text_of(np.ones((4, 4)))}),  # no unique fit
+        (4, {"kind": "dense", "rows": -1, "matrix": text_of(np.eye(4))}),
+        (4, {"kind": "dense", "rows": 17, "matrix": text_of(np.ones((17, 4)))}),
+        (5000, {"kind": "dense", "rows": 5000, "matrix": ""}),
+    ],
+)
+def test_axes_from_which_far_more_would_follow_are_refused(size, data):
+    with pytest.raises((ValueError, TypeError)):
+        axis_from_json(data, size)
+
+
+def test_the_largest_axes_that_are_optimised_are_read():
+    for mechanism in (sdp.Tailored((2048, 16)), sdp.Tailored((512, 4), strategy="trees", workload="prefixes")):
+        noise = mechanism.release([], UNIT, epsilon=1).estimate.noise
+        again = axis_from_json(noise.x.to_json(), noise.x.size)
+        assert np.array_equal(again.windows, noise.x.windows)
+
+
+def test_only_frequencies_have_weights_to_count():
+    spectral = SeparableNoise(SpectralAxis(6, Basis.DCT, (0, 2, 4)), IdentityAxis(5), np.ones((2, 1)), np.ones((2, 1)))
+    assert most_axis_weights(spectral) == 24
+    grid = UNIT.grid((4, 3))
+    assert most_axis_weights(IndependentNoise(grid, 1.0, 1.0, 1.0)) == 0
