@@ -24,6 +24,8 @@ from spatialdp.space.domain import LARGEST_GRID, most_cells
         (0, 0, math.nan, 1),
         (0, 0, math.inf, 1),
         (-1e308, 0, 1e308, 1),
+        (0, 0, 1e70, 1),
+        (0, 0, 1e-70, 1e-70),
         (0, 0, 1e-300, 1),
         (0, 0, 1),
         (0, 0, 10**400, 1),
