@@ -78,7 +78,7 @@ def noise_from_json(data: dict[str, Any], grid: Grid) -> NoiseModel:
 
 def _width(data: dict[str, Any]) -> float:
     """Width of the noise's lattice; earlier files do not state it, and no lattice is wider than 1."""
-    return amount(data.get("width", 1.0))
+    return amount(data.get("width", WIDEST_STEP), WIDEST_STEP)
 
 
 def most_axis_weights(noise: NoiseModel) -> int:

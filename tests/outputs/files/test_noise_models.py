@@ -119,7 +119,9 @@ def test_the_largest_axes_that_are_optimised_are_read():
 
 
 def test_only_frequencies_have_weights_to_count():
-    spectral = SeparableNoise(SpectralAxis(6, Basis.DCT, (0, 2, 4)), IdentityAxis(5), np.ones((2, 1)), np.ones((2, 1)))
+    spectral = SeparableNoise(
+        SpectralAxis(6, Basis.DCT, (0, 2, 4)), IdentityAxis(5), np.ones((2, 1)), np.ones((2, 1)), 1.0
+    )
     assert most_axis_weights(spectral) == 24
     grid = UNIT.grid((4, 3))
     assert most_axis_weights(IndependentNoise(grid, 1.0, 1.0, 1.0)) == 0
