@@ -33,10 +33,11 @@ class Outcome:
     Attributes
     ----------
     answers, truth : (m,) arrays
-    noise_free : (m,) array
-        Answers of the same structure without noise.
-    intervals : (m, 2) array, optional
-        Intervals of the answers; None if they are not measured or the release is biased.
+    even, noise_free : (m,) arrays
+        Answers that take records to be evenly spread within leaves, of the release and of the same structure
+        without noise. On trees of unequal leaves `answers` are corrected, and so differ from `even`.
+    intervals, noise_intervals : (m, 2) arrays, optional
+        Intervals about the truth and about noise; None if they are not measured or the release is biased.
     records : int
         Number of records in the domain.
     floor : float
@@ -45,8 +46,10 @@ class Outcome:
 
     answers: Floats
     truth: Floats
+    even: Floats
     noise_free: Floats
     intervals: Floats | None
+    noise_intervals: Floats | None
     records: int
     floor: float
 
@@ -71,10 +74,10 @@ def _scaled(outcome: Outcome) -> float:
     return norm / (outcome.truth.size * max(outcome.records, 1))
 
 
-def _share_within(outcome: Outcome, values: Floats) -> float | None:
-    if outcome.intervals is None:
+def _share_within(intervals: Floats | None, values: Floats) -> float | None:
+    if intervals is None:
         return None
-    low, high = outcome.intervals.T
+    low, high = intervals.T
     slack = 1e-9 * np.maximum(np.abs(values), 1.0)  # allows for rounding
     return float(np.mean((values >= low - slack) & (values <= high + slack)))
 
@@ -94,9 +97,9 @@ METRICS: dict[str, Callable[[Outcome], float | None]] = {
     "median_relative_error": lambda outcome: float(np.median(outcome.relative)),
     "scaled_error": _scaled,
     "uniformity_rmse": lambda outcome: _rms(outcome.noise_free - outcome.truth),
-    "noise_rmse": lambda outcome: _rms(outcome.answers - outcome.noise_free),
-    "coverage": lambda outcome: _share_within(outcome, outcome.truth),
-    "noise_coverage": lambda outcome: _share_within(outcome, outcome.noise_free),
+    "noise_rmse": lambda outcome: _rms(outcome.even - outcome.noise_free),
+    "coverage": lambda outcome: _share_within(outcome.intervals, outcome.truth),
+    "noise_coverage": lambda outcome: _share_within(outcome.noise_intervals, outcome.noise_free),
     "interval_width": _width,
 }
 

@@ -22,6 +22,7 @@ import numpy as np
 
 from spatialdp._support.arrays import Floats, Integers
 from spatialdp._support.override import override
+from spatialdp.estimates.answers import About
 from spatialdp.estimates.decomposition import Decomposition
 from spatialdp.evaluation.cache import TrialResults
 from spatialdp.evaluation.metrics import COARSE, EARTH_MOVER, INTERVALS, METRICS, Outcome, earth_movers_distance
@@ -34,6 +35,7 @@ from spatialdp.records.points import Points
 from spatialdp.records.truth import Counter, count_polygons
 from spatialdp.release import Release
 from spatialdp.space.domain import Domain
+from spatialdp.space.polygons import read_polygons
 from spatialdp.trees.tree import sums
 from spatialdp.workload import Workload, all_cells
 
@@ -142,14 +144,16 @@ class Experiment:
     def run(self, trial: Trial) -> TrialResults:
         """Make one release and measure all metrics for all workloads."""
         release = self._release(trial, SeededNoise(self.stream(trial)))
-        answers, noise_free = self._with_and_without_noise(trial, release)
+        even, noise_free = self._with_and_without_noise(trial, release)
         measured: TrialResults = []
         for index, (workload, truth) in enumerate(zip(self.workloads, self.truths, strict=True)):
             outcome = Outcome(
-                answers=answers[index],
+                answers=even[index] + _shift(release, workload),
                 truth=truth,
+                even=even[index],
                 noise_free=noise_free[index],
-                intervals=self._intervals(release, workload),
+                intervals=self._intervals(release, workload, About.TRUTH),
+                noise_intervals=self._intervals(release, workload, About.NOISE),
                 records=self.records,
                 floor=self.floor,
             )
@@ -174,12 +178,14 @@ class Experiment:
         counts = [0 if workload.boxes is None else len(workload) for workload in self.workloads]
         parts = np.split(box_answers, np.cumsum(counts)[:-1])
         return [
-            part if workload.boxes is not None else release.answer_polygons(workload.polygons)
+            part if workload.boxes is not None else release.answer_polygons(workload.polygons, extrapolate=False)
             for workload, part in zip(self.workloads, parts, strict=True)
         ]
 
     def _with_and_without_noise(self, trial: Trial, release: Release) -> tuple[list[Floats], list[Floats]]:
         """Return the answers of a release, and the answers of the same structure without noise.
+
+        Both take records to be evenly spread within leaves.
 
         If the structure is public, one release without noise serves all trials. A tree whose boxes depend on records or
         noise gets the true counts of its own leaves. Anything else that is chosen at random (the block of a Fourier
@@ -204,13 +210,13 @@ class Experiment:
     def _release_without_noise(self, trial: Trial) -> Release:
         return self._release(trial, _NoNoise(self.stream(trial)))
 
-    def _intervals(self, release: Release, workload: Workload) -> Floats | None:
+    def _intervals(self, release: Release, workload: Workload, about: About) -> Floats | None:
         measured = any(name in self.metrics for name in INTERVALS)
         if not measured or release.estimate.biased:
             return None
         if workload.boxes is None:
-            return release.interval_polygons(workload.polygons, self.level)
-        return release.interval(workload.boxes, self.level)
+            return release.interval_polygons(workload.polygons, self.level, about=about)
+        return release.interval(workload.boxes, self.level, about=about)
 
     @cached_property
     def _boxes(self) -> Integers:
@@ -231,6 +237,16 @@ class Experiment:
     @cached_property
     def _true_map(self) -> Floats:
         return self._counter.count(self._coarse).reshape(COARSE[::-1]).astype(np.float64)
+
+
+def _shift(release: Release, workload: Workload) -> Floats | float:
+    """Return how far the answers of a release differ from those that take records to be evenly spread within leaves."""
+    estimate, domain = release.estimate, release.domain
+    if not estimate.extrapolates:
+        return 0.0
+    if workload.boxes is None:
+        return estimate.polygon_allowance(read_polygons(workload.polygons, domain)).shift
+    return estimate.allowance(domain.boxes(workload.boxes)).shift
 
 
 def identity(mechanism: Mechanism) -> str:

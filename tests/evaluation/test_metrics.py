@@ -19,8 +19,10 @@ def outcome(**changes):
     held = {
         "answers": np.array([11.0, -3.0, 5.0, 110.0]),
         "truth": np.array([10.0, 0.0, 5.0, 100.0]),
+        "even": np.array([11.0, -3.0, 5.0, 110.0]),
         "noise_free": np.array([10.0, -1.0, 5.0, 104.0]),
         "intervals": np.array([[9.0, 13.0], [-4.0, -1.0], [5.5, 6.0], [90.0, 104.0]]),
+        "noise_intervals": np.array([[9.0, 13.0], [-4.0, -1.0], [5.5, 6.0], [90.0, 104.0]]),
         "records": 200,
         "floor": 2.0,
     }
@@ -56,12 +58,12 @@ def test_every_metric_is_in_the_list():
 
 def test_without_intervals_there_is_nothing_to_cover():
     for name in ("coverage", "noise_coverage", "interval_width"):
-        assert METRICS[name](outcome(intervals=None)) is None
+        assert METRICS[name](outcome(intervals=None, noise_intervals=None)) is None
 
 
 def test_no_records_and_no_errors():
     zero = np.zeros(3)
-    empty = Outcome(zero, zero, zero, None, records=0, floor=1.0)
+    empty = Outcome(zero, zero, zero, zero, None, None, records=0, floor=1.0)
     assert all(METRICS[name](empty) == 0 for name in DEFAULT_METRICS)
 
 

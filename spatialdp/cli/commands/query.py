@@ -51,6 +51,14 @@ _ANSWERS = ["estimate", "lower", "upper", _MARK]
     show_default=True,
     help="Confidence level of the intervals.",
 )
+@click.option(
+    "--about",
+    type=click.Choice(["truth", "noise"]),
+    default="truth",
+    show_default=True,
+    help="What intervals cover: the true count, with an allowance for records that are not evenly spread within the "
+    "cells that a query cuts; or the answer without noise.",
+)
 @click.option("--format", "kind", type=click.Choice(["csv", "json"]), help="Format of standard output; CSV by default.")
 @output_options(
     (".csv", ".json", ".gpkg", ".parquet"),
@@ -64,12 +72,13 @@ def command(
     polygons: Path | None,
     layer: str | None,
     level: float,
+    about: str,
     kind: str | None,
     target: Target,
 ) -> None:
     r"""Answer boxes or polygons from a release.
 
-    The answers are estimated counts, with intervals that cover their noise. Queries cost no privacy budget: a release
+    The answers are estimated counts, with intervals about the true counts. Queries cost no privacy budget: a release
     answers any number of them. If the release is not private, a column `privacy` says so.
 
     \b
@@ -93,9 +102,9 @@ def command(
     source = load(release)
     with _outside_noted():
         if polygons is not None:
-            answers = _answer_polygons(source, polygons, layer, level)
+            answers = _answer_polygons(source, polygons, layer, level, about)
         else:
-            answers = _answer_boxes(source, bbox, boxes, level)
+            answers = _answer_boxes(source, bbox, boxes, level, about)
     if len(answers) and answers["estimate"].isna().all():
         raise click.UsageError("no question lies in the domain, so none can be answered; ask for places in the domain.")
     _write(answers, source, target, kind or (target.path.suffix[1:].lower() if target.path else "csv"))
@@ -116,7 +125,7 @@ def _outside_noted() -> Iterator[None]:
 
 
 def _answer_boxes(
-    release: Release, bbox: tuple[tuple[float, ...], ...], path: Path | None, level: float
+    release: Release, bbox: tuple[tuple[float, ...], ...], path: Path | None, level: float, about: str
 ) -> geopandas.GeoDataFrame:
     import geopandas
     import numpy as np
@@ -128,10 +137,10 @@ def _answer_boxes(
     # Edges may be infinite, but a polygon cannot be: it ends where the domain ends.
     polygons = shapely.box(*np.where(np.isfinite(boxes), boxes, release.domain.bounds).T)
     frame = geopandas.GeoDataFrame(dict(zip(EDGES, boxes.T, strict=True)), geometry=polygons, crs=release.domain.crs)
-    return _with_answers(frame, release, release.answer(boxes), lambda: release.interval(boxes, level))
+    return _with_answers(frame, release, release.answer(boxes), lambda: release.interval(boxes, level, about=about))
 
 
-def _answer_polygons(release: Release, path: Path, layer: str | None, level: float) -> geopandas.GeoDataFrame:
+def _answer_polygons(release: Release, path: Path, layer: str | None, level: float, about: str) -> geopandas.GeoDataFrame:
     from spatialdp.space.public_files import read_geometries
 
     areas = read_geometries(path, layer)
@@ -142,7 +151,7 @@ def _answer_polygons(release: Release, path: Path, layer: str | None, level: flo
         )
     geometry = areas.geometry
     answers = release.answer_polygons(geometry)
-    return _with_answers(areas, release, answers, lambda: release.interval_polygons(geometry, level))
+    return _with_answers(areas, release, answers, lambda: release.interval_polygons(geometry, level, about=about))
 
 
 def _with_answers(
