@@ -34,7 +34,6 @@ STRUCTURES = {
     "tailored": (sdp.Tailored((16, 16)), 16),
     "wavelet": (sdp.Wavelet((8, 8)), 8),
     "wavelet, quadtree": (sdp.Wavelet((8, 8), form="quadtree"), 8),
-    "fourier": (sdp.Fourier((6, 6), block=(6, 6)), 6),
     "uniform": (sdp.Uniform((8, 8)), 8),
 }
 

@@ -140,7 +140,9 @@ def _answer_boxes(
     return _with_answers(frame, release, release.answer(boxes), lambda: release.interval(boxes, level, about=about))
 
 
-def _answer_polygons(release: Release, path: Path, layer: str | None, level: float, about: str) -> geopandas.GeoDataFrame:
+def _answer_polygons(
+    release: Release, path: Path, layer: str | None, level: float, about: str
+) -> geopandas.GeoDataFrame:
     from spatialdp.space.public_files import read_geometries
 
     areas = read_geometries(path, layer)
