@@ -22,7 +22,7 @@ def static_maps() -> Iterator[Result]:
     """Time maps from the release to the picture on disk."""
     mpl.use("Agg")
     points = np.random.default_rng(1).normal(0.5, 0.15, (80_000, 2))
-    square = sdp.Domain((0, 0, 1, 1), crs="EPSG:3857")
+    square = sdp.Domain((0, 0, 1, 1), crs="EPSG:4326")
     side = (1024, 1024)
     cells = sdp.Flat(side).release(points, square, epsilon=1).estimate.values
     plain = seconds(lambda: _plain(cells), repeat=3)

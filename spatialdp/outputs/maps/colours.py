@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -103,7 +103,7 @@ def colour_scale(limits: tuple[float, float], *, log: bool) -> Normalize:
     and logarithmic for large ones, so that zero and negative estimates have a colour too. It does not depend on the
     unit of the values.
     """
-    from matplotlib.colors import FuncNorm, Normalize
+    from matplotlib.colors import Normalize
 
     low, high = limits
     if not low < high:
@@ -112,8 +112,30 @@ def colour_scale(limits: tuple[float, float], *, log: bool) -> Normalize:
         )
     if not log:
         return Normalize(low, high)
+    return _soft_scale(low, high)
+
+
+def _soft_scale(low: float, high: float) -> Normalize:
+    from matplotlib.colors import Normalize
+
     soft = SOFT * max(abs(low), abs(high))
-    return FuncNorm((lambda v: np.arcsinh(v / soft), lambda t: soft * np.sinh(t)), low, high)
+    start, stop = np.arcsinh(low / soft), np.arcsinh(high / soft)
+
+    class SoftScale(Normalize):
+        """The logarithmic scale; matplotlib's `FuncNorm` would transform all values once more to look for limits."""
+
+        def __call__(self, value: Any, clip: bool | None = None) -> Any:
+            """Return places on the scale, 0 to 1 between the limits."""
+            values, is_scalar = self.process_value(value)
+            places = (np.arcsinh(values / soft) - start) / (stop - start)
+            places = np.ma.clip(places, 0.0, 1.0) if clip or (clip is None and self.clip) else places
+            return places[0] if is_scalar else places
+
+        def inverse(self, value: Any) -> Any:
+            """Return the values at some places."""
+            return soft * np.sinh(start + (stop - start) * np.asarray(value))
+
+    return SoftScale(low, high)
 
 
 def log_ticks(norm: Normalize, gap: float = 0.08) -> list[float]:
