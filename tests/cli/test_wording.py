@@ -118,6 +118,7 @@ OF_PYTHON_ALONE = (
     "panels is ",
     "metrics is empty",
     "noise is a ",
+    "an xarray Dataset was asked for",
     "this SeededNoise",
     "seed is ",  # click has checked it
     " given; give either shape=",  # mechanisms have checked it
