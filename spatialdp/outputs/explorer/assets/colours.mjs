@@ -1,5 +1,18 @@
 // Which colour does a number get? Estimates have a continuous scale, relative uncertainties have classes.
 
+import { LATTICE, coverage, weightedSum } from "./lattice.mjs";
+
+/**
+ * A function from a lattice box and its number of cells to its size in the unit that densities are for: cells, shares of
+ * the map, or km², from prefix sums of the areas of equal parts of the domain.
+ */
+export function sizes({ unit, areas }) {
+  if (unit === "cell") return (_, cells) => cells;
+  if (unit === "map") return (box) => 1000 * ((box[2] - box[0]) / LATTICE) * ((box[3] - box[1]) / LATTICE);
+  const parts = Math.sqrt(areas.length) - 1;
+  return (box) => weightedSum(areas, parts, coverage(box[0], box[2], parts), coverage(box[1], box[3], parts), 1);
+}
+
 /** Place of a density on the colour scale, 0 to 1: linear near zero, logarithmic above `soft`. */
 export function placeOf(density, { soft, high }) {
   return Math.min(Math.max(Math.asinh(density / soft) / Math.asinh(high / soft), 0), 1);

@@ -80,7 +80,7 @@ export class GridEstimate {
     const box = [edgeLine(column, this.nx), edgeLine(row, this.ny), edgeLine(right, this.nx), edgeLine(top, this.ny)];
     const estimate = this.partial ? this.answer(box) : at(this.valueSums);
     const name = across * high === 1 ? `Cell ${column}, ${row}` : `Block of ${Math.round(cells)} cells`;
-    show({ box, estimate, size: cells, name });
+    show({ box, estimate, cells, name });
   }
 }
 

@@ -1,7 +1,7 @@
 // How do release, map, legend and form work together? `Page` connects them and writes every text that changes.
 
 import { Release } from "./answers.mjs";
-import { placeOf, ticksOf } from "./colours.mjs";
+import { placeOf, sizes, ticksOf } from "./colours.mjs";
 import { boxDrawing } from "./drag.mjs";
 import { coordinateOf, isOutside, snapBox } from "./lattice.mjs";
 import { CellLayer, Frame, cellAt, lineLayers, makeMap, markedBox } from "./map.mjs";
@@ -25,7 +25,7 @@ class Page {
   constructor(data) {
     this.data = data;
     this.release = new Release(data);
-    this.look = { scale: data.scale, ...data.look };
+    this.look = { scale: data.scale, sizeOf: sizes(data.per), ...data.look };
     this.frame = new Frame(element("map"), data.ratio);
     this.map = makeMap(element("map"), this.frame, data.finest);
     this.layer = new CellLayer(this.release, this.frame, this.look).addTo(this.map);

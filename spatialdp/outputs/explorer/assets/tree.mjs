@@ -1,7 +1,7 @@
 // What does a tree answer for a box, with how much noise, and which nodes does the map show? As
 // estimates/decomposition.py and estimates/tree_noise.py. trees/least_squares.py defines the symbols w, V, A and g.
 
-import { LATTICE, blockPowers, coverage } from "./lattice.mjs";
+import { blockPowers, coverage } from "./lattice.mjs";
 
 /** The map shows the children of a node if they have, on average, at least this many square pixels. */
 const SMALLEST = 6;
@@ -16,11 +16,12 @@ export class TreeEstimate {
     if (data.variances) this.readNoise(data.variances, data.kurtosis);
   }
 
-  /** Find parents, first children, depths and boxes; boxes come as differences from the parent's, side by side. */
+  /** Find parents, first children, leaves below, depths and boxes; boxes come as differences from the parent's, side by side. */
   placeNodes(differences) {
     const n = this.count;
     this.parent = new Int32Array(n).fill(-1);
     this.firstChild = new Int32Array(n);
+    this.leavesBelow = new Int32Array(n);
     this.depth = new Uint8Array(n);
     const sides = [0, 1, 2, 3].map((side) => differences.subarray(side * n, (side + 1) * n));
     [this.west, this.south, this.east, this.north] = sides;
@@ -32,6 +33,10 @@ export class TreeEstimate {
         this.depth[next] = this.depth[node] + 1;
         for (const side of sides) side[next] += side[node];
       }
+    }
+    for (let node = n - 1; node >= 0; node--) {
+      if (this.children[node] === 0) this.leavesBelow[node] = 1;
+      if (node) this.leavesBelow[this.parent[node]] += this.leavesBelow[node];
     }
   }
 
@@ -217,11 +222,10 @@ export class TreeEstimate {
 
   cellFor(node) {
     const box = [this.west[node], this.south[node], this.east[node], this.north[node]];
-    const size = (1000 * ((box[2] - box[0]) / LATTICE) * (box[3] - box[1])) / LATTICE;
     const name = `${this.children[node] ? "Node" : "Leaf"} at depth ${this.depth[node]}`;
     // A node without a measurement has the sum of its children as estimate, even in trees that are not consistent.
     const estimate = !this.consistent && this.unmeasured(node) ? this.answer(box) : this.values[node];
-    return { box, estimate, size, name };
+    return { box, estimate, cells: this.leavesBelow[node], name };
   }
 }
 
