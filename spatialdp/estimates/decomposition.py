@@ -335,7 +335,7 @@ class Decomposition:
     @cached_property
     def unevenness(self) -> TreeUnevenness:
         """What the released nodes say about the spread of records within leaves, if the leaves follow no grid."""
-        fit = self._fit
+        fit = self.fit
         variances = fit.noise.fitted_nodes()[0]
         return TreeUnevenness.of(self.tree, fit.values, variances, lambda boxes: list(walk(self.tree, boxes)))
 
@@ -343,17 +343,22 @@ class Decomposition:
     def leaf_unevenness(self) -> GridUnevenness:
         """What the released leaves say about the spread of records within them, if they are the cells of a grid."""
         assert self._leaf_grid is not None
-        fit, grid = self._fit, self._leaf_grid
+        fit, grid = self.fit, self._leaf_grid
         cells = grid.histogram(fit.values)
         variance = lambda blocks: fit.moments(cells.grid.lattice_boxes(blocks))[0]  # noqa: E731
         return GridUnevenness.of(CellCounts(cells.values, grid.leaves, variance))
 
     @cached_property
-    def _fit(self) -> Decomposition:
+    def fit(self) -> Decomposition:
         """The estimates, made consistent if they are not."""
         if self.consistent:
             return self
         return replace(self, values=two_pass(self.tree, self.values, self.variances).estimates, consistent=True)
+
+    @property
+    def leaf_shape(self) -> tuple[int, int] | None:
+        """Columns and rows of the grid whose cells the leaves are; None if they follow no grid."""
+        return None if self._leaf_grid is None else self._leaf_grid.grid.shape
 
     @cached_property
     def _leaf_grid(self) -> LeafGrid | None:

@@ -17,7 +17,7 @@ from spatialdp.estimates.grid_noise import IndependentNoise
 from spatialdp.estimates.histogram import Histogram
 from spatialdp.estimates.unevenness.allowance import Allowance
 from spatialdp.estimates.unevenness.grid import GridUnevenness
-from spatialdp.space.coverage import coverages
+from spatialdp.space.coverage import coverages, prefix_sums, weighted_sums
 from spatialdp.space.domain import Domain, Grid, most_cells
 from spatialdp.space.lattice import cells_of
 from spatialdp.space.polygons import Polygons, scan
@@ -73,6 +73,10 @@ class LeafGrid:
         return leaves
 
     @cached_property
+    def _leaf_sums(self) -> Floats:
+        return prefix_sums(self.leaves)
+
+    @cached_property
     def families(self) -> Families:
         """The tree above its leaves, with the leaves as grid cells."""
         return Families.of(self.tree, self.grid, self.leaves)
@@ -80,7 +84,10 @@ class LeafGrid:
     def allowance(self, unevenness: GridUnevenness, queries: Array) -> Allowance:
         """What uneven spread within cut leaves adds to the errors of boxes (m, 4) or polygons (m,)."""
         if queries.ndim == 2:
-            return Allowance(unevenness.boxes(*coverages(self.grid, queries)))
+            x, y = coverages(self.grid, queries)
+            # Boxes without a leaf have no allowance; prefix sums may give them one that is as small as rounding.
+            meets_leaves = weighted_sums(self._leaf_sums, x, y, power=1) > 1e-9
+            return Allowance(np.where(meets_leaves, unevenness.boxes(x, y), 0.0))
         variance = np.zeros(queries.size)
         for part, runs in scan(queries, self.grid):
             variance[part] = unevenness.polygons(runs)

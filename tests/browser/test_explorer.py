@@ -48,17 +48,18 @@ def test_page_answers_as_the_library(name, region, tmp_path):
     release, boxes = release_of(name, region), some_boxes()
     release.explore(tmp_path / "map.html")
     answers = ask((tmp_path / "map.html").read_text(), boxes)
-    assert [a["estimate"] for a in answers] == pytest.approx(
-        release.answer(boxes, extrapolate=False), rel=1e-9, abs=1e-7
-    )
+    assert [a["estimate"] for a in answers] == pytest.approx(release.answer(boxes), rel=1e-9, abs=1e-7)
     if release.estimate.biased:
         assert {a["half"] for a in answers} == {None}
         return
-    ends = release.interval(boxes, about="noise")
+    ends = release.interval(boxes)  # about the truth
     assert [a["low"] for a in answers] == pytest.approx(ends[:, 0], rel=1e-9, abs=1e-7)
     assert [a["high"] for a in answers] == pytest.approx(ends[:, 1], rel=1e-9, abs=1e-7)
     halves = (ends[:, 1] - ends[:, 0]) / 2
-    assert [a["half"] for a in answers] == pytest.approx(halves, rel=1e-6, abs=1e-9)
+    above = ends[:, 0] > 0  # ends below 0 are cut off
+    assert np.array([a["half"] for a in answers])[above] == pytest.approx(halves[above], rel=1e-6, abs=1e-9)
+    noise = np.ptp(release.interval(boxes, about="noise"), axis=1) / 2
+    assert np.count_nonzero(halves > noise + 0.1) > 20  # the allowance is compared, too
 
 
 @needs_node
@@ -67,7 +68,7 @@ def test_page_answers_at_another_level_and_after_loading(tmp_path):
     release.save(tmp_path / "release.parquet")
     sdp.load(tmp_path / "release.parquet").explore(tmp_path / "map.html", level=0.5)
     answers = ask((tmp_path / "map.html").read_text(), boxes)
-    assert [a["high"] for a in answers] == pytest.approx(release.interval(boxes, level=0.5, about="noise")[:, 1])
+    assert [a["high"] for a in answers] == pytest.approx(release.interval(boxes, level=0.5)[:, 1])
 
 
 @needs_node
@@ -77,7 +78,7 @@ def test_adjusted_releases_have_answers_and_no_intervals(tmp_path):
         release.explore(tmp_path / "map.html", overwrite=True)
         text = (tmp_path / "map.html").read_text()
         answers = ask(text, boxes)
-        assert [a["estimate"] for a in answers] == pytest.approx(release.answer(boxes, extrapolate=False))
+        assert [a["estimate"] for a in answers] == pytest.approx(release.answer(boxes))
         assert {a["half"] for a in answers} == {None}
         assert 'value="uncertainty" disabled' in text
         assert "it has no intervals" in text

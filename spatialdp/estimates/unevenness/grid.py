@@ -34,7 +34,7 @@ from spatialdp.estimates.unevenness.shrinkage import (
 from spatialdp.space.coverage import Coverage, knot_sums, prefix_sums
 from spatialdp.space.polygons import Runs
 
-__all__ = ["CellCounts", "GridUnevenness"]
+__all__ = ["CellCounts", "GridUnevenness", "Scale"]
 
 _LARGEST_BLOCK = 32  # cells along a side; larger blocks say little about cells
 _LONGEST_STRIP = 64  # cells
@@ -184,35 +184,60 @@ def _growth(counts: CellCounts, axis: int) -> Floats:
     return np.array(growth)
 
 
-def _expected(counts: CellCounts, uneven: dict[int, float]) -> tuple[Floats, Floats]:
-    """Expected squares and cautious expected counts of all cells, from a pyramid of blocks that halve their sides."""
+@dataclass(frozen=True)
+class Scale:
+    """One level of the pyramid of blocks.
+
+    Attributes
+    ----------
+    side : int
+        Cells along a side of a block.
+    uneven : float
+        Heterogeneity of the blocks within the four times larger ones above, as `posterior` wants it.
+    variance : float
+        Variance of the noise in a block's count, per cell.
+    """
+
+    side: int
+    uneven: float
+    variance: float
+
+
+def _scales(counts: CellCounts, uneven: dict[int, float]) -> tuple[Scale, ...]:
+    """The levels of the pyramid, from the largest blocks down to single cells."""
     side = 1
     while -(-max(counts.shape) // side) >= 4:
         side *= 2
-    blocks = counts.blocks(side, side)
-    mean, spread = blocks.counts, _block_variances(counts, blocks)
-    while side > 1:
-        side //= 2
-        parent, blocks = blocks, counts.blocks(side, side)
+    sides = [side >> i for i in range(side.bit_length())]
+    return tuple(
+        Scale(side, ((1 + uneven.get(side, PRIOR)) ** 2 - 1) / 3, _cell_variance(counts, counts.blocks(side, side)))
+        for side in sides
+    )
+
+
+def _cell_variance(counts: CellCounts, blocks: Blocks) -> float:
+    """Mean variance of some whole blocks' noise, divided by the number of their cells in the region."""
+    largest = float(blocks.cells.max())
+    if largest <= 0:
+        return 0.0
+    rows, columns = np.nonzero(blocks.cells == largest)
+    sample = np.unique(np.linspace(0, rows.size - 1, min(_SAMPLED, rows.size)).astype(np.int64))
+    return float(counts.variance(blocks.boxes(rows[sample], columns[sample])).mean()) / largest
+
+
+def _expected(counts: CellCounts, scales: tuple[Scale, ...]) -> tuple[Floats, Floats]:
+    """Expected squares and cautious expected counts of all cells, from a pyramid of blocks that halve their sides."""
+    blocks = counts.blocks(scales[0].side, scales[0].side)
+    mean, spread = blocks.counts, scales[0].variance * blocks.cells
+    for scale in scales[1:]:
+        parent, blocks = blocks, counts.blocks(scale.side, scale.side)
         above = np.arange(blocks.counts.shape[0])[:, None] // 2, np.arange(blocks.counts.shape[1])[None, :] // 2
         with np.errstate(invalid="ignore"):
             share = np.where(blocks.cells > 0, blocks.cells / parent.cells[above], 0.0)
-        four = ((1 + uneven.get(side, PRIOR)) ** 2 - 1) / 3
-        variance = _block_variances(counts, blocks)
-        mean, spread = posterior((mean[above], spread[above]), share, four, blocks.counts, variance)
+        variance = scale.variance * blocks.cells
+        mean, spread = posterior((mean[above], spread[above]), share, scale.uneven, blocks.counts, variance)
     squares, firsts = expected_squares(mean, spread)
     return np.where(counts.mask, squares, 0.0), np.where(counts.mask, firsts, 0.0)
-
-
-def _block_variances(counts: CellCounts, blocks: Blocks) -> Floats:
-    """Mean variance of some whole blocks' noise, in proportion to the cells that each block has in the region."""
-    largest = blocks.cells.max()
-    if largest <= 0:
-        return np.zeros(blocks.cells.shape)
-    rows, columns = np.nonzero(blocks.cells == largest)
-    sample = np.unique(np.linspace(0, rows.size - 1, min(_SAMPLED, rows.size)).astype(np.int64))
-    variance = float(counts.variance(blocks.boxes(rows[sample], columns[sample])).mean())
-    return np.asarray(variance * blocks.cells / largest)
 
 
 @dataclass(frozen=True, eq=False)
@@ -227,12 +252,15 @@ class GridUnevenness:
         How errors add up along edges of constant x and of constant y, over L = 1, 2, 4, ... cells.
     squares, firsts : (ny + 1, nx + 1) arrays
         Prefix sums of the cells' expected squared counts and expected counts.
+    scales : tuple of Scale
+        The levels of the pyramid from which the expected squares come.
     """
 
     within: float
     growth: tuple[Floats, Floats]
     squares: Floats
     firsts: Floats
+    scales: tuple[Scale, ...] = ()
 
     @classmethod
     def of(cls, counts: CellCounts) -> GridUnevenness:
@@ -240,8 +268,9 @@ class GridUnevenness:
         uneven = _heterogeneities(counts)
         finest = uneven.get(1, PRIOR)
         within = extrapolated(finest, uneven.get(2, finest))
-        squares, firsts = _expected(counts, uneven)
-        return cls(within, (_growth(counts, 0), _growth(counts, 1)), prefix_sums(squares), prefix_sums(firsts))
+        growth, scales = (_growth(counts, 0), _growth(counts, 1)), _scales(counts, uneven)
+        squares, firsts = _expected(counts, scales)
+        return cls(within, growth, prefix_sums(squares), prefix_sums(firsts), scales)
 
     def boxes(self, x: Coverage, y: Coverage) -> Floats:
         """Variance that uneven spread adds to the answers of boxes; 0 for boxes of whole cells."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import base64
 import zlib
+from dataclasses import asdict
 from functools import singledispatch
 from typing import Any
 
@@ -22,6 +23,7 @@ from spatialdp.estimates.base import Estimate
 from spatialdp.estimates.decomposition import Decomposition
 from spatialdp.estimates.grid_noise import NoiseModel, SeparableNoise
 from spatialdp.estimates.histogram import Histogram
+from spatialdp.estimates.unevenness.grid import GridUnevenness
 from spatialdp.transforms.axis import AxisWeights
 from spatialdp.transforms.matrices import DenseAxis, WindowAxis
 from spatialdp.transforms.spectral import SpectralAxis
@@ -72,6 +74,17 @@ def _grid(estimate: Histogram) -> Json:
         "mask": None if mask.all() else packed(mask, "u1"),
         "noise": None if estimate.biased else _noise(estimate.noise),
         "step": estimate.step,
+        "wholeSteps": estimate.leaf_steps,
+        "uneven": None if estimate.biased else _grid_tables(estimate.unevenness),
+    }
+
+
+def _grid_tables(unevenness: GridUnevenness) -> Json:
+    """Return what `uneven.mjs` needs to know of the unevenness within cells; it computes expected squares itself."""
+    return {
+        "within": unevenness.within,
+        "growth": [table.tolist() for table in unevenness.growth],
+        "scales": [asdict(scale) for scale in unevenness.scales],
     }
 
 
@@ -132,6 +145,27 @@ def _tree(estimate: Decomposition) -> Json:
         "variances": packed(estimate.variances, "f8") if measured else None,
         "kurtosis": packed(estimate.kurtosis, "f8") if measured else None,
         "closed": closed_form,
+        "wholeSteps": estimate.leaf_steps,
+        "uneven": None if estimate.biased else _tree_tables(estimate),
+    }
+
+
+def _tree_tables(estimate: Decomposition) -> Json:
+    """Return what `uneven.mjs` needs to know of the unevenness within leaves: cells of a grid, or of any size."""
+    fit, leaves = estimate.fit, estimate.leaf_shape is not None
+    # The page has the estimates of a consistent tree already.
+    values = None if estimate.consistent else packed(fit.leaf_values() if leaves else fit.values, "f8")
+    if leaves:
+        return {"shape": estimate.leaf_shape, "values": values, **_grid_tables(estimate.leaf_unevenness)}
+    unevenness = estimate.unevenness
+    return {
+        "shape": None,
+        "values": values,
+        "variances": packed(fit.noise.fitted_nodes()[0], "f8"),
+        "families": unevenness.nodes.four.tolist(),
+        "half": unevenness.nodes.half.tolist(),
+        "within": unevenness.within[estimate.tree.offsets[:-1]].tolist(),
+        "growth": unevenness.growth.tolist(),
     }
 
 

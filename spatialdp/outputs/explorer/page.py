@@ -34,9 +34,9 @@ from spatialdp.estimates.base import Estimate
 from spatialdp.estimates.decomposition import Decomposition
 from spatialdp.estimates.histogram import Histogram
 from spatialdp.estimates.intervals import quantile_table
-from spatialdp.outputs.explorer.data import estimate_data
+from spatialdp.outputs.explorer.data import estimate_data, packed
 from spatialdp.outputs.explorer.lines import boundary_lines, outline
-from spatialdp.outputs.maps.cells import map_cells
+from spatialdp.outputs.maps.cells import MapCells, Per, map_cells, measured
 from spatialdp.outputs.maps.colours import (
     NOISE_INK,
     NOISE_PAPER,
@@ -47,9 +47,11 @@ from spatialdp.outputs.maps.colours import (
     palette,
     uncertainty_colours,
 )
+from spatialdp.outputs.maps.ground import square_kilometres
 from spatialdp.outputs.maps.values import aspect
 from spatialdp.privacy.statement import Privacy, format_exact
 from spatialdp.space import crs as crs_
+from spatialdp.space.coverage import prefix_sums
 from spatialdp.space.domain import Domain
 
 if TYPE_CHECKING:
@@ -59,13 +61,28 @@ __all__ = ["page_text", "write_page"]
 
 
 # Each module comes after those that it uses.
-_MODULES = ("lattice", "unpack", "lines", "noise", "grid", "tree", "answers", "colours", "text", "map", "drag", "page")
+_MODULES = (
+    "lattice",
+    "unpack",
+    "lines",
+    "noise",
+    "uneven",
+    "grid",
+    "tree",
+    "answers",
+    "colours",
+    "text",
+    "map",
+    "drag",
+    "page",
+)
 
 _BIASED = (
     "This release was truncated, rounded, made non-negative, smoothed or stopped where counts were small. Its errors "
     "do not average out, so it has no intervals."
 )
 
+_AREA_PARTS = 16  # along each side: colours need areas to about a hundredth
 _MOST_DECIMALS = 100  # that JavaScript writes
 _LONGEST = 20.0  # a map is at most this many times as high as wide, or as wide as high
 
@@ -151,6 +168,7 @@ def page_text(release: Release, *, title: str | None = None, boundaries: Any = N
         "banner": "" if privacy.private else f'<div class="banner" role="note">{_NOT_PRIVATE}</div>',
         "reason": f'<p class="note">{_words(_BIASED)}</p>' if biased else "",
         "uncertainty": " disabled" if biased else "",
+        "extrapolation": _EXTRAPOLATION if release.estimate.extrapolates else "",
         "overlay": "" if data["boundaries"] is None else _OVERLAY,
         "technical": _technical(privacy, release.domain),
         "licence": "Leaflet:\n" + _file("leaflet/LICENSE"),
@@ -179,6 +197,11 @@ def _hash(text: str) -> str:
 
 _OVERLAY = '<label class="check"><input type="checkbox" id="boundaries" checked> Boundaries</label>'
 
+_EXTRAPOLATION = (
+    " The cells of this map have different sizes, so answers are corrected by what larger cells tell: the answers for "
+    "two halves of a box need not add up to the answer for the box."
+)
+
 _NOT_PRIVATE = (
     "Not private. This release was made for experiments, with reproducible noise or with true medians: it does not "
     "protect the records."
@@ -203,7 +226,7 @@ def _json(data: dict[str, Any]) -> str:
 
 def _data(release: Release, level: float) -> dict[str, Any]:
     estimate, domain = release.estimate, release.domain
-    cells = map_cells(estimate)
+    cells = measured(map_cells(estimate))
     high = cells.high(cells.values)
     return {
         "kind": estimate.kind,
@@ -214,15 +237,27 @@ def _data(release: Release, level: float) -> dict[str, Any]:
         "decimals": _decimals(domain),
         "finest": cells.finest,
         "quantiles": quantile_table(level).tolist(),
-        "level": level,
+        "level": float(level),
         "percent": f"{100 * level:.12g}",
         "biased": estimate.biased,
         "biasedReason": _BIASED,
         "unit": f"Estimated {cells.unit}",
+        "per": _per(cells),
         "scale": {"soft": high * SOFT, "high": high},
         "look": _look(),
         "estimate": estimate_data(estimate),
     }
+
+
+def _per(cells: MapCells) -> dict[str, Any]:
+    """Return the unit of area of the map's numbers; for km², with prefix sums of the areas of parts of the domain."""
+    if cells.per is not Per.KM2:
+        return {"unit": str(cells.per)}
+    grid = cells.domain.grid((_AREA_PARTS, _AREA_PARTS))
+    columns, rows = np.meshgrid(np.arange(_AREA_PARTS), np.arange(_AREA_PARTS))
+    parts = np.stack([columns, rows, columns + 1, rows + 1], axis=-1).reshape(-1, 4)
+    areas = square_kilometres(cells.domain, grid.lattice_boxes(parts)).reshape(_AREA_PARTS, _AREA_PARTS)
+    return {"unit": str(cells.per), "areas": packed(prefix_sums(areas), "f8")}
 
 
 def _decimals(domain: Domain) -> int:

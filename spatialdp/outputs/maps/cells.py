@@ -8,7 +8,7 @@ records.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, singledispatch
 from typing import Any
 
@@ -23,14 +23,14 @@ from spatialdp.estimates.base import Estimate
 from spatialdp.estimates.decomposition import Decomposition
 from spatialdp.estimates.histogram import Histogram
 from spatialdp.estimates.intervals import half_width
-from spatialdp.outputs.maps.ground import square_kilometres
+from spatialdp.outputs.maps.ground import has_areas, square_kilometres
 from spatialdp.outputs.maps.values import PIXELS, box_raster, highest, on_grid, pixels
 from spatialdp.space.domain import Domain
 from spatialdp.space.lattice import LATTICE
 from spatialdp.trees.tree import Tree
 from spatialdp.wording import parameter
 
-__all__ = ["LEVEL", "GridCells", "MapCells", "Per", "TreeCells", "map_cells"]
+__all__ = ["LEVEL", "GridCells", "MapCells", "Per", "TreeCells", "map_cells", "measured"]
 
 LEVEL = 0.95  # confidence level of the intervals that a map shows
 
@@ -282,3 +282,14 @@ def _(estimate: Decomposition, level: int | None = None) -> TreeCells:
         return TreeCells(estimate, np.flatnonzero(tree.leaves))
     depth = whole_number(level, "level", 0, tree.height)
     return TreeCells(estimate, np.flatnonzero((tree.depth == depth) | (tree.leaves & (tree.depth < depth))))
+
+
+def measured(cells: MapCells, per: str | None = None) -> MapCells:
+    """Return the cells with their numbers in the unit that was asked for, or in one that lets cells be compared."""
+    if per is not None:
+        unit = Per.parse(per)
+    elif cells.alike:
+        unit = Per.CELL
+    else:
+        unit = Per.KM2 if has_areas(cells.domain) else Per.MAP
+    return replace(cells, per=unit)  # type: ignore[type-var]  # every kind of cells is a dataclass

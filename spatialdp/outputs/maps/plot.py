@@ -9,7 +9,7 @@ not derive it from records, or derived from the release itself.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,7 +18,7 @@ from spatialdp._support.arrays import Floats
 from spatialdp._support.checks import whole_number
 from spatialdp._support.options import Option
 from spatialdp.errors import ParameterError
-from spatialdp.outputs.maps.cells import LEVEL, MapCells, Per, map_cells
+from spatialdp.outputs.maps.cells import LEVEL, MapCells, map_cells, measured
 from spatialdp.outputs.maps.colours import (
     UNCERTAINTIES,
     VEIL,
@@ -28,7 +28,6 @@ from spatialdp.outputs.maps.colours import (
     uncertainty_colours,
 )
 from spatialdp.outputs.maps.drawing import draw_boxes, draw_image
-from spatialdp.outputs.maps.ground import has_areas
 from spatialdp.outputs.maps.values import aspect
 from spatialdp.space.domain import Domain
 from spatialdp.wording import parameter
@@ -179,7 +178,7 @@ def plot(
     from spatialdp.outputs.maps import decorations
 
     domain, quantity = release.domain, View.parse(view)
-    cells = _measured(map_cells(release.estimate, level), per)
+    cells = measured(map_cells(release.estimate, level), per)
     colouring = _colouring(cells, quantity, limits, log=log, cmap=cmap)
     outline_depth = _outline_depth(cells, level, lines)
     own_figure = ax is None
@@ -212,17 +211,6 @@ def _new_axes() -> Axes:
     import matplotlib.pyplot as plt
 
     return plt.figure(figsize=(_WIDTHS[0], _WIDTHS[0])).add_subplot()
-
-
-def _measured(cells: MapCells, per: str | None) -> MapCells:
-    """Return the cells with their numbers in the unit that was asked for, or in one that lets cells be compared."""
-    if per is not None:
-        unit = Per.parse(per)
-    elif cells.alike:
-        unit = Per.CELL
-    else:
-        unit = Per.KM2 if has_areas(cells.domain) else Per.MAP
-    return replace(cells, per=unit)  # type: ignore[type-var]  # every kind of cells is a dataclass
 
 
 def _furniture(

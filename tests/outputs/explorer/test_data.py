@@ -63,3 +63,31 @@ def test_an_axis_that_is_the_same_twice_travels_once():
     same, different = (release_of(name).estimate for name in ("tailored, gaussian", "tailored"))
     assert estimate_data(same)["noise"]["y"] is None
     assert estimate_data(different)["noise"]["y"] is not None
+
+
+def test_tables_of_unevenness_are_small():
+    for name in ("flat", "quadtree", "hierarchy", "tailored"):
+        tables = estimate_data(release_of(name).estimate)["uneven"]
+        assert len(json.dumps(tables)) < 2000
+        assert tables["scales"][-1]["side"] == 1
+        assert 0 < tables["within"] <= 1
+
+
+def test_trees_of_unequal_leaves_have_their_own_tables():
+    estimate = release_of("kd").estimate
+    tables = estimate_data(estimate)["uneven"]
+    assert tables["shape"] is None
+    assert len(tables["within"]) == estimate.tree.height + 1
+    assert len(tables["families"]) == len(tables["half"]) == estimate.tree.height
+    assert unpacked(tables["variances"]).size == estimate.tree.n_nodes
+
+
+def test_inconsistent_trees_take_their_fit_along():
+    raw, fitted = (estimate_data(release_of(name).estimate)["uneven"] for name in ("quadtree, raw", "quadtree"))
+    assert unpacked(raw["values"]).size == 1024
+    assert fitted["values"] is None
+
+
+def test_biased_releases_have_no_tables():
+    assert estimate_data(release_of("flat, truncated").estimate)["uneven"] is None
+    assert estimate_data(release_of("quadtree").non_negative().estimate)["uneven"] is None

@@ -6,7 +6,8 @@ import { TreeEstimate } from "./tree.mjs";
 
 export class Release {
   constructor(data) {
-    Object.assign(this, { bounds: data.bounds, quantiles: data.quantiles, level: data.level, biased: data.biased });
+    const { bounds, quantiles, level, biased } = data;
+    Object.assign(this, { bounds, quantiles, level, biased });
     this.estimate = data.kind === "grid" ? new GridEstimate(data.estimate) : new TreeEstimate(data.estimate);
   }
 
@@ -15,27 +16,41 @@ export class Release {
     return this.askLattice(snapBox(box, this.bounds));
   }
 
-  /** Answer a lattice box; the half-width is null for biased releases, which have no intervals. */
+  /** Answer a lattice box, with an interval about the true count. Biased releases have no intervals. */
   askLattice(box) {
-    return this.withInterval(this.estimate.answer(box), this.halfWidth(box));
+    const answer = this.estimate.answer(box);
+    if (this.biased) return this.withInterval(answer, null);
+    const { variance, shift } = this.estimate.allowance(box);
+    const half = this.halfWidth(box);
+    return this.withInterval(answer + shift, variance > 0 ? Math.max(half, this.widened(box, variance)) : half);
   }
 
+  /** An answer with its interval; counts are not negative, so the ends are not below 0. */
   withInterval(estimate, half) {
     if (half === null) return { estimate, half, low: null, high: null, relative: null };
     const relative = half === 0 ? 0 : half / Math.abs(estimate);
-    return { estimate, half, low: estimate - half, high: estimate + half, relative };
+    return { estimate, half, low: Math.max(estimate - half, 0), high: Math.max(estimate + half, 0), relative };
   }
 
+  /** Half-width of the interval about noise, which is that about the truth for whole cells; null if there is none. */
   halfWidth(box) {
     if (this.biased) return null;
-    const { estimate } = this;
-    return halfWidth(...estimate.moments(box), estimate.step, this.quantiles, this.level, estimate.inSteps(box));
+    const whole = this.estimate.inSteps(box);
+    return halfWidth(...this.estimate.moments(box), this.estimate.step, this.quantiles, this.level, whole);
+  }
+
+  /** Half-width with an allowance for uneven spread: it has Laplace tails, and the truth is a whole number. */
+  widened(box, allowance) {
+    const [noise, kurtosis] = this.estimate.moments(box);
+    const both = noise + allowance;
+    const tails = Math.min((kurtosis * noise ** 2 + 3 * allowance ** 2) / both ** 2, 3);
+    return halfWidth(both, tails, 0, this.quantiles, this.level, false) + 0.5;
   }
 }
 
 /**
- * Half-width of an interval about noise, as estimates/intervals.py: `quantiles` are those at kurtosis / 3 = (i / last)²,
- * to be joined by lines; `whole` says whether the noise is a whole multiple of the step.
+ * Half-width of an interval. The table holds quantiles at kurtosis / 3 = (i / last)², to be joined by lines; Markov's
+ * inequality, for the second and the fourth moment, bounds them. Noise in whole steps has half-widths in whole steps.
  */
 export function halfWidth(variance, kurtosis, step, quantiles, level, whole) {
   if (!(variance > 0)) return 0;
@@ -46,7 +61,7 @@ export function halfWidth(variance, kurtosis, step, quantiles, level, whole) {
   const share = (third - from) / (to - from);
   const quantile = quantiles[place] + share * (quantiles[place + 1] - quantiles[place]);
   const deviation = Math.sqrt(variance);
-  const bound = deviation * Math.min(((kurtosis + 3) / (1 - level)) ** 0.25, (1 - level) ** -0.5);
-  const width = Math.min(quantile * deviation + (kurtosis > 3 ? step : step / 2), bound);
-  return whole ? Math.floor(width / step + 1e-9) * step : width;
+  const markov = Math.min(((kurtosis + 3) / (1 - level)) ** 0.25, (1 - level) ** -0.5);
+  const width = Math.min(quantile * deviation + (kurtosis > 3 ? step : step / 2), markov * deviation);
+  return whole && step ? Math.floor(width / step + 1e-9) * step : width;
 }

@@ -1,21 +1,21 @@
 // What does a grid answer for a box, with how much noise, and which cells does the map show? As estimates/histogram.py.
 
-import { LATTICE, cellOf, coverage, edgeLine, prefixSums, weightedSum } from "./lattice.mjs";
+import { LATTICE, cellOf, coverage, edgeLine, isWhole, prefixSums, weightedSum } from "./lattice.mjs";
 import { noiseModel } from "./noise.mjs";
+import { GridUnevenness } from "./uneven.mjs";
 
 /** Cells narrower than this many pixels are drawn in blocks. */
 const NARROWEST = 2.5;
 
 export class GridEstimate {
-  constructor({ nx, ny, values, mask, noise, step }) {
-    Object.assign(this, { nx, ny, step });
+  constructor({ nx, ny, values, mask, noise, step, wholeSteps, uneven }) {
+    Object.assign(this, { nx, ny, step, wholeSteps, tables: uneven });
     const inside = mask ?? new Uint8Array(nx * ny).fill(1);
     this.partial = mask !== null && mask.some((here) => here) && !mask.every((here) => here);
     this.valueSums = prefixSums(values, nx, ny);
     this.cellSums = prefixSums(inside, nx, ny);
     this.around = this.partial ? linesAround(mask, nx, ny) : null;
     this.cumulants = noise && noiseModel(noise, this, this.cellSums);
-    this.byCell = noise?.kind === "independent";
   }
 
   /** Estimated count of a lattice box, as if records were spread evenly within each cell. */
@@ -31,9 +31,17 @@ export class GridEstimate {
     return [second, second > 0 ? fourth / second ** 2 : 0];
   }
 
-  /** Whether the noise in a box's answer is a whole multiple of the step: whole cells, each measured by itself. */
+  /** Whether the noise in a box's answer is a whole multiple of the step. */
   inSteps(box) {
-    return this.byCell && this.covered(box).every(({ parts }) => parts.every((part) => part === 0 || part === 1));
+    return this.wholeSteps && this.covered(box).every(isWhole);
+  }
+
+  /** What uneven spread within cut cells adds to the error of a box's answer. */
+  allowance(box) {
+    const [x, y] = this.covered(box);
+    if ((isWhole(x) && isWhole(y)) || !this.holds(x, y)) return { variance: 0, shift: 0 };
+    this.unevenness ??= new GridUnevenness(this.tables, this.nx, this.ny, this.valueSums, this.cellSums);
+    return { variance: this.unevenness.variance(x, y), shift: 0 };
   }
 
   /** How much of each column and row a box covers, after `within`. */

@@ -88,15 +88,23 @@ export function prefixSums(values, nx, ny) {
 
 /** Sum over cells of value × coverage along x × coverage along y, each to a power. */
 export function weightedSum(sums, nx, x, y, power) {
-  const columns = knotWeights(x, power);
-  const rows = knotWeights(y, power);
+  return knotSum(sums, nx, x.knots, knotWeights(x, power), y.knots, knotWeights(y, power));
+}
+
+/** Sum of prefix sums at 4 × 4 knots, times weights along x and along y. */
+export function knotSum(sums, nx, columns, columnWeights, rows, rowWeights) {
   let total = 0;
   for (let j = 0; j < 4; j++) {
     let along = 0;
-    for (let i = 0; i < 4; i++) along += columns[i] * sums[y.knots[j] * (nx + 1) + x.knots[i]];
-    total += rows[j] * along;
+    for (let i = 0; i < 4; i++) along += columnWeights[i] * sums[rows[j] * (nx + 1) + columns[i]];
+    total += rowWeights[j] * along;
   }
   return total;
+}
+
+/** Whether a coverage covers no cell in part. */
+export function isWhole({ parts }) {
+  return parts.every((part) => part === 0 || part === 1);
 }
 
 /** Σ share^power over the unit intervals [0, 1), [1, 2), …, where share is how much of each [start, stop) covers. */

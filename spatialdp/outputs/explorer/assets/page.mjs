@@ -193,7 +193,7 @@ class Page {
     const legend = [make("p", this.data.unit), bar, ticks];
     if (this.data.biased) return legend;
     const marks = make("ul");
-    marks.append(this.noiseEntry(`may be noise alone: ${this.data.percent} % interval extends below zero`));
+    marks.append(this.noiseEntry(`may be noise alone: the ${this.data.percent} % interval reaches zero`));
     return [...legend, marks];
   }
 

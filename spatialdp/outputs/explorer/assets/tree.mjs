@@ -1,7 +1,8 @@
 // What does a tree answer for a box, with how much noise, and which nodes does the map show? As
 // estimates/decomposition.py and estimates/tree_noise.py. trees/least_squares.py defines the symbols w, V, A and g.
 
-import { blockPowers, coverage } from "./lattice.mjs";
+import { blockPowers, cellOf, coverage, isWhole, prefixSums, weightedSum } from "./lattice.mjs";
+import { GridUnevenness, TreeUnevenness } from "./uneven.mjs";
 
 /** The map shows the children of a node if they have, on average, at least this many square pixels. */
 const SMALLEST = 6;
@@ -9,6 +10,7 @@ const SMALLEST = 6;
 export class TreeEstimate {
   constructor(data) {
     Object.assign(this, { step: data.step, consistent: data.consistent, closed: data.closed });
+    Object.assign(this, { wholeSteps: data.wholeSteps, tables: data.uneven });
     this.children = data.children;
     this.count = data.children.length;
     this.placeNodes(data.boxes);
@@ -155,16 +157,49 @@ export class TreeEstimate {
     return this.endSums(box)[0];
   }
 
-  /** Whether the noise in a box's answer is a whole multiple of the step; on trees none is taken to be. */
-  inSteps() {
-    return false;
-  }
-
   /** Variance and excess kurtosis of the noise in a box's answer. */
   moments(box) {
     if (this.consistent && this.closed) return closedMoments(this.closed, box);
     const [second, fourth] = this.consistent ? this.fittedCumulants(box) : this.endSums(box).slice(1);
     return [second, second > 0 ? fourth / second ** 2 : 0];
+  }
+
+  /** How much of each column and row a box covers, if the leaves are the cells of a grid; null if they are not. */
+  covered(box) {
+    if (!this.tables?.shape) return null;
+    const [nx, ny] = this.tables.shape;
+    return [coverage(box[0], box[2], nx), coverage(box[1], box[3], ny)];
+  }
+
+  /** Whether the noise in a box's answer is a whole multiple of the step. */
+  inSteps(box) {
+    return this.wholeSteps && (this.covered(box)?.every(isWhole) ?? false);
+  }
+
+  /** What uneven spread within cut leaves adds to the error of a box's answer. */
+  allowance(box) {
+    const covered = this.covered(box);
+    if (covered?.every(isWhole)) return { variance: 0, shift: 0 };
+    this.unevenness ??= covered ? this.leafUnevenness() : new TreeUnevenness(this.tables, this);
+    if (!covered) return this.unevenness.allowance(box);
+    // Boxes without a leaf have no allowance; prefix sums may give them one that is as small as rounding.
+    const leaves = weightedSum(this.leafSums, this.tables.shape[0], ...covered, 1);
+    return { variance: leaves > 1e-9 ? this.unevenness.variance(...covered) : 0, shift: 0 };
+  }
+
+  /** Unevenness within leaves that are the cells of a grid. */
+  leafUnevenness() {
+    const [nx, ny] = this.tables.shape;
+    const [values, leaves] = [new Float64Array(nx * ny), new Uint8Array(nx * ny)];
+    let leaf = 0;
+    for (let node = 0; node < this.count; node++) {
+      if (this.children[node]) continue;
+      const place = cellOf(this.south[node], ny) * nx + cellOf(this.west[node], nx);
+      values[place] = this.tables.values ? this.tables.values[leaf++] : this.values[node];
+      leaves[place] = 1;
+    }
+    this.leafSums = prefixSums(leaves, nx, ny);
+    return new GridUnevenness(this.tables, nx, ny, prefixSums(values, nx, ny), this.leafSums);
   }
 
   /** Up: A, the share of a node's estimate in the answer. Down: g, the weight of its subtree's estimate. */
