@@ -49,13 +49,14 @@ def test_harm_would_be_seen(tmp_path):
     code = (
         "import json, pathlib, sys; import numpy as np; from tests.attacks import forge\n"
         "from spatialdp.release import Release\n"
-        "answer, text, calls = Release.answer, Release.__repr__, []\n"
-        "def harmful(self, boxes):\n"
-        "    calls.append(1)\n"
-        "    if len(calls) > 40: raise KeyError('not ours')\n"
-        "    return answer(self, boxes) if len(calls) < 20 else np.full(len(boxes), np.nan)\n"
-        "forge.FORGERIES = (forge.numbers,)\n"
-        "Release.answer = harmful\n"
+        "answer, outcome = Release.answer, forge._outcome\n"
+        "def harmed(path, folder):\n"
+        "    odd = int((folder / 'number').read_text().split(',')[0]) % 2\n"
+        "    Release.answer = (lambda *_: np.full(3, np.nan)) if odd else (lambda *_: {}['not ours'])\n"
+        "    try: return outcome(path, folder)\n"
+        "    finally: Release.answer = answer\n"
+        "forge.FORGERIES, forge._outcome = (forge.numbers,), harmed\n"
+        "forge.told = lambda path: None\n"
         "print(json.dumps(forge.run(0, 30, pathlib.Path(sys.argv[1]))))"
     )
     done = subprocess.run(
