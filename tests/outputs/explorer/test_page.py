@@ -97,6 +97,15 @@ def test_a_forged_parameter_does_not_replace_a_row():
     assert "<dt>Parameter private</dt>" in text
 
 
+def test_numbers_are_per_cell_where_cells_are_alike_and_else_per_square_kilometre():
+    units = {
+        name: page._data(release_of(name), 0.95)["per"]["unit"] for name in ("flat", "quadtree", "hierarchy", "kd")
+    }
+    assert units == {"flat": "cell", "quadtree": "cell", "hierarchy": "cell", "kd": "km2"}
+    plain = sdp.KdTree(2).release([], sdp.Domain((0, 0, 8, 6)), epsilon=1)
+    assert page._data(plain, 0.95)["per"] == {"unit": "map"}
+
+
 def test_sizes_in_words():
     assert page.size_in_words(release_of("flat").estimate) == "1,073 cells of a grid of 37 × 29"
     assert page.size_in_words(release_of("quadtree").estimate) == "1,024 leaves of a tree of 5 levels"
