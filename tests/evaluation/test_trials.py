@@ -74,7 +74,10 @@ def test_at_huge_epsilon_the_error_is_the_uniformity_error():
     for label in [*mechanisms, "uniform"]:
         total, part, noise = (mean(frame, name, mechanism=label) for name in ("rmse", "uniformity_rmse", "noise_rmse"))
         assert part > 0.5
-        assert total == pytest.approx(part, rel=0.02), label
+        if label in ("kd", "pruned"):  # trees of unequal leaves correct part of that error
+            assert total < 1.1 * part, label
+        else:
+            assert total == pytest.approx(part, rel=0.02), label
         assert noise < 0.05 * part, label
 
 
