@@ -1,6 +1,7 @@
 """How often do intervals about the truth cover it, and how wide are they? Measured on public data sets.
 
-For each data set, mechanism, ε and family of boxes or polygons: the share of intervals that contain the
+For each data set, mechanism, ε and family of boxes or polygons, over four releases: the share of intervals
+that contain the
 true count, about the truth and about noise alone, and the width ratio (mean half-width over the 95th
 percentile of the absolute error). Half of the boxes lie on a record and half anywhere, except those of the
 family "random". Run it as ``python scripts/interval_coverage.py --output figures`` for the data sets that
@@ -33,7 +34,8 @@ from spatialdp.space.polygons import read_polygons
 
 LEVELS = (0.8, 0.9, 0.95, 0.99)
 EPSILONS = (0.1, 1.0, 10.0)
-BOXES, POLYGONS = 250, 60
+RELEASES = 4  # the large boxes of one release share their noise, so one release is not enough
+BOXES, POLYGONS = 90, 24  # of each release
 LARGEST = 200_000  # records; larger data sets are thinned to this many
 
 
@@ -225,6 +227,12 @@ def row(
     return result
 
 
+def mean(rows: Sequence[dict[str, object]]) -> dict[str, object]:
+    """The mean over releases of the numbers of one data set, mechanism, ε and family."""
+    labels = ("data", "mechanism", "epsilon", "family")
+    return {key: rows[0][key] if key in labels else float(np.mean([each[key] for each in rows])) for key in rows[0]}
+
+
 def summary(rows: list[dict[str, object]]) -> str:
     """Coverage at 95 %: lowest, tenth percentile and median cell, cells below 90 and 85 %, above 99 %, width ratio."""
     truth, noise, width = (
@@ -256,7 +264,8 @@ def main() -> None:
     for number, truth in enumerate(truths):
         for case in cases:
             for epsilon in EPSILONS:
-                rows.extend(measure(truth, case, epsilon, number))
+                releases = [measure(truth, case, epsilon, RELEASES * number + seed) for seed in range(RELEASES)]
+                rows.extend(mean(same) for same in zip(*releases, strict=True))
         print(f"{number + 1} of {len(truths)} data sets", flush=True)
     settings.output.mkdir(parents=True, exist_ok=True)
     with (settings.output / "interval_coverage.csv").open("w", newline="", encoding="utf-8") as file:

@@ -20,6 +20,8 @@ from spatialdp.space.polygons import Polygons
 
 __all__ = ["About", "Answers"]
 
+_ROUNDING = 1e-6  # counts squared: smaller allowances are rounding errors of sums
+
 
 class About(Option):
     """What an interval is to cover: the true count, or the answer without noise."""
@@ -68,10 +70,10 @@ class Answers:
 
     @classmethod
     def of_leaves(cls, estimate: Estimate) -> Answers:
-        """The estimates of all leaves, with intervals about the truth; whole leaves need no allowance."""
+        """The estimates of all leaves, with intervals about the truth."""
         values = estimate.leaf_values()
         whole = np.full(values.size, estimate.leaf_steps)
-        return cls(values, *estimate.leaf_moments(), estimate.step, whole, Allowance(np.zeros(values.size)))
+        return cls(values, *estimate.leaf_moments(), estimate.step, whole, estimate.leaf_allowance())
 
     def ends(self, level: float) -> Floats:
         """Lower and upper ends of the intervals of a level, (m, 2).
@@ -83,7 +85,7 @@ class Answers:
         noise_half = half_width(self.variance, self.kurtosis, self.step, level, whole=self.whole)
         if self.allowance is None:
             return np.stack([self.values - noise_half, self.values + noise_half], axis=1)
-        uneven = self.allowance.variance
+        uneven = np.where(self.allowance.variance > _ROUNDING, self.allowance.variance, 0.0)
         both = self.variance + uneven
         with np.errstate(invalid="ignore", divide="ignore"):
             tails = np.where(both > 0, (self.kurtosis * self.variance**2 + 3 * uneven**2) / both**2, 0.0)

@@ -78,6 +78,9 @@ class Estimate(Protocol):
     def polygon_allowance(self, polygons: Polygons) -> Allowance:
         """What uneven spread within cut leaves adds to the error of each polygon's answer."""
 
+    def leaf_allowance(self) -> Allowance:
+        """What uneven spread adds to the errors of whole leaves; nothing where leaves were measured."""
+
     @property
     def extrapolates(self) -> bool:
         """Whether an allowance may shift an answer; it does on trees of unequal leaves."""

@@ -162,6 +162,10 @@ class Decomposition:
         """What uneven spread within cut leaves adds to the error of each polygon's answer."""
         return self._allowance(polygons)
 
+    def leaf_allowance(self) -> Allowance:
+        """What uneven spread adds to the errors of whole leaves: nothing."""
+        return Allowance(np.zeros(self.n_cells))
+
     def answer_polygons(self, polygons: Polygons) -> Floats:
         """Estimated counts of polygons; records are assumed to be evenly spread within a leaf."""
         if self.consistent and self._leaf_values is not None:

@@ -43,6 +43,7 @@ class NoiseModel(ABC):
 
     uses_outside: ClassVar[bool] = True
     by_cell: ClassVar[bool] = False  # whether the noise of whole cells is a whole multiple of the step
+    by_total: ClassVar[bool] = False  # whether only the total was measured, so that cells say nothing about the spread
 
     @abstractmethod
     def cumulants(self, x: Coverage, y: Coverage) -> tuple[Floats, Floats]:
@@ -128,6 +129,7 @@ class SharedNoise(IndependentNoise):
     """
 
     by_cell: ClassVar[bool] = False
+    by_total: ClassVar[bool] = True
 
     @override
     def cumulants(self, x: Coverage, y: Coverage) -> tuple[Floats, Floats]:

@@ -21,6 +21,7 @@ from spatialdp.estimates.unevenness.allowance import Allowance
 from spatialdp.estimates.unevenness.grid import CellCounts, GridUnevenness
 from spatialdp.space.coverage import Coverage, Extent, coverages, prefix_sums, weighted_sums
 from spatialdp.space.domain import Grid
+from spatialdp.space.lattice import LATTICE
 from spatialdp.space.polygons import Polygons, Runs, scan
 from spatialdp.trees.adjust import NonNegative
 
@@ -82,14 +83,36 @@ class Histogram:
     def allowance(self, boxes: Integers) -> Allowance:
         """What uneven spread within cut cells adds to the error of each answer."""
         inside, meets_region = self._extent.within(boxes)
-        return Allowance(np.where(meets_region, self.unevenness.boxes(*self.coverages(inside)), 0.0))
+        x, y = self.coverages(inside)
+        if self.noise.by_total:
+            return self._allowance_of_shares(weighted_sums(self._extent.sums, x, y, power=1))
+        return Allowance(np.where(meets_region, self.unevenness.boxes(x, y), 0.0))
 
     def polygon_allowance(self, polygons: Polygons) -> Allowance:
         """What uneven spread within cut cells adds to the error of each polygon's answer."""
         variance = np.zeros(polygons.size)
         for part, runs, meets_region in self._scanned(polygons):
-            variance[part] = np.where(meets_region, self.unevenness.polygons(runs), 0.0)
+            if self.noise.by_total:
+                variance[part] = self._allowance_of_shares(runs.sums(self._extent.sums)).variance
+            else:
+                variance[part] = np.where(meets_region, self.unevenness.polygons(runs), 0.0)
         return Allowance(variance)
+
+    def leaf_allowance(self) -> Allowance:
+        """What uneven spread adds to the errors of single cells: nothing, unless only the total was measured."""
+        if self.noise.by_total:
+            return self._allowance_of_shares(np.ones(self.n_cells))
+        return Allowance(np.zeros(self.n_cells))
+
+    def _allowance_of_shares(self, cells: Floats) -> Allowance:
+        """The allowance where only the total was measured: records may lie anywhere in the region."""
+        share = np.clip(cells / self.n_cells, 0.0, 1.0)
+        return Allowance((max(self.total, 0.0) ** 2 + self.noise_of_total) * share * (1 - share))
+
+    @property
+    def noise_of_total(self) -> float:
+        """Variance of the noise in the total."""
+        return float(self.moments(np.array([[0, 0, LATTICE, LATTICE]]))[0][0])
 
     @cached_property
     def unevenness(self) -> GridUnevenness:

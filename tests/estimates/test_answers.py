@@ -77,7 +77,22 @@ def test_intervals_of_polygons_cover_the_truth(mechanism):
     assert np.mean((low <= truth) & (truth <= high)) > 0.9
 
 
-@pytest.mark.parametrize("mechanism", MECHANISMS, ids=str)
+def test_a_total_alone_says_nothing_about_where_records_are():
+    release = release_of(sdp.Uniform((8, 8)))
+    truth = Counter.of(Points(XY), UNIT).count(UNIT.boxes(BOXES))
+    low, high = release.interval(BOXES).T
+    assert np.mean((low <= truth) & (truth <= high)) > 0.95
+    whole = release.interval((0, 0, 1, 1))
+    assert whole == pytest.approx(release.interval((0, 0, 1, 1), about="noise"))
+    polygons = release.interval_polygons(shapely.box(*BOXES.T))
+    assert polygons == pytest.approx(release.interval(BOXES), rel=1e-6, abs=1e-3)
+    leaves = Answers.of_leaves(release.estimate).ends(0.95)
+    assert leaves == pytest.approx(
+        Answers.of_boxes(release.estimate, release.estimate.leaf_boxes(), About.TRUTH).ends(0.95)
+    )
+
+
+@pytest.mark.parametrize("mechanism", [m for m in MECHANISMS if not isinstance(m, sdp.Uniform)], ids=str)
 def test_whole_leaves_have_the_interval_of_the_noise(mechanism):
     release = release_of(mechanism)
     estimate = release.estimate
