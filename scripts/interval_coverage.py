@@ -1,10 +1,9 @@
 """How often do intervals about the truth cover it, and how wide are they? Measured on public data sets.
 
 For each data set, mechanism, ε and family of boxes or polygons, over four releases: the share of intervals
-that contain the
-true count, about the truth and about noise alone, and the width ratio (mean half-width over the 95th
-percentile of the absolute error). Half of the boxes lie on a record and half anywhere, except those of the
-family "random". Run it as ``python scripts/interval_coverage.py --output figures`` for the data sets that
+that contain the true count, about the truth and about noise alone, and the width ratio (mean half-width
+over the 95th percentile of the absolute error). Half of the boxes lie on a record and half anywhere, except
+those of the family "random". Run it as ``python scripts/interval_coverage.py --output figures`` for the data sets that
 ship; ``--data FOLDER`` adds other Parquet files of points (columns lon and lat, or x and y).
 
 The result is private-only for real data: it depends on the records. Here all data sets are public.

@@ -180,7 +180,7 @@ def _asked(release: Release, cells: CellNumbers) -> dict[str, Floats]:
     columns = {name: np.empty(len(boxes)) for name in (("estimate",) if biased else ("estimate", "lower", "upper"))}
     for start in range(0, len(boxes), _BOXES_AT_ONCE):
         part = slice(start, start + _BOXES_AT_ONCE)
-        columns["estimate"][part] = release.answer(boxes[part])
+        columns["estimate"][part] = release.answer(boxes[part], extrapolate=False)  # pixels add up
         if not biased:
             columns["lower"][part], columns["upper"][part] = release.interval(boxes[part], LEVEL).T
     return columns
