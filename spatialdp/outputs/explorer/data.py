@@ -75,7 +75,8 @@ def _grid(estimate: Histogram) -> Json:
         "noise": None if estimate.biased else _noise(estimate.noise),
         "step": estimate.step,
         "wholeSteps": estimate.leaf_steps,
-        "uneven": None if estimate.biased else _grid_tables(estimate.unevenness),
+        "uneven": None if estimate.biased or estimate.noise.by_total else _grid_tables(estimate.unevenness),
+        "noiseOfTotal": estimate.noise_of_total if estimate.noise.by_total else None,
     }
 
 

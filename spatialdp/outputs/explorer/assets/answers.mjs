@@ -4,6 +4,9 @@ import { GridEstimate } from "./grid.mjs";
 import { snapBox } from "./lattice.mjs";
 import { TreeEstimate } from "./tree.mjs";
 
+/** Smaller allowances, in counts squared, are rounding errors of sums. */
+const ROUNDING = 1e-6;
+
 export class Release {
   constructor(data) {
     const { bounds, quantiles, level, biased } = data;
@@ -22,7 +25,8 @@ export class Release {
     if (this.biased) return this.withInterval(answer, null);
     const { variance, shift } = this.estimate.allowance(box);
     const half = this.halfWidth(box);
-    return this.withInterval(answer + shift, variance > 0 ? Math.max(half, this.widened(box, variance)) : half);
+    const wider = variance > ROUNDING ? this.widened(box, variance) : 0;
+    return this.withInterval(answer + shift, Math.max(half, wider));
   }
 
   /** An answer with its interval; counts are not negative, so the ends are not below 0. */

@@ -8,8 +8,8 @@ import { GridUnevenness } from "./uneven.mjs";
 const NARROWEST = 2.5;
 
 export class GridEstimate {
-  constructor({ nx, ny, values, mask, noise, step, wholeSteps, uneven }) {
-    Object.assign(this, { nx, ny, step, wholeSteps, tables: uneven });
+  constructor({ nx, ny, values, mask, noise, step, wholeSteps, uneven, noiseOfTotal }) {
+    Object.assign(this, { nx, ny, step, wholeSteps, tables: uneven, noiseOfTotal });
     const inside = mask ?? new Uint8Array(nx * ny).fill(1);
     this.partial = mask !== null && mask.some((here) => here) && !mask.every((here) => here);
     this.valueSums = prefixSums(values, nx, ny);
@@ -39,9 +39,19 @@ export class GridEstimate {
   /** What uneven spread within cut cells adds to the error of a box's answer. */
   allowance(box) {
     const [x, y] = this.covered(box);
+    if (this.noiseOfTotal !== null) return this.anywhere(x, y);
     if ((isWhole(x) && isWhole(y)) || !this.holds(x, y)) return { variance: 0, shift: 0 };
     this.unevenness ??= new GridUnevenness(this.tables, this.nx, this.ny, this.valueSums, this.cellSums);
     return { variance: this.unevenness.variance(x, y), shift: 0 };
+  }
+
+  /** The allowance where only the total was measured: records may lie anywhere in the region. */
+  anywhere(x, y) {
+    const last = this.cellSums.length - 1;
+    const covered = weightedSum(this.cellSums, this.nx, x, y, 1) / this.cellSums[last];
+    const share = Math.min(Math.max(covered, 0), 1);
+    const square = Math.max(this.valueSums[last], 0) ** 2 + this.noiseOfTotal;
+    return { variance: square * share * (1 - share), shift: 0 };
   }
 
   /** How much of each column and row a box covers, after `within`. */
