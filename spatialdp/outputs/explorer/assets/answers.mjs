@@ -36,11 +36,15 @@ export class Release {
     return { estimate, half, low: Math.max(estimate - half, 0), high: Math.max(estimate + half, 0), relative };
   }
 
-  /** Half-width of the interval about noise, which is that about the truth for whole cells; null if there is none. */
+  /**
+   * Half-width of the interval about noise, which is that about the truth for whole cells; null if there is none.
+   * Where only the total was measured, records may lie anywhere, and cells have an allowance too.
+   */
   halfWidth(box) {
     if (this.biased) return null;
-    const whole = this.estimate.inSteps(box);
-    return halfWidth(...this.estimate.moments(box), this.estimate.step, this.quantiles, this.level, whole);
+    const { estimate } = this;
+    const half = halfWidth(...estimate.moments(box), estimate.step, this.quantiles, this.level, estimate.inSteps(box));
+    return estimate.noiseOfTotal ? Math.max(half, this.widened(box, estimate.allowance(box).variance)) : half;
   }
 
   /** Half-width with an allowance for uneven spread: it has Laplace tails, and the truth is a whole number. */
