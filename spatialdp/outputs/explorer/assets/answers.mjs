@@ -25,8 +25,7 @@ export class Release {
     if (this.biased) return this.withInterval(answer, null);
     const { variance, shift } = this.estimate.allowance(box);
     const half = this.halfWidth(box);
-    const wider = variance > ROUNDING ? this.widened(box, variance) : 0;
-    return this.withInterval(answer + shift, Math.max(half, wider));
+    return this.withInterval(answer + shift, Math.max(half, this.widened(box, variance)));
   }
 
   /** An answer with its interval; counts are not negative, so the ends are not below 0. */
@@ -47,8 +46,9 @@ export class Release {
     return estimate.noiseOfTotal ? Math.max(half, this.widened(box, estimate.allowance(box).variance)) : half;
   }
 
-  /** Half-width with an allowance for uneven spread: it has Laplace tails, and the truth is a whole number. */
+  /** Half-width with an allowance, if there is one: it has Laplace tails, and the truth is a whole number. */
   widened(box, allowance) {
+    if (!(allowance > ROUNDING)) return 0;
     const [noise, kurtosis] = this.estimate.moments(box);
     const both = noise + allowance;
     const tails = Math.min((kurtosis * noise ** 2 + 3 * allowance ** 2) / both ** 2, 3);
