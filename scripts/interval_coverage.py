@@ -1,6 +1,6 @@
 """How often do intervals about the truth cover it, and how wide are they? Measured on public data sets.
 
-For each data set, mechanism, ε and family of boxes or polygons, over four releases: the share of intervals
+For each data set, mechanism, ε and family of boxes or polygons, over three releases: the share of intervals
 that contain the true count, about the truth and about noise alone, and the width ratio (mean half-width
 over the 95th percentile of the absolute error). Half of the boxes lie on a record and half anywhere, except
 those of the family "random". Run it as ``python scripts/interval_coverage.py --output figures`` for the data sets that
@@ -33,9 +33,9 @@ from spatialdp.space.polygons import read_polygons
 
 LEVELS = (0.8, 0.9, 0.95, 0.99)
 EPSILONS = (0.1, 1.0, 10.0)
-RELEASES = 4  # the large boxes of one release share their noise, so one release is not enough
+RELEASES = 3  # the large boxes of one release share their noise, so one release is not enough
 BOXES, POLYGONS = 90, 24  # of each release
-LARGEST = 200_000  # records; larger data sets are thinned to this many
+LARGEST = 100_000  # records; larger data sets are thinned to this many
 
 
 @dataclass(frozen=True)
