@@ -1,6 +1,6 @@
 """How often do intervals about the truth cover it, and how wide are they? Measured on public data sets.
 
-For each data set, mechanism, ε and family of boxes or polygons, over three releases: the share of intervals
+For each data set, mechanism, ε and family of boxes or polygons, over one or more releases: the share of intervals
 that contain the true count, about the truth and about noise alone, and the width ratio (mean half-width
 over the 95th percentile of the absolute error). Half of the boxes lie on a record and half anywhere, except
 those of the family "random". Run it as ``python scripts/interval_coverage.py --output figures`` for the data sets that
@@ -33,9 +33,8 @@ from spatialdp.space.polygons import read_polygons
 
 LEVELS = (0.8, 0.9, 0.95, 0.99)
 EPSILONS = (0.1, 1.0, 10.0)
-RELEASES = 3  # the large boxes of one release share their noise, so one release is not enough
-BOXES, POLYGONS = 90, 24  # of each release
-LARGEST = 100_000  # records; larger data sets are thinned to this many
+BOXES, POLYGONS = 250, 60  # of each release
+LARGEST = 200_000  # records; larger data sets are thinned to this many
 
 
 @dataclass(frozen=True)
@@ -280,6 +279,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--output", type=Path, default=Path("figures"))
     parser.add_argument("--data", type=Path, help="folder of Parquet files of points, beside the data sets that ship")
+    parser.add_argument("--releases", type=int, default=1, help="releases of each cell; large boxes of one share noise")
     parser.add_argument("--only", default="", help="only mechanisms with one of these words, separated by commas")
     parser.add_argument("--sets", default="", help="only data sets with one of these words, separated by commas")
     settings = parser.parse_args()
@@ -292,7 +292,8 @@ def main() -> None:
     for number, truth in enumerate(truths):
         for case in cases:
             for epsilon in EPSILONS:
-                releases = [measure(truth, case, epsilon, RELEASES * number + seed) for seed in range(RELEASES)]
+                seeds = range(number, number + len(truths) * settings.releases, len(truths))
+                releases = [measure(truth, case, epsilon, seed) for seed in seeds]
                 rows.extend(mean(same) for same in zip(*releases, strict=True))
         print(f"{number + 1} of {len(truths)} data sets", flush=True)
     settings.output.mkdir(parents=True, exist_ok=True)
