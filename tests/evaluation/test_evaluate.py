@@ -64,7 +64,7 @@ def test_nonsense_is_refused(changes, words):
 
 
 def test_empty_data_and_empty_queries():
-    nowhere = sdp.Workload("nowhere", boxes=[(0.2, 0.2, 0.2, 0.9), (3, 3, 4, 4)])
+    nowhere = sdp.Workload("nowhere", boxes=[(0.2, 0.2, 0.2, 0.9), (0.1, 0.4, 0.8, 0.4)])
     for xy in (np.empty((0, 2)), [[5, 5], [np.nan, 0]]):
         frame = run(xy=xy, queries=[BOXES, nowhere], metrics=[*METRICS, "earth_mover"], trials=2)
         assert np.isfinite(frame["value"]).all()
@@ -83,7 +83,10 @@ def test_polygons_are_queries_too():
     for label in ("quadtree", "kd-tree", "flat"):
         assert mean(frame, "relative_error", workload="discs", mechanism=label) < 0.3
         total, part = (mean(frame, name, workload="discs", mechanism=label) for name in ("rmse", "uniformity_rmse"))
-        assert total == pytest.approx(part, rel=0.05)
+        if label == "kd-tree":  # its answers are corrected
+            assert total < 1.05 * part
+        else:
+            assert total == pytest.approx(part, rel=0.05)
 
 
 def test_maps_come_closer_with_epsilon():

@@ -77,11 +77,11 @@ def test_thresholds_are_read_as_numbers(kind):
 @pytest.mark.parametrize("consistent", [True, False])
 @pytest.mark.parametrize("stop", [None, 5])
 def test_noisy_counts_become_estimates(consistent, stop):
-    """Fitted or as they are; a tree that stopped on the way is biased, and only raw counts lie on a lattice."""
+    """Fitted or as they are; a tree that stopped on the way is biased. Intervals need the step of the noise in both."""
     tree, rng = quadtree(2), np.random.default_rng(1)
     counts = NoisyCounts(rng.normal(0, 9, tree.n_nodes), np.array([1.0, 2, 3]), np.zeros(3))
     estimate = sdp.Quadtree(2, stop=stop, consistent=consistent)._decompose(UNIT, tree, counts, 1.0)
     assert np.array_equal(estimate.values, counts.values) != consistent
     assert (estimate.values == pytest.approx(sums(tree, estimate.values[tree.leaves]))) == consistent
     assert estimate.biased == (stop is not None)
-    assert estimate.step == (0.0 if consistent else 1.0)
+    assert estimate.step == 1.0
