@@ -172,7 +172,7 @@ def test_figures_of_the_texts_exist():
 
 
 def test_every_figure_is_made_by_make():
-    """Each script with an experiment is in the target; those left out release, answer, vendor, or need a browser or more data."""
+    """Each script with an experiment is in the target; others release, answer, vendor, need a browser or more data."""
     recipe = (SCRIPTS.parent / "Makefile").read_text().split("\nfigures:")[1].split("\n\n")[0]
     called = set(re.findall(r"scripts/(\w+)\.py", recipe))
     helpers = {"common", "curves", "release_map", "answer_queries", "optimise_strategies", "vendor_leaflet"}
