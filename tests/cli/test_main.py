@@ -128,7 +128,8 @@ def test_a_full_disk_leaves_nothing_and_the_old_file(place):
 
 
 KILLED = """
-import os, time
+import os, signal, time
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell in the background has it ignored
 def slow(handle):
     print("writing", flush=True)
     time.sleep(60)
