@@ -25,6 +25,7 @@ from spatialdp.estimates.tree_noise import TreeNoise, or_zero
 from spatialdp.estimates.unevenness.allowance import Allowance
 from spatialdp.estimates.unevenness.grid import CellCounts, GridUnevenness
 from spatialdp.estimates.unevenness.tree import TreeUnevenness
+from spatialdp.space.borders import RegionArea
 from spatialdp.space.domain import Domain
 from spatialdp.space.polygons import Polygons
 from spatialdp.trees.adjust import NonNegative, non_negative, project_families, round_consistent
@@ -109,7 +110,7 @@ class Decomposition:
         """Answers to lattice boxes from several sets of node values, (sets, boxes), in little more time than one."""
         totals = np.zeros((len(values), boxes.shape[0]))
         for chunk in chunks(boxes):
-            for pairs in walk(self.tree, boxes[chunk], self._descended):
+            for pairs in walk(self.tree, boxes[chunk], self._descended, self.area):
                 ended = np.flatnonzero(~pairs.divided & (pairs.coverage > 0))
                 box, node, coverage = pairs.box.take(ended), pairs.node.take(ended), pairs.coverage.take(ended)
                 for total, counts in zip(totals[:, chunk], values, strict=True):
@@ -239,8 +240,15 @@ class Decomposition:
     def _walk(self, queries: Array, descend: Booleans | None = None) -> Iterator[Pairs]:
         """Walk down the tree with boxes (m, 4) or polygons (m,), depth by depth."""
         if queries.ndim == 2:
-            return walk(self.tree, queries, descend)
-        return walk_polygons(self.tree, self.domain, queries, descend)
+            return walk(self.tree, queries, descend, self.area)
+        return walk_polygons(self.tree, self.domain, queries, descend, self.area)
+
+    @cached_property
+    def area(self) -> RegionArea | None:
+        """The region, if leaves lie in it in part."""
+        if self._leaf_grid is None:
+            return RegionArea.of(self.domain)
+        return None if self._leaf_grid.border is None else self._leaf_grid.border.area
 
     @cached_property
     def _descended(self) -> Booleans | None:
@@ -341,7 +349,7 @@ class Decomposition:
         """What the released nodes say about the spread of records within leaves, if the leaves follow no grid."""
         fit = self.fit
         variances = fit.noise.fitted_nodes()[0]
-        return TreeUnevenness.of(self.tree, fit.values, variances, lambda boxes: list(walk(self.tree, boxes)))
+        return TreeUnevenness.of(self.tree, fit.values, variances, lambda boxes: list(self._walk(boxes)), self.area)
 
     @cached_property
     def leaf_unevenness(self) -> GridUnevenness:
@@ -375,8 +383,8 @@ class Decomposition:
 
     @cached_property
     def _families(self) -> Families | None:
-        """The tree above its leaves, if the leaves are cells of one grid and each level has one variance."""
-        if self._leaf_grid is None or not self.tree.height or not self.noise.by_level:
+        """The tree above its leaves, if the leaves are whole cells of one grid and each level has one variance."""
+        if self._leaf_grid is None or not self.tree.height or not self.noise.by_level or self._leaf_grid.border:
             return None
         return self._leaf_grid.families
 
@@ -384,6 +392,8 @@ class Decomposition:
     def _is_complete(self) -> bool:
         """Whether the closed form holds and the tree is large enough for it to be worth while."""
         if self.tree.n_leaves < _CLOSED_FORM or self._leaf_grid is None or not self.noise.by_level:
+            return False
+        if self._leaf_grid.border:
             return False
         return self._leaf_grid.block_sides is not None
 

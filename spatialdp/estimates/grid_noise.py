@@ -17,9 +17,10 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from spatialdp._support.arrays import Floats
+from spatialdp._support.arrays import Floats, Integers
 from spatialdp._support.override import override
-from spatialdp.space.coverage import Coverage, prefix_sums, weighted_sums
+from spatialdp.space.borders import Border, Cuts
+from spatialdp.space.coverage import Coverage, coverages, prefix_sums, weighted_sums
 from spatialdp.space.domain import Grid
 from spatialdp.space.polygons import Runs
 from spatialdp.transforms.axis import AxisWeights
@@ -48,6 +49,20 @@ class NoiseModel(ABC):
     @abstractmethod
     def cumulants(self, x: Coverage, y: Coverage) -> tuple[Floats, Floats]:
         """Second and fourth cumulants of the noise in each box's answer."""
+
+    def border_cumulants(self, border: Border, boxes: Integers) -> tuple[Floats, Floats]:
+        """Second and fourth cumulants of lattice boxes that cut cells on the region's border.
+
+        Their weights are no products over the axes, so they are answered as polygons are.
+        """
+        import shapely
+
+        x, y = border.grid.domain.axes
+        corners = (axis.coordinates(boxes[:, side]) for side, axis in enumerate((x, y, x, y)))
+        second, fourth = np.zeros((2, len(boxes)))
+        for part, runs in border.scan(shapely.box(*corners)):
+            second[part], fourth[part] = self.polygon_cumulants(runs)
+        return second, fourth
 
     @abstractmethod
     def cell_cumulants(self, x: Coverage, y: Coverage) -> tuple[Floats, Floats]:
@@ -103,6 +118,13 @@ class IndependentNoise(NoiseModel):
         return self.variance * squares, self.kurtosis * self.variance**2 * fourths
 
     @override
+    def border_cumulants(self, border: Border, boxes: Integers) -> tuple[Floats, Floats]:
+        second, fourth = self.cumulants(*coverages(border.grid, boxes))
+        second += self.variance * border.summed(boxes, lambda cuts: cuts.change(2))
+        fourth += self.kurtosis * self.variance**2 * border.summed(boxes, lambda cuts: cuts.change(4))
+        return np.maximum(second, 0.0), np.maximum(fourth, 0.0)
+
+    @override
     def cell_cumulants(self, x: Coverage, y: Coverage) -> tuple[Floats, Floats]:
         shape = (y.start.size, x.start.size)
         return np.full(shape, self.variance), np.full(shape, self.kurtosis * self.variance**2)
@@ -134,6 +156,11 @@ class SharedNoise(IndependentNoise):
     @override
     def cumulants(self, x: Coverage, y: Coverage) -> tuple[Floats, Floats]:
         return self._powers(weighted_sums(self._cells, x, y, power=1))
+
+    @override
+    def border_cumulants(self, border: Border, boxes: Integers) -> tuple[Floats, Floats]:
+        covered = weighted_sums(self._cells, *coverages(border.grid, boxes), power=1)
+        return self._powers(covered + border.summed(boxes, Cuts.change))
 
     @override
     def cell_cumulants(self, x: Coverage, y: Coverage) -> tuple[Floats, Floats]:

@@ -1,8 +1,9 @@
 """How does a grid of estimates answer any box or polygon? By prefix sums over the cells that it covers.
 
 A box takes whole cells and shares of the cells that it cuts; records are assumed to be evenly spread
-within a cell. What lies outside the region is known to be empty (``docs/design/boxes.md``). The
-noise of an answer comes from a noise model (`grid_noise`). This module reads no record.
+within the part of a cell that lies in the region (`space.borders`). What lies outside the region is
+known to be empty (``docs/design/boxes.md``). The noise of an answer comes from a noise model
+(`grid_noise`). This module reads no record.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from spatialdp.estimates.base import moments_of
 from spatialdp.estimates.grid_noise import NoiseModel
 from spatialdp.estimates.unevenness.allowance import Allowance
 from spatialdp.estimates.unevenness.grid import CellCounts, GridUnevenness
+from spatialdp.space.borders import Border, Cuts
 from spatialdp.space.coverage import Coverage, Extent, coverages, prefix_sums, weighted_sums
 from spatialdp.space.domain import Grid
 from spatialdp.space.lattice import LATTICE
@@ -70,23 +72,31 @@ class Histogram:
 
     def answer(self, boxes: Integers) -> Floats:
         """Estimated counts of lattice boxes; records are assumed to be evenly spread within a cell."""
-        inside, meets_region = self._extent.within(boxes)
-        return np.where(meets_region, weighted_sums(self._value_sums, *self.coverages(inside), power=1), 0.0)
+        inside, meets_region = self._within(boxes)
+        answers = weighted_sums(self._value_sums, *self.coverages(inside), power=1)
+        if self.border is not None:
+            answers += self.border.summed(inside, lambda cuts: cuts.change() * self.values.take(cuts.cell))
+        return np.where(meets_region, answers, 0.0)
 
     def moments(self, boxes: Integers) -> tuple[Floats, Floats]:
         """Variance and excess kurtosis of the noise in each answer."""
-        inside, meets_region = self._extent.within(boxes)
+        inside, meets_region = self._within(boxes)
         cumulants = self.noise.cumulants(*self.coverages(inside))
+        if self.border is not None:
+            cut = self.border.is_cut(inside) & meets_region
+            for all_boxes, some in zip(cumulants, self.noise.border_cumulants(self.border, inside[cut]), strict=True):
+                all_boxes[cut] = some
         second, fourth = (np.where(meets_region, cumulant, 0.0) for cumulant in cumulants)
         return moments_of(second, fourth)
 
     def allowance(self, boxes: Integers) -> Allowance:
         """What uneven spread within cut cells adds to the error of each answer."""
-        inside, meets_region = self._extent.within(boxes)
-        x, y = self.coverages(inside)
+        inside, meets_region = self._within(boxes)
         if self.noise.by_total:
-            return self._allowance_of_shares(weighted_sums(self._extent.sums, x, y, power=1))
-        return Allowance(np.where(meets_region, self.unevenness.boxes(x, y), 0.0))
+            return self._allowance_of_shares(self._covered_cells(inside))
+        x, y = self.coverages(inside)
+        at_border = self.unevenness.border_changes(self.border, inside)
+        return Allowance(np.where(meets_region, self.unevenness.boxes(x, y, at_border), 0.0))
 
     def polygon_allowance(self, polygons: Polygons) -> Allowance:
         """What uneven spread within cut cells adds to the error of each polygon's answer."""
@@ -142,18 +152,36 @@ class Histogram:
             second[part], fourth[part] = (np.where(meets_region, cumulant, 0.0) for cumulant in cumulants)
         return moments_of(second, fourth)
 
+    @property
+    def border(self) -> Border | None:
+        """The cells that lie in the region in part."""
+        return Border.of(self.grid)
+
+    def _within(self, boxes: Integers) -> tuple[Integers, Booleans]:
+        """Lattice boxes cut to the rectangle around the region's cells, and which of them meet the region."""
+        inside, meets_region = self._extent.within(boxes)
+        if self.border is None:
+            return inside, meets_region
+        covered = self._covered_cells(inside)
+        inside[covered > self.n_cells - 1e-6] = (0, 0, LATTICE, LATTICE)
+        return inside, covered > 1e-9
+
+    def _covered_cells(self, boxes: Integers) -> Floats:
+        """How many of the region's cells lattice boxes cover; cut cells count in part."""
+        cells = weighted_sums(self._extent.sums, *self.coverages(boxes), power=1)
+        return cells if self.border is None else cells + self.border.summed(boxes, Cuts.change)
+
     def _scanned(self, polygons: Polygons) -> Iterator[tuple[slice, Runs, Booleans | bool]]:
         """Polygons cut to the rectangle around the region's cells, and which of them meet the region, in chunks."""
         mask = self.grid.mask
         everywhere = bool(mask.all() or not mask.any())
-        for part, runs in scan(polygons, self.grid):
+        for part, runs in scan(polygons, self.grid) if self.border is None else self.border.scan(polygons):
             if everywhere:
                 yield part, runs, True
             else:
                 (left, bottom), (right, top) = self._extent.cells
-                inside = runs.within((left, bottom), (right, top))
-                around = inside.areas[0] > (right - left) * (top - bottom) - 1e-6
-                yield part, inside.whole(around, self.grid.shape), runs.sums(self._extent.sums) > 1e-9
+                inside, covered = runs.within((left, bottom), (right, top)), runs.sums(self._extent.sums)
+                yield part, inside.whole(covered > self.n_cells - 1e-6, self.grid.shape), covered > 1e-9
 
     @property
     def step(self) -> float:
@@ -167,7 +195,7 @@ class Histogram:
 
     def in_steps(self, boxes: Integers) -> Booleans:
         """Whether the noise of each answer is a whole multiple of `step`: of whole cells, each measured by itself."""
-        x, y = self.coverages(self._extent.within(boxes)[0])
+        x, y = self.coverages(self._within(boxes)[0])
         return self.noise.by_cell & x.whole & y.whole
 
     def polygons_in_steps(self, polygons: Polygons) -> Booleans:
@@ -187,10 +215,13 @@ class Histogram:
         result = np.zeros(boxes.shape[0])
         for i in range(3):
             for j in range(3):
-                share = y.parts[i] * x.parts[j]
-                cut = (share > 0) & (share < 1)
                 counts = _rectangle(self._positive_sums, y.knots[i : i + 2], x.knots[j : j + 2])
-                result += np.where(cut, np.maximum(share, 1 - share) * counts, 0.0)
+                result += _worst(y.parts[i] * x.parts[j]) * counts
+        if self.border is not None:
+            positive = np.maximum(self.values, 0.0)
+            result += self.border.summed(
+                boxes, lambda cuts: (_worst(cuts.covered) - _worst(cuts.plain)) * positive.take(cuts.cell)
+            )
         return result
 
     def non_negative(self, method: NonNegative = NonNegative.FAMILIES) -> Histogram:  # noqa: ARG002 - both are the same
@@ -231,6 +262,11 @@ class Histogram:
     @cached_property
     def _positive_sums(self) -> Floats:
         return prefix_sums(np.maximum(self.values, 0.0))
+
+
+def _worst(share: Floats) -> Floats:
+    """The larger of the covered and the uncovered share of cells that are covered in part; 0 for others."""
+    return np.where((share > 0) & (share < 1), np.maximum(share, 1 - share), 0.0)
 
 
 def _rectangle(sums: Floats, rows: Integers, columns: Integers) -> Floats:

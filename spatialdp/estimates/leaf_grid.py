@@ -17,6 +17,7 @@ from spatialdp.estimates.grid_noise import IndependentNoise
 from spatialdp.estimates.histogram import Histogram
 from spatialdp.estimates.unevenness.allowance import Allowance
 from spatialdp.estimates.unevenness.grid import GridUnevenness
+from spatialdp.space.borders import Border
 from spatialdp.space.coverage import coverages, prefix_sums, weighted_sums
 from spatialdp.space.domain import Domain, Grid, most_cells
 from spatialdp.space.lattice import cells_of
@@ -37,7 +38,8 @@ class LeafGrid:
     ----------
     tree : Tree
     grid : Grid
-        It has no region: the tree says which cells are leaves.
+        It has the domain's region if the leaves are just the cells of the region, and else none: the tree says which
+        cells are leaves.
     places : int array
         Row-major number of each leaf's cell.
     """
@@ -57,7 +59,12 @@ class LeafGrid:
             return None
         grid = Domain(domain.bounds).grid((nx, ny))
         places = _places(grid, tree.boxes[tree.level(height)], (1, 1))
-        return None if places is None else cls(tree, grid, places)
+        if places is None:
+            return None
+        in_region = np.flatnonzero(domain.grid((nx, ny)).mask) if domain.region is not None else None
+        if in_region is not None and np.array_equal(np.sort(places), in_region):
+            grid = domain.grid((nx, ny))
+        return cls(tree, grid, places)
 
     def histogram(self, values: Floats) -> Histogram:
         """The leaves' estimates, out of those of all nodes, as a histogram; it answers boxes but knows no noise."""
@@ -71,6 +78,11 @@ class LeafGrid:
         leaves = np.zeros(self.grid.mask.shape, dtype=bool)
         leaves.ravel()[self.places] = True
         return leaves
+
+    @property
+    def border(self) -> Border | None:
+        """The leaves that lie in the region in part."""
+        return Border.of(self.grid)
 
     @cached_property
     def _leaf_sums(self) -> Floats:
@@ -87,9 +99,10 @@ class LeafGrid:
             x, y = coverages(self.grid, queries)
             # Boxes without a leaf have no allowance; prefix sums may give them one that is as small as rounding.
             meets_leaves = weighted_sums(self._leaf_sums, x, y, power=1) > 1e-9
-            return Allowance(np.where(meets_leaves, unevenness.boxes(x, y), 0.0))
+            at_border = unevenness.border_changes(self.border, queries)
+            return Allowance(np.where(meets_leaves, unevenness.boxes(x, y, at_border), 0.0))
         variance = np.zeros(queries.size)
-        for part, runs in scan(queries, self.grid):
+        for part, runs in scan(queries, self.grid) if self.border is None else self.border.scan(queries):
             variance[part] = unevenness.polygons(runs)
         return Allowance(variance)
 

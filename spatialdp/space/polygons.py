@@ -34,6 +34,7 @@ __all__ = [
     "PolygonBlock",
     "Polygons",
     "Runs",
+    "areas_only",
     "missed_share",
     "read_polygons",
     "scan",
@@ -176,6 +177,32 @@ class Runs:
         order = np.argsort(parts[0], kind="stable")
         return Runs(self.count, *(part[order] for part in parts))
 
+    def cut(self) -> Runs:
+        """Return the runs of covered shares between 0 and 1, one for each cell."""
+        part = self._only(self.share < 1)
+        owner, column = expand_ranges(part.start, part.stop)
+        return Runs(self.count, part.polygon[owner], part.row[owner], column, column + 1, part.share[owner])
+
+    def with_cut(self, cells: Runs) -> Runs:
+        """Return the runs with other shares of the cells that `cut` returns."""
+        whole, cells = self._only(self.share == 1), cells._only(cells.share > 0)
+        names = ("polygon", "row", "start", "stop", "share")
+        parts = [np.concatenate([getattr(whole, name), getattr(cells, name)]) for name in names]
+        order = np.lexsort((parts[2], parts[1], parts[0]))
+        return Runs(self.count, *(part[order] for part in parts))
+
+    def at(self, polygon: Integers, row: Integers, column: Integers) -> Floats:
+        """Return the covered shares of single cells, each by one polygon."""
+        if not self.row.size:
+            return np.zeros(row.size)
+        rows, columns = max(int(self.row.max()), int(row.max())) + 1, max(int(self.stop.max()), int(column.max())) + 1
+        keys = (self.polygon * rows + self.row) * columns + self.start
+        place = np.searchsorted(keys, (polygon * rows + row) * columns + column, side="right") - 1
+        place = np.maximum(place, 0)
+        here = (self.polygon[place] == polygon) & (self.row[place] == row)
+        here &= (self.start[place] <= column) & (column < self.stop[place])
+        return np.where(here, self.share[place], 0.0)
+
     def blocks(self) -> Iterator[PolygonBlock]:
         """Yield each polygon that covers any cell as a small dense array of shares."""
         ends = np.nonzero(np.diff(self.polygon, prepend=-1, append=-1))[0]  # where another polygon begins
@@ -317,6 +344,17 @@ def _changes(
     changes = np.concatenate([(change * (1 - beyond))[here], (change * beyond)[further]])
     pieces = np.concatenate([piece[here], piece[further]])
     return owner[pieces], row[pieces], places, changes
+
+
+def areas_only(geometries: Polygons) -> Polygons:
+    """Remove the points and lines that intersections have where areas only touch; changes the array."""
+    import shapely
+
+    mixed = np.nonzero(shapely.get_type_id(geometries) == COLLECTION)[0]
+    parts, owner = shapely.get_parts(geometries[mixed], return_index=True)
+    areas, nothing = shapely.get_type_id(parts) == POLYGON, np.full(mixed.size, shapely.Polygon())
+    geometries[mixed] = shapely.multipolygons(parts[areas], indices=owner[areas], out=nothing)
+    return geometries
 
 
 def _totals(polygon: Integers, weights: Floats, count: int) -> Floats:

@@ -14,8 +14,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from spatialdp._support.arrays import Array, Booleans, Floats, Integers
+from spatialdp.space.borders import RegionArea
 from spatialdp.space.domain import Domain
-from spatialdp.space.polygons import COLLECTION, CRUMB, POLYGON, Polygons
+from spatialdp.space.polygons import CRUMB, Polygons, areas_only
 from spatialdp.trees.tree import Tree
 
 __all__ = ["Pairs", "children", "chunks", "walk", "walk_polygons"]
@@ -36,7 +37,7 @@ class Pairs:
     parent : int array
         Position of the pair of the same box and the node's parent among the divided pairs of the previous depth.
     coverage : float array
-        Share of the node's area that the box covers, from 0 to 1.
+        Share of the node's area (or of its area in the region) that the box covers, from 0 to 1.
     divided : bool array
         Whether the pair is followed by pairs of the node's children at the next depth.
     """
@@ -55,7 +56,9 @@ def chunks(queries: Array) -> Iterator[slice]:
         yield slice(start, start + size)
 
 
-def walk(tree: Tree, boxes: Integers, descend: Booleans | None = None) -> Iterator[Pairs]:
+def walk(
+    tree: Tree, boxes: Integers, descend: Booleans | None = None, area: RegionArea | None = None
+) -> Iterator[Pairs]:
     """Go down a tree with lattice boxes (m, 4), and yield the pairs of one depth at a time.
 
     Parameters
@@ -64,6 +67,8 @@ def walk(tree: Tree, boxes: Integers, descend: Booleans | None = None) -> Iterat
     boxes : (m, 4) int array
     descend : bool array, optional
         Nodes to divide even if they lie wholly inside a box, because they were not measured.
+    area : RegionArea, optional
+        The region, if coverage is to be the share of a node's area in the region.
     """
     query = np.ascontiguousarray(boxes.T)
     box = np.arange(boxes.shape[0])
@@ -71,6 +76,9 @@ def walk(tree: Tree, boxes: Integers, descend: Booleans | None = None) -> Iterat
     parent = np.zeros(box.size, dtype=np.int64)
     while box.size:
         coverage, cut = _coverage(tree, node, query, box)
+        if area is not None and cut.any():
+            coverage[cut] = area.shares(boxes[box[cut]], tree.boxes[node[cut]].astype(np.int64))
+            cut &= coverage > 0
         if descend is not None:
             cut |= descend[node] & (coverage == 1)
         divided = cut & (tree.n_children[node] > 0)
@@ -99,20 +107,32 @@ def children(tree: Tree, box: Integers, node: Integers) -> tuple[Integers, Integ
     return box[parent], tree.first_child[node][parent] + place, parent
 
 
-def walk_polygons(tree: Tree, domain: Domain, polygons: Polygons, descend: Booleans | None = None) -> Iterator[Pairs]:
+def walk_polygons(
+    tree: Tree,
+    domain: Domain,
+    polygons: Polygons,
+    descend: Booleans | None = None,
+    area: RegionArea | None = None,
+) -> Iterator[Pairs]:
     """Go down a tree with polygons, as `walk` does with boxes, and yield the pairs of one depth at a time."""
     piece, box = polygons, np.arange(polygons.size)
+    inside = None if area is None else area.clip(polygons)
     node = parent = np.zeros(box.size, dtype=np.int64)
     while box.size:
-        piece, coverage = _clipped(piece, _sides(tree, domain, node))
+        sides = _sides(tree, domain, node)
+        piece, coverage = _clipped(piece, sides)
         cut = (coverage > 0) & (coverage < 1)
+        if area is not None and inside is not None:
+            inside, in_region = _clipped(inside, sides)
+            coverage[cut] = area.relative(in_region, tree.boxes[node].astype(np.int64))[cut]
+            cut &= coverage > 0
         if descend is not None:
             cut |= descend[node] & (coverage == 1)
         divided = cut & (tree.n_children[node] > 0)
         yield Pairs(box, node, parent, coverage, divided)
-        piece = piece[divided]
         box, node, parent = children(tree, box[divided], node[divided])
-        piece = piece[parent]
+        piece = piece[divided][parent]
+        inside = None if inside is None else inside[divided][parent]
 
 
 def _sides(tree: Tree, domain: Domain, node: Integers) -> Floats:
@@ -128,20 +148,9 @@ def _clipped(pieces: Polygons, sides: Floats) -> tuple[Polygons, Floats]:
     inside = (sides[0] <= xmin) & (xmax <= sides[2]) & (sides[1] <= ymin) & (ymax <= sides[3])
     cut = meets & ~inside
     clipped = pieces.copy()
-    clipped[cut] = _areas_only(shapely.intersection(pieces[cut], shapely.box(*sides[:, cut])))
+    clipped[cut] = areas_only(shapely.intersection(pieces[cut], shapely.box(*sides[:, cut])))
     area = np.where(meets, shapely.area(clipped), 0.0)
     share = area / ((sides[2] - sides[0]) * (sides[3] - sides[1]))
     share[share < CRUMB] = 0.0
     share[share > 1 - CRUMB] = 1.0
     return clipped, share
-
-
-def _areas_only(geometries: Polygons) -> Polygons:
-    """Remove the points and lines that intersections have where a polygon only touches a rectangle."""
-    import shapely
-
-    mixed = np.nonzero(shapely.get_type_id(geometries) == COLLECTION)[0]
-    parts, owner = shapely.get_parts(geometries[mixed], return_index=True)
-    areas = shapely.get_type_id(parts) == POLYGON
-    geometries[mixed] = shapely.multipolygons(parts[areas], indices=owner[areas], out=np.full(mixed.size, None))
-    return geometries

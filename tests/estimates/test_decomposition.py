@@ -19,7 +19,7 @@ from spatialdp.space.lattice import LATTICE
 from spatialdp.trees.least_squares import two_pass
 from spatialdp.trees.quadtree import quadtree
 from spatialdp.trees.tree import Tree, sums
-from tests.helpers.boxes import coverage
+from tests.helpers.boxes import coverage, coverage_in_region
 from tests.helpers.cases import LARGE, SMALL, is_consistent, is_tree, select, terms
 from tests.helpers.sources import ZeroNoise
 from tests.reference.dense_trees import box_moments, closed_form_variance, complete_up_variances
@@ -49,7 +49,7 @@ def make(mechanism, region=None, noise=None, epsilon=1, xy=XY):
 def test_answers_equal_the_sum_over_leaves(name, region):
     release = make(TREES[name], region)
     estimate, boxes = release.estimate, random_boxes(60)
-    shares = coverage(estimate.leaf_boxes(), release.domain.boxes(boxes))
+    shares = coverage_in_region(estimate.leaf_boxes(), release.domain.boxes(boxes), release.domain)
     assert release.answer(boxes, extrapolate=False) == pytest.approx(
         shares @ estimate.values[estimate.tree.leaves], abs=1e-6
     )
@@ -65,7 +65,7 @@ def test_moments_equal_dense_algebra(name, region):
     release = make(TREES[name], region)
     estimate = release.estimate
     lattice = release.domain.boxes(random_boxes(40))
-    shares = coverage(estimate.leaf_boxes(), lattice)
+    shares = coverage_in_region(estimate.leaf_boxes(), lattice, release.domain)
     variance, kurtosis = box_moments(estimate.tree, estimate.noise.subtree, shares, estimate.kurtosis)
     ours, ours_kurtosis = estimate.moments(lattice)
     assert ours == pytest.approx(variance, rel=1e-9)

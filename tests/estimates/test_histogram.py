@@ -11,7 +11,7 @@ from spatialdp.estimates.histogram import Histogram
 from spatialdp.space.domain import Domain
 from spatialdp.space.polygons import read_polygons
 from spatialdp.trees.adjust import NonNegative
-from tests.helpers.boxes import coverage, every_cell
+from tests.helpers.boxes import coverage_in_region, every_cell
 
 SHAPE = (6, 5)
 DOMAINS = {
@@ -30,8 +30,11 @@ def histogram(name, values=VALUES):
 
 
 def cell_shares(grid):
-    """(boxes, rows, columns): covered share of each cell."""
-    return coverage(every_cell(grid), grid.domain.boxes(BOXES)).reshape(-1, *grid.mask.shape)
+    """(boxes, rows, columns): covered share of each cell's area in the region, and 0 for cells outside it."""
+    shares = np.zeros((len(BOXES), grid.mask.size))
+    inside = grid.mask.ravel()
+    shares[:, inside] = coverage_in_region(every_cell(grid)[inside], grid.domain.boxes(BOXES), grid.domain)
+    return shares.reshape(-1, *grid.mask.shape)
 
 
 @both_domains

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from spatialdp.space.borders import RegionArea
+from spatialdp.space.domain import RASTER_SIDE
 from spatialdp.space.lattice import edge_lines
 
 
@@ -21,6 +23,26 @@ def coverage(leaves, lattice):
     width = np.clip(np.minimum(q[..., 2], b[..., 2]) - np.maximum(q[..., 0], b[..., 0]), 0, None)
     height = np.clip(np.minimum(q[..., 3], b[..., 3]) - np.maximum(q[..., 1], b[..., 1]), 0, None)
     return width * height / ((b[..., 2] - b[..., 0]) * (b[..., 3] - b[..., 1]))
+
+
+def coverage_in_region(leaves, lattice, domain):
+    """Covered share of every leaf's area in the region by every box, from the raster on which the region is drawn."""
+    area = RegionArea.of(domain)
+    if area is None:
+        return coverage(leaves, lattice)
+    shares = np.zeros((len(lattice), len(leaves)))
+    lines = edge_lines(RASTER_SIDE)
+    for number, leaf in enumerate(leaves):
+        cut = np.concatenate([np.maximum(lattice[:, :2], leaf[:2]), np.minimum(lattice[:, 2:], leaf[2:])], axis=1)
+        along = lambda side, boxes: _lengths(lines, boxes[:, side], boxes[:, side + 2])  # noqa: E731
+        areas = [np.sum((along(1, b) @ area.raster.mask) * along(0, b), axis=1) for b in (cut, leaf[None])]
+        shares[:, number] = areas[0] / areas[1]
+    return shares
+
+
+def _lengths(lines, low, high):
+    """How much of each interval between two lines lies between `low` and `high`, (boxes, intervals)."""
+    return np.clip(np.minimum(high[:, None], lines[1:]) - np.maximum(low[:, None], lines[:-1]), 0, None).astype(float)
 
 
 def every_cell(grid):

@@ -31,6 +31,7 @@ from spatialdp.estimates.unevenness.shrinkage import (
     posterior,
     small_box,
 )
+from spatialdp.space.borders import Border
 from spatialdp.space.coverage import Coverage, knot_sums, prefix_sums
 from spatialdp.space.polygons import Runs
 
@@ -38,6 +39,7 @@ __all__ = ["CellCounts", "GridUnevenness", "Scale"]
 
 _LARGEST_BLOCK = 32  # cells along a side; larger blocks say little about cells
 _LONGEST_STRIP = 64  # cells
+_NONE = np.zeros(1)  # no change, for any number of boxes
 _SAMPLED = 64  # pairs of blocks whose noise is averaged
 
 
@@ -272,8 +274,12 @@ class GridUnevenness:
         squares, firsts = _expected(counts, scales)
         return cls(within, growth, prefix_sums(squares), prefix_sums(firsts), scales)
 
-    def boxes(self, x: Coverage, y: Coverage) -> Floats:
-        """Variance that uneven spread adds to the answers of boxes; 0 for boxes of whole cells."""
+    def boxes(self, x: Coverage, y: Coverage, at_border: tuple[Floats, Floats] = (_NONE, _NONE)) -> Floats:
+        """Variance that uneven spread adds to the answers of boxes; 0 for boxes of whole cells.
+
+        `at_border` are the changes of both sums over cut cells by those on the region's border (`border_changes`). The
+        errors of these cells are taken to grow along edges as all others do.
+        """
         (x1, x2), (y1, y2) = (tuple(axis.weights(power) for power in (1, 2)) for axis in (x, y))
         across_x = knot_sums(self.squares, (x.knots, x1 - x2), (y.knots, y1))
         across_y = knot_sums(self.squares, (x.knots, x2), (y.knots, y1 - y2))
@@ -281,10 +287,22 @@ class GridUnevenness:
             self.firsts, (x.knots, x1 - x2), (y.knots, y2)
         )
         width, height = x.stop - x.start, y.stop - y.start
-        edges = grown(self.growth[0], height) * np.maximum(across_x, 0.0) + grown(self.growth[1], width) * np.maximum(
-            across_y, 0.0
-        )
+        across_x, across_y = np.maximum(across_x, 0.0), np.maximum(across_y, 0.0)
+        edges = grown(self.growth[0], height) * across_x + grown(self.growth[1], width) * across_y
+        with np.errstate(invalid="ignore", divide="ignore"):
+            edges *= np.where(at_border[0] != 0, np.maximum(1 + at_border[0] / (across_x + across_y), 0.0), 1.0)
+        few += at_border[1]
         return self._variance(edges, few, small_box(width * height))
+
+    def border_changes(self, border: Border | None, boxes: Integers) -> tuple[Floats, Floats]:
+        """By how much the region's shares of border cells change sums of expected squares and counts x a (1 - a)."""
+        if border is None:
+            return _NONE, _NONE
+        squares, firsts = self.squares, self.firsts
+        return (
+            border.summed(boxes, lambda cuts: cuts.uncovered_change * _at(squares, cuts.cell)),
+            border.summed(boxes, lambda cuts: cuts.uncovered_change * _at(firsts, cuts.cell)),
+        )
 
     def polygons(self, runs: Runs) -> Floats:
         """Variance that uneven spread adds to the answers of polygons."""
@@ -296,3 +314,12 @@ class GridUnevenness:
 
     def _variance(self, edges: Floats, few: Floats, small: Floats) -> Floats:
         return self.within * edges * (1 + self.within * small) + np.maximum(few, 0.0) * (1 + small)
+
+
+def _at(sums: Floats, cells: Integers) -> Floats:
+    """Values of single cells, given by their row-major numbers, from prefix sums."""
+    columns = sums.shape[1]
+    south_west = cells // (columns - 1) * columns + cells % (columns - 1)
+    north = south_west + columns
+    values: Floats = sums.take(north + 1) - sums.take(north) - sums.take(south_west + 1) + sums.take(south_west)
+    return values

@@ -30,6 +30,7 @@ from spatialdp.estimates.unevenness.shrinkage import (
     posterior,
     small_box,
 )
+from spatialdp.space.borders import RegionArea
 from spatialdp.space.lattice import LATTICE
 from spatialdp.trees.tree import Tree
 from spatialdp.trees.tree import sums as node_sums
@@ -72,7 +73,7 @@ class NodeCounts:
     firsts: Floats
 
     @classmethod
-    def of(cls, tree: Tree, values: Floats, variances: Floats) -> NodeCounts:
+    def of(cls, tree: Tree, values: Floats, variances: Floats, area: RegionArea | None) -> NodeCounts:
         """Estimate heterogeneities from the root down, and from them the expected squares of all nodes.
 
         Parameters
@@ -80,8 +81,9 @@ class NodeCounts:
         tree : Tree
         values, variances : (nodes,) arrays
             Consistent estimates, and the variances of their noise.
+        area : RegionArea, optional
         """
-        share = _area_shares(tree)
+        share = _area_shares(tree, area)
         above = variances[tree.parent]
         fan_out = np.maximum(tree.n_children[tree.parent], 1)
         deviation = np.maximum(0.0, variances + share**2 * above - 2 * share * above / fan_out)
@@ -100,12 +102,13 @@ class NodeCounts:
         return by_depth[self.tree.depth]
 
 
-def _area_shares(tree: Tree) -> Floats:
-    sides = (tree.boxes[:, 2:].astype(np.float64) - tree.boxes[:, :2]).T
-    area = sides[0] * sides[1]
-    share = area / area[tree.parent]
-    share[0] = 1.0
-    return np.asarray(share)
+def _area_shares(tree: Tree, area: RegionArea | None) -> Floats:
+    """Share of each node in the area (in the region) of its parent; 1 for the root."""
+    boxes = tree.boxes.astype(np.int64)
+    if area is not None:
+        return area.shares(boxes, boxes[tree.parent])
+    width, height = (boxes[:, 2:] - boxes[:, :2]).astype(np.float64).T
+    return np.asarray(width * height / (width * height)[tree.parent])
 
 
 def _heterogeneities(tree: Tree, values: Floats, variances: Floats, share: Floats, deviation: Floats) -> Floats:
@@ -205,7 +208,9 @@ class TreeUnevenness:
     growth: Floats
 
     @classmethod
-    def of(cls, tree: Tree, values: Floats, variances: Floats, walk: Walk) -> TreeUnevenness:
+    def of(
+        cls, tree: Tree, values: Floats, variances: Floats, walk: Walk, area: RegionArea | None = None
+    ) -> TreeUnevenness:
         """Estimate the unevenness from consistent estimates of all nodes.
 
         Parameters
@@ -214,8 +219,10 @@ class TreeUnevenness:
         values, variances : (nodes,) arrays
         walk : callable
             The pairs of lattice boxes and nodes, depth by depth.
+        area : RegionArea, optional
+            The region, if coverage is a share of the area in it.
         """
-        nodes = NodeCounts.of(tree, values, variances)
+        nodes = NodeCounts.of(tree, values, variances, area)
         leaves: Integers = node_sums(tree, np.ones(tree.n_leaves, dtype=np.int64))
         return cls(nodes, nodes.within(), leaves, _growth(nodes, walk))
 

@@ -24,6 +24,7 @@ from spatialdp.estimates.decomposition import Decomposition
 from spatialdp.estimates.grid_noise import NoiseModel, SeparableNoise
 from spatialdp.estimates.histogram import Histogram
 from spatialdp.estimates.unevenness.grid import GridUnevenness
+from spatialdp.space.borders import RegionArea
 from spatialdp.transforms.axis import AxisWeights
 from spatialdp.transforms.matrices import DenseAxis, WindowAxis
 from spatialdp.transforms.spectral import SpectralAxis
@@ -72,12 +73,18 @@ def _grid(estimate: Histogram) -> Json:
         "ny": ny,
         "values": packed(estimate.values, "f8"),
         "mask": None if mask.all() else packed(mask, "u1"),
+        "region": None if estimate.border is None else _region(estimate.border.area),
         "noise": None if estimate.biased else _noise(estimate.noise),
         "step": estimate.step,
         "wholeSteps": estimate.leaf_steps,
         "uneven": None if estimate.biased or estimate.noise.by_total else _grid_tables(estimate.unevenness),
         "noiseOfTotal": estimate.noise_of_total if estimate.noise.by_total else None,
     }
+
+
+def _region(area: RegionArea) -> Json:
+    """Return the region as it is drawn on a raster, for shares of cells on its border."""
+    return packed(area.raster.mask, "u1")
 
 
 def _grid_tables(unevenness: GridUnevenness) -> Json:
@@ -140,6 +147,7 @@ def _tree(estimate: Decomposition) -> Json:
     return {
         "children": packed(tree.n_children, "i4"),
         "boxes": packed(_differences(estimate), "i4"),
+        "region": None if estimate.area is None else _region(estimate.area),
         "values": packed(values, "f8"),
         "consistent": estimate.consistent,
         "step": estimate.step,

@@ -63,6 +63,7 @@ __all__ = ["page_text", "write_page"]
 # Each module comes after those that it uses.
 _MODULES = (
     "lattice",
+    "borders",
     "unpack",
     "lines",
     "noise",

@@ -1,5 +1,6 @@
 // What does a grid answer for a box, with how much noise, and which cells does the map show? As estimates/histogram.py.
 
+import { RegionArea, borderCuts, changed } from "./borders.mjs";
 import { LATTICE, cellOf, coverage, edgeLine, isWhole, prefixSums, weightedSum } from "./lattice.mjs";
 import { noiseModel } from "./noise.mjs";
 import { GridUnevenness } from "./uneven.mjs";
@@ -8,9 +9,11 @@ import { GridUnevenness } from "./uneven.mjs";
 const NARROWEST = 2.5;
 
 export class GridEstimate {
-  constructor({ nx, ny, values, mask, noise, step, wholeSteps, uneven, noiseOfTotal }) {
-    Object.assign(this, { nx, ny, step, wholeSteps, tables: uneven, noiseOfTotal });
+  constructor({ nx, ny, values, mask, region, noise, step, wholeSteps, uneven, noiseOfTotal }) {
+    Object.assign(this, { nx, ny, values, step, wholeSteps, tables: uneven, noiseOfTotal });
     const inside = mask ?? new Uint8Array(nx * ny).fill(1);
+    this.inside = inside;
+    this.area = region && new RegionArea(region);
     this.partial = mask !== null && mask.some((here) => here) && !mask.every((here) => here);
     this.valueSums = prefixSums(values, nx, ny);
     this.cellSums = prefixSums(inside, nx, ny);
@@ -18,60 +21,66 @@ export class GridEstimate {
     this.cumulants = noise && noiseModel(noise, this, this.cellSums);
   }
 
-  /** Estimated count of a lattice box, as if records were spread evenly within each cell. */
+  /** Estimated count of a lattice box, as if records were spread evenly within each cell's part of the region. */
   answer(box) {
-    const [x, y] = this.covered(box);
-    return this.holds(x, y) ? weightedSum(this.valueSums, this.nx, x, y, 1) : 0;
+    const { x, y, cuts, cells } = this.covered(box);
+    if (this.partial && !(cells > 1e-9)) return 0;
+    return weightedSum(this.valueSums, this.nx, x, y, 1) + changed(cuts, 1, ({ place }) => this.values[place]);
   }
 
   /** Variance and excess kurtosis of the noise in a box's answer. */
   moments(box) {
-    const [x, y] = this.covered(box);
-    const [second, fourth] = this.holds(x, y) ? this.cumulants(x, y) : [0, 0];
+    const { x, y, cuts, cells } = this.covered(box);
+    const [second, fourth] = this.partial && !(cells > 1e-9) ? [0, 0] : this.cumulants(x, y, cuts);
     return [second, second > 0 ? fourth / second ** 2 : 0];
   }
 
   /** Whether the noise in a box's answer is a whole multiple of the step. */
   inSteps(box) {
-    return this.wholeSteps && this.covered(box).every(isWhole);
+    const { x, y } = this.covered(box);
+    return this.wholeSteps && isWhole(x) && isWhole(y);
   }
 
   /** What uneven spread within cut cells adds to the error of a box's answer. */
   allowance(box) {
-    const [x, y] = this.covered(box);
-    if (this.noiseOfTotal !== null) return this.anywhere(x, y);
-    if ((isWhole(x) && isWhole(y)) || !this.holds(x, y)) return { variance: 0, shift: 0 };
+    const { x, y, cuts, cells } = this.covered(box);
+    if (this.noiseOfTotal !== null) return this.anywhere(cells);
+    if ((isWhole(x) && isWhole(y)) || (this.partial && !(cells > 1e-9))) return { variance: 0, shift: 0 };
     this.unevenness ??= new GridUnevenness(this.tables, this.nx, this.ny, this.valueSums, this.cellSums);
-    return { variance: this.unevenness.variance(x, y), shift: 0 };
+    return { variance: this.unevenness.variance(x, y, cuts), shift: 0 };
   }
 
-  /** The allowance where only the total was measured: records may lie anywhere in the region. */
-  anywhere(x, y) {
+  /** The allowance of a box of some cells where only the total was measured: records may lie anywhere in the region. */
+  anywhere(cells) {
     const last = this.cellSums.length - 1;
-    const covered = weightedSum(this.cellSums, this.nx, x, y, 1) / this.cellSums[last];
-    const share = Math.min(Math.max(covered, 0), 1);
+    const share = Math.min(Math.max(cells / this.cellSums[last], 0), 1);
     const square = Math.max(this.valueSums[last], 0) ** 2 + this.noiseOfTotal;
     return { variance: square * share * (1 - share), shift: 0 };
   }
 
-  /** How much of each column and row a box covers, after `within`. */
+  /**
+   * How much of each column and row a box covers, which cells on the region's border it cuts, and how many of the
+   * region's cells it covers. Everything outside the region is known to be empty. A box that contains all of the region
+   * is answered as the whole grid: transforms measure that total with the least noise.
+   */
   covered(box) {
-    const inside = this.around ? this.within(box) : box;
-    return [coverage(inside[0], inside[2], this.nx), coverage(inside[1], inside[3], this.ny)];
+    const cut = this.around ? this.within(box) : box;
+    const asked = this.coveredWithin(cut);
+    const all = this.cellSums[this.cellSums.length - 1];
+    return this.area && asked.cells > all - 1e-6 ? this.coveredWithin([0, 0, LATTICE, LATTICE]) : asked;
   }
 
-  /**
-   * Cut a box to the rectangle around the region's cells. A box that contains every cell of the region is answered as
-   * the whole grid: transforms measure that total with the least noise.
-   */
+  coveredWithin(box) {
+    const { nx, ny } = this;
+    const [x, y] = [coverage(box[0], box[2], nx), coverage(box[1], box[3], ny)];
+    const cuts = borderCuts(this.area, this.inside, nx, ny, box, x, y);
+    return { x, y, cuts, cells: weightedSum(this.cellSums, nx, x, y, 1) + changed(cuts, 1) };
+  }
+
+  /** Cut a box to the rectangle around the region's cells; a box that contains this rectangle is the whole domain. */
   within(box) {
     const cut = box.map((line, side) => Math.min(Math.max(line, this.around[side % 2]), this.around[2 + (side % 2)]));
     return cut.every((line, side) => line === this.around[side]) ? [0, 0, LATTICE, LATTICE] : cut;
-  }
-
-  /** Whether a box holds any of the region's cells; everything outside the region is known to be empty. */
-  holds(x, y) {
-    return !this.partial || weightedSum(this.cellSums, this.nx, x, y, 1) > 1e-9;
   }
 
   /** Call `show` for each cell, or block of narrow cells, in view; scales are pixels per lattice line. */

@@ -1,23 +1,27 @@
 // How large is the noise in a box of a grid? Its second and fourth cumulants, as in estimates/grid_noise.py.
 
-import { blockPowers, knotWeights, weightedSum } from "./lattice.mjs";
+import { changed } from "./borders.mjs";
+import { blockPowers, coverage, knotWeights, weightedSum } from "./lattice.mjs";
 
-/** The noise model of a grid; `cells` are the prefix sums of the region's cells. */
+/**
+ * The noise model of a grid: a function of the coverage of columns and of rows, and of the cut cells on the region's
+ * border. `cells` are the prefix sums of the region's cells.
+ */
 export function noiseModel(noise, grid, cells) {
   const models = {
     independent: () => independent(noise, grid.nx, cells),
     shared: () => shared(noise, grid.nx, cells),
-    separable: () => separable(noise, grid),
-    "quadtree-haar": () => quadHaar(noise, grid),
+    separable: () => withBorder(separable(noise, grid), grid),
+    "quadtree-haar": () => withBorder(quadHaar(noise, grid), grid),
   };
   return models[noise.kind]();
 }
 
 /** Independent noise of one law in every cell of the region. */
 function independent({ variance, kurtosis }, nx, cells) {
-  return (x, y) => {
-    const squares = Math.max(weightedSum(cells, nx, x, y, 2), 0);
-    const fourths = Math.max(weightedSum(cells, nx, x, y, 4), 0);
+  return (x, y, cuts) => {
+    const squares = Math.max(Math.max(weightedSum(cells, nx, x, y, 2), 0) + changed(cuts, 2), 0);
+    const fourths = Math.max(Math.max(weightedSum(cells, nx, x, y, 4), 0) + changed(cuts, 4), 0);
     return [variance * squares, kurtosis * variance ** 2 * fourths];
   };
 }
@@ -25,9 +29,25 @@ function independent({ variance, kurtosis }, nx, cells) {
 /** One noise, spread evenly over the cells of the region. */
 function shared({ variance, kurtosis }, nx, cells) {
   const count = cells[cells.length - 1];
-  return (x, y) => {
-    const share = Math.max(weightedSum(cells, nx, x, y, 1), 0) / count;
+  return (x, y, cuts) => {
+    const share = Math.max(weightedSum(cells, nx, x, y, 1) + changed(cuts, 1), 0) / count;
     return [variance * share ** 2, kurtosis * variance ** 2 * share ** 4];
+  };
+}
+
+/**
+ * Noise of cells that depend on each other, if a box cuts border cells. The covariance of a box and a cell that it cuts
+ * is taken to lie between 0 and what it is for independent cells; the larger variance counts. The library is exact.
+ */
+function withBorder(cumulants, { nx, ny }) {
+  return (x, y, cuts) => {
+    let [second, fourth] = cumulants(x, y);
+    for (const { cell, plain, covered } of cuts) {
+      const [own, ownFourth] = cumulants(coverage(cell[0], cell[2], nx), coverage(cell[1], cell[3], ny));
+      second += covered > plain ? (covered ** 2 - plain ** 2) * own : (covered - plain) ** 2 * own;
+      fourth += covered > plain ? (covered ** 4 - plain ** 4) * ownFourth : (covered - plain) ** 4 * ownFourth;
+    }
+    return [second, fourth];
   };
 }
 

@@ -1,6 +1,7 @@
 // What does a tree answer for a box, with how much noise, and which nodes does the map show? As
 // estimates/decomposition.py and estimates/tree_noise.py. trees/least_squares.py defines the symbols w, V, A and g.
 
+import { RegionArea, borderCuts } from "./borders.mjs";
 import { blockPowers, cellOf, coverage, isWhole, prefixSums, weightedSum } from "./lattice.mjs";
 import { GridUnevenness, TreeUnevenness } from "./uneven.mjs";
 
@@ -13,6 +14,7 @@ export class TreeEstimate {
     Object.assign(this, { wholeSteps: data.wholeSteps, tables: data.uneven });
     this.children = data.children;
     this.count = data.children.length;
+    this.area = data.region && new RegionArea(data.region);
     this.placeNodes(data.boxes);
     this.values = data.consistent ? this.summed(data.values) : data.values;
     if (data.variances) this.readNoise(data.variances, data.kurtosis);
@@ -85,21 +87,34 @@ export class TreeEstimate {
     }
   }
 
-  /** Covered share of a node. This runs for every node along a box's edges, so it makes no arrays. */
+  /**
+   * Covered share of a node, or of its part of the region. This runs for every node along a box's edges, so it makes no
+   * arrays unless there is a region.
+   */
   share(node, box) {
     const { west, south, east, north } = this;
     const across = Math.min(east[node], box[2]) - Math.max(west[node], box[0]);
     const high = Math.min(north[node], box[3]) - Math.max(south[node], box[1]);
     if (across <= 0 || high <= 0) return 0;
+    if (this.area && this.cuts(node, box)) return this.area.share(box, this.boxOf(node));
     return (across / (east[node] - west[node])) * (high / (north[node] - south[node]));
+  }
+
+  /** Whether some part of a node lies outside a box. */
+  cuts(node, box) {
+    const { west, south, east, north } = this;
+    return west[node] < box[0] || south[node] < box[1] || east[node] > box[2] || north[node] > box[3];
+  }
+
+  boxOf(node) {
+    return [this.west[node], this.south[node], this.east[node], this.north[node]];
   }
 
   /** Whether the walk goes on to a node's children: if the box cuts the node, or the node was not measured. */
   divides(node, box, share) {
     if (this.children[node] === 0 || share === 0) return false;
     if (!this.consistent && this.unmeasured(node)) return true;
-    const { west, south, east, north } = this;
-    return west[node] < box[0] || south[node] < box[1] || east[node] > box[2] || north[node] > box[3];
+    return this.cuts(node, box);
   }
 
   unmeasured(node) {
@@ -183,8 +198,11 @@ export class TreeEstimate {
     this.unevenness ??= covered ? this.leafUnevenness() : new TreeUnevenness(this.tables, this);
     if (!covered) return this.unevenness.allowance(box);
     // Boxes without a leaf have no allowance; prefix sums may give them one that is as small as rounding.
-    const leaves = weightedSum(this.leafSums, this.tables.shape[0], ...covered, 1);
-    return { variance: leaves > 1e-9 ? this.unevenness.variance(...covered) : 0, shift: 0 };
+    const [nx, ny] = this.tables.shape;
+    const leaves = weightedSum(this.leafSums, nx, ...covered, 1);
+    if (!(leaves > 1e-9)) return { variance: 0, shift: 0 };
+    const cuts = borderCuts(this.area, this.leafCells, nx, ny, box, ...covered);
+    return { variance: this.unevenness.variance(...covered, cuts), shift: 0 };
   }
 
   /** Unevenness within leaves that are the cells of a grid. */
@@ -198,6 +216,7 @@ export class TreeEstimate {
       values[place] = this.tables.values ? this.tables.values[leaf++] : this.values[node];
       leaves[place] = 1;
     }
+    this.leafCells = leaves;
     this.leafSums = prefixSums(leaves, nx, ny);
     return new GridUnevenness(this.tables, nx, ny, prefixSums(values, nx, ny), this.leafSums);
   }
@@ -256,7 +275,7 @@ export class TreeEstimate {
   }
 
   cellFor(node) {
-    const box = [this.west[node], this.south[node], this.east[node], this.north[node]];
+    const box = this.boxOf(node);
     const name = `${this.children[node] ? "Node" : "Leaf"} at depth ${this.depth[node]}`;
     // A node without a measurement has the sum of its children as estimate, even in trees that are not consistent.
     const estimate = !this.consistent && this.unmeasured(node) ? this.answer(box) : this.values[node];

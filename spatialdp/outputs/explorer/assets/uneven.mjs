@@ -1,6 +1,7 @@
 // What does uneven spread of records within cut cells or leaves add to an answer's error? As estimates/unevenness:
 // the tables of heterogeneity and growth come with the page, and expected squares of counts are computed here.
 
+import { changed } from "./borders.mjs";
 import { knotSum, knotWeights, prefixSums } from "./lattice.mjs";
 
 /** Mean and variance of a block's count, given those of its parent and the block's own noisy count. */
@@ -41,18 +42,30 @@ export class GridUnevenness {
     this.firsts = prefixSums(firsts, nx, ny);
   }
 
-  /** Variance that uneven spread adds to the answer of a box, given how it covers columns and rows. */
-  variance(x, y) {
+  /** Variance that uneven spread adds to a box's answer, given how it covers columns, rows and cut border cells. */
+  variance(x, y, cuts) {
     const [x1, x2, y1, y2] = [knotWeights(x, 1), knotWeights(x, 2), knotWeights(y, 1), knotWeights(y, 2)];
     const less = (one, other) => one.map((weight, i) => weight - other[i]);
     const sum = (sums, columns, rows) => knotSum(sums, this.nx, x.knots, columns, y.knots, rows);
     const acrossX = Math.max(sum(this.squares, less(x1, x2), y1), 0);
     const acrossY = Math.max(sum(this.squares, x2, less(y1, y2)), 0);
-    const few = Math.max(sum(this.firsts, x1, less(y1, y2)) + sum(this.firsts, less(x1, x2), y2), 0);
+    const plainFew = sum(this.firsts, x1, less(y1, y2)) + sum(this.firsts, less(x1, x2), y2);
+    const few = Math.max(plainFew + this.uncovered(this.firsts, cuts), 0);
     const [width, height] = [x.stop - x.start, y.stop - y.start];
-    const edges = grown(this.growth[0], height) * acrossX + grown(this.growth[1], width) * acrossY;
+    const plainEdges = grown(this.growth[0], height) * acrossX + grown(this.growth[1], width) * acrossY;
+    const more = this.uncovered(this.squares, cuts);
+    const edges = more ? plainEdges * Math.max(1 + more / (acrossX + acrossY), 0) : plainEdges;
     const small = smallBox(width * height);
     return this.within * edges * (1 + this.within * small) + few * (1 + small);
+  }
+
+  /** By how much cut border cells change the sum of share x (1 - share) x value. */
+  uncovered(sums, cuts) {
+    const value = ({ place }) => {
+      const [column, row] = [place % this.nx, Math.floor(place / this.nx)];
+      return blockSum(sums, blockCorners(column, row, 1, this.nx, Infinity));
+    };
+    return changed(cuts, 1, value) - changed(cuts, 2, value);
   }
 }
 
@@ -115,7 +128,6 @@ export class TreeUnevenness {
   placeNodes(families, variances) {
     const { tree, values } = this;
     const n = tree.count;
-    const area = (node) => (tree.east[node] - tree.west[node]) * (tree.north[node] - tree.south[node]);
     const [mean, spread] = [new Float64Array(n), new Float64Array(n)];
     this.deviation = new Float64Array(n);
     this.squares = new Float64Array(n);
@@ -126,7 +138,7 @@ export class TreeUnevenness {
         [mean[0], spread[0]] = [values[0], variance];
       } else {
         const parent = tree.parent[node];
-        const share = area(node) / area(parent);
+        const share = tree.share(parent, tree.boxOf(node));
         const above = variances[parent];
         const family = variance + share ** 2 * above - (2 * share * above) / tree.children[parent];
         this.deviation[node] = Math.max(0, family);
