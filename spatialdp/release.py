@@ -95,7 +95,7 @@ class Release:
         Returns
         -------
         float, or (m,) array
-            Records are assumed to be evenly spread within a partly covered cell.
+            Records are assumed to be evenly spread within the region's part of a partly covered cell.
 
         Raises
         ------
@@ -179,8 +179,8 @@ class Release:
         Returns
         -------
         float, or (m,) array
-            Records are assumed to be evenly spread within a partly covered cell. A polygon that is a box gets
-            the answer of `answer`, up to the rounding of edges.
+            Records are assumed to be evenly spread within the region's part of a partly covered cell. A polygon
+            that is a box gets the answer of `answer`, up to the rounding of edges.
 
         Examples
         --------

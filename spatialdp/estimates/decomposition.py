@@ -25,9 +25,9 @@ from spatialdp.estimates.tree_noise import TreeNoise, or_zero
 from spatialdp.estimates.unevenness.allowance import Allowance
 from spatialdp.estimates.unevenness.grid import CellCounts, GridUnevenness
 from spatialdp.estimates.unevenness.tree import TreeUnevenness
-from spatialdp.space.borders import RegionArea
 from spatialdp.space.domain import Domain
 from spatialdp.space.polygons import Polygons
+from spatialdp.space.regions.borders import RegionArea
 from spatialdp.trees.adjust import NonNegative, non_negative, project_families, round_consistent
 from spatialdp.trees.leaf_families import Families, OpenedNodes
 from spatialdp.trees.least_squares import two_pass

@@ -19,10 +19,10 @@ import numpy.typing as npt
 
 from spatialdp._support.arrays import Floats, Integers
 from spatialdp._support.override import override
-from spatialdp.space.borders import Border, Cuts
 from spatialdp.space.coverage import Coverage, coverages, prefix_sums, weighted_sums
 from spatialdp.space.domain import Grid
 from spatialdp.space.polygons import Runs
+from spatialdp.space.regions.borders import Border, Cuts
 from spatialdp.transforms.axis import AxisWeights
 from spatialdp.transforms.quad_haar import QuadHaar
 

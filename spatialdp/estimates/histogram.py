@@ -1,7 +1,7 @@
 """How does a grid of estimates answer any box or polygon? By prefix sums over the cells that it covers.
 
 A box takes whole cells and shares of the cells that it cuts; records are assumed to be evenly spread
-within the part of a cell that lies in the region (`space.borders`). What lies outside the region is
+within the part of a cell that lies in the region (`space.regions.borders`). What lies outside the region is
 known to be empty (``docs/design/boxes.md``). The noise of an answer comes from a noise model
 (`grid_noise`). This module reads no record.
 """
@@ -20,11 +20,11 @@ from spatialdp.estimates.base import moments_of
 from spatialdp.estimates.grid_noise import NoiseModel
 from spatialdp.estimates.unevenness.allowance import Allowance
 from spatialdp.estimates.unevenness.grid import CellCounts, GridUnevenness
-from spatialdp.space.borders import Border, Cuts
 from spatialdp.space.coverage import Coverage, Extent, coverages, prefix_sums, weighted_sums
 from spatialdp.space.domain import Grid
 from spatialdp.space.lattice import LATTICE
 from spatialdp.space.polygons import Polygons, Runs, scan
+from spatialdp.space.regions.borders import Border, Cuts
 from spatialdp.trees.adjust import NonNegative
 
 __all__ = ["Histogram"]

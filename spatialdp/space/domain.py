@@ -21,7 +21,7 @@ from spatialdp.errors import DomainError, ParameterError
 from spatialdp.space import crs as crs_
 from spatialdp.space.lattice import LATTICE_BITS, Axis, box_array, edge_lines
 from spatialdp.space.placement import check_place
-from spatialdp.space.regions import RegionCells, cells_touching, cells_with_centre
+from spatialdp.space.regions.cells import RegionCells, cells_touching, cells_with_centre
 from spatialdp.space.reprojection import in_crs
 from spatialdp.wording import as_typed, either, parameter, quoted
 

@@ -23,7 +23,7 @@ from spatialdp._support.arrays import Array, Booleans, Floats, Integers, Objects
 from spatialdp.errors import ParameterError
 from spatialdp.space.coverage import prefix_sums
 from spatialdp.space.domain import Domain, Grid
-from spatialdp.space.regions import RegionCells
+from spatialdp.space.regions.cells import RegionCells
 from spatialdp.space.reprojection import in_crs
 from spatialdp.wording import either
 

@@ -14,9 +14,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from spatialdp._support.arrays import Array, Booleans, Floats, Integers
-from spatialdp.space.borders import RegionArea
 from spatialdp.space.domain import Domain
 from spatialdp.space.polygons import CRUMB, Polygons, areas_only
+from spatialdp.space.regions.borders import RegionArea
 from spatialdp.trees.tree import Tree
 
 __all__ = ["Pairs", "children", "chunks", "walk", "walk_polygons"]
@@ -78,7 +78,6 @@ def walk(
         coverage, cut = _coverage(tree, node, query, box)
         if area is not None and cut.any():
             coverage[cut] = area.shares(boxes[box[cut]], tree.boxes[node[cut]].astype(np.int64))
-            cut &= coverage > 0
         if descend is not None:
             cut |= descend[node] & (coverage == 1)
         divided = cut & (tree.n_children[node] > 0)
@@ -125,7 +124,6 @@ def walk_polygons(
         if area is not None and inside is not None:
             inside, in_region = _clipped(inside, sides)
             coverage[cut] = area.relative(in_region, tree.boxes[node].astype(np.int64))[cut]
-            cut &= coverage > 0
         if descend is not None:
             cut |= descend[node] & (coverage == 1)
         divided = cut & (tree.n_children[node] > 0)

@@ -14,6 +14,7 @@ import pytest
 
 import spatialdp as sdp
 from spatialdp.errors import ParameterError, ReleaseError
+from spatialdp.estimates.grid_noise import QuadHaarNoise, SeparableNoise
 from spatialdp.outputs.explorer import data as explorer_data
 from spatialdp.outputs.explorer import page as explorer
 from spatialdp.records.counting import count_cells
@@ -41,6 +42,15 @@ def ask(text, boxes):
 needs_node = pytest.mark.skipif(shutil.which("node") is None, reason="node, which runs the page's code, is missing")
 
 
+def compare_near_borders(answers, ends):
+    """Where cells depend on each other, the page takes the larger of two variances for boxes that cut border cells."""
+    above = ends[:, 0] > 0
+    ratio = np.array([a["half"] for a in answers])[above] / (np.ptp(ends, axis=1)[above] / 2)
+    assert ratio.min() > 0.98
+    assert np.median(ratio) < 1.05
+    assert ratio.max() < 3
+
+
 @needs_node
 @pytest.mark.parametrize("region", [None, REGION], ids=["whole", "region"])
 @pytest.mark.parametrize("name", LARGE)
@@ -53,6 +63,9 @@ def test_page_answers_as_the_library(name, region, tmp_path):
         assert {a["half"] for a in answers} == {None}
         return
     ends = release.interval(boxes)  # about the truth
+    if isinstance(release.estimate.noise, SeparableNoise | QuadHaarNoise) and region is not None:
+        compare_near_borders(answers, ends)
+        return
     assert [a["low"] for a in answers] == pytest.approx(ends[:, 0], rel=1e-9, abs=1e-7)
     assert [a["high"] for a in answers] == pytest.approx(ends[:, 1], rel=1e-9, abs=1e-7)
     halves = (ends[:, 1] - ends[:, 0]) / 2

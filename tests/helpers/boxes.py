@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from spatialdp.space.borders import RegionArea
 from spatialdp.space.domain import RASTER_SIDE
 from spatialdp.space.lattice import edge_lines
+from spatialdp.space.regions.borders import RegionArea
 
 
 def cell_boxes(shape, count, seed=0):

@@ -11,8 +11,8 @@ import spatialdp as sdp
 from spatialdp.errors import CRSMismatchError, ParameterError, ReleaseError
 from spatialdp.estimates.decomposition import Decomposition
 from spatialdp.estimates.grid_noise import QuadHaarNoise, SeparableNoise, SharedNoise
-from spatialdp.space.borders import RegionArea
 from spatialdp.space.polygons import read_polygons, scan
+from spatialdp.space.regions.borders import RegionArea
 from tests.helpers.cases import SMALL, fits_any_domain, has_few_cells, is_unbiased, select, terms
 from tests.reference.dense_trees import box_moments
 

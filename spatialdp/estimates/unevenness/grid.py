@@ -31,9 +31,9 @@ from spatialdp.estimates.unevenness.shrinkage import (
     posterior,
     small_box,
 )
-from spatialdp.space.borders import Border
 from spatialdp.space.coverage import Coverage, knot_sums, prefix_sums
 from spatialdp.space.polygons import Runs
+from spatialdp.space.regions.borders import Border
 
 __all__ = ["CellCounts", "GridUnevenness", "Scale"]
 

@@ -30,8 +30,8 @@ from spatialdp.estimates.unevenness.shrinkage import (
     posterior,
     small_box,
 )
-from spatialdp.space.borders import RegionArea
 from spatialdp.space.lattice import LATTICE
+from spatialdp.space.regions.borders import RegionArea
 from spatialdp.trees.tree import Tree
 from spatialdp.trees.tree import sums as node_sums
 from spatialdp.trees.walk import Pairs

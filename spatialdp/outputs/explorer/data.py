@@ -24,7 +24,7 @@ from spatialdp.estimates.decomposition import Decomposition
 from spatialdp.estimates.grid_noise import NoiseModel, SeparableNoise
 from spatialdp.estimates.histogram import Histogram
 from spatialdp.estimates.unevenness.grid import GridUnevenness
-from spatialdp.space.borders import RegionArea
+from spatialdp.space.regions.borders import RegionArea
 from spatialdp.transforms.axis import AxisWeights
 from spatialdp.transforms.matrices import DenseAxis, WindowAxis
 from spatialdp.transforms.spectral import SpectralAxis

@@ -34,7 +34,7 @@ from spatialdp.privacy.statement import Privacy
 from spatialdp.release import Release
 from spatialdp.space import crs as crs_
 from spatialdp.space.domain import Domain
-from spatialdp.space.regions import RegionCells
+from spatialdp.space.regions.cells import RegionCells
 from spatialdp.wording import either, quoted
 
 if TYPE_CHECKING:

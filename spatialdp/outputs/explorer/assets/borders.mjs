@@ -1,5 +1,5 @@
 // Which share of a cell's count does a box get on the border of the region? That of the cell's area in the region. As
-// space/borders.py.
+// space/regions/borders.py.
 
 import { coverage, edgeLine, isWhole, prefixSums, weightedSum } from "./lattice.mjs";
 

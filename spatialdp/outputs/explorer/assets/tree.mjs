@@ -92,11 +92,15 @@ export class TreeEstimate {
    * arrays unless there is a region.
    */
   share(node, box) {
+    if (this.area && this.cuts(node, box)) return this.area.share(box, this.boxOf(node));
+    return this.plainShare(node, box);
+  }
+
+  plainShare(node, box) {
     const { west, south, east, north } = this;
     const across = Math.min(east[node], box[2]) - Math.max(west[node], box[0]);
     const high = Math.min(north[node], box[3]) - Math.max(south[node], box[1]);
     if (across <= 0 || high <= 0) return 0;
-    if (this.area && this.cuts(node, box)) return this.area.share(box, this.boxOf(node));
     return (across / (east[node] - west[node])) * (high / (north[node] - south[node]));
   }
 
@@ -112,7 +116,8 @@ export class TreeEstimate {
 
   /** Whether the walk goes on to a node's children: if the box cuts the node, or the node was not measured. */
   divides(node, box, share) {
-    if (this.children[node] === 0 || share === 0) return false;
+    if (this.children[node] === 0) return false;
+    if (share === 0 && !(this.area && this.plainShare(node, box) > 0)) return false;
     if (!this.consistent && this.unmeasured(node)) return true;
     return this.cuts(node, box);
   }

@@ -22,7 +22,7 @@ from spatialdp._support.arrays import Booleans, Floats, Integers, expand_ranges
 from spatialdp.space.coverage import coverages, prefix_sums, weighted_sums
 from spatialdp.space.domain import RASTER_SHIFT, RASTER_SIDE, Domain, Grid
 from spatialdp.space.polygons import CRUMB, Polygons, Runs, areas_only, scan
-from spatialdp.space.regions import RegionCells
+from spatialdp.space.regions.cells import RegionCells
 
 __all__ = ["Border", "Cuts", "RegionArea"]
 

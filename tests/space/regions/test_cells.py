@@ -10,7 +10,7 @@ import spatialdp as sdp
 from spatialdp import Domain, Points
 from spatialdp.records.counting import count_cells
 from spatialdp.records.points import lattice_points
-from spatialdp.space import regions
+from spatialdp.space.regions import cells
 
 SHAPES = [(1, 1), (7, 3), (10, 10), (64, 64), (33, 100)]
 
@@ -102,10 +102,10 @@ def test_a_region_that_touches_the_bounds_in_one_place_has_a_cell():
 def test_large_regions_are_followed_in_parts(monkeypatch):
     region = star(np.random.default_rng(3), 300)
     whole = Domain((0, 0, 1, 1), region=region).grid((200, 300)).mask
-    monkeypatch.setattr(regions, "_PIECES", 50)
-    monkeypatch.setattr(regions, "_BAND", 1000)
+    monkeypatch.setattr(cells, "_PIECES", 50)
+    monkeypatch.setattr(cells, "_BAND", 1000)
     axes = Domain((0, 0, 1, 1)).axes
-    assert np.array_equal(regions.cells_touching(region, axes, (200, 300)), whole)
+    assert np.array_equal(cells.cells_touching(region, axes, (200, 300)), whole)
 
 
 def test_centres_lose_a_city_on_the_coast_and_touching_cells_lose_nobody():

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 import spatialdp as sdp
 from spatialdp.estimates.grid_noise import IndependentNoise
 from spatialdp.estimates.histogram import Histogram
-from spatialdp.space.borders import Border, RegionArea
 from spatialdp.space.domain import RASTER_SIDE, Domain
 from spatialdp.space.lattice import LATTICE
+from spatialdp.space.regions.borders import Border, RegionArea
 
 BOUNDS = (0.0, 0.0, 8.0, 4.0)
 LAKE = shapely.Polygon(
