@@ -31,9 +31,10 @@ def check(first, count, folder):
 
 
 @pytest.mark.no_cover
-@pytest.mark.parametrize("part", range(PARTS))
+@pytest.mark.parametrize("part", range(2))
 def test_forged_releases_behave_or_are_refused(part, tmp_path):
-    results = check(50 * part, 50, tmp_path)
+    """Enough to have a forgery of every kind."""
+    results = check(50 * part, 30, tmp_path)
     assert set(results) == {"behaves", "FileFormatError"}
 
 

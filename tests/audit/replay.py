@@ -92,36 +92,40 @@ def map_of(release: Release) -> Any:
     return content
 
 
-def replay(setting: Setting, count: int, seed: int = 1, folder: Path | None = None, every: int = 1) -> Fraction:
+def replay(
+    setting: Setting, count: int, seed: int = 1, folder: Path | None = None, every: int = 1, maps: bool = True
+) -> Fraction:
     """Replay pairs of neighbours; return the largest share of the promise that any of them lost.
 
-    With a folder, the maps of the first pair are compared, and the files of the first pair and then of every
-    `every`-th one.
+    With a folder, the maps of the first pair are compared (unless `maps` is false), and the files of the first pair and
+    then of every `every`-th one.
     """
+    mapped = 0 if maps else None
     shares = [Fraction(0)]
     with Tape() as tape:
         for index, (kind, first, second) in enumerate(pairs(setting.domain, setting.relation, count, seed)):
             epsilon = EPSILONS[index % len(EPSILONS)]
             one, messages_one, content_one = _observed(setting, first, tape.record(seed + index), epsilon)
-            files_one = _file_and_map(one, index, folder, every)  # before the second release, which must not affect it
+            # Before the second release, which must not affect it.
+            files_one = _file_and_map(one, index, folder, every, mapped)
             two, messages_two, content_two = _observed(setting, second, tape.play(), epsilon)
             tape.finish()
             assert messages_one == messages_two, f"{kind}: the two runs gave different messages"
             assert content_one == content_two, f"{kind}: the two release objects hold different values"
             for part, (mine, other) in enumerate(zip(published(one), published(two), strict=True)):
                 assert mine == other, f"{kind}: part {part} of what is published differs"
-            assert files_one == _file_and_map(two, index, folder, every), f"{kind}: file or map differs"
+            assert files_one == _file_and_map(two, index, folder, every, mapped), f"{kind}: file or map differs"
             loss = tape.rho if one.privacy.currency == "rho" else tape.epsilon
             shares.append(loss / granted(one))
             assert loss <= granted(one), f"{kind}: the loss is {float(shares[-1]):.4f} times the promise"
     return max(shares)
 
 
-def _file_and_map(release: Release, index: int, folder: Path | None, every: int) -> tuple[Any, ...]:
+def _file_and_map(release: Release, index: int, folder: Path | None, every: int, mapped: int | None) -> tuple[Any, ...]:
     """Return the file and the map of a release, if they are compared for this pair."""
     if folder is None or index % every:
         return ()
-    return (file_of(release, folder),) if index else (file_of(release, folder), map_of(release))
+    return (file_of(release, folder), map_of(release)) if index == mapped else (file_of(release, folder),)
 
 
 def _observed(setting: Setting, records: Any, noise: Any, epsilon: Fraction) -> tuple[Release, list[str], Any]:

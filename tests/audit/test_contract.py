@@ -12,19 +12,30 @@ import pytest
 import spatialdp as sdp
 from spatialdp.mechanisms import MECHANISMS
 from tests.audit.contract import CLAUSES, file_sizes_are_public, files_come_back
-from tests.helpers.cases import CASES, RELATIONS, SETTINGS
+from tests.helpers.cases import CASES, SETTINGS
 
-# Both relations on the whole domain, and each region under one of them.
-COVERED = {("whole", relation) for relation in RELATIONS} | {("two corners", "replace"), ("five sides", "add-remove")}
-AUDITED = [setting for setting in SETTINGS if (setting.region, setting.relation) in COVERED]
+# Every variant on the whole domain, and in turn under the other relation or in a region; all of them in `make audit`.
+OTHERS = (("whole", "replace"), ("two corners", "replace"), ("five sides", "add-remove"))
+TURNS = {case: OTHERS[turn % len(OTHERS)] for turn, case in enumerate(CASES)}
+COVERED = [setting for setting in SETTINGS if (setting.region, setting.relation) in (("whole", "add-remove"), *OTHERS)]
+DAILY = [each for each in COVERED if (each.region, each.relation) in (("whole", "add-remove"), TURNS[each.case])]
 
 
-@pytest.mark.parametrize("setting", AUDITED, ids=str)
+@pytest.mark.parametrize(
+    "setting",
+    [pytest.param(each, marks=() if each in DAILY else pytest.mark.audit, id=str(each)) for each in COVERED],
+)
 def test_mechanism_keeps_the_contract(setting, tmp_path):
     for clause in CLAUSES:
         clause(setting)
     files_come_back(setting, tmp_path)
     file_sizes_are_public(setting, tmp_path)
+
+
+@pytest.mark.parametrize("name", MECHANISMS)
+def test_every_mechanism_is_tried_under_each_relation_and_in_each_region(name):
+    tried = {(each.region, each.relation) for each in DAILY if each.mechanism.name == name}
+    assert tried == {("whole", "add-remove"), *OTHERS}
 
 
 def test_every_mechanism_is_in_the_list():

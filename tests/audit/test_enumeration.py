@@ -113,9 +113,9 @@ def test_laws_that_are_read_off_the_sampler_are_those_of_the_formula():
 # --- choices -------------------------------------------------------------------------------------------
 
 
-def worst_choice(law, moves, monotone):
+def worst_choice(law, moves, monotone, places=(0, 9)):
     worst = 0.0
-    for scores in itertools.product((0, 1, 9), repeat=3):
+    for scores in itertools.product(places, repeat=3):
         for move in itertools.product(moves, repeat=3):
             moved = tuple(a + b for a, b in zip(scores, move, strict=True))
             worst = max(worst, log_ratio(law(scores, ONE, ONE, monotone), law(moved, ONE, ONE, monotone)))
@@ -127,6 +127,13 @@ def test_choices_cost_no_more_than_epsilon(law):
     assert 0.9 <= worst_choice(law, (-1, 1), False) <= 1 + CRUMBS
     assert 0.9 <= worst_choice(law, (0, 1), True) <= 1 + CRUMBS
     assert worst_choice(law, (-1, 1), True) > 1.1  # scores move both ways although `monotone` promises one way
+
+
+@pytest.mark.audit
+@pytest.mark.parametrize("law", [exponential_law, permute_and_flip_law])
+def test_choices_among_more_scores_cost_no_more_than_epsilon(law):
+    assert 0.9 <= worst_choice(law, (-1, 1), False, (0, 1, 9)) <= 1 + CRUMBS
+    assert 0.9 <= worst_choice(law, (0, 1), True, (0, 1, 9)) <= 1 + CRUMBS
 
 
 # --- whole mechanisms ----------------------------------------------------------------------------------
@@ -170,15 +177,15 @@ CLAIMS = {
     "kd": Claim(sdp.KdTree(1), kd_outcomes(log_weights), 0.999, 0.6, TWO_HALVES),
     "kd, four lines": Claim(sdp.KdTree(1), FOUR_LINES, 0.85, 0.55, SHORT_RANGE, INNER, long=("add-remove", "replace")),
     "kd, smooth, four lines": Claim(
-        sdp.KdTree(1, median="smooth"), FOUR_LINES, TIGHT, 0.6, TWO_HALVES, INNER, long=("replace",)
+        sdp.KdTree(1, median="smooth"), FOUR_LINES, TIGHT, 0.6, TWO_HALVES, INNER, long=("replace",), most=2
     ),
     "kd, noisy mean, four lines": Claim(
-        sdp.KdTree(1, median="noisy-mean"), FOUR_LINES, 0.75, 0.5, SHORT_RANGE, INNER, long=("replace",)
+        sdp.KdTree(1, median="noisy-mean"), FOUR_LINES, 0.75, 0.5, SHORT_RANGE, INNER, long=("replace",), most=2
     ),
     "kd, sampled, four lines": Claim(sdp.KdTree(1, sampling=0.5), FOUR_LINES, 0.8, None, SHORT_RANGE, INNER),
     "kd, cell": Claim(sdp.KdTree(1, median="cell", cells=2), cell_outcomes, 0.999, 0.69, TWO_HALVES, most=1),
     "quadtree, stop": Claim(sdp.Quadtree(1, stop=2), stop_outcomes, 0.999, 0.999),
-    "quadtree, stop, two levels": Claim(sdp.Quadtree(2, stop=2), stop_outcomes, 0.999, 0.999),
+    "quadtree, stop, two levels": Claim(sdp.Quadtree(2, stop=2), stop_outcomes, 0.999, 0.999, most=2),
     "fourier, chosen": Claim(sdp.Fourier((2, 2)), choice_outcomes, 0.8, 0.6, ALIKE),
     "fourier, walsh, chosen": Claim(sdp.Fourier((2, 2), basis="walsh"), choice_outcomes, 0.8, 0.6, ALIKE),
 }

@@ -7,21 +7,26 @@ from collections import Counter
 
 import pytest
 
-from tests.audit.replay import replay
-from tests.helpers.cases import SETTINGS, Setting
+from spatialdp.mechanisms import MECHANISMS
+from tests.audit.replay import EPSILONS, replay
+from tests.helpers.cases import CASES, SETTINGS, Setting
 
-PAIRS = 300  # for every mechanism
+PAIRS = 100  # for every mechanism; `python -m tests.audit` replays 20,000, with maps in all settings
+# One setting of every third variant is also drawn; in turn, each region under each relation.
+OF_VARIANT = {case: [each for each in SETTINGS if each.case == case] for case in list(CASES)[::3]}
+DRAWN = {settings[turn % len(settings)] for turn, settings in enumerate(OF_VARIANT.values())}
 NUMBER_OF = Counter(setting.mechanism.name for setting in SETTINGS)
 
 
 def pairs_for(setting: Setting, whole: int = PAIRS) -> int:
     """Return the number of pairs for one setting, as its share of the mechanism's pairs."""
-    return max(-(-whole // NUMBER_OF[setting.mechanism.name]), 5)
+    return max(-(-whole // NUMBER_OF[setting.mechanism.name]), len(EPSILONS))
 
 
 @pytest.mark.parametrize("setting", SETTINGS, ids=str)
 def test_neighbours_can_only_be_told_apart_by_what_was_paid_for(setting, tmp_path):
-    replay(setting, pairs_for(setting), seed=zlib.crc32(str(setting).encode()), folder=tmp_path)
+    seed = zlib.crc32(str(setting).encode())
+    replay(setting, pairs_for(setting), seed, tmp_path, maps=setting in DRAWN)
 
 
 @pytest.mark.parametrize("case", ["flat", "wavelet", "quadtree", "kd, midpoints, stop", "quadtree, stop", "hierarchy"])
@@ -36,3 +41,9 @@ def test_every_mechanism_is_replayed_on_enough_pairs():
     for setting in SETTINGS:
         replayed[setting.mechanism.name] += pairs_for(setting)
     assert min(replayed.values()) >= PAIRS
+
+
+def test_every_mechanism_region_and_relation_is_drawn():
+    assert {each.mechanism.name for each in DRAWN} == set(MECHANISMS)
+    places = {(each.region, each.relation) for each in SETTINGS}
+    assert {(each.region, each.relation) for each in DRAWN} == places

@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 import spatialdp as sdp
@@ -78,6 +80,16 @@ LARGE = {
 }
 
 
+def on_256_cells(mechanism: Mechanism) -> Mechanism:
+    return replace(mechanism, height=4) if hasattr(mechanism, "height") else replace(mechanism, shape=(16, 16))
+
+
+@pytest.mark.parametrize("name", LARGE)
+def test_declared_is_the_maximum_over_256_cells(name):
+    declared_is_the_maximum(on_256_cells(LARGE[name]), DOMAINS["whole"], (16, 16), "add-remove")
+
+
+@pytest.mark.audit
 @pytest.mark.parametrize("name", LARGE)
 def test_declared_is_the_maximum_over_4096_cells(name):
     declared_is_the_maximum(LARGE[name], DOMAINS["whole"], (64, 64), "add-remove")

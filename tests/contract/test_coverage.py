@@ -67,6 +67,8 @@ def weights(name, law, epsilon):
 def drawn(law, shape, rng):
     if law.law is Law.GAUSSIAN:
         variance = float(law.parameter)
+        if variance > 1e6:  # a table of all atoms would be long, and rounding adds less than a millionth
+            return np.rint(rng.normal(0, math.sqrt(variance), shape)) / law.steps
         reach = np.arange(-math.ceil(12 * math.sqrt(variance)) - 2, math.ceil(12 * math.sqrt(variance)) + 3)
         chances = np.exp(-(reach**2) / (2 * variance))
         return rng.choice(reach, shape, p=chances / chances.sum()) / law.steps

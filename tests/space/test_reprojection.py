@@ -23,7 +23,7 @@ def moved(shape, source, target, **options):
 def test_edges_keep_to_the_true_lines():
     """The straight lines of a large box in degrees are curves in an equal-area projection."""
     result = moved(LARGE, DEGREES, ALBERS)
-    fine = shapely.segmentize(LARGE, 0.001)
+    fine = shapely.segmentize(LARGE, 0.01)
     exact = shapely.transform(fine, Transformer.from_crs(DEGREES, ALBERS, always_xy=True).transform, interleaved=False)
     extent = max(result.bounds[2] - result.bounds[0], result.bounds[3] - result.bounds[1])
     assert shapely.hausdorff_distance(result, exact, densify=0.2) < 2 * TOLERANCE * extent

@@ -63,11 +63,12 @@ def box_questions_or_none(boxes, domain):
 
 
 @pytest.mark.no_cover
+@pytest.mark.parametrize("side", [32, pytest.param(64, marks=pytest.mark.audit)])
 @pytest.mark.parametrize("name", WORKLOADS)
-def test_structured_workloads_gain(name):
+def test_structured_workloads_gain(name, side):
     boxes = WORKLOADS[name]
     mine, all_of_them = (
-        sdp.Tailored((64, 64), law="laplace", workload=queries).expected_error(DOMAIN, boxes, epsilon=1)
+        sdp.Tailored((side, side), law="laplace", workload=queries).expected_error(DOMAIN, boxes, epsilon=1)
         for queries in (boxes, "boxes")
     )
     assert mine**2 <= GAINS[name] * all_of_them**2

@@ -13,6 +13,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from matplotlib.layout_engine import LayoutEngine
@@ -40,6 +41,14 @@ _LEAST_MAP = 24.0
 _TALLEST_MAP = 560.0
 _SHORTEST_BAR = 100.0  # a colour bar may be longer than a flat map is high
 _SAFETY = 1.04  # words may be this much wider in files of another kind or resolution
+
+
+@lru_cache(maxsize=8)
+def _renderer(dpi: float) -> Any:
+    """Return a renderer to measure with; matplotlib keeps what one has measured for as long as the renderer is kept."""
+    from matplotlib.backends.backend_agg import RendererAgg
+
+    return RendererAgg(1, 1, dpi)  # type: ignore[no-untyped-call]
 
 
 @dataclass(eq=False)
@@ -91,11 +100,8 @@ class Furniture:
 
     def extent(self, artist: Any) -> tuple[float, float]:
         """Return the width and height of something that is drawn, in points."""
-        from matplotlib.backends.backend_agg import RendererAgg
-
         # A renderer of the present resolution: texts remember the one that they were last drawn with.
-        renderer: Any = RendererAgg(1, 1, 72 * self.scale)  # type: ignore[no-untyped-call]
-        box = artist.get_window_extent(renderer)
+        box = artist.get_window_extent(_renderer(72 * self.scale))
         return float(box.width) / self.scale, float(box.height) / self.scale
 
     def wrap(self, text: Text | None, room: float, *, upright: bool = False) -> float:
@@ -235,8 +241,11 @@ def _fit(furniture: Furniture, width: float, room: float) -> tuple[float, float,
     The bar's label is wrapped to the bar's height, which depends on the map's height, which depends on the room that
     the label leaves; the second round settles it.
     """
-    bar_height = min(room, _TALLEST_MAP)
+    bar_height, before = min(room, _TALLEST_MAP), None
     for _ in range(3):
+        if bar_height == before:
+            break
+        before = bar_height
         words = furniture.bar_words(bar_height)
         wide = width - 2 * _MARGIN - _GAP - _BAR_WIDTH - words
         map_width = max(min(wide, room / furniture.ratio), 1.0)

@@ -26,7 +26,13 @@ WHOLE = (0, 0, LATTICE, LATTICE)
 HALF = LATTICE // 2
 
 
-@pytest.mark.parametrize("epsilon", ["1/100000", "1/100", 3, 100, 290, 999])
+EPSILONS = ["1/100000", 3, 999]
+MORE_EPSILONS = ["1/100", 100, 290]  # in `make audit`
+
+
+@pytest.mark.parametrize(
+    "epsilon", [*EPSILONS, *(pytest.param(each, marks=pytest.mark.audit) for each in MORE_EPSILONS)]
+)
 @pytest.mark.parametrize("case", SMALL)
 def test_every_release_of_ours_is_loaded(case, epsilon, tmp_path):
     """However much noise there is, or little; also without negative counts and in whole numbers."""

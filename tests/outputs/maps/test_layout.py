@@ -45,12 +45,23 @@ def release_on(domain, mechanism=None, epsilon=0.5):
     return (mechanism or sdp.Flat((24, 16))).release(records, domain, epsilon=epsilon, noise=sdp.SeededNoise(5))
 
 
+@pytest.mark.parametrize(("turn", "name", "look"), [(turn, *pair) for turn, pair in enumerate(PAIRS)])
+def test_words_do_not_overlap_and_stay_in_the_figure(turn, name, look):
+    """In the smallest figure and in one of the others, in turn; `make audit` has all sizes."""
+    words_are_apart(name, look, [SIZES[0], SIZES[1 + turn % 3]])
+
+
+@pytest.mark.audit
 @pytest.mark.parametrize(("name", "look"), PAIRS)
-def test_words_do_not_overlap_and_stay_in_the_figure(name, look):
+def test_words_do_not_overlap_in_figures_of_all_sizes(name, look):
+    words_are_apart(name, look, SIZES)
+
+
+def words_are_apart(name, look, sizes):
     ax = release_on(DOMAINS[name]).plot(**LOOKS[look])
     figure = ax.figure
     natural = tuple(figure.get_size_inches())
-    for size in (natural, *SIZES):
+    for size in (natural, *sizes):
         figure.set_size_inches(*size)
         figure.canvas.draw()
         labels = labels_of(ax)
@@ -75,8 +86,13 @@ def test_a_figure_of_its_own_has_the_height_that_its_contents_need(name):
     assert ax.get_window_extent().height / ax.get_window_extent().width == pytest.approx(ratio, rel=0.02)
 
 
+FILES = [((6, 5), 40), ((9, 4), 80), ((6, 5), 300)]
+MORE_FILES = [((9, 4), 40), ((6, 5), 80), ((9, 4), 300)]  # in `make audit`
+
+
+@pytest.mark.parametrize("files", [FILES, pytest.param(MORE_FILES, marks=pytest.mark.audit)], ids=["some", "others"])
 @pytest.mark.parametrize("suffix", [".png", ".svg", ".pdf"])
-def test_words_do_not_overlap_in_files_of_any_kind_and_resolution(suffix, tmp_path, monkeypatch):
+def test_words_do_not_overlap_in_files_of_any_kind_and_resolution(suffix, files, tmp_path, monkeypatch):
     ax = release_on(DOMAINS["degrees"], sdp.KdTree(2)).plot(title=TITLE)
     figure, seen = ax.figure, []
 
@@ -86,15 +102,14 @@ def test_words_do_not_overlap_in_files_of_any_kind_and_resolution(suffix, tmp_pa
         seen.append(overlaps(labels_of(ax)))
         figure.set_dpi(100)
 
-    for size in ((6, 5), (9, 4)):
+    for size, dpi in files:
         figure.set_size_inches(*size)
-        for dpi in (40, 80, 300):
-            save_figure(figure, tmp_path / f"map{suffix}", dpi=dpi)
-            with monkeypatch.context() as patch:
-                patch.setattr(figure, "savefig", look)
-                with contextlib.suppress(ValueError):  # there is nothing to write
-                    save_figure(figure, tmp_path / f"map{suffix}", dpi=dpi)
-    assert seen == [[]] * 6
+        save_figure(figure, tmp_path / f"map{suffix}", dpi=dpi)
+        with monkeypatch.context() as patch:
+            patch.setattr(figure, "savefig", look)
+            with contextlib.suppress(ValueError):  # there is nothing to write
+                save_figure(figure, tmp_path / f"map{suffix}", dpi=dpi)
+    assert seen == [[]] * 3
     assert figure.dpi == 100
 
 
