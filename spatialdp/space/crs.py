@@ -6,11 +6,16 @@ than the domain.
 
 from __future__ import annotations
 
-from typing import Any
+import json
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
 
 from spatialdp._support.terminal import printable
 from spatialdp.errors import CRSMismatchError, DomainError
 from spatialdp.wording import either, parameter
+
+if TYPE_CHECKING:
+    from pyproj import CRS
 
 __all__ = ["canonical", "geographic", "require_same", "same", "to_projjson"]
 
@@ -19,11 +24,10 @@ def canonical(crs: Any) -> str | None:
     """Return a CRS as its short authority name (``"EPSG:4326"``), or as WKT if it has none; None stays None."""
     if crs is None:
         return None
-    from pyproj import CRS
     from pyproj.exceptions import CRSError
 
     try:
-        return str(CRS.from_user_input(crs).to_string())
+        return str(_parsed(crs).to_string())
     except CRSError:
         raise DomainError(
             f"{parameter('crs')} is {crs!r}, which pyproj does not know; give a name such as 'EPSG:4326' or a WKT "
@@ -59,24 +63,34 @@ def require_same(name: str, crs: Any, domain_crs: str | None) -> None:
 
 def same(one: Any, other: Any) -> bool:
     """Whether two names mean the same CRS; the order of the axes does not matter."""
-    from pyproj import CRS
-
-    return bool(CRS.from_user_input(one).equals(CRS.from_user_input(other), ignore_axis_order=True))
+    return bool(_parsed(one).equals(_parsed(other), ignore_axis_order=True))
 
 
 def geographic(crs: str | None) -> bool:
     """Whether coordinates in a CRS are longitude and latitude, in degrees."""
     if crs is None:
         return False
-    from pyproj import CRS
-
-    return bool(CRS.from_user_input(crs).is_geographic)
+    return bool(_parsed(crs).is_geographic)
 
 
 def to_projjson(crs: str | None) -> dict[str, Any] | None:
     """Return a CRS as PROJJSON, the form that GeoParquet requires; None stays None."""
     if crs is None:
         return None
+    return dict(_parsed(crs).to_json_dict())
+
+
+def _parsed(crs: Any) -> CRS:
+    """Return a CRS given in any form; names and texts are parsed once."""
     from pyproj import CRS
 
-    return dict(CRS.from_user_input(crs).to_json_dict())
+    if isinstance(crs, dict):
+        crs = json.dumps(crs)
+    return _of_text(crs) if isinstance(crs, str) else CRS.from_user_input(crs)
+
+
+@lru_cache(maxsize=64)
+def _of_text(text: str) -> CRS:
+    from pyproj import CRS
+
+    return CRS.from_user_input(text)
