@@ -19,7 +19,9 @@ import pytest
 from spatialdp.privacy.noise import source
 from spatialdp.privacy.noise.source import SeededNoise
 
-AUDIT = Path(__file__).parent / "tests" / "audit"
+TESTS = Path(__file__).parent / "tests"
+# Folders of tests that do the same with every mechanism, format or page.
+REPEATING = {TESTS / "audit", TESTS / "attacks", TESTS / "contract", TESTS / "browser"}
 
 hypothesis.settings.register_profile("repeatable", derandomize=True, deadline=None)
 hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeatable"))
@@ -44,7 +46,7 @@ def pytest_collection_modifyitems(items):
     long tests that run nothing new are marked `no_cover` where they stand.
     """
     for item in items:
-        if item.get_closest_marker("statistical") or AUDIT in item.path.parents:
+        if item.get_closest_marker("statistical") or not REPEATING.isdisjoint(item.path.parents):
             item.add_marker("no_cover")
 
 

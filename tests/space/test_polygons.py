@@ -22,14 +22,20 @@ REGION = shapely.Polygon([(10.5, 20.5), (16.8, 21), (15, 28.5), (11, 27)])
 UNBIASED = select(SMALL, is_unbiased, fits_any_domain, has_few_cells)
 
 
-@pytest.fixture(scope="module", params=[None, REGION], ids=["whole", "region"])
-def domain(request):
-    return sdp.Domain(BOUNDS, region=request.param)
+# All variants, in a region and without one by turns; the first variant of each mechanism in both.
+FIRST = {mechanism.name: name for name, mechanism in reversed(UNBIASED.items())}.values()
+SETTINGS = [
+    (name, region)
+    for turn, name in enumerate(UNBIASED)
+    for place, region in enumerate((REGION, None))
+    if name in FIRST or turn % 2 == place
+]
 
 
-@pytest.fixture(scope="module", params=UNBIASED, ids=lambda name: name.replace(" ", "-"))
-def release(request, domain):
-    mechanism = UNBIASED[request.param]
+@pytest.fixture(scope="module", params=SETTINGS, ids=lambda pair: f"{pair[0]}-{'region' if pair[1] else 'whole'}")
+def release(request):
+    name, region = request.param
+    domain, mechanism = sdp.Domain(BOUNDS, region=region), UNBIASED[name]
     xy = np.random.default_rng(5).uniform(BOUNDS[:2], BOUNDS[2:], (2000, 2))
     return mechanism.release(xy, domain, noise=sdp.SeededNoise(3), **terms(mechanism, "add-remove"))
 

@@ -165,7 +165,7 @@ forge.os.environ["FORGE_FOLDER"] = str(folder)
 sdp.Flat((4, 4)).release([], sdp.Domain((0, 0, 1, 1)), epsilon=1).save(folder / "small.parquet")
 forge.exercise(sdp.load(folder / "small.parquet"), folder)
 before = forge._megabytes()
-for number in range(6):
+for number in range(3):
     table = pq.read_table(folder / "small.parquet")
     table, header = forge.{name}(table, forge.header_of(table), random.Random(number))
     pq.write_table(forge.signed(table, header), path, use_dictionary=False)
