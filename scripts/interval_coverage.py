@@ -15,15 +15,17 @@ import argparse
 import csv
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import groupby, product
 from pathlib import Path
 
 import numpy as np
 import shapely
 
 import spatialdp as sdp
-from spatialdp._support.arrays import Floats, Integers, Objects
+from spatialdp._support.arrays import Array, Floats, Integers, Objects
 from spatialdp.datasets import DATASETS
 from spatialdp.estimates.answers import About, Answers
+from spatialdp.estimates.base import Estimate
 from spatialdp.mechanisms import Mechanism
 from spatialdp.records.points import Points, lattice_points
 from spatialdp.records.truth import Counter, count_polygons
@@ -33,7 +35,7 @@ from spatialdp.space.polygons import read_polygons
 
 LEVELS = (0.8, 0.9, 0.95, 0.99)
 EPSILONS = (0.1, 1.0, 10.0)
-BOXES, POLYGONS = 250, 60  # of each release
+BOXES, POLYGONS = 250, 100  # of each family, the same ones for all releases
 LARGEST = 200_000  # records; larger data sets are thinned to this many
 
 
@@ -180,29 +182,45 @@ def made_up() -> Iterator[Truth]:
     yield Truth.of("smooth mixture", mixture[((mixture >= 0) & (mixture < 1)).all(axis=1)], Domain((0, 0, 1, 1)))
 
 
-def measure(truth: Truth, case: Case, epsilon: float, seed: int) -> Iterator[dict[str, object]]:
-    """The coverage of each family in one release."""
-    truth = truth.within_circle() if case.region else truth
-    domain = truth.domain
-    prepared = case.mechanism.prepare(domain, epsilon=epsilon, delta=case.delta, neighbours=case.neighbours)
-    release = prepared.release(truth.points, noise=sdp.SeededNoise(seed))
-    counter = Counter.of(truth.points, domain)
+@dataclass(frozen=True)
+class Question:
+    """One family of boxes or polygons, and the true counts."""
+
+    family: str
+    asked: Array
+    counts: Integers
+
+    def answers(self, estimate: Estimate, about: About) -> Answers:
+        """What a release answers."""
+        ask = Answers.of_boxes if self.asked.ndim == 2 else Answers.of_polygons
+        return ask(estimate, self.asked, about)
+
+
+def questions(truth: Truth, side: float, seed: int) -> list[Question]:
+    """All families, for cells of which `side` make up a side of the domain."""
+    domain, counter = truth.domain, Counter.of(truth.points, truth.domain)
     (xmin, ymin), size = domain.bounds[:2], np.array(domain.size)
+    found = []
     for family in BOX_FAMILIES:
-        unit = boxes_of(family, case.side, truth.places, seed)
-        boxes = unit * np.tile(size, 2) + (xmin, ymin, xmin, ymin)
-        counts = counter.count(domain.boxes(boxes))
-        answers = [Answers.of_boxes(release.estimate, domain.boxes(boxes), about) for about in About]
-        yield row(truth, case, epsilon, family, counts, answers)
-    if case.side > 200:
-        return
-    for family in POLYGON_FAMILIES:
-        squares = polygons_of(family, case.side, truth.places, seed)
+        boxes = domain.boxes(boxes_of(family, side, truth.places, seed) * np.tile(size, 2) + (xmin, ymin, xmin, ymin))
+        found.append(Question(family, boxes, counter.count(boxes)))
+    for family in POLYGON_FAMILIES if side <= 200 else ():
+        squares = polygons_of(family, side, truth.places, seed)
         shapes = shapely.transform(squares[shapely.area(squares) > 0], lambda xy: xy * size + (xmin, ymin))
         counts = count_polygons(truth.points, domain, shapes)
-        polygons = read_polygons(shapes, domain)
-        answers = [Answers.of_polygons(release.estimate, polygons, about) for about in About]
-        yield row(truth, case, epsilon, family, counts, answers)
+        found.append(Question(family, read_polygons(shapes, domain), counts))
+    return found
+
+
+def measure(truth: Truth, case: Case, asked: Sequence[Question], epsilon: float, seed: int) -> list[dict[str, object]]:
+    """The coverage of each family in one release."""
+    domain = truth.domain
+    prepared = case.mechanism.prepare(domain, epsilon=epsilon, delta=case.delta, neighbours=case.neighbours)
+    estimate = prepared.release(truth.points, noise=sdp.SeededNoise(seed)).estimate
+    return [
+        row(truth, case, epsilon, each.family, each.counts, [each.answers(estimate, about) for about in About])
+        for each in asked
+    ]
 
 
 def row(
@@ -253,6 +271,8 @@ def tables(rows: list[dict[str, object]]) -> str:
         "|" + "---|" * 8,
         f"| **all** | {summary(rows)} |",
     ]
+    order = [case.name for case in CASES]
+    rows = sorted(rows, key=lambda each: order.index(str(each["mechanism"])))
     for name in ("mechanism", "family", "epsilon", "data"):
         for value in dict.fromkeys(each[name] for each in rows):
             label = f"ε = {value:g}" if name == "epsilon" else value
@@ -289,11 +309,14 @@ def main() -> None:
     wanted = [word for word in settings.sets.split(",") if word]
     truths = [truth for truth in truths if not wanted or any(word in truth.name for word in wanted)]
     rows: list[dict[str, object]] = []
-    for number, truth in enumerate(truths):
-        for case in cases:
-            for epsilon in EPSILONS:
-                seeds = range(number, number + len(truths) * settings.releases, len(truths))
-                releases = [measure(truth, case, epsilon, seed) for seed in seeds]
+    for number, everywhere in enumerate(truths):
+        seeds = range(number, number + len(truths) * settings.releases, len(truths))
+        same_cells = lambda case: (case.region, case.side)  # noqa: E731
+        for (region, side), some in groupby(sorted(cases, key=same_cells), same_cells):
+            truth = everywhere.within_circle() if region else everywhere
+            asked = questions(truth, side, number)
+            for case, epsilon in product(some, EPSILONS):
+                releases = [measure(truth, case, asked, epsilon, seed) for seed in seeds]
                 rows.extend(mean(same) for same in zip(*releases, strict=True))
         print(f"{number + 1} of {len(truths)} data sets", flush=True)
     settings.output.mkdir(parents=True, exist_ok=True)
