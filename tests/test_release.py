@@ -19,6 +19,7 @@ from spatialdp.estimates.histogram import Histogram
 from spatialdp.privacy.noise.source import SeededNoise
 from spatialdp.records.counting import count_cells
 from spatialdp.space.questions import outside_boxes
+from tests.helpers.boxes import coverage_in_region, every_cell
 from tests.helpers.sources import ZeroNoise
 
 REGION = shapely.Polygon([(0, 0), (8, 0), (8, 5), (3, 6), (0, 3)])
@@ -31,16 +32,13 @@ def exact_release(shape, region=None):
     return sdp.Flat(shape).release(XY, domain, epsilon=1, noise=ZeroNoise())
 
 
-def covered(low, high, lines):
-    """Covered share of each cell of an axis, by the definition."""
-    return np.clip(np.minimum(high, lines[1:]) - np.maximum(low, lines[:-1]), 0, None) / np.diff(lines)
-
-
 def brute_force(release, box, power=1, values=None):
+    """The sum over cells of value x covered share, of the cell's area in the region, by the definition."""
     grid = release.estimate.grid
-    x0, y0, x1, y1 = release.domain.boxes(box)[0]
     values = release.estimate.values if values is None else values
-    return covered(y0, y1, grid.y_lines) ** power @ values @ covered(x0, x1, grid.x_lines) ** power
+    inside = grid.mask.ravel()
+    shares = coverage_in_region(every_cell(grid)[inside], release.domain.boxes(box), release.domain)[0]
+    return float(shares**power @ values.ravel()[inside])
 
 
 edge = st.one_of(st.floats(-2, 10), st.sampled_from([0.0, 8.0, 6.0, 4.0, 2.0, -math.inf, math.inf]))

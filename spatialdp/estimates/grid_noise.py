@@ -50,6 +50,11 @@ class NoiseModel(ABC):
     def cumulants(self, x: Coverage, y: Coverage) -> tuple[Floats, Floats]:
         """Second and fourth cumulants of the noise in each box's answer."""
 
+    @property
+    def fitted(self) -> bool:
+        """Whether measurements were chosen for boxes with plain shares, so that single cells may be very noisy."""
+        return False
+
     def border_cumulants(self, border: Border, boxes: Integers) -> tuple[Floats, Floats]:
         """Second and fourth cumulants of lattice boxes that cut cells on the region's border.
 
@@ -203,6 +208,11 @@ class SeparableNoise(NoiseModel):
     @override
     def step(self) -> float:
         return self.width
+
+    @property
+    @override
+    def fitted(self) -> bool:
+        return self.x.fitted or self.y.fitted
 
     @override
     def cumulants(self, x: Coverage, y: Coverage) -> tuple[Floats, Floats]:

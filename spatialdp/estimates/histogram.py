@@ -154,8 +154,8 @@ class Histogram:
 
     @property
     def border(self) -> Border | None:
-        """The cells that lie in the region in part."""
-        return Border.of(self.grid)
+        """The cells that lie in the region in part; None if all boxes get plain shares, because noise is fitted to them."""
+        return None if self.noise.fitted else Border.of(self.grid)
 
     def _within(self, boxes: Integers) -> tuple[Integers, Booleans]:
         """Lattice boxes cut to the rectangle around the region's cells, and which of them meet the region."""

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -33,7 +33,14 @@ class AxisWeights(ABC):
     """The weights that the measurements of one axis have in the answers to boxes, group by group.
 
     The noise of an answer follows from these weights and from the variances of the measurements.
+
+    Attributes
+    ----------
+    fitted : bool
+        Whether the measurements were chosen for a workload of boxes, so that other sums of cells may be very noisy.
     """
+
+    fitted: ClassVar[bool] = False
 
     size: int
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import base64
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -26,6 +26,8 @@ __all__ = ["DenseAxis", "WindowAxis"]
 
 class MatrixAxis(AxisTransform):
     """A transform with one group of measurements; one record changes it by at most the largest norm of a column."""
+
+    fitted: ClassVar[bool] = True
 
     @cached_property
     @override

@@ -34,9 +34,12 @@ def coverage_in_region(leaves, lattice, domain):
     lines = edge_lines(RASTER_SIDE)
     for number, leaf in enumerate(leaves):
         cut = np.concatenate([np.maximum(lattice[:, :2], leaf[:2]), np.minimum(lattice[:, 2:], leaf[2:])], axis=1)
-        along = lambda side, boxes: _lengths(lines, boxes[:, side], boxes[:, side + 2])  # noqa: E731
-        areas = [np.sum((along(1, b) @ area.raster.mask) * along(0, b), axis=1) for b in (cut, leaf[None])]
-        shares[:, number] = areas[0] / areas[1]
+        first, last = np.searchsorted(lines, leaf[:2], side="right") - 1, np.searchsorted(lines, leaf[2:])
+        raster = area.raster.mask[first[1] : last[1], first[0] : last[0]]
+        x, y = (lines[low : high + 1] for low, high in zip(first, last, strict=True))
+        boxes = np.concatenate([cut, leaf[None]])
+        areas = ((_lengths(y, boxes[:, 1], boxes[:, 3]) @ raster) * _lengths(x, boxes[:, 0], boxes[:, 2])).sum(axis=1)
+        shares[:, number] = areas[:-1] / areas[-1]
     return shares
 
 

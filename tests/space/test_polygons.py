@@ -57,14 +57,15 @@ def shapes(count: int, seed: int = 0) -> list:
 
 def leaf_shares(release, polygons) -> np.ndarray:
     """(polygons, leaves), each intersection by shapely; shares are of the leaf's area in the region."""
-    return shares_of(release.estimate.leaf_boxes(), release.domain, polygons)
+    fitted = not isinstance(release.estimate, Decomposition) and release.estimate.noise.fitted
+    return shares_of(release.estimate.leaf_boxes(), release.domain, polygons, plain=fitted)
 
 
-def shares_of(boxes, domain, polygons, mask=True) -> np.ndarray:
+def shares_of(boxes, domain, polygons, mask=True, *, plain=False) -> np.ndarray:
     """Shares of lattice boxes, or of their parts in the region where the mask is set."""
     x, y = domain.axes
     cells = shapely.box(*(axis.coordinates(side) for axis, side in zip((x, y, x, y), boxes.T, strict=True)))
-    area = RegionArea.of(domain)
+    area = None if plain else RegionArea.of(domain)
     if area is not None:
         cells = np.where(mask, shapely.intersection(cells, area._polygon), cells)
     return shapely.area(shapely.intersection(np.array(polygons)[:, None], cells)) / shapely.area(cells)
@@ -111,7 +112,7 @@ def dense_moments(release, polygons) -> tuple[np.ndarray, np.ndarray]:
     noise, (nx, ny) = estimate.noise, estimate.grid.shape
     row, column = np.divmod(np.arange(nx * ny), nx)
     cells = estimate.grid.lattice_boxes(np.stack([column, row, column + 1, row + 1], axis=1))
-    shares = shares_of(cells, release.domain, polygons, estimate.grid.mask.ravel())
+    shares = shares_of(cells, release.domain, polygons, estimate.grid.mask.ravel(), plain=noise.fitted)
     if isinstance(noise, SeparableNoise):
         x, y = (axis.cell_weights(slice(0, axis.size)) for axis in (noise.x, noise.y))
         sizes = [[g.stop - g.start for g in axis.groups] for axis in (noise.x, noise.y)]

@@ -14,7 +14,7 @@ from spatialdp.errors import BudgetError, DomainError, ParameterError
 from spatialdp.mechanisms.fixed.hierarchy import published_branching
 from spatialdp.privacy.noise.source import SeededNoise
 from spatialdp.trees.tree import sums
-from tests.helpers.boxes import coverage
+from tests.helpers.boxes import coverage, coverage_in_region
 from tests.helpers.cases import SMALL, is_hierarchy, select, terms
 from tests.helpers.sources import RecordingNoise, ZeroNoise
 from tests.helpers.trees import dense_membership
@@ -84,7 +84,7 @@ def test_estimates_and_variances_equal_dense_least_squares(name, region):
         covariance @ weighted @ raw.estimate.values[measured], abs=1e-7
     )
     lattice = UNIT.boxes(np.concatenate([BOXES, [(0, 0, 1, 1), (0.2, 0.3, 0.2, 0.3)]]))
-    shares = coverage(estimate.leaf_boxes(), lattice)
+    shares = coverage_in_region(estimate.leaf_boxes(), lattice, release.domain)
     variance, kurtosis = estimate.moments(lattice)
     assert variance == pytest.approx(np.einsum("ij,jk,ik->i", shares, covariance, shares), rel=1e-8, abs=1e-10)
     assert kurtosis == pytest.approx(
@@ -119,6 +119,7 @@ def largest_nodes(estimate, lattice):
     for node in range(1, tree.n_nodes):
         parent = tree.parent[node]
         covered[:, node] = covered[:, parent] | usable[:, parent]
+    shares[:, tree.leaves] = coverage_in_region(tree.boxes[tree.leaves].astype(np.int64), lattice, estimate.domain)
     return np.where(usable & ~covered, shares, 0.0)
 
 

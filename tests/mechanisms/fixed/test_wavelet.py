@@ -206,8 +206,8 @@ def test_regions_cost_nothing(form):
     low, high = (x[columns.min()], y[rows.min()]) * 2, (x[columns.max() + 1], y[rows.max() + 1]) * 2
     lattice = UNIT.boxes(BOXES)
     ours, theirs = inside.estimate.moments(lattice)[0], whole.estimate.moments(np.clip(lattice, low, high))[0]
-    held = ours > 0
-    assert held.mean() > 0.8
+    held = (ours > 0) & ~inside.estimate.border.is_cut(lattice)  # others get shares of the area in the region
+    assert held.sum() > 5
     assert ours[held] == pytest.approx(theirs[held])
     assert not inside.estimate.values[~inside.estimate.grid.mask].any()
     assert mechanism.plan(domain, epsilon=1).cells == inside.estimate.grid.n_cells

@@ -116,6 +116,14 @@ def test_mechanisms_answer_evenly_filled_regions_well(mechanism):
     assert np.abs(release.answer_polygons(shapely.box(*corners.T)) - release.answer(corners)).max() < 1e-3 * len(points)
 
 
+def test_strategies_that_are_fitted_to_boxes_keep_plain_shares():
+    """The one box of the workload has little noise; cells have a thousand times as much."""
+    box = (0.5, 0.5, 6.3, 3.3)
+    release = sdp.Tailored((16, 8), workload=[box]).release([], domain(), epsilon=1, noise=sdp.SeededNoise(1))
+    assert release.estimate.border is None
+    assert np.sqrt(release.estimate.moments(domain().boxes([box]))[0][0]) < 10
+
+
 def test_there_is_no_border_without_a_region_or_on_fine_grids():
     assert Border.of(Domain(BOUNDS).grid((8, 4))) is None
     assert Border.of(domain().grid((RASTER_SIDE, RASTER_SIDE))) is None
