@@ -3,7 +3,8 @@
 A format's opener is given a `Source` and a `Selection` and returns a `Table`: the CRS that the file declares, and
 batches of coordinates. It may refuse the **structure** of a file: whether it is a whole file of its format, the columns
 and the types that its schema declares, its CRS. It must not refuse, warn of or count anything because of a **record**:
-a record that is not one point becomes NaN and counts nowhere. ``docs/design/files.md`` draws the line between the two.
+a record that is not one point becomes NaN and counts nowhere. Nor may it judge the type of geometry of a layer, which
+writers gather from the records. ``docs/design/files.md`` draws the line between the two.
 """
 
 from __future__ import annotations
@@ -30,7 +31,6 @@ __all__ = [
     "Selection",
     "Source",
     "Table",
-    "check_declared_type",
     "check_names",
     "no_geometry",
     "not_whole",
@@ -130,15 +130,6 @@ def check_names(source: Source, names: Sequence[str], wanted: Sequence[str]) -> 
                 f"{source.name} has {'more than one' if name in names else 'no'} column {name!r}; "
                 f"its columns are {', '.join(names) or leave_out}."
             )
-
-
-def check_declared_type(source: Source, declared: str, *, accepted: Sequence[str]) -> None:
-    """Refuse a layer whose schema declares a type of geometry that is not a point."""
-    if declared not in accepted:
-        raise PointsError(
-            f"{source.name} holds geometries of type {declared}; points are required. "
-            "Use centroids, or explode multi-points, first."
-        )
 
 
 def without_columns(source: Source, selection: Selection, what: str) -> None:
