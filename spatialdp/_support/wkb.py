@@ -97,7 +97,7 @@ class _Heads:
 def _numbers(data: npt.NDArray[np.uint8], at: Integers, big: Booleans) -> Integers:
     """Return the unsigned number of four bytes at each place."""
     content = data[at[:, None] + np.arange(4)]
-    return np.where(big, content.view(">u4")[:, 0], content.view("<u4")[:, 0]).astype(np.int64)
+    return np.asarray(np.where(big, content.view(">u4")[:, 0], content.view("<u4")[:, 0]), dtype=np.int64)
 
 
 def _only_part(data: npt.NDArray[np.uint8], starts: Integers, lengths: Integers, heads: _Heads) -> Booleans:

@@ -242,6 +242,7 @@ def _points_of_parts(points: Callable[[pa.Array], Batch], column: pa.Array) -> B
     import pyarrow.compute as pc
 
     xy = np.full((2, len(column)), np.nan)
-    single = np.flatnonzero(pc.fill_null(pc.equal(pc.list_value_length(column), 1), False).to_numpy(zero_copy_only=False))
+    parts = pc.fill_null(pc.list_value_length(column), 0).to_numpy(zero_copy_only=False)
+    single = np.flatnonzero(parts == 1)
     xy[:, single] = points(_storage(pc.list_flatten(column.take(pa.array(single)))))
     return xy[0], xy[1]

@@ -14,8 +14,9 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import wraps
 from pathlib import Path
-from typing import Any, BinaryIO, TypeVar
+from typing import Any, BinaryIO, ParamSpec, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -32,6 +33,7 @@ __all__ = [
     "Source",
     "Table",
     "check_names",
+    "forgetful",
     "no_geometry",
     "not_whole",
     "quietly",
@@ -39,6 +41,7 @@ __all__ = [
     "without_layers",
 ]
 
+P = ParamSpec("P")
 T = TypeVar("T")
 
 Batch = tuple[Array, Array]
@@ -185,3 +188,31 @@ def quietly(read: Callable[[], T], source: Source) -> T:
         failure = not_whole(source)
     failure.__cause__ = failure.__context__ = None
     raise failure.with_traceback(None)
+
+
+def forgetful(function: Callable[P, T]) -> Callable[P, T]:
+    """Return the same function, whose errors bring no frame along: neither its arguments nor what it has read so far.
+
+    Examples
+    --------
+    >>> @forgetful
+    ... def read(records):
+    ...     raise PointsError("points are wrong.")
+    >>> try:
+    ...     read([0.73519284])
+    ... except PointsError as error:
+    ...     error.__traceback__.tb_next.tb_frame.f_locals.get("args"), error.__traceback__.tb_next.tb_next
+    (None, None)
+    """
+
+    @wraps(function)
+    def forget(*args: P.args, **kwargs: P.kwargs) -> T:
+        try:
+            return function(*args, **kwargs)
+        except Exception as error:
+            failure = error
+        del args, kwargs
+        failure.__cause__ = failure.__context__ = None
+        raise failure.with_traceback(None)
+
+    return forget

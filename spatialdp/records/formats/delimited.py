@@ -3,8 +3,8 @@
 The first line, which has the names of the columns, is the whole structure of the file. How many cells a row has and
 what is in them changes nothing for other rows: cells are text, missing ones are empty, surplus ones are ignored. Lines
 end at CR, LF or both. In CSV, quotes that open at the start of a cell may enclose line breaks, so a quote that is never
-closed leaves no way to tell rows apart: such a file is refused as a damaged one. In TSV quotes mean nothing, because its
-writers do not quote: every line is a row, and one pair of quotes around a cell is taken off.
+closed leaves no way to tell rows apart: such a file is refused as a damaged one. In TSV quotes mean nothing, because
+its writers do not quote: every line is a row, and one pair of quotes around a cell is taken off.
 """
 
 from __future__ import annotations
@@ -68,8 +68,8 @@ def open_delimited(source: Source, selection: Selection, stack: ExitStack) -> Ta
         if names.count(name) != 1:  # names are not quoted: in a file without a header, they are a record
             raise PointsError(
                 f"the first line of {source.name} has {'more than one' if name in names else 'no'} column {name!r}; "
-                f"that line must have the names of the columns, separated by {form.separators}, and each name that is asked "
-                "for once."
+                f"that line must have the names of the columns, separated by {form.separators}, and each name that is "
+                "asked for once."
             )
     places = [names.index(name) for name in wanted]
     return Table(None, _batches(file, form, len(names), places), plain=True)

@@ -177,7 +177,7 @@ class _Buffers:
 
 
 def _points(data: Bytes, starts: Integers, declared: int) -> Batch:
-    """Return the coordinates of features; NaN for one that is not one point. A feature without a type has `declared`."""
+    """Return the coordinates of features; NaN for one that is not one point. Without a type, it is of the declared."""
     buffers = _Buffers(data, starts + 4, starts + 4 + _sizes(data, starts))
     geometry = buffers.follow(buffers.field(buffers.follow(starts + 4), _FEATURE_GEOMETRY))
     kind = buffers.read(buffers.field(geometry, _GEOMETRY_TYPE), "<u1")

@@ -3,9 +3,10 @@
 GeoJSON has no schema: a library that reads it looks at the features to find out what the file is, and one feature can
 have it refused, renamed or taken for another CRS. So the file is divided here, by its brackets, commas and quotes,
 into the members of the outermost object and the elements of ``features``. Each element counts as one point if it has a
-``geometry`` of ``type`` ``Point`` with ``coordinates`` of two or more numbers, or ``MultiPoint`` with one such list, and
-else nowhere; whatever else is in it is never looked at. Structure is: brackets that balance, one list ``features``, and a ``crs`` beside it (in files older
-than RFC 7946). Members of JSON-FG mean nothing here: its ``geometry`` is in longitude and latitude as well.
+``geometry`` of ``type`` ``Point`` with ``coordinates`` of two or more numbers, or ``MultiPoint`` with one such list,
+and else nowhere; whatever else is in it is never looked at. Structure is: brackets that balance, one list ``features``,
+and a ``crs`` beside it (in files older than RFC 7946). Members of JSON-FG mean nothing here: its ``geometry`` is in
+longitude and latitude as well.
 
 The file is scanned in blocks. Tokens are kept down to the level of a geometry's members: 1 the outermost object, 2 the
 list of features, 3 a feature, 4 a geometry. An element is what lies between two commas of level 2.

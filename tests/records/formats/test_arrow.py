@@ -13,7 +13,7 @@ import shapely
 import spatialdp as sdp
 from spatialdp.errors import CRSMismatchError, PointsError
 from spatialdp.records.counting import count_cells
-from spatialdp.records.formats.arrow import wkb_points
+from spatialdp.records.formats.arrow import points_of_bytes
 
 DOMAIN = sdp.Domain((0, 0, 1, 1), crs="EPSG:4326")
 POINT = shapely.to_wkb(shapely.Point(0.5, 0.5))
@@ -96,6 +96,6 @@ def test_broken_metadata_declare_nothing(geo, tmp_path):
 
 def test_slices_of_columns_are_read_at_their_place():
     column = pa.array([b"x", POINT, None, POINT], pa.binary())
-    assert [values.tolist() for values in wkb_points(column.slice(1, 1))] == [[0.5], [0.5]]
-    assert wkb_points(column.slice(4))[0].size == 0
-    assert wkb_points(pa.nulls(2, pa.binary()))[0].size == 2
+    assert [values.tolist() for values in points_of_bytes(column.slice(1, 1))] == [[0.5], [0.5]]
+    assert points_of_bytes(column.slice(4))[0].size == 0
+    assert points_of_bytes(pa.nulls(2, pa.binary()))[0].size == 2

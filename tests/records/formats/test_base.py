@@ -12,7 +12,6 @@ from spatialdp.errors import CRSMismatchError, PointsError
 from spatialdp.records.formats.base import (
     Selection,
     Source,
-    check_declared_type,
     check_names,
     quietly,
     without_columns,
@@ -47,8 +46,6 @@ def test_names_must_be_there_once():
 
 
 def test_what_a_format_does_not_have_is_refused_by_name():
-    with pytest.raises(PointsError, match="type Polygon; points are required"):
-        check_declared_type(FILE, "Polygon", accepted=("Point",))
     for selection in (Selection("a", "b"), Selection(geometry="g")):
         with pytest.raises(PointsError, match=r"homes.csv is GeoJSON.*leave x, y and geometry out"):
             without_columns(FILE, selection, "GeoJSON")
