@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from spatialdp._support.arrays import Array
-from spatialdp.errors import CRSMismatchError, PointsError
+from spatialdp.errors import CRSMismatchError, PointsError, SpatialDPError
 from spatialdp.records.formats.arrow import open_arrow, open_parquet
 from spatialdp.records.formats.base import Batch, Selection, Source, Table, forgetful, quietly
 from spatialdp.records.formats.delimited import open_delimited
@@ -270,14 +270,14 @@ def _transformation(crs: Any, domain: Domain, *, reproject: bool) -> Callable[[A
                 f"{either('crs', '--points-crs')}."
             )
         return None
-    from pyproj.exceptions import ProjError
-
     if not reproject or domain.crs is None or crs_.same(crs, domain.crs):
         crs_.require_same("points", crs, domain.crs)
         return None
     try:
         return point_transformation(crs, domain.crs, domain.bounds)
-    except ProjError:
+    except SpatialDPError:
+        raise
+    except Exception:  # pyproj has several; they are about the two CRS, and no record has been read
         pass
     raise CRSMismatchError(
         f"the points have CRS {crs_.canonical(crs)} and pyproj cannot reproject them to the domain's, {domain.crs}; "

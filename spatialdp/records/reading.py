@@ -130,8 +130,8 @@ def _numbers(values: Array, name: str) -> Array:
 
 def _each(function: Callable[..., Any], values: Array) -> tuple[Floats, ...]:
     """Return what a function of one element gives for each, as one or two arrays of doubles."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # a warning would tell that such a record exists
+    with warnings.catch_warnings(), np.errstate(all="ignore"):  # a warning would tell that such a record exists
+        warnings.simplefilter("ignore")
         results = function(values)
     return tuple(
         np.asarray(result, dtype=np.float64) for result in (results if isinstance(results, tuple) else (results,))

@@ -13,6 +13,7 @@ from spatialdp.records.formats.base import (
     Selection,
     Source,
     check_names,
+    forgetful,
     quietly,
     without_columns,
     without_layers,
@@ -89,3 +90,20 @@ def test_warnings_are_not_shown_and_results_are_returned():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert quietly(read, FILE).sum() == 3
+
+
+@pytest.mark.parametrize("raised", [KeyError("x"), PointsError("ours"), MemoryError("much")])
+def test_errors_of_forgetful_functions_hold_no_variables(raised):
+    @forgetful
+    def read(records, *, more):
+        """Read."""
+        held = [records, more]
+        return held if raised is None else failing(raised)
+
+    with pytest.raises(type(raised)) as caught:
+        read([0.73519284], more=[0.73519284])
+    trace = caught.value.__traceback__.tb_next
+    assert "7351" not in repr(trace.tb_frame.f_locals)
+    assert trace.tb_next is None
+    assert caught.value.__context__ is None
+    assert (read.__name__, read.__doc__) == ("read", "Read.")
