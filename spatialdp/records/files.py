@@ -275,11 +275,9 @@ def _transformation(crs: Any, domain: Domain, *, reproject: bool) -> Callable[[A
         return None
     try:
         return point_transformation(crs, domain.crs, domain.bounds)
-    except SpatialDPError:
-        raise
-    except Exception:  # pyproj has several; they are about the two CRS, and no record has been read
-        pass
-    raise CRSMismatchError(
+    except Exception as error:  # pyproj has several; they are about the two CRS, and no record has been read
+        ours = error if isinstance(error, SpatialDPError) else None
+    raise ours or CRSMismatchError(
         f"the points have CRS {crs_.canonical(crs)} and pyproj cannot reproject them to the domain's, {domain.crs}; "
         "reproject them with another tool, or choose another CRS for the domain."
     )

@@ -389,7 +389,8 @@ def write_frame(path: Path, records: Sequence[Any]) -> None:
 
 
 def write_geoarrow(path: Path, records: Sequence[Any]) -> None:
-    geometry = geopandas.GeoSeries(list(records), crs="EPSG:4326")
+    """A column whose type geopandas gathers from the records; it cannot write none, so a place outside comes first."""
+    geometry = geopandas.GeoSeries([shapely.Point(7, 7), *records], crs="EPSG:4326")
     geopandas.GeoDataFrame(geometry=geometry).to_parquet(path, geometry_encoding="geoarrow")
 
 

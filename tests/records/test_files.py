@@ -479,13 +479,9 @@ def test_reprojecting_needs_both_systems(tmp_path):
 
 def test_systems_between_which_pyproj_knows_no_way_are_refused_in_words(tmp_path):
     (tmp_path / "a.csv").write_text("lon,lat\n36,34\n")
-    syria = sdp.Domain((-300_000, -300_000, 300_000, 300_000), crs="EPSG:22700")
     degrees = sdp.Domain((35, 33, 37, 35), crs="EPSG:4326")
-    for domain, crs in ((syria, "EPSG:4326"), (degrees, "EPSG:22700")):
-        with pytest.raises(
-            CRSMismatchError, match=f"the points have CRS {crs} .*pyproj cannot reproject .*{domain.crs}"
-        ):
-            sdp.read_points(tmp_path / "a.csv", domain, x="lon", y="lat", crs=crs, reproject=True)
+    with pytest.raises(CRSMismatchError, match=r"have CRS EPSG:22700 .*pyproj cannot reproject .*EPSG:4326; reproject"):
+        sdp.read_points(tmp_path / "a.csv", degrees, x="lon", y="lat", crs="EPSG:22700", reproject=True)
 
 
 def test_columns_named_like_the_other_axis_are_refused(tmp_path):
