@@ -16,6 +16,7 @@ import warnings
 from collections import UserList, deque
 from collections.abc import Callable, Sequence
 from itertools import chain
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -40,6 +41,7 @@ _NUMERAL = re.compile(NUMERAL)
 _LONGEST = 4096  # characters of text that may be a coordinate
 _TEXT = "USTO"  # types of arrays whose elements are looked at one by one
 _DATES = "mM"
+_FORM = attrgetter("shape", "dtype.kind")
 _POINT, _MULTI_POINT = 0, 4  # shapely's numbers of these types
 _PLAIN = {float, int, bool, np.float64, np.float32, np.int64, np.int32}  # types of numbers that doubles are made of
 
@@ -91,10 +93,12 @@ def _is_list(array: Any) -> bool:
 
 def _pairs(records: Sequence[Any]) -> Array:
     """Return a list of pairs of plain numbers as (n, 2) doubles, and any other list as an array of its elements."""
-    pairs = set(map(type, records)) <= {list, tuple} and set(map(len, records)) <= {2}
-    if pairs and len(records) and set(map(type, chain.from_iterable(records))) <= _PLAIN:
-        return _doubles(records)
-    return np.fromiter(records, dtype=object, count=len(records))
+    kinds = set(map(type, records))
+    if kinds and kinds <= {list, tuple} and set(map(len, records)) == {2}:
+        plain = set(map(type, chain.from_iterable(records))) <= _PLAIN
+    else:
+        plain = kinds == {np.ndarray} and set(map(_FORM, records)) <= {((2,), kind) for kind in "biuf"}
+    return _doubles(records) if plain else np.fromiter(records, dtype=object, count=len(records))
 
 
 def _elements(values: Sequence[Any]) -> Array:
@@ -106,7 +110,8 @@ def _elements(values: Sequence[Any]) -> Array:
 
 def _doubles(numbers: Sequence[Any]) -> Array:
     try:
-        return np.array(numbers, dtype=np.float64)
+        with np.errstate(all="ignore"):  # a warning would tell that such a record exists
+            return np.array(numbers, dtype=np.float64)
     except OverflowError:  # an integer that no double can represent
         return np.fromiter(numbers, dtype=object, count=len(numbers))
 

@@ -103,6 +103,8 @@ def test_how_a_record_is_read_does_not_depend_on_the_others(other):
     numbers = [0.1 + 0.2, 1, 2**53 + 1, True, np.float32(0.1), np.int32(3), 1e300, 2**1023]
     alone = sdp.Points([[number, number] for number in numbers])
     among = sdp.Points([*([number, number] for number in numbers), [other, 1.0]])
+    arrays = [np.array([number, 1.0]) for number in numbers[:2]]
+    assert sdp.Points(arrays)._x.tolist() == sdp.Points([*arrays, other])._x[:-1].tolist()
     assert alone._x.tolist() == among._x[:-1].tolist() == sdp.Points([*numbers, other], [1.0] * 9)._x[:-1].tolist()
     for text in ("1_0", "nan", "inf", " 1 ", b"1"):
         one, two = sdp.Points([[text, 1.0]]), sdp.Points([[text, 1.0], [other, 1.0]])
@@ -116,7 +118,7 @@ def test_a_long_number_that_no_double_holds_is_silent(errors):
     values = np.array([[1.5, 1.5], [1.5, 1.5]], dtype=np.longdouble)
     values[1, 0] = np.longdouble("1e400")
     with np.errstate(all=errors):
-        for held in (values, np.ma.array(values), values.astype(np.clongdouble), [list(row) for row in values]):
+        for held in (values, np.ma.array(values), values.astype(np.clongdouble), list(values), list(map(list, values))):
             assert counts(held).sum() == 1
             assert counts(sdp.Points(np.ma.array(values[:, 0]), np.ma.array(values[:, 1]))).sum() == 1
 
