@@ -74,6 +74,7 @@ class TrialCache:
         self._file = open(self._path, "ab", opener=lambda name, flags: os.open(name, flags, PRIVATE_MODE))
         self._lock(self._file)
         self._read()  # again: another evaluation may have added trials since
+        _make_private(self._file)
         self._file.truncate(self._length)  # removes a last line that an interruption cut short
         if not self._length:
             self._write(self._header(SystemNoise().random_bytes(_SALT_BYTES).hex()))
@@ -156,3 +157,9 @@ class TrialCache:
 
     def _foreign(self, problem: str) -> FileFormatError:
         return FileFormatError(f"{self._path} {problem}; give another cache file, or remove this one.")
+
+
+def _make_private(file: IO[bytes]) -> None:
+    """Keep all but its owner from reading a file that was there already; a new one has this mode from the start."""
+    if hasattr(os, "fchmod"):  # which Windows does not have
+        os.fchmod(file.fileno(), PRIVATE_MODE)

@@ -1,14 +1,14 @@
-"""Reading records from files, streams and Arrow tables, for use with one domain.
+"""Reading records from files, streams, frames and Arrow tables, for use with one domain.
 
 Files are read in batches, and each batch is snapped to the domain's lattice at once: 8 bytes a record.
 
 Whether something is refused depends on its **structure** alone: that it is a whole file of its format, its columns and
-the types that its schema declares, the type of geometry that a layer declares, its CRS, and the names and the number of
-files. A **record** that is not one point in the domain (missing or not finite, text that is not a number, a curve,
-bytes that mean nothing) counts nowhere, silently, in every format and in memory: a message about the record would tell
-that it exists. No library judges a record either: each format's module reads what it needs so that one record changes
-nothing for the others (``docs/design/files.md``). What a library raises is replaced by one error of ours, without the
-original, whose message and variables may hold records.
+the types that its schema declares, its CRS, and the names and the number of files. A **record** that is not one point
+in the domain (missing or not finite, text that is not a number, a curve, bytes that mean nothing) counts nowhere,
+silently, in every format and in memory: a message about the record would tell that it exists. No library judges a
+record either: each format's module reads what it needs so that one record changes nothing for the others
+(``docs/design/files.md``). What a library raises is replaced by one error of ours, without the original, whose message
+and variables may hold records.
 """
 
 from __future__ import annotations
@@ -22,14 +22,15 @@ from pathlib import Path
 from typing import Any
 
 from spatialdp._support.arrays import Array
-from spatialdp.errors import CRSMismatchError, PointsError
+from spatialdp.errors import CRSMismatchError, PointsError, SpatialDPError
 from spatialdp.records.formats.arrow import open_arrow, open_parquet
-from spatialdp.records.formats.base import Batch, Selection, Source, Table, quietly
+from spatialdp.records.formats.base import Batch, Selection, Source, Table, forgetful, quietly
 from spatialdp.records.formats.delimited import open_delimited
 from spatialdp.records.formats.flatgeobuf import open_flatgeobuf
 from spatialdp.records.formats.geojson import open_geojson
 from spatialdp.records.formats.geopackage import open_geopackage
 from spatialdp.records.formats.shapefile import open_shapefile
+from spatialdp.records.frames import open_frame
 from spatialdp.records.points import LatticePoints, snap
 from spatialdp.space import crs as crs_
 from spatialdp.space.domain import Domain
@@ -49,6 +50,7 @@ FORMATS: dict[str, Callable[[Source, Selection, contextlib.ExitStack], Table]] =
 }
 
 
+@forgetful
 def read_points(
     source: Any,
     domain: Domain,
@@ -65,18 +67,20 @@ def read_points(
 
     Parameters
     ----------
-    source : str, path, list of paths, binary file, or Arrow table or reader
+    source : str, path, list of paths, binary file, frame, or Arrow table or reader
         One or more files: Parquet or GeoParquet (``.parquet``, ``.geoparquet``, ``.pq``), ``.csv``, ``.tsv``, both also
         with ``.gz``, ``.gpkg``, ``.geojson``, ``.shp`` or ``.fgb``. A folder stands for all files in it and below it,
         which must be of one format, and a pattern such as ``"trips/2024-*.parquet"`` for the files that it matches. The
         names and the number of files are public. An open binary file, such as ``sys.stdin.buffer``, is read to its end.
-        Anything with ``__arrow_c_stream__`` is an Arrow table.
+        Of a frame of pandas or geopandas, `x` and `y` or `geometry` name the columns. Anything else with
+        ``__arrow_c_stream__`` is an Arrow table.
     domain : Domain
         The public domain that the points are for.
     x, y : str, optional
         Names of the columns with the coordinates; by default the geometry that the file declares.
     geometry : str, optional
-        Name of a column of points: WKB or GeoArrow in Parquet and Arrow, WKT in CSV, Parquet and Arrow.
+        Name of a column of points: WKB, WKT or GeoArrow in Parquet and Arrow, WKT in CSV, and WKB, WKT or geometries of
+        shapely in frames.
     layer : str, optional
         Name of the layer, in a GeoPackage with more than one.
     crs : optional
@@ -95,16 +99,18 @@ def read_points(
     Raises
     ------
     PointsError
-        If a file cannot be read, or its structure has no points: missing columns, columns of text, a layer that is
-        declared to hold polygons. Also if the columns of x and y are named like the other axis, such as ``x="lat"``.
+        If a file cannot be read, or its structure has no points: missing columns, columns that a schema declares as
+        text, a layer that is a view. Also if the columns of x and y are named like the other axis, such as ``x="lat"``.
     CRSMismatchError
-        If the CRS of a file is not the domain's, unless the points are to be reprojected.
+        If the CRS of a file is not the domain's, unless the points are to be reprojected; also if there is no way from
+        one to the other.
 
     Privacy
     -------
     Errors depend on structure, never on records (see the head of this module); nothing is warned of or logged. A record
-    that is not one point counts nowhere. Files are read as their format says, so a file that is damaged cannot be
-    divided into records and is refused as a whole.
+    that is not one point counts nowhere: in a layer of lines or polygons, none does. A multi-point of one part is that
+    point. Files are read as their format says, so a file that is damaged cannot be divided into records and is refused
+    as a whole.
 
     Examples
     --------
@@ -125,13 +131,20 @@ def read_points(
         move = _transformation(_checked_crs(name, table, crs, domain), domain, reproject=reproject)
         return [snap(*(batch if move is None else move(*batch)), domain) for batch in table.batches]
 
-    if hasattr(source, "__arrow_c_stream__"):
-        what = Source("the Arrow table", ".arrow")
-        return LatticePoints(quietly(lambda: read(what.name, open_arrow(source, selection)), what), domain)
+    if hasattr(source, "iloc") or hasattr(source, "__arrow_c_stream__"):
+        what, open_it = _frame_or_table(source)
+        return LatticePoints(quietly(lambda: read(what.name, open_it(source, selection)), what), domain)
     parts = []
     for file in _files(source, file_format):
         parts += quietly(partial(_read_file, file, selection, read), file)
     return LatticePoints(parts, domain)
+
+
+def _frame_or_table(source: Any) -> tuple[Source, Callable[[Any, Selection], Table]]:
+    """Return how messages call a frame or a table, and its opener; frames of pandas are not read as Arrow tables."""
+    if hasattr(source, "iloc"):
+        return Source(f"the {type(source).__name__}", ".frame"), open_frame
+    return Source("the Arrow table", ".arrow"), open_arrow
 
 
 def _selection(x: str | None, y: str | None, geometry: str | None, layer: str | None) -> Selection:
@@ -165,8 +178,8 @@ def _files(source: Any, file_format: str | None) -> list[Source]:
         return [file for each in source for file in _files(each, file_format)]
     if not isinstance(source, str | os.PathLike):
         raise PointsError(
-            f"points are to be read from a {type(source).__name__}; give the path of a file, an open binary file or an "
-            "Arrow table. Arrays and frames are given to spatialdp.Points."
+            f"points are to be read from a {type(source).__name__}; give the path of a file, an open binary file, a "
+            "frame or an Arrow table. Arrays and lists are given to spatialdp.Points."
         )
     return [_checked_path(path, file_format) for path in paths_of(source)]
 
@@ -260,4 +273,11 @@ def _transformation(crs: Any, domain: Domain, *, reproject: bool) -> Callable[[A
     if not reproject or domain.crs is None or crs_.same(crs, domain.crs):
         crs_.require_same("points", crs, domain.crs)
         return None
-    return point_transformation(crs, domain.crs, domain.bounds)
+    try:
+        return point_transformation(crs, domain.crs, domain.bounds)
+    except Exception as error:  # pyproj has several; they are about the two CRS, and no record has been read
+        ours = error if isinstance(error, SpatialDPError) else None
+    raise ours or CRSMismatchError(
+        f"the points have CRS {crs_.canonical(crs)} and pyproj cannot reproject them to the domain's, {domain.crs}; "
+        "reproject them with another tool, or choose another CRS for the domain."
+    )

@@ -19,7 +19,15 @@ from spatialdp._support.arrays import Array, Booleans, Integers, Integers32
 from spatialdp._support.override import override
 from spatialdp.errors import PointsError
 from spatialdp.records.counting import cell_numbers, lattice_cell_numbers
-from spatialdp.records.reading import arrow_coordinates, column_of, columns_of, names_of, point_coordinates
+from spatialdp.records.formats.base import forgetful
+from spatialdp.records.reading import (
+    arrow_coordinates,
+    column_of,
+    columns_of,
+    is_geometric,
+    names_of,
+    point_coordinates,
+)
 from spatialdp.space import crs as crs_
 from spatialdp.space.domain import RASTER_SHIFT, Domain, Grid
 from spatialdp.space.lattice import LATTICE
@@ -46,9 +54,10 @@ class Points:
     Raises
     ------
     PointsError
-        If the input has the wrong form: the type of an array is not one of numbers, text or objects, or a frame or
-        table has the wrong columns, or columns that are named like the other axis. No record causes an error, whatever
-        its value: one that is not a point (missing, text that is not a number, another geometry) counts nowhere.
+        If the input has the wrong form: an array of structures, a single geometry, a frame or table with the wrong
+        columns, or with columns that are named like the other axis. No record causes an error, whatever its value: one
+        that is not a point (missing, text that is not a number, a date, another geometry) counts nowhere. A multi-point
+        of one part is that point.
 
     Notes
     -----
@@ -68,8 +77,9 @@ class Points:
 
     __slots__ = ("_geometric", "_x", "_y", "crs")
 
+    @forgetful
     def __init__(self, x: Any, y: Any = None, *, crs: Any = None) -> None:
-        self._geometric = hasattr(x, "active_geometry_name") or hasattr(x, "geom_type")
+        self._geometric = is_geometric(x)
         if self._geometric:
             if y is not None or crs is not None:
                 raise PointsError(

@@ -2,17 +2,21 @@
 
 Numbers of any type are accepted, and so is text that is a decimal numeral: numpy and pandas turn a whole column into
 text for one record that is text, and into complex numbers for one that is complex. A record that is not a point
-(missing, text, a complex number, another geometry, a list of three numbers) becomes NaN and counts nowhere, as in
-files. What may be refused is the **declared form**: the type and the shape of an array, the columns of a frame or a
-table. A list declares nothing about its elements, so no list is refused. Errors never speak of a value or a number of
-rows.
+(missing, text, a date, a complex number, another geometry, a list of three numbers) becomes NaN and counts nowhere, as
+in files. What may be refused is the **declared form**: the type and the shape of an array, the columns of a frame or a
+table. A list declares nothing about its elements, so no list is refused; and numpy sees it only if all its elements are
+plain numbers, because it would make room for the longest text in every element. Errors never speak of a value or a
+number of rows.
 """
 
 from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Callable
+from collections import UserList, deque
+from collections.abc import Callable, Sequence
+from itertools import chain
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -23,11 +27,23 @@ from spatialdp.records.formats.arrow import open_arrow
 from spatialdp.records.formats.base import Selection, Source, quietly
 from spatialdp.records.formats.text import NUMERAL
 
-__all__ = ["arrow_coordinates", "column_of", "columns_of", "names_of", "point_coordinates"]
+__all__ = [
+    "arrow_coordinates",
+    "column_of",
+    "columns_of",
+    "is_geometric",
+    "names_of",
+    "pair_of",
+    "point_coordinates",
+]
 
 _NUMERAL = re.compile(NUMERAL)
 _LONGEST = 4096  # characters of text that may be a coordinate
 _TEXT = "USTO"  # types of arrays whose elements are looked at one by one
+_DATES = "mM"
+_FORM = attrgetter("shape", "dtype.kind")
+_POINT, _MULTI_POINT = 0, 4  # shapely's numbers of these types
+_PLAIN = {float, int, bool, np.float64, np.float32, np.int64, np.int32}  # types of numbers that doubles are made of
 
 
 def names_of(x: Any, y: Any) -> tuple[str | None, str | None]:
@@ -39,9 +55,7 @@ def names_of(x: Any, y: Any) -> tuple[str | None, str | None]:
 
 def columns_of(array: Any) -> tuple[Array, Array]:
     """Return the two columns of an (n, 2) array-like, or of a list of pairs or points."""
-    values = _array(array)
-    if isinstance(array, list | tuple) and not _is_numeric(values, (len(array), 2)):
-        values = np.fromiter(array, dtype=object, count=len(array))
+    values = _pairs(array) if _is_list(array) else _array(array)
     if values is not None and values.ndim == 1 and values.dtype.kind == "O":
         x, y = _each(_PAIRS, values)
         return x, y
@@ -55,9 +69,7 @@ def columns_of(array: Any) -> tuple[Array, Array]:
 
 def column_of(array: Any, name: str) -> Array:
     """Return a one-dimensional array-like of numbers, which is called `name` in errors."""
-    values = _array(array)
-    if isinstance(array, list | tuple) and not _is_numeric(values, (len(array),)):
-        values = np.fromiter(array, dtype=object, count=len(array))
+    values = _elements(array) if _is_list(array) else _array(array)
     if values is None or values.ndim != 1:
         raise PointsError(f"{name} is not a one-dimensional array of numbers; give one coordinate for each record.")
     return _numbers(values, name)
@@ -66,17 +78,42 @@ def column_of(array: Any, name: str) -> Array:
 def _array(array: Any) -> Array | None:
     """Return an array-like as numpy sees it, or None; what numpy says of it may quote a record."""
     try:
-        if isinstance(array, np.ma.MaskedArray):
-            return np.ma.filled(array.astype(np.float64 if array.dtype.kind in "biuf" else object), np.nan)
-        with warnings.catch_warnings():
+        with warnings.catch_warnings(), np.errstate(all="ignore"):  # a warning would tell that such a record exists
             warnings.simplefilter("ignore")
+            if isinstance(array, np.ma.MaskedArray):
+                return np.ma.filled(array.astype(np.float64 if array.dtype.kind in "biuf" else object), np.nan)
             return np.asarray(array)
     except Exception:
         return None
 
 
-def _is_numeric(values: Array | None, shape: tuple[int, ...]) -> bool:
-    return values is not None and values.dtype.kind in "iuf" and values.shape == shape
+def _is_list(array: Any) -> bool:
+    return isinstance(array, list | tuple | deque | UserList)
+
+
+def _pairs(records: Sequence[Any]) -> Array:
+    """Return a list of pairs of plain numbers as (n, 2) doubles, and any other list as an array of its elements."""
+    kinds = set(map(type, records))
+    if kinds and kinds <= {list, tuple} and set(map(len, records)) == {2}:
+        plain = set(map(type, chain.from_iterable(records))) <= _PLAIN
+    else:
+        plain = kinds == {np.ndarray} and set(map(_FORM, records)) <= {((2,), kind) for kind in "biuf"}
+    return _doubles(records) if plain else np.fromiter(records, dtype=object, count=len(records))
+
+
+def _elements(values: Sequence[Any]) -> Array:
+    """Return a list of plain numbers as doubles, and any other list as an array of its elements."""
+    if set(map(type, values)) <= _PLAIN:
+        return _doubles(values)
+    return np.fromiter(values, dtype=object, count=len(values))
+
+
+def _doubles(numbers: Sequence[Any]) -> Array:
+    try:
+        with np.errstate(all="ignore"):  # a warning would tell that such a record exists
+            return np.array(numbers, dtype=np.float64)
+    except OverflowError:  # an integer that no double can represent
+        return np.fromiter(numbers, dtype=object, count=len(numbers))
 
 
 def _numbers(values: Array, name: str) -> Array:
@@ -86,6 +123,8 @@ def _numbers(values: Array, name: str) -> Array:
         return values
     if kind == "c":
         return np.where(values.imag == 0, values.real, np.nan)
+    if kind in _DATES:  # which numpy and pandas make of a column whose only record is one
+        return np.full(values.shape, np.nan)
     if kind in _TEXT:
         (numbers,) = _each(_FLOATS, values.astype(object))
         return numbers
@@ -96,8 +135,8 @@ def _numbers(values: Array, name: str) -> Array:
 
 def _each(function: Callable[..., Any], values: Array) -> tuple[Floats, ...]:
     """Return what a function of one element gives for each, as one or two arrays of doubles."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # a warning would tell that such a record exists
+    with warnings.catch_warnings(), np.errstate(all="ignore"):  # a warning would tell that such a record exists
+        warnings.simplefilter("ignore")
         results = function(values)
     return tuple(
         np.asarray(result, dtype=np.float64) for result in (results if isinstance(results, tuple) else (results,))
@@ -119,10 +158,13 @@ def _float(value: Any) -> float:
         return np.nan
 
 
-def _pair(record: Any) -> tuple[float, float]:
+def pair_of(record: Any) -> tuple[float, float]:
     """Return the coordinates of a pair of numbers or a shapely point; NaN for anything else."""
     try:
-        if getattr(record, "geom_type", None) == "Point":
+        kind = getattr(record, "geom_type", None)
+        if kind == "MultiPoint" and len(record.geoms) == 1:
+            record, kind = record.geoms[0], "Point"
+        if kind == "Point":
             return float(record.x), float(record.y)
         if isinstance(record, str | bytes | dict | set | frozenset):
             return np.nan, np.nan
@@ -133,18 +175,30 @@ def _pair(record: Any) -> tuple[float, float]:
 
 
 _FLOATS = np.frompyfunc(_float, 1, 1)
-_PAIRS = np.frompyfunc(_pair, 1, 2)
+_PAIRS = np.frompyfunc(pair_of, 1, 2)
+
+
+def is_geometric(data: Any) -> bool:
+    """Whether something is a GeoDataFrame, a GeoSeries or the array in one; columns may have any names.
+
+    A geometry of shapely, which is one record and no set of them, is refused.
+    """
+    kind = type(data)
+    if hasattr(kind, "geom_type") and not hasattr(kind, "crs"):
+        raise PointsError("points are a single geometry of shapely; give a list of points, or a GeoSeries.")
+    return hasattr(kind, "geom_type")
 
 
 def point_coordinates(frame: Any) -> tuple[Floats, Floats]:
-    """Return the coordinates of the points in a GeoDataFrame or GeoSeries; what is not a point is left out."""
+    """Return the coordinates of the points in a GeoDataFrame or GeoSeries; what is not one point is left out."""
     import shapely
 
     if getattr(frame, "active_geometry_name", "geometry") is None:
         raise PointsError("the GeoDataFrame has no active geometry column; choose one with set_geometry.")
-    geometry = np.asarray(frame.geometry.array, dtype=object)
-    xy = shapely.get_coordinates(geometry[shapely.get_type_id(geometry) == 0])  # empty points have none
-    return xy[:, 0], xy[:, 1]
+    geometry = np.asarray(getattr(frame, "geometry", frame), dtype=object)
+    kind, parts = shapely.get_type_id(geometry), shapely.get_num_geometries(geometry)
+    xy = shapely.get_coordinates(geometry[(kind == _POINT) | ((kind == _MULTI_POINT) & (parts == 1))])
+    return xy[:, 0], xy[:, 1]  # empty points have none
 
 
 def arrow_coordinates(data: Any) -> tuple[Floats, Floats, Any, bool]:

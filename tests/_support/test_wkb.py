@@ -72,7 +72,10 @@ def test_any_bytes_get_an_answer(data):
 
 def test_the_longest_point_has_four_coordinates_and_an_srid():
     point = shapely.set_srid(shapely.from_wkt("POINT ZM (1 2 3 4)"), 4326)
-    assert len(shapely.to_wkb(point, output_dimension=4, flavor="extended", include_srid=True)) == LONGEST_POINT
+    inner = shapely.to_wkb(point, output_dimension=4, flavor="extended", include_srid=True)
+    multi = struct.pack("<BIII", 1, 0xE0000004, 4326, 1) + inner
+    assert len(multi) == LONGEST_POINT
+    assert coordinates([multi, inner]) == [(1, 2)] * 2
 
 
 # --- points ----------------------------------------------------------------------------------------
@@ -101,6 +104,30 @@ def test_points_in_every_form_of_wkb_are_read(point, order, flavor):
         marked = shapely.to_wkb(known, output_dimension=4, flavor=flavor, byte_order=order, include_srid=True)
         assert len(marked) == len(plain) + 4
         assert coordinates([plain, marked, plain]) == [(1, 2)] * 3
+
+
+@pytest.mark.parametrize("flavor", ["iso", "extended"])
+@pytest.mark.parametrize("order", [0, 1])
+@pytest.mark.parametrize("point", POINTS, ids=str)
+def test_a_multi_point_of_one_part_is_that_part(point, order, flavor):
+    form = {"output_dimension": 4, "flavor": flavor, "byte_order": order}
+    single = shapely.to_wkb(shapely.multipoints([point]), **form)
+    extended = {**form, "flavor": "extended"}
+    marked = shapely.to_wkb(shapely.set_srid(shapely.multipoints([point]), 2154), include_srid=True, **extended)
+    plain = shapely.to_wkb(point, **form)
+    assert coordinates([plain, single, marked, plain]) == [(1, 2)] * 4
+    odd = [single[:-1], single + b"\0", single + plain, shapely.to_wkb(shapely.multipoints([point, point]), **form)]
+    odd += [single[:cut] for cut in range(len(single))]
+    assert np.isnan(coordinates(odd)).all()
+
+
+def test_multi_points_of_no_part_or_of_something_else_are_not_points():
+    point = shapely.to_wkb(shapely.Point(1, 2))
+    for count, part in ((0, b""), (0, point), (2, point), (2**32 - 1, point), (1, bytes(21)), (1, b"\2" + point[1:])):
+        assert np.isnan(coordinates([struct.pack("<BII", 1, 4, count) + part])).all()
+    nested = struct.pack("<BII", 1, 4, 1) * 2 + point
+    collected = struct.pack("<BII", 1, 7, 1) + point
+    assert np.isnan(coordinates([nested, collected, shapely.to_wkb(shapely.MultiPoint())])).all()
 
 
 @pytest.mark.parametrize("flags", [0, 0x80000000, 0x40000000, 0x20000000, 0xE0000000])
@@ -133,4 +160,5 @@ def test_geos_agrees_wherever_it_reads_a_point(values):
         geometry = None if len(value) < 5 or value[1] > 7 else shapely.from_wkb(value, on_invalid="ignore")
         if not np.isnan(place).any():
             assert geometry is not None
+            geometry = geometry.geoms[0] if geometry.geom_type == "MultiPoint" else geometry
             assert (geometry.x, geometry.y) == place

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import geopandas
+import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import shapely
@@ -149,6 +150,14 @@ def hostile_wkb(chance: Chance) -> bytes | None:
     return chance.choice(geometries)
 
 
+SINGLE = [shapely.MultiPoint([(0.5, 0.5)]), shapely.MultiPoint([(0.5, 0.5, 7)])]
+
+
+def points_of_shapely() -> list[Any]:
+    """What writers that know one type a layer put into a layer of points, and change its type for."""
+    return [SINGLE[0], SINGLE[0], shapely.MultiPoint([(0.5, 0.5), (0.6, 0.6)]), shapely.Point(0.7, 0.7), None]
+
+
 def geometries_of_shapely() -> list[Any]:
     square = shapely.box(0, 0, 1, 1)
     point = shapely.Point(0.5, 0.5)
@@ -160,12 +169,18 @@ def geometries_of_shapely() -> list[Any]:
         shapely.Point(float("inf"), 0.5),
         shapely.LineString([(0, 0), (1, 1)]),
         shapely.MultiPoint([(0.5, 0.5), (0.6, 0.6)]),
+        *SINGLE,
         shapely.MultiPolygon([square]),
         shapely.GeometryCollection([point, point]),
         shapely.GeometryCollection(),
         shapely.Polygon(),
         None,
     ]
+
+
+def flat_geometries() -> list[Any]:
+    """Geometries without a height, with which not all writers mix them."""
+    return [geometry for geometry in geometries_of_shapely() if geometry is None or not geometry.has_z]
 
 
 def hostile_wkt(chance: Chance) -> bytes:
@@ -179,6 +194,8 @@ def hostile_wkt(chance: Chance) -> bytes:
             b"POINT EMPTY",
             b"POINT (0.5 0.5), POINT (0.6 0.6)",
             b"MULTIPOINT (0.5 0.5, 0.6 0.6)",
+            b"MULTIPOINT (0.5 0.5)",
+            b"MULTIPOINT Z ((0.5 0.5 7))",
             b"CIRCULARSTRING (0 0, 1 1, 2 0)",
             b"GEOMETRYCOLLECTION (" * chance.choice([1, 50, 5000]),
             b"POINT " + b"(" * 10_000,
@@ -306,18 +323,19 @@ def hostile_json(chance: Chance) -> bytes:
 # --- separated values ------------------------------------------------------------------------------
 
 
-def write_table(path: Path, records: Sequence[bytes], header: bytes, separator: bytes) -> None:
-    content = b"\n".join([header, *records]) + b"\n"
+def write_table(path: Path, records: Sequence[bytes], header: bytes, end: bytes) -> None:
+    content = end.join([header, *records]) + end
     path.write_bytes(gzip.compress(content, mtime=0) if path.suffix == ".gz" else content)
 
 
 def cell(chance: Chance, separator: bytes, content: bytes) -> bytes:
-    """A cell: plain where that is possible, or in quotes."""
-    if chance.random() < 0.3:
+    """A cell: plain where that is possible, or in quotes; with tabs, quotes mean nothing and may stand anywhere."""
+    quotes = separator == b","
+    if quotes and chance.random() < 0.3:
         return b'"' + content.replace(b'"', b'""') + chance.choice([b"", b"\n", b"\r\n,"]) + b'"'
     for mark in (b"\r", b"\n", separator):
         content = content.replace(mark, b" ")
-    return content.lstrip(b'"')
+    return content.lstrip(b'"') if quotes else chance.choice([b"", b"", b'"']) + content + chance.choice([b"", b'"'])
 
 
 def hostile_row(separator: bytes, coordinates: Callable[[Chance], bytes], cells: int) -> Callable[[Chance], bytes]:
@@ -332,15 +350,13 @@ def hostile_row(separator: bytes, coordinates: Callable[[Chance], bytes], cells:
     return row
 
 
-def table_form(name: str, columns: Sequence[str], options: dict[str, str]) -> Form:
+def table_form(name: str, columns: Sequence[str], options: dict[str, str], end: bytes = b"\n") -> Form:
     separator = b"\t" if ".tsv" in name else b","
     wkt = len(columns) == 1
     numeral = hostile_wkt if wkt else lambda chance: chance.choice(NUMERALS).encode()
     return Form(
         name,
-        lambda path, records: write_table(
-            path, records, separator.join(c.encode() for c in [*columns, "note"]), separator
-        ),
+        lambda path, records: write_table(path, records, separator.join(c.encode() for c in [*columns, "note"]), end),
         lambda x, y: f"POINT ({x} {y})".encode() + separator + b"n" if wkt else f"{x}{separator.decode()}{y}".encode(),
         hostile_row(separator, numeral, len(columns)),
         options,
@@ -370,6 +386,38 @@ def write_wkb(path: Path, records: Sequence[bytes | None], kind: pa.DataType, me
 def write_frame(path: Path, records: Sequence[Any]) -> None:
     geometry = geopandas.GeoSeries(list(records), crs="EPSG:4326")
     geopandas.GeoDataFrame({"a": range(len(records))}, geometry=geometry).to_parquet(path)
+
+
+def write_geoarrow(path: Path, records: Sequence[Any]) -> None:
+    """A column whose type geopandas gathers from the records; it cannot write none, so a place outside comes first."""
+    geometry = geopandas.GeoSeries([shapely.Point(7, 7), *records], crs="EPSG:4326")
+    geopandas.GeoDataFrame(geometry=geometry).to_parquet(path, geometry_encoding="geoarrow")
+
+
+def write_layer(path: Path, records: Sequence[Any]) -> None:
+    """A layer whose type geopandas gathers from the records."""
+    path.unlink(missing_ok=True)
+    geometry = geopandas.GeoSeries(list(records), crs="EPSG:4326")
+    frame = geopandas.GeoDataFrame({"a": range(len(records))}, geometry=geometry)
+    frame.to_file(path, SPATIAL_INDEX="NO")
+
+
+def write_text_or_bytes(path: Path, records: Sequence[Any]) -> None:
+    """A column that pandas writes as text, or as bytes if one record is of bytes."""
+    pd.DataFrame({"g": pd.Series(list(records), dtype=object)}).to_parquet(path)
+
+
+def text_or_bytes(chance: Chance) -> Any:
+    odd = [
+        None,
+        b"",
+        b"x",
+        b"\0",
+        hostile_wkb(chance),
+        hostile_wkt(chance),
+        hostile_wkt(chance).decode(errors="replace"),
+    ]
+    return chance.choice(odd)
 
 
 def write_structs(path: Path, records: Sequence[Any]) -> None:
@@ -484,7 +532,9 @@ def hostile_shape(chance: Chance) -> tuple[bytes, bytes]:
     body = struct.pack("<i", chance.choice(kinds)) + b"".join(
         struct.pack("<d", chance.choice(NUMBERS)) for _ in range(chance.choice([0, 1, 2, 2, 3, 4, 50]))
     )
-    content = chance.choice([body, body, chance.randbytes(2 * chance.randrange(40)), struct.pack("<i", 0)])
+    several = struct.pack("<i4di", chance.choice([8, 18, 28]), *[0.0] * 4, chance.choice([0, 1, 1, 2, -1, 2**31 - 1]))
+    several += struct.pack("<2d", 0.5, 0.5) + bytes(8 * chance.choice([0, 0, 2, 3, 6]))
+    content = chance.choice([body, body, several, chance.randbytes(2 * chance.randrange(40)), struct.pack("<i", 0)])
     cells = [
         chance.choice([chance.choice(NUMERALS).encode(), raw_text(chance), b"0.5"])[:20].rjust(20) for _ in range(2)
     ]
@@ -539,6 +589,7 @@ FORMS = [
     table_form("points.tsv", ["lon", "lat"], COLUMNS),
     table_form("points.csv.gz", ["lon", "lat"], COLUMNS),
     table_form("wkt.csv", ["place"], PLACE),
+    table_form("cr.csv", ["lon", "lat"], COLUMNS, end=b"\r"),
     Form(
         "columns.parquet",
         write_columns,
@@ -575,6 +626,10 @@ FORMS = [
         lambda chance: (hostile_blob(chance), sqlite_value(chance), sqlite_value(chance)),
         COLUMNS,
     ),
+    Form("text.parquet", write_text_or_bytes, lambda x, y: f"POINT ({x} {y})", text_or_bytes, {"geometry": "g"}),
+    Form("native.parquet", write_geoarrow, shapely.Point, lambda chance: chance.choice(points_of_shapely())),
+    Form("written.gpkg", write_layer, shapely.Point, lambda chance: chance.choice(geometries_of_shapely())),
+    Form("written.fgb", write_layer, shapely.Point, lambda chance: chance.choice(flat_geometries())),
     Form("layer.shp", write_shapefile, shape, hostile_shape),
     Form("columns.shp", write_shapefile, shape, hostile_shape, COLUMNS),
     Form("layer.fgb", write_flatgeobuf, flat_feature, hostile_feature),

@@ -165,3 +165,17 @@ def test_a_cache_is_for_its_owner_and_its_digest_is_salted(tmp_path):
     assert len({header["salt"] for header in headers}) == 2
     assert len({header["context"] for header in headers}) == 2
     assert "digest of the records" not in str(headers)
+
+
+def test_a_file_that_was_there_already_is_kept_from_others_too(tmp_path):
+    path = tmp_path / "trials.jsonl"
+    for _ in range(2):  # an empty file, and a cache
+        path.touch()
+        path.chmod(0o644)
+        with TrialCache(path, "context", "note") as cache:
+            assert stat.S_IMODE(path.stat().st_mode) == 0o600
+            cache.add("one", [(0, "rmse", 1.0)])
+    path.chmod(0o644)
+    with pytest.raises(FileFormatError, match="belongs to other"):
+        TrialCache(path, "another", "note")
+    assert stat.S_IMODE(path.stat().st_mode) == 0o644  # a file that is not this cache's is left alone

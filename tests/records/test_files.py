@@ -15,6 +15,7 @@ import warnings
 
 import geopandas
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -160,27 +161,49 @@ def test_other_geometries_in_an_undeclared_layer_count_nowhere(tmp_path):
         None,
         shapely.Point(),
         shapely.MultiPoint([[1, 1]]),
+        shapely.MultiPoint([[1, 1], [0.5, 0.5]]),
     ]
     frame = geopandas.GeoDataFrame(geometry=mixed, crs="EPSG:4326")
     for name in ("mixed.gpkg", "mixed.geojson"):
         frame.to_file(tmp_path / name)
-        assert silently(tmp_path / name) == 1
+        assert silently(tmp_path / name) == 2  # with the multi-point of one part
 
 
 def test_types_that_geoparquet_gathers_from_records_refuse_nothing(tmp_path):
     """Points alone never did, be they none, missing, empty or with a height; now other geometries do not either."""
     path = tmp_path / "layer.parquet"
-    for other in (shapely.box(0, 0, 1, 1), shapely.MultiPoint([[0.5, 0.5]])):
+    for other, one in ((shapely.box(0, 0, 1, 1), 0), (shapely.MultiPoint([[0.5, 0.5]]), 1)):
         geopandas.GeoDataFrame(geometry=[shapely.Point(0.5, 0.5), other], crs="EPSG:4326").to_parquet(path)
-        assert silently(path) == 1
+        assert silently(path) == 1 + one
         geopandas.GeoDataFrame(geometry=[other], crs="EPSG:4326").to_parquet(path)
-        assert silently(path) == 0
+        assert silently(path) == one
     for points in ([], [None], [shapely.Point()], [shapely.Point(0.5, 0.5), shapely.Point(0.5, 0.5, 9), None]):
         frame = geopandas.GeoDataFrame(geometry=geopandas.GeoSeries(points), crs="EPSG:4326")
         frame.to_parquet(path)
         assert silently(path) == 2 * (len(points) > 1)
         frame.to_file(tmp_path / "layer.gpkg")
         assert silently(tmp_path / "layer.gpkg") == 2 * (len(points) > 1)
+
+
+@pytest.mark.parametrize("name", ["a.gpkg", "a.fgb", "a.geojson", "a.parquet", "native.parquet"])
+def test_one_multi_point_changes_nothing_for_the_points(tmp_path, name):
+    """Writers declare the layer as one of multi-points for it, and make multi-points of all."""
+    points = [shapely.Point(0.1, 0.2), shapely.Point(0.3, 0.4), shapely.Point(0.5, 0.6)]
+    for other, counted in (
+        (shapely.MultiPoint([(0.7, 0.8)]), 4),
+        (shapely.MultiPoint([(0.7, 0.8), (0.9, 0.9)]), 3),
+        (shapely.Point(0.7, 0.8, 9), 4),
+    ):
+        frame = geopandas.GeoDataFrame({"a": range(4)}, geometry=[*points, other], crs="EPSG:4326")
+        if other.has_z and name.endswith("fgb"):  # its writer does not mix them
+            continue
+        path = tmp_path / f"{other.geom_type}{counted}{name}"
+        if name.endswith("parquet"):
+            native = name.startswith("native") and not other.has_z  # which its writer does not mix
+            frame.to_parquet(path, geometry_encoding="geoarrow" if native else "WKB")
+        else:
+            frame.to_file(path)
+        assert silently(path) == counted
 
 
 def test_damaged_geometries_count_nowhere(tmp_path):
@@ -278,15 +301,15 @@ def test_names_in_a_csv_are_not_told(tmp_path):
     assert "7351" not in str(caught.value)
 
 
-def test_layers_of_polygons_are_refused(tmp_path):
-    squares = geopandas.GeoDataFrame(geometry=[shapely.box(0, 0, 1, 1)], crs="EPSG:4326")
-    squares.to_parquet(tmp_path / "squares.parquet")
-    for name in ("squares.gpkg", "squares.geojson", "squares.shp", "squares.fgb"):
-        squares.to_file(tmp_path / name)
-    for name in ("squares.gpkg", "squares.shp", "squares.fgb"):
-        with pytest.raises(PointsError, match="type Polygon; points are required"):
-            sdp.read_points(tmp_path / name, DOMAIN)
-    for name in ("squares.parquet", "squares.geojson"):  # which declare no type: a polygon is a record like any other
+@pytest.mark.parametrize("other", [shapely.box(0, 0, 1, 1), shapely.LineString([(0, 0), (1, 1)])], ids=str)
+def test_in_layers_of_polygons_and_lines_no_record_counts(tmp_path, other):
+    """To refuse them by the type that they declare would tell of the one record that a writer took it from."""
+    layer = geopandas.GeoDataFrame(geometry=[other], crs="EPSG:4326")
+    layer.to_parquet(tmp_path / "layer.parquet")
+    layer.to_parquet(tmp_path / "native.parquet", geometry_encoding="geoarrow")
+    for name in ("layer.gpkg", "layer.geojson", "layer.shp", "layer.fgb"):
+        layer.to_file(tmp_path / name)
+    for name in ("layer.parquet", "native.parquet", "layer.gpkg", "layer.shp", "layer.fgb", "layer.geojson"):
         assert silently(tmp_path / name) == 0
 
 
@@ -396,6 +419,30 @@ def test_errors_bring_no_inner_variables_along(tmp_path):
     assert "7351" not in "".join(seen[1:])  # the first frame is this test's
 
 
+def variables(error):
+    """All that the frames of an error hold, but the first one's, which is the test's."""
+    trace, held = error.__traceback__.tb_next, []
+    while trace is not None:
+        held += trace.tb_frame.f_locals.values()
+        trace = trace.tb_next
+    return held
+
+
+def test_errors_do_not_hold_what_was_read_before(tmp_path):
+    (tmp_path / "ok.csv").write_text("x,y\n0.73519284,0.5\n")
+    (tmp_path / "other.csv").write_text("a,b\n")
+    with pytest.raises(PointsError) as caught:
+        sdp.read_points([tmp_path / "ok.csv", tmp_path / "other.csv"], DOMAIN, x="x", y="y")
+    assert not [value for value in variables(caught.value) if isinstance(value, list | tuple | dict | np.ndarray)]
+    frame, table = pd.DataFrame({"a": [0.73519284]}), pa.table({"a": [0.73519284]})
+    for source in (frame, table):
+        with pytest.raises(PointsError) as caught:
+            sdp.read_points(source, DOMAIN, x="x", y="y")
+        held = variables(caught.value)
+        assert not any(value is source for value in held)
+        assert [value for value in held if callable(value)] == [sdp.read_points.__wrapped__]  # and no closure
+
+
 def test_too_little_memory_does_not_tell_how_many_records_there_are(tmp_path, xy, monkeypatch):
     def full(*_):
         np.empty(2**50)
@@ -428,6 +475,13 @@ def test_reprojecting_needs_both_systems(tmp_path):
         sdp.read_points(tmp_path / "a.csv", sdp.Domain((0, 0, 1, 1)), reproject=True, crs="EPSG:4326", **columns)
     points = sdp.read_points(tmp_path / "a.csv", metres, reproject=True, crs="EPSG:4326", **columns)
     assert lattice_points(points, metres)[0].size == 1  # latitude 195 has no place
+
+
+def test_systems_between_which_pyproj_knows_no_way_are_refused_in_words(tmp_path):
+    (tmp_path / "a.csv").write_text("lon,lat\n36,34\n")
+    degrees = sdp.Domain((35, 33, 37, 35), crs="EPSG:4326")
+    with pytest.raises(CRSMismatchError, match=r"have CRS EPSG:22700 .*pyproj cannot reproject .*EPSG:4326; reproject"):
+        sdp.read_points(tmp_path / "a.csv", degrees, x="lon", y="lat", crs="EPSG:22700", reproject=True)
 
 
 def test_columns_named_like_the_other_axis_are_refused(tmp_path):

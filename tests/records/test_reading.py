@@ -5,6 +5,8 @@ from __future__ import annotations
 import io
 import json
 import traceback
+import tracemalloc
+from collections import UserList, deque
 from decimal import Decimal
 
 import geopandas
@@ -41,7 +43,6 @@ def test_whole_numbers_and_missing_values():
         np.zeros((3, 3)),
         np.zeros((2, 2, 2)),
         np.array([["a", "b", "c"]]),
-        np.zeros((3, 2), dtype="M8[s]"),
         np.zeros((3, 2), dtype=[("a", "f8")]),
         pd.DataFrame({"x": [1.0], "y": [1.0], "z": [1.0]}),
         7,
@@ -55,11 +56,90 @@ def test_wrong_forms_are_refused(points):
         sdp.Points(points)
 
 
+@pytest.mark.parametrize(
+    "geometry", [shapely.Point(1, 2), shapely.Point(), shapely.MultiPoint([(1, 2)]), shapely.box(0, 0, 1, 1)], ids=str
+)
+def test_a_single_geometry_is_refused_in_words(geometry):
+    for points in (lambda: sdp.Points(geometry), lambda: sdp.Points(geometry, crs="EPSG:4326")):
+        with pytest.raises(PointsError, match=r"^points are a single geometry of shapely; give a list of points"):
+            points()
+
+
+def test_columns_named_like_attributes_of_geometries_are_columns():
+    frame = pd.DataFrame({"geom_type": [1.0], "crs": [1.0]})
+    assert counts(frame).sum() == 1
+
+
+@pytest.mark.parametrize("odd", [pd.Timestamp("2020"), pd.Timedelta(1), np.datetime64("2020"), np.timedelta64(1, "s")])
+def test_a_date_counts_nowhere_alone_and_among_numbers(odd):
+    """If it is alone, pandas and numpy make a column of dates of it."""
+    for column in (pd.Series, lambda values: np.array(values), list):
+        assert counts(sdp.Points(column([odd]), column([1.0]))).sum() == 0
+        assert counts(sdp.Points(column([odd]), column([odd]))).sum() == 0
+    assert counts(sdp.Points(pd.Series([odd, 1.0]), pd.Series([1.0, 1.0]))).sum() == 1
+    assert counts(pd.DataFrame({"x": [odd], "y": [odd]})).sum() == 0
+    assert counts(np.array([[odd, odd]])).sum() == 0
+
+
+@pytest.mark.parametrize("kind", [list, tuple, deque, UserList])
+def test_memory_does_not_multiply_one_record_by_the_others(kind):
+    """numpy gives each element of a list as much room as the longest text in it needs."""
+    long = "z" * 100_000
+    for make in (
+        lambda: sdp.Points(kind([[1.5, 1.5]] * 1000 + [[long, 1.5]])),
+        lambda: sdp.Points(kind([1.5] * 1000 + [long]), [1.5] * 1001),
+    ):
+        tracemalloc.start()
+        points = make()
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        assert peak < 4_000_000
+        assert counts(points).sum() == 1000
+
+
+@pytest.mark.parametrize("other", ["x", 10**400, None, (1,), Decimal(1)], ids=str)
+def test_how_a_record_is_read_does_not_depend_on_the_others(other):
+    """Lists of plain numbers are read at once, and others one by one: with the same result."""
+    numbers = [0.1 + 0.2, 1, 2**53 + 1, True, np.float32(0.1), np.int32(3), 1e300, 2**1023]
+    alone = sdp.Points([[number, number] for number in numbers])
+    among = sdp.Points([*([number, number] for number in numbers), [other, 1.0]])
+    arrays = [np.array([number, 1.0]) for number in numbers[:2]]
+    assert sdp.Points(arrays)._x.tolist() == sdp.Points([*arrays, other])._x[:-1].tolist()
+    assert alone._x.tolist() == among._x[:-1].tolist() == sdp.Points([*numbers, other], [1.0] * 9)._x[:-1].tolist()
+    for text in ("1_0", "nan", "inf", " 1 ", b"1"):
+        one, two = sdp.Points([[text, 1.0]]), sdp.Points([[text, 1.0], [other, 1.0]])
+        assert np.array_equal(one._x, two._x[:1], equal_nan=True)
+
+
+@pytest.mark.skipif(np.finfo(np.longdouble).max == np.finfo(float).max, reason="long doubles are doubles here")
+@pytest.mark.parametrize("errors", ["warn", "raise"])
+@pytest.mark.filterwarnings("error")
+def test_a_long_number_that_no_double_holds_is_silent(errors):
+    values = np.array([[1.5, 1.5], [1.5, 1.5]], dtype=np.longdouble)
+    values[1, 0] = np.longdouble("1e400")
+    with np.errstate(all=errors):
+        for held in (values, np.ma.array(values), values.astype(np.clongdouble), list(values), list(map(list, values))):
+            assert counts(held).sum() == 1
+            assert counts(sdp.Points(np.ma.array(values[:, 0]), np.ma.array(values[:, 1]))).sum() == 1
+
+
+def test_errors_hold_no_records():
+    for wrong in (np.full((3, 3), 271828.18), pd.DataFrame({"x": [271828.18]}), [[271828.18, 1.0]]):
+        with pytest.raises(PointsError) as caught:
+            sdp.Points(wrong, None if not isinstance(wrong, list) else [1.0, 2.0])
+        trace, held = caught.value.__traceback__.tb_next, []
+        while trace is not None:
+            held += trace.tb_frame.f_locals.values()
+            trace = trace.tb_next
+        assert not [value for value in held if isinstance(value, np.ndarray | pd.DataFrame | list | tuple | sdp.Points)]
+
+
 def test_geometries_in_the_wrong_wrapping():
     with pytest.raises(PointsError, match="set_geometry"):
         sdp.Points(geopandas.GeoDataFrame({"x": [1.0]}))
     assert counts([shapely.Point(1, 1), shapely.Point(), shapely.box(0, 0, 1, 1)]).sum() == 1
     assert counts(np.array([shapely.Point(1, 1), shapely.Point()])).sum() == 1
+    assert counts(geopandas.GeoSeries([shapely.Point(1, 1), None], crs="EPSG:4326").array).sum() == 1
 
 
 class Hostile:
@@ -140,7 +220,7 @@ WRONG = {
     "three columns": lambda n: np.zeros((n, 3)),
     "one column": lambda n: np.zeros(n),
     "a cube": lambda n: np.zeros((n, 2, 2)),
-    "dates": lambda n: np.zeros((n, 2), dtype="M8[s]"),
+    "structures": lambda n: np.zeros((n, 2), dtype=[("a", "f8")]),
     "a frame of three columns": lambda n: pd.DataFrame(np.zeros((n, 3))),
     "an Arrow table of three columns": lambda n: pa.table({name: np.zeros(n) for name in "xyz"}),
     "an Arrow table of text": lambda n: pa.table({name: ["a"] * n for name in "xy"}),
@@ -174,6 +254,13 @@ def test_what_is_more_than_one_point_counts_nowhere(geometry):
     for held in (geopandas.GeoSeries, lambda listed, crs: geopandas.GeoDataFrame(geometry=listed, crs=crs)):
         assert counts(held([geometry, shapely.Point(1, 1)], crs="EPSG:4326")).sum() == 1
     assert counts([geometry, (1, 1)]).sum() == 1
+
+
+def test_a_multi_point_of_one_part_is_that_part():
+    single = [shapely.MultiPoint([(1, 1)]), shapely.MultiPoint([(1, 1, 7)])]
+    nowhere = [shapely.MultiPoint(), shapely.from_wkt("MULTIPOINT (EMPTY)"), shapely.MultiPoint([(1, 1), (1, 1)])]
+    for held in (geopandas.GeoSeries, lambda listed, crs: listed, lambda listed, crs: np.array(listed, dtype=object)):
+        assert counts(held([*single, *nowhere, shapely.Point(1, 1)], crs="EPSG:4326")).sum() == 3
 
 
 # --- Arrow ----------------------------------------------------------------------------------------

@@ -1,7 +1,9 @@
 """How are points read from Parquet and Arrow? Columns of numbers, or a column of geometries (WKB, WKT or GeoArrow).
 
 The schema says what a column holds, and is all that can be refused. The types of geometry that GeoParquet lists
-(``geometry_types``) are not part of the schema: writers gather them from the records.
+(``geometry_types``) are not part of the schema: writers gather them from the records. Nor is it told by the schema
+whether text is WKT and bytes are WKB: pandas writes a whole column as bytes for one record of bytes. So each value is
+read as what it is.
 """
 
 from __future__ import annotations
@@ -33,10 +35,11 @@ from spatialdp.space.placement import check_column_names
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["open_arrow", "open_parquet", "wkb_points"]
+__all__ = ["open_arrow", "open_parquet", "points_of_bytes"]
 
 _EXTENSION, _EXTENSION_METADATA = b"ARROW:extension:name", b"ARROW:extension:metadata"
 _LONGITUDE_LATITUDE = "OGC:CRS84"  # which GeoParquet means if it names no CRS
+_BYTES = ("binary", "large_binary", "fixed_size_binary", "binary_view", "string", "large_string", "string_view", "null")
 
 
 def open_parquet(source: Source, selection: Selection, stack: ExitStack) -> Table:
@@ -148,22 +151,28 @@ def _is_number(kind: pa.DataType) -> bool:
 
 def _reader(source: Source, field: pa.Field) -> Callable[[pa.Array], Batch]:
     """Return the function that reads a column of geometries, by the type that the schema declares for it."""
-    from pyarrow import types
-
     kind = getattr(field.type, "storage_type", field.type)
-    readers: tuple[tuple[bool, Callable[[pa.Array], Batch]], ...] = (
-        (_is_any(kind, "binary", "large_binary", "fixed_size_binary", "binary_view", "null"), wkb_points),
-        (_is_any(kind, "string", "large_string", "string_view"), points_of_wkt),
-        (types.is_struct(kind) and _has_axes(kind), _points_of_structs),
-        (types.is_fixed_size_list(kind) and kind.list_size >= 2 and _is_number(kind.value_type), _points_of_lists),
-    )
-    for applies, reader in readers:
-        if applies:
-            return reader
+    reader = points_of_bytes if _is_any(kind, *_BYTES) else _geoarrow_reader(kind)
+    if reader is not None:
+        return reader
     raise PointsError(
         f"column {field.name!r} of {source.name} is of type {kind}; points must be WKB (binary), WKT (text) or "
         "GeoArrow points. Convert it first."
     )
+
+
+def _geoarrow_reader(kind: pa.DataType) -> Callable[[pa.Array], Batch] | None:
+    """Return the function that reads geometries as GeoArrow stores them; None for another type."""
+    from pyarrow import types
+
+    if types.is_struct(kind) and _has_axes(kind):
+        return _points_of_structs
+    if types.is_fixed_size_list(kind) and kind.list_size >= 2 and _is_number(kind.value_type):
+        return _points_of_lists
+    inner = _geoarrow_reader(kind.value_type) if _is_any(kind, "list", "large_list") else None
+    if inner in (_points_of_structs, _points_of_lists):  # writers make lists of all points for one multi-point
+        return partial(_points_of_parts, inner)
+    return None if inner is None else _no_points  # lists of lists are polygons and the like
 
 
 def _is_any(kind: pa.DataType, *names: str) -> bool:
@@ -191,17 +200,24 @@ def _doubles(column: pa.Array) -> Floats:
     return np.asarray(column.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False), dtype=np.float64)
 
 
-def wkb_points(column: pa.Array) -> Batch:
-    """Return the coordinates of points in WKB; NaN for what is not one point."""
+def points_of_bytes(column: pa.Array) -> Batch:
+    """Return the coordinates of points in WKB, which begins with a byte of 0 or 1, or in WKT; NaN for all else."""
     import pyarrow as pa
 
     column = column.cast(pa.large_binary())
+    xy = np.full((2, len(column)), np.nan)
     _, edges, content = column.buffers()
-    if content is None or not len(column):
-        return np.full(len(column), np.nan), np.full(len(column), np.nan)
+    if content is None or not content.size or not len(column):
+        return xy[0], xy[1]
+    data = np.frombuffer(content, dtype=np.uint8)
     offsets = np.frombuffer(edges, dtype=np.int64)[column.offset : column.offset + len(column) + 1]
     lengths = np.where(column.is_valid().to_numpy(zero_copy_only=False), np.diff(offsets), 0)
-    return point_coordinates(np.frombuffer(content, dtype=np.uint8), offsets[:-1], lengths)
+    binary = data[np.minimum(offsets[:-1], data.size - 1)] <= 1
+    xy[:] = point_coordinates(data, offsets[:-1], np.where(binary, lengths, 0))
+    text = np.flatnonzero(~binary & (lengths > 0))
+    if text.size:
+        xy[:, text] = points_of_wkt(column.take(pa.array(text)))
+    return xy[0], xy[1]
 
 
 def _points_of_structs(column: pa.Array) -> Batch:
@@ -214,3 +230,19 @@ def _points_of_lists(column: pa.Array) -> Batch:
     import pyarrow.compute as pc
 
     return _doubles(pc.list_element(column, 0)), _doubles(pc.list_element(column, 1))
+
+
+def _no_points(column: pa.Array) -> Batch:
+    return np.full(len(column), np.nan), np.full(len(column), np.nan)
+
+
+def _points_of_parts(points: Callable[[pa.Array], Batch], column: pa.Array) -> Batch:
+    """Return the coordinates of lists of one part; NaN for lists of more or fewer."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    xy = np.full((2, len(column)), np.nan)
+    parts = pc.fill_null(pc.list_value_length(column), 0).to_numpy(zero_copy_only=False)
+    single = np.flatnonzero(parts == 1)
+    xy[:, single] = points(_storage(pc.list_flatten(column.take(pa.array(single)))))
+    return xy[0], xy[1]

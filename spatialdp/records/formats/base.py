@@ -3,7 +3,8 @@
 A format's opener is given a `Source` and a `Selection` and returns a `Table`: the CRS that the file declares, and
 batches of coordinates. It may refuse the **structure** of a file: whether it is a whole file of its format, the columns
 and the types that its schema declares, its CRS. It must not refuse, warn of or count anything because of a **record**:
-a record that is not one point becomes NaN and counts nowhere. ``docs/design/files.md`` draws the line between the two.
+a record that is not one point becomes NaN and counts nowhere. Nor may it judge the type of geometry of a layer, which
+writers gather from the records. ``docs/design/files.md`` draws the line between the two.
 """
 
 from __future__ import annotations
@@ -13,8 +14,9 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import wraps
 from pathlib import Path
-from typing import Any, BinaryIO, TypeVar
+from typing import Any, BinaryIO, ParamSpec, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -30,8 +32,8 @@ __all__ = [
     "Selection",
     "Source",
     "Table",
-    "check_declared_type",
     "check_names",
+    "forgetful",
     "no_geometry",
     "not_whole",
     "quietly",
@@ -39,6 +41,7 @@ __all__ = [
     "without_layers",
 ]
 
+P = ParamSpec("P")
 T = TypeVar("T")
 
 Batch = tuple[Array, Array]
@@ -132,15 +135,6 @@ def check_names(source: Source, names: Sequence[str], wanted: Sequence[str]) -> 
             )
 
 
-def check_declared_type(source: Source, declared: str, *, accepted: Sequence[str]) -> None:
-    """Refuse a layer whose schema declares a type of geometry that is not a point."""
-    if declared not in accepted:
-        raise PointsError(
-            f"{source.name} holds geometries of type {declared}; points are required. "
-            "Use centroids, or explode multi-points, first."
-        )
-
-
 def without_columns(source: Source, selection: Selection, what: str) -> None:
     """Refuse names of columns for a format that has points as geometries only."""
     if selection.columns or selection.geometry is not None:
@@ -194,3 +188,31 @@ def quietly(read: Callable[[], T], source: Source) -> T:
         failure = not_whole(source)
     failure.__cause__ = failure.__context__ = None
     raise failure.with_traceback(None)
+
+
+def forgetful(function: Callable[P, T]) -> Callable[P, T]:
+    """Return the same function, whose errors bring no frame along: neither its arguments nor what it has read so far.
+
+    Examples
+    --------
+    >>> @forgetful
+    ... def read(records):
+    ...     raise PointsError("points are wrong.")
+    >>> try:
+    ...     read([0.73519284])
+    ... except PointsError as error:
+    ...     error.__traceback__.tb_next.tb_frame.f_locals.get("args"), error.__traceback__.tb_next.tb_next
+    (None, None)
+    """
+
+    @wraps(function)
+    def forget(*args: P.args, **kwargs: P.kwargs) -> T:
+        try:
+            return function(*args, **kwargs)
+        except Exception as error:
+            failure = error
+        del args, kwargs
+        failure.__cause__ = failure.__context__ = None
+        raise failure.with_traceback(None)
+
+    return forget

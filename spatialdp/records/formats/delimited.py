@@ -1,9 +1,10 @@
 """How are points read from CSV and TSV, plain or compressed? Header first, then all cells as text.
 
 The first line, which has the names of the columns, is the whole structure of the file. How many cells a row has and
-what is in them changes nothing for other rows: cells are text, missing ones are empty, surplus ones are ignored. A row
-ends at a line break outside of quotes, so a quote that is opened at the start of a cell and never closed leaves no way
-to tell rows apart: such a file is refused as a damaged one.
+what is in them changes nothing for other rows: cells are text, missing ones are empty, surplus ones are ignored. Lines
+end at CR, LF or both. In CSV, quotes that open at the start of a cell may enclose line breaks, so a quote that is never
+closed leaves no way to tell rows apart: such a file is refused as a damaged one. In TSV quotes mean nothing, because
+its writers do not quote: every line is a row, and one pair of quotes around a cell is taken off.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import gzip
 import io
 from collections.abc import Iterator
 from contextlib import ExitStack
+from dataclasses import dataclass
 from typing import IO, TYPE_CHECKING, Any
 
 from spatialdp._support.override import override
@@ -35,17 +37,30 @@ if TYPE_CHECKING:
 __all__ = ["open_delimited"]
 
 _QUOTE = b'"'
+_BREAKS = (b"\r", b"\n")
 _MARK = b"\xef\xbb\xbf"  # with which some programs begin a file in UTF-8
+
+
+@dataclass(frozen=True)
+class _Form:
+    """What separates cells, and whether quotes enclose them."""
+
+    separator: str
+    separators: str
+    quotes: bool
+
+
+_CSV, _TSV = _Form(",", "commas", quotes=True), _Form("\t", "tabs", quotes=False)
 
 
 def open_delimited(source: Source, selection: Selection, stack: ExitStack) -> Table:
     """Open a file of separated values, whose coordinates are in two columns of numerals or in one of WKT."""
     without_layers(source, selection)
-    separator, separators = ("\t", "tabs") if source.suffix.startswith(".tsv") else (",", "commas")
+    form = _TSV if source.suffix.startswith(".tsv") else _CSV
     file: Any = stack.enter_context(source.opened())
     if source.suffix.endswith(".gz"):
         file = stack.enter_context(gzip.GzipFile(fileobj=file))
-    names = _header(source, file, separator)
+    names = _header(source, file, form)
     wanted = selection.columns or ((selection.geometry,) if selection.geometry is not None else None)
     if wanted is None:
         raise no_geometry(source)
@@ -53,30 +68,56 @@ def open_delimited(source: Source, selection: Selection, stack: ExitStack) -> Ta
         if names.count(name) != 1:  # names are not quoted: in a file without a header, they are a record
             raise PointsError(
                 f"the first line of {source.name} has {'more than one' if name in names else 'no'} column {name!r}; "
-                f"that line must have the names of the columns, separated by {separators}, and each name that is asked "
-                "for once."
+                f"that line must have the names of the columns, separated by {form.separators}, and each name that is "
+                "asked for once."
             )
     places = [names.index(name) for name in wanted]
-    return Table(None, _batches(file, separator, len(names), places), plain=True)
+    return Table(None, _batches(file, form, len(names), places), plain=True)
 
 
-def _header(source: Source, file: IO[bytes], separator: str) -> list[str]:
+def _header(source: Source, file: IO[bytes], form: _Form) -> list[str]:
     """Read the first line that is not blank, and return the names in it; the file is left behind that line."""
-    line = file.readline().removeprefix(_MARK)
+    line = b"\n"
+    while line and not line.strip():
+        line, whole = _line(file, form)
+    if not whole:
+        raise not_whole(source)
     if not line:
         raise PointsError(
             f"{source.name} is an empty file, without even a header; write it again, or give another file."
         )
-    while line and not line.strip():
-        line = file.readline()
-    more = line
-    while more and line.count(_QUOTE) % 2:  # a name may have line breaks within quotes
-        more = file.readline()
-        line += more
-    if line.count(_QUOTE) % 2:
-        raise not_whole(source)
     text = line.decode("utf-8", "replace").rstrip("\r\n")
-    return next(csv.reader([text], delimiter=separator), [])
+    if form.quotes:
+        return next(csv.reader([text], delimiter=form.separator), [])
+    return [_unquoted(name) for name in text.split(form.separator)]
+
+
+def _line(file: IO[bytes], form: _Form) -> tuple[bytes, bool]:
+    """Read a line with its end, CR or LF, and return it, and whether its quotes are closed.
+
+    Of the two characters of CR LF, the second one is left, as a line of its own that is blank.
+    """
+    line = bytearray()
+    quoted, opens = False, form.quotes  # whether a quote would open a cell: at its start, or as the second of two
+    separator = form.separator.encode()
+    while byte := file.read(1):
+        line += byte
+        if quoted:
+            quoted = byte != _QUOTE
+            opens = not quoted
+        elif byte in _BREAKS:
+            break
+        else:
+            quoted = opens and byte == _QUOTE
+            opens = form.quotes and byte == separator
+        if line == _MARK:
+            line.clear()
+            opens = form.quotes
+    return bytes(line), not quoted
+
+
+def _unquoted(cell: str) -> str:
+    return cell[1:-1] if len(cell) > 1 and cell[0] == cell[-1] == '"' else cell
 
 
 class _Joined(io.RawIOBase):
@@ -97,14 +138,15 @@ class _Joined(io.RawIOBase):
         return len(part)
 
 
-def _batches(file: IO[bytes], separator: str, columns: int, places: list[int]) -> Iterator[Batch]:
+def _batches(file: IO[bytes], form: _Form, columns: int, places: list[int]) -> Iterator[Batch]:
     import pandas as pd
 
     # A header of our own, as wide as the file's: without one, pandas looks at records to find the number of columns.
-    header = separator.join(map(str, range(columns))).encode() + b"\n"
+    header = form.separator.join(map(str, range(columns))).encode() + b"\n"
     chunks = pd.read_csv(
         io.BufferedReader(_Joined(header, file), 2**20),
-        sep=separator,
+        sep=form.separator,
+        quoting=csv.QUOTE_MINIMAL if form.quotes else csv.QUOTE_NONE,
         usecols=sorted(places),
         dtype=str,
         na_filter=False,
@@ -114,11 +156,13 @@ def _batches(file: IO[bytes], separator: str, columns: int, places: list[int]) -
         encoding_errors="replace",
     )
     for chunk in chunks:
-        cells = [_column(chunk[str(place)]) for place in places]
+        cells = [_column(chunk[str(place)], form) for place in places]
         yield points_of_wkt(cells[0]) if len(cells) == 1 else (numbers_of(cells[0]), numbers_of(cells[1]))
 
 
-def _column(cells: Any) -> pa.Array:
+def _column(cells: Any, form: _Form) -> pa.Array:
     import pyarrow as pa
+    import pyarrow.compute as pc
 
-    return pa.array(cells, pa.large_string(), from_pandas=True)
+    column = pa.array(cells, pa.large_string(), from_pandas=True)
+    return column if form.quotes else pc.replace_substring_regex(column, r'(?s)^"(.*)"$', r"\1")

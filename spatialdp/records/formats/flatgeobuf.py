@@ -1,8 +1,9 @@
 """How are points read from FlatGeobuf? Its header says what it holds; each feature is a small table of offsets.
 
 A feature is a buffer in which every value is reached by an offset. The offsets of many features are followed at once,
-and one that leads out of its feature makes that feature count nowhere. Structure is the header (the type of geometry,
-the CRS, the size of the index) and where each feature begins and ends.
+and one that leads out of its feature makes that feature count nowhere. Structure is the header (the CRS, the size of
+the index) and where each feature begins and ends. The type of geometry in the header is not judged, because writers
+gather it from the records; it says what a feature is that names no type of its own.
 """
 
 from __future__ import annotations
@@ -22,7 +23,6 @@ from spatialdp.records.formats.base import (
     Selection,
     Source,
     Table,
-    check_declared_type,
     not_whole,
     without_columns,
     without_layers,
@@ -33,8 +33,7 @@ __all__ = ["open_flatgeobuf"]
 _MAGIC = b"fgb\x03fgb"
 _START = 8  # bytes of magic
 _NODE = 40  # bytes of a node of the index: four doubles and an offset
-_TYPES = ("Geometry", "Point", "LineString", "Polygon", "MultiPoint", "MultiLineString", "MultiPolygon")
-_POINT = 1
+_POINTS = (1, 4)  # types: point and multi-point, which both have a list of coordinates alone
 # Places of the fields that are needed, in the order of the schema.
 _HEADER_TYPE, _HEADER_COUNT, _HEADER_NODES, _HEADER_CRS = 2, 8, 9, 10
 _CRS_ORGANISATION, _CRS_CODE, _CRS_WKT = 0, 1, 4
@@ -54,9 +53,8 @@ def open_flatgeobuf(source: Source, selection: Selection, stack: ExitStack) -> T
         raise not_whole(source)
     header = _Header(data[_START + 4 : _START + 4 + size].tobytes())
     kind = header.scalar(_HEADER_TYPE, "<B", 0)
-    check_declared_type(source, _TYPES[kind] if kind < len(_TYPES) else "unknown", accepted=("Geometry", "Point"))
     starts = _starts(source, data, _START + 4 + size, header)
-    return Table(header.crs(), _batches(data, starts, any_type=kind == 0))
+    return Table(header.crs(), _batches(data, starts, kind))
 
 
 class _Header:
@@ -141,9 +139,9 @@ def _sizes(data: Bytes, starts: Integers) -> Integers:
     return sizes
 
 
-def _batches(data: Bytes, starts: Integers, *, any_type: bool) -> Iterator[Batch]:
+def _batches(data: Bytes, starts: Integers, declared: int) -> Iterator[Batch]:
     for begin in range(0, starts.size, BATCH):
-        yield _points(data, starts[begin : begin + BATCH], any_type=any_type)
+        yield _points(data, starts[begin : begin + BATCH], declared)
 
 
 @dataclass(frozen=True)
@@ -178,15 +176,14 @@ class _Buffers:
         return np.where((table > 0) & (offset > 0), table + offset, 0)
 
 
-def _points(data: Bytes, starts: Integers, *, any_type: bool) -> Batch:
-    """Return the coordinates of features; NaN for one that is not a point."""
+def _points(data: Bytes, starts: Integers, declared: int) -> Batch:
+    """Return the coordinates of features; NaN for one that is not one point. Without a type, it is of the declared."""
     buffers = _Buffers(data, starts + 4, starts + 4 + _sizes(data, starts))
     geometry = buffers.follow(buffers.field(buffers.follow(starts + 4), _FEATURE_GEOMETRY))
     kind = buffers.read(buffers.field(geometry, _GEOMETRY_TYPE), "<u1")
     vector = buffers.follow(buffers.field(geometry, _GEOMETRY_XY))
-    # The length of the vector, then its doubles. A layer of points need not repeat its type in each feature.
-    point = (kind == _POINT) | ((kind == 0) & (not any_type))
-    point &= (buffers.read(vector, "<u4") == 2) & buffers.holds(vector + 4, 16)
+    point = np.isin(np.where(kind == 0, declared, kind), _POINTS)
+    point &= (buffers.read(vector, "<u4") == 2) & buffers.holds(vector + 4, 16)  # its length, then two doubles
     xy = np.full((starts.size, 2), np.nan)
     xy[point] = data[vector[point][:, None] + 4 + np.arange(16)].view("<f8")
     return xy[:, 0], xy[:, 1]

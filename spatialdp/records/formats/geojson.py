@@ -3,9 +3,10 @@
 GeoJSON has no schema: a library that reads it looks at the features to find out what the file is, and one feature can
 have it refused, renamed or taken for another CRS. So the file is divided here, by its brackets, commas and quotes,
 into the members of the outermost object and the elements of ``features``. Each element counts as one point if it has a
-``geometry`` of ``type`` ``Point`` with ``coordinates`` of two or more numbers, and else nowhere; whatever else is in it
-is never looked at. Structure is: brackets that balance, one list ``features``, and a ``crs`` beside it (in files older
-than RFC 7946). Members of JSON-FG mean nothing here: its ``geometry`` is in longitude and latitude as well.
+``geometry`` of ``type`` ``Point`` with ``coordinates`` of two or more numbers, or ``MultiPoint`` with one such list,
+and else nowhere; whatever else is in it is never looked at. Structure is: brackets that balance, one list ``features``,
+and a ``crs`` beside it (in files older than RFC 7946). Members of JSON-FG mean nothing here: its ``geometry`` is in
+longitude and latitude as well.
 
 The file is scanned in blocks. Tokens are kept down to the level of a geometry's members: 1 the outermost object, 2 the
 list of features, 3 a feature, 4 a geometry. An element is what lies between two commas of level 2.
@@ -44,7 +45,8 @@ _LONGITUDE_LATITUDE = "OGC:CRS84"
 _MARK = b"\xef\xbb\xbf"  # with which some programs begin a file in UTF-8
 _QUOTE, _ESCAPE, _OPEN, _CLOSE, _COLON, _COMMA, _END_QUOTE = range(1, 8)
 _FILE, _FEATURES, _FEATURE, _GEOMETRY = range(1, 5)  # levels
-_COORDINATES = rf"^\s*\[\s*(?P<x>{NUMERAL})\s*,\s*(?P<y>{NUMERAL})\s*(?:,[^\[\]{{}}]*)?\]\s*$"
+_PLACE = rf"\[\s*(?P<x>{NUMERAL})\s*,\s*(?P<y>{NUMERAL})\s*(?:,[^\[\]{{}}]*)?\]"
+_COORDINATES = {b"Point": rf"^\s*{_PLACE}\s*$", b"MultiPoint": rf"^\s*\[\s*{_PLACE}\s*\]\s*$"}
 
 _KINDS = np.zeros(256, dtype=np.uint8)
 for _characters, _kind in (
@@ -201,14 +203,15 @@ def _points(data: Bytes, tokens: _Tokens) -> Batch:
     geometry = np.searchsorted(starts, inner.at, side="right") - 1
     within = (geometry >= 0) & (inner.at < stops[geometry])
     inner, geometry = inner[within], geometry[within]
-    is_point = np.zeros(starts.size, dtype=bool)
     kinds = _members(data, inner, geometry, b"type")
     kinds = kinds[(inner.kind[kinds + 1] == _QUOTE) & (kinds + 2 < inner.at.size)]
-    is_point[geometry[kinds]] = _equal(data, inner.at[kinds + 1] + 1, inner.at[kinds + 2], b"Point")
     places = _members(data, inner, geometry, b"coordinates")
-    places = places[is_point[geometry[places]]]
-    text = slices(data, inner.at[places] + 1, inner.at[places + 1])
-    xy[:, geometry[places]] = pairs_of(text, _COORDINATES)
+    for name, pattern in _COORDINATES.items():
+        named = np.zeros(starts.size, dtype=bool)
+        named[geometry[kinds]] = _equal(data, inner.at[kinds + 1] + 1, inner.at[kinds + 2], name)
+        chosen = places[named[geometry[places]]]
+        text = slices(data, inner.at[chosen] + 1, inner.at[chosen + 1])
+        xy[:, geometry[chosen]] = pairs_of(text, pattern)
     return xy[0], xy[1]
 
 
@@ -217,19 +220,24 @@ def _points(data: Bytes, tokens: _Tokens) -> Batch:
 
 def _declared_crs(source: Source, data: Bytes, outline: _Tokens) -> Any:
     """Check that the file is one object with one list of features, and return the CRS that it declares."""
-    brackets = np.flatnonzero((outline.kind == _OPEN) | (outline.kind == _CLOSE))
-    if not outline.at.size or brackets.tolist() != [0, outline.at.size - 1]:
-        raise not_whole(source)
-    first, last = int(outline.at[0]), int(outline.at[-1])
-    if data[:first].tobytes().strip() or data[last + 1 :].tobytes().strip():
-        raise not_whole(source)
-    lists = _values(data, outline, b"features")
-    if data[first] != ord("{") or len(lists) != 1 or data[slice(*lists[0])][:_HEAD].tobytes().lstrip()[:1] != b"[":
+    lists = _values(data, outline, b"features") if _is_one_object(data, outline) else []
+    if len(lists) != 1 or data[slice(*lists[0])][:_HEAD].tobytes().lstrip()[:1] != b"[":
+        # One message, however many objects there are: in a file with a feature on each line, each is a record.
         raise PointsError(
-            f"{source.name} is not a GeoJSON FeatureCollection: it must have one list of features. Convert it first."
+            f"{source.name} is not a GeoJSON FeatureCollection: it must be one object with one list of features. "
+            "Convert it first."
         )
     declared = _values(data, outline, b"crs")
     return _crs_name(json.loads(data[slice(*declared[-1])].tobytes())) if declared else _LONGITUDE_LATITUDE
+
+
+def _is_one_object(data: Bytes, outline: _Tokens) -> bool:
+    brackets = np.flatnonzero((outline.kind == _OPEN) | (outline.kind == _CLOSE))
+    if not outline.at.size or brackets.tolist() != [0, outline.at.size - 1]:
+        return False
+    first, last = int(outline.at[0]), int(outline.at[-1])
+    around = data[:first].tobytes() + data[last + 1 :].tobytes()
+    return bool(data[first] == ord("{")) and not around.strip()
 
 
 def _values(data: Bytes, outline: _Tokens, name: bytes) -> list[tuple[int, int]]:

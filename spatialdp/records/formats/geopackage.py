@@ -2,14 +2,16 @@
 
 A GeoPackage is a SQLite database. Any cell of it may hold any value, whatever type its column declares: text in a
 column of numbers is a record like any other, and counts nowhere. Structure is what the tables of the standard declare:
-the layers, the columns and their types, the type of geometry and the CRS of a layer.
+the layers, the columns and their types, and the CRS of a layer. The type of geometry of a layer is not judged, because
+writers gather it from the records. A layer must be an ordinary table: what a view, a virtual table or a computed column
+does with one row can end or multiply the whole query.
 """
 
 from __future__ import annotations
 
 import re
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, closing
 from typing import Any
 
@@ -23,7 +25,6 @@ from spatialdp.records.formats.base import (
     Selection,
     Source,
     Table,
-    check_declared_type,
     check_names,
     no_geometry,
     not_whole,
@@ -37,6 +38,8 @@ _WRITE_AHEAD = b"\2\2"  # bytes 18 and 19 of a database with a write-ahead log
 _HEADER = 8  # bytes before the envelope of a geometry
 _ENVELOPES = np.array([0, 32, 48, 48, 64])  # bytes, by the code in the header
 _LONGEST = _HEADER + int(_ENVELOPES.max()) + LONGEST_POINT
+_TABLES = ("gpkg_contents", "gpkg_geometry_columns", "gpkg_spatial_ref_sys")  # in which the structure is declared
+_VIRTUAL = re.compile(r"\s*CREATE\s+VIRTUAL\b", re.IGNORECASE)
 _NUMBER = re.compile(
     r"|BOOLEAN|((TINY|SMALL|MEDIUM|BIG)?INT|INTEGER|REAL|FLOAT|DOUBLE|NUMERIC|DECIMAL)\b.*", re.IGNORECASE
 )
@@ -55,13 +58,12 @@ def open_geopackage(source: Source, selection: Selection, stack: ExitStack) -> T
         _check_columns(source, database, layer, selection.columns)
         return Table(None, _numbers(database, layer, selection.columns), plain=True)
     row = database.execute(
-        "SELECT column_name, geometry_type_name, srs_id FROM gpkg_geometry_columns WHERE lower(table_name) = lower(?)",
-        (layer,),
+        "SELECT column_name, srs_id FROM gpkg_geometry_columns WHERE lower(table_name) = lower(?)", (layer,)
     ).fetchone()
     if row is None:
         raise no_geometry(source)
-    column, kind, srs = row
-    check_declared_type(source, str(kind).capitalize(), accepted=("Point", "Geometry"))
+    column, srs = row
+    _check_stored(source, database, layer, [str(column)])
     return Table(_crs(database, srs), _points(database, layer, str(column)))
 
 
@@ -91,6 +93,8 @@ def _connect(source: Source) -> sqlite3.Connection:
 
 def _layer(source: Source, database: sqlite3.Connection, selection: Selection) -> str:
     """Return the name of the only layer, or of the one that was asked for."""
+    if not all(_is_table(database, name) for name in _TABLES):
+        raise not_whole(source)
     kinds = ("features", "attributes") if selection.columns else ("features",)
     query = f"SELECT table_name FROM gpkg_contents WHERE data_type IN ({', '.join('?' * len(kinds))}) ORDER BY rowid"
     layers = [str(name) for (name,) in database.execute(query, kinds)]
@@ -100,11 +104,35 @@ def _layer(source: Source, database: sqlite3.Connection, selection: Selection) -
         raise PointsError(f"{source.name} has several layers; name one of {layers}.")
     if not layers:
         raise no_geometry(source)
-    return selection.layer or layers[0]
+    layer = selection.layer or layers[0]
+    if not _is_table(database, layer):
+        raise PointsError(
+            f"the layer {layer!r} of {source.name} is not an ordinary table but a view or a virtual table, which runs "
+            "code on the records. Save the layer to a new GeoPackage, and give that."
+        )
+    return layer
+
+
+def _is_table(database: sqlite3.Connection, name: str) -> bool:
+    """Whether a name is that of a table whose rows are stored as they are."""
+    found = database.execute("SELECT sql FROM sqlite_master WHERE type = 'table' AND lower(name) = lower(?)", (name,))
+    return any(not _VIRTUAL.match(str(sql)) for (sql,) in found)
+
+
+def _check_stored(source: Source, database: sqlite3.Connection, layer: str, columns: Sequence[str]) -> None:
+    """Refuse columns that are computed when they are read."""
+    computed = database.execute("SELECT lower(name) FROM pragma_table_xinfo(?) WHERE hidden = 2", (layer,)).fetchall()
+    for name in columns:
+        if (name.lower(),) in computed:
+            raise PointsError(
+                f"column {name!r} of {source.name} is computed from others when it is read; columns of points must be "
+                "stored. Save the layer to a new GeoPackage, and give that."
+            )
 
 
 def _check_columns(source: Source, database: sqlite3.Connection, layer: str, columns: tuple[str, str]) -> None:
-    declared = dict(database.execute("SELECT name, type FROM pragma_table_info(?)", (layer,)).fetchall())
+    _check_stored(source, database, layer, columns)
+    declared = dict(database.execute("SELECT name, type FROM pragma_table_xinfo(?)", (layer,)).fetchall())
     geometries = database.execute(
         "SELECT column_name FROM gpkg_geometry_columns WHERE lower(table_name) = lower(?)", (layer,)
     ).fetchall()

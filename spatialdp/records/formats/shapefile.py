@@ -1,8 +1,8 @@
 """How are points read from a Shapefile? From its tables of fixed-width records: .shp by .shx, numbers in .dbf.
 
-Structure is the headers of these files, the type of shape that the .shp declares, the fields that the .dbf declares and
-the CRS in the .prj. A record of another type, one that leads out of the file, and one that is marked as deleted count
-nowhere.
+Structure is the headers of these files, the fields that the .dbf declares and the CRS in the .prj. The type of shape in
+a header is not judged, because writers gather it from the records. A record that is neither a point nor a multi-point
+of one part, one that leads out of the file, and one that is marked as deleted count nowhere.
 """
 
 from __future__ import annotations
@@ -23,7 +23,6 @@ from spatialdp.records.formats.base import (
     Selection,
     Source,
     Table,
-    check_declared_type,
     check_names,
     not_whole,
     without_layers,
@@ -34,10 +33,10 @@ from spatialdp.wording import parameter
 __all__ = ["open_shapefile"]
 
 _HEADER = 100  # bytes, of .shp and .shx
-_RECORD_HEADER, _POINT = 8, 20  # bytes, of a record in .shp and of the shortest point in it
+_RECORD_HEADER, _POINT, _MULTI_POINT = 8, 20, 56  # bytes, of a record in .shp, and of the shortest points in it
 _CODE = 9994
-_TYPES = {0: "Null", 1: "Point", 3: "LineString", 5: "Polygon", 8: "MultiPoint", 31: "MultiPatch"}
-_POINTS = (1, 11, 21)  # plain, with height and measure, with measure
+_POINTS, _MULTI_POINTS = (1, 11, 21), (8, 18, 28)  # types: plain, with height and measure, with measure
+_BOX = 4 + 32  # bytes of a multi-point before the number of its parts: type and extent
 _FIELD = 32  # bytes of the description of a field in .dbf
 _NUMBERS = b"NF"  # types of fields that hold numerals
 _DELETED = ord("*")
@@ -66,9 +65,6 @@ def open_shapefile(source: Source, selection: Selection, stack: ExitStack) -> Ta
                 f"{parameter('y')} out."
             )
         return Table(None, _field_batches(source, _bytes(table), selection.columns), plain=True)
-    kind = int(_little(shapes, np.array([32]))[0])
-    declared = _TYPES.get(kind % 10 if kind < 30 else kind, "unknown")
-    check_declared_type(source, declared, accepted=("Point", "Null"))
     index = _beside(source.path, ".shx")
     if index is None:
         raise PointsError(f"{source.name} has no .shx beside it, which says where its records are; copy that file too.")
@@ -121,19 +117,25 @@ def _shape_batches(source: Source, shapes: Bytes, index: Bytes, deleted: Boolean
     entries = np.asarray(index[_HEADER:]).view(">i4").reshape(-1, 2)
     for start in range(0, len(entries), BATCH):
         places, lengths = entries[start : start + BATCH].astype(np.int64).T * 2  # in words of two bytes
-        usable = lengths >= _POINT
         flags = deleted[start : start + BATCH]
-        usable[: flags.size] &= ~flags
-        yield _points(shapes, places, usable)
+        lengths[: flags.size][flags] = 0
+        yield _points(shapes, places, lengths)
 
 
-def _points(shapes: Bytes, places: Integers, usable: Booleans) -> Batch:
-    """Return the coordinates of the usable records at some places; NaN where there is no point."""
+def _points(shapes: Bytes, places: Integers, lengths: Integers) -> Batch:
+    """Return the coordinates of the records at some places; NaN where there is no point, or not one alone."""
     xy = np.full((places.size, 2), np.nan)
-    # A record: number and length, then type, x and y.
-    whole = np.flatnonzero((places >= _HEADER) & (places + _RECORD_HEADER + _POINT <= shapes.size) & usable)
-    points = whole[np.isin(_little(shapes, places[whole] + _RECORD_HEADER), _POINTS)]
-    xy[points] = _gathered(shapes, places[points] + _RECORD_HEADER + 4, 16).view("<f8")
+    starts = places + _RECORD_HEADER
+    inside = places >= _HEADER
+    # A point: type, x and y. A multi-point: type, extent, number of parts, and x and y of each.
+    whole = np.flatnonzero(inside & (lengths >= _POINT) & (starts + _POINT <= shapes.size))
+    kinds = _little(shapes, starts[whole])
+    points = whole[np.isin(kinds, _POINTS)]
+    xy[points] = _gathered(shapes, starts[points] + 4, 16).view("<f8")
+    several = whole[np.isin(kinds, _MULTI_POINTS)]
+    several = several[(lengths[several] >= _MULTI_POINT) & (starts[several] + _MULTI_POINT <= shapes.size)]
+    single = several[_little(shapes, starts[several] + _BOX) == 1]
+    xy[single] = _gathered(shapes, starts[single] + _BOX + 4, 16).view("<f8")
     return xy[:, 0], xy[:, 1]
 
 

@@ -21,9 +21,11 @@ __all__ = ["NUMERAL", "numbers_of", "pairs_of", "points_of_wkt", "slices"]
 NUMERAL = r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?"
 _LONGEST = 4096  # bytes of text that may be a coordinate or a point; what is longer counts nowhere
 _NUMBER = rf"^\s*{NUMERAL}\s*$"
-_POINT = (
-    r"(?i)^\s*(?:SRID\s*=\s*[0-9]+\s*;)?\s*POINT\s*(?:ZM|Z|M)?\s*"
-    rf"\(\s*(?P<x>{NUMERAL})\s+(?P<y>{NUMERAL})(?:\s+[^\s()]+){{0,2}}\s*\)\s*$"
+_PLACE = rf"\(\s*(?P<x>{NUMERAL})\s+(?P<y>{NUMERAL})(?:\s+[^\s()]+){{0,2}}\s*\)"
+_HEAD = r"(?i)^\s*(?:SRID\s*=\s*[0-9]+\s*;)?\s*{}\s*(?:ZM|Z|M)?\s*"
+_POINTS = (  # a point, and a multi-point of one part, which is written in two ways
+    rf"{_HEAD.format('(?:MULTI)?POINT')}{_PLACE}\s*$",
+    rf"{_HEAD.format('MULTIPOINT')}\(\s*{_PLACE}\s*\)\s*$",
 )
 
 
@@ -43,15 +45,20 @@ def numbers_of(text: pa.Array) -> Floats:
 
 
 def points_of_wkt(text: pa.Array) -> Batch:
-    """Return the coordinates of points in WKT or EWKT; NaN for what is not one point.
+    """Return the coordinates of points in WKT or EWKT; NaN for what is not one point. A multi-point may have one part.
 
     Examples
     --------
     >>> import pyarrow as pa
-    >>> points_of_wkt(pa.array(["POINT (1 2)", "SRID=4326;point z(3 4 5)", "POINT EMPTY", "MULTIPOINT (1 2)"]))
-    (array([ 1.,  3., nan, nan]), array([ 2.,  4., nan, nan]))
+    >>> points_of_wkt(pa.array(["POINT (1 2)", "SRID=4326;point z(3 4 5)", "POINT EMPTY", "MULTIPOINT ((5 6))"]))
+    (array([ 1.,  3., nan,  5.]), array([ 2.,  4., nan,  6.]))
     """
-    return pairs_of(text, _POINT)
+    import pyarrow as pa
+
+    xy = np.stack(pairs_of(text, _POINTS[0]))
+    others = np.flatnonzero(np.isnan(xy[0]))
+    xy[:, others] = pairs_of(text.take(pa.array(others)), _POINTS[1])
+    return xy[0], xy[1]
 
 
 def pairs_of(text: pa.Array, pattern: str) -> Batch:

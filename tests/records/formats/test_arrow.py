@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 
+import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -13,7 +14,7 @@ import shapely
 import spatialdp as sdp
 from spatialdp.errors import CRSMismatchError, PointsError
 from spatialdp.records.counting import count_cells
-from spatialdp.records.formats.arrow import wkb_points
+from spatialdp.records.formats.arrow import points_of_bytes
 
 DOMAIN = sdp.Domain((0, 0, 1, 1), crs="EPSG:4326")
 POINT = shapely.to_wkb(shapely.Point(0.5, 0.5))
@@ -51,6 +52,34 @@ def test_named_columns_of_points_are_read_by_their_type(column, tmp_path):
         return  # views cannot be written by all versions
     assert count(path, geometry="place") == 1
     assert count(io.BytesIO(path.read_bytes()), geometry="place", file_format="parquet") == 1
+
+
+@pytest.mark.parametrize("kind", [pa.binary(), pa.large_binary(), pa.string(), pa.large_string(), pa.binary_view()])
+def test_text_and_bytes_are_told_apart_record_by_record(kind):
+    """pandas writes a column of text as bytes if one record is of bytes."""
+    values = [b"POINT (0.5 0.5)", POINT, b"\0", b"", None, b"x", b" MULTIPOINT ((0.5 0.5))", b"\1POINT (0.5 0.5)"]
+    column = pa.array(values, pa.binary())
+    if "string" in str(kind):
+        column = pa.Array.from_buffers(pa.string(), len(values), column.buffers())
+    assert count(pa.table({"place": column.cast(kind)}), geometry="place") == 3
+    assert count(pa.table({"place": column.cast(kind).slice(1)}), geometry="place") == 2
+
+
+def test_one_record_of_bytes_does_not_hide_the_text(tmp_path):
+    for odd, kind in (("POINT (7 7)", "string"), (b"\0", "binary"), (b"POINT (7 7)", "binary"), (None, "string")):
+        pd.DataFrame({"place": ["POINT (0.5 0.5)"] * 5 + [odd]}).to_parquet(tmp_path / "a.parquet")
+        assert kind in str(pq.read_schema(tmp_path / "a.parquet").field("place").type)
+        assert count(tmp_path / "a.parquet", geometry="place") == 5
+
+
+@pytest.mark.parametrize("point", [pa.struct([("x", pa.float64()), ("y", pa.float64())]), pa.list_(pa.float64(), 2)])
+@pytest.mark.parametrize("listed", [pa.list_, pa.large_list])
+def test_lists_of_one_point_are_that_point(point, listed):
+    place = [0.5, 0.5] if pa.types.is_fixed_size_list(point) else {"x": 0.5, "y": 0.5}
+    column = pa.array([[place], [place, place], [], None, [None], [place]], listed(point))
+    assert count(pa.table({"place": column}), geometry="place") == 2
+    assert count(pa.table({"place": column.slice(1)}), geometry="place") == 1
+    assert count(pa.table({"place": pa.array([[[place]]], listed(listed(point)))}), geometry="place") == 0
 
 
 @pytest.mark.parametrize(
@@ -96,6 +125,6 @@ def test_broken_metadata_declare_nothing(geo, tmp_path):
 
 def test_slices_of_columns_are_read_at_their_place():
     column = pa.array([b"x", POINT, None, POINT], pa.binary())
-    assert [values.tolist() for values in wkb_points(column.slice(1, 1))] == [[0.5], [0.5]]
-    assert wkb_points(column.slice(4))[0].size == 0
-    assert wkb_points(pa.nulls(2, pa.binary()))[0].size == 2
+    assert [values.tolist() for values in points_of_bytes(column.slice(1, 1))] == [[0.5], [0.5]]
+    assert points_of_bytes(column.slice(4))[0].size == 0
+    assert points_of_bytes(pa.nulls(2, pa.binary()))[0].size == 2

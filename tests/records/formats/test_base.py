@@ -12,8 +12,8 @@ from spatialdp.errors import CRSMismatchError, PointsError
 from spatialdp.records.formats.base import (
     Selection,
     Source,
-    check_declared_type,
     check_names,
+    forgetful,
     quietly,
     without_columns,
     without_layers,
@@ -47,8 +47,6 @@ def test_names_must_be_there_once():
 
 
 def test_what_a_format_does_not_have_is_refused_by_name():
-    with pytest.raises(PointsError, match="type Polygon; points are required"):
-        check_declared_type(FILE, "Polygon", accepted=("Point",))
     for selection in (Selection("a", "b"), Selection(geometry="g")):
         with pytest.raises(PointsError, match=r"homes.csv is GeoJSON.*leave x, y and geometry out"):
             without_columns(FILE, selection, "GeoJSON")
@@ -92,3 +90,20 @@ def test_warnings_are_not_shown_and_results_are_returned():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert quietly(read, FILE).sum() == 3
+
+
+@pytest.mark.parametrize("raised", [KeyError("x"), PointsError("ours"), MemoryError("much")])
+def test_errors_of_forgetful_functions_hold_no_variables(raised):
+    @forgetful
+    def read(records, *, more):
+        """Read."""
+        held = [records, more]
+        return held if raised is None else failing(raised)
+
+    with pytest.raises(type(raised)) as caught:
+        read([0.73519284], more=[0.73519284])
+    trace = caught.value.__traceback__.tb_next
+    assert "7351" not in repr(trace.tb_frame.f_locals)
+    assert trace.tb_next is None
+    assert caught.value.__context__ is None
+    assert (read.__name__, read.__doc__) == ("read", "Read.")

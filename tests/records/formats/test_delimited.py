@@ -42,12 +42,44 @@ def test_points_in_wkt_are_read(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "header", ["lon,lat", "\ufefflon,lat", '"lon","lat"', "\n\nlon,lat", 'lon,lat,"two\nlines"', "lat,lon", "lon,lat,,"]
+    "header",
+    [
+        "lon,lat",
+        "\ufefflon,lat",
+        '\ufeff"lon","lat"',
+        '"lon","lat"',
+        "\n\nlon,lat",
+        "\r\n\r\nlon,lat",
+        'lon,lat,"two\nlines"',
+        'lon,lat,"two\rlines","a ""quote"", and\r\n"',
+        'lon,lat,5" pipe',
+        'lon,lat,"5"" pipe"',
+        "lat,lon",
+        "lon,lat,,",
+    ],
 )
-def test_headers_in_many_shapes(tmp_path, header):
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"], ids=repr)
+def test_headers_in_many_shapes(tmp_path, header, end):
     path = tmp_path / "a.csv"
-    path.write_text(f"{header}\n0.5,0.25\n0.25,0.5\r\n")
+    path.write_bytes(f"{header}{end}0.5,0.25{end}0.25,0.5{end}".encode())
     assert count(path, **COLUMNS) == 2
+    path.write_bytes(f"{header}{end}".encode())
+    assert count(path, **COLUMNS) == 0
+    path.write_bytes(header.encode())
+    assert count(path, **COLUMNS) == 0
+
+
+def test_quotes_mean_nothing_in_tsv(tmp_path):
+    """Its writers do not quote, so a quote at the start of a cell must not swallow the rows behind it."""
+    path = tmp_path / "a.tsv"
+    rows = ["a\t0.5\t0.5", '"b\t0.5\t0.5', 'c"\t0.5\t0.5', '"d"\t"0.5"\t"0.5"', 'e\t"0.5\t0.5', 'f\t""0.5""\t0.5']
+    for kept in range(len(rows) + 1):
+        path.write_text("\n".join(['name\t"lon"\tlat', *rows[:kept]]))
+        assert count(path, **COLUMNS) == min(kept, 4)
+    path.write_text('place\n"POINT (0.5 0.5)"\nPOINT (0.5 0.5)\n"POINT (0.5 0.5)\n')
+    assert count(path, geometry="place") == 2
+    path.write_text('5" pipe\t"lon\tlat\n1\t0.5\t0.5\n')
+    assert count(path, x='"lon', y="lat") == 1
 
 
 @pytest.mark.parametrize(

@@ -51,23 +51,33 @@ def test_other_geometries_count_nowhere(tmp_path):
         shapely.box(0, 0, 1, 1),
         shapely.Point(0.25, 0.5),
         shapely.MultiPoint([[0.5, 0.5]]),
+        shapely.MultiPoint([[0.5, 0.5], [0.6, 0.6]]),
         shapely.GeometryCollection([shapely.Point(0.5, 0.5)]),
         None,
     ]
-    geopandas.GeoDataFrame({"a": range(6)}, geometry=mixed, crs="EPSG:4326").to_file(
+    geopandas.GeoDataFrame({"a": range(7)}, geometry=mixed, crs="EPSG:4326").to_file(
         tmp_path / "a.fgb", SPATIAL_INDEX="NO"
     )
-    assert count(tmp_path / "a.fgb") == 2
+    assert count(tmp_path / "a.fgb") == 3
 
 
-@given(st.binary(max_size=120), st.integers(0, 90), st.booleans())
-def test_any_bytes_of_a_feature_are_a_record(content, keep, any_type):
+@pytest.mark.parametrize("kind", range(18))
+def test_a_feature_without_a_type_is_of_the_declared_one(kind):
+    """Points and multi-points are; of a layer of lines or polygons, no feature counts."""
+    records = [flat_feature(0.5, 0.5, kind=0), flat_feature(0.5, 0.5, kind=4), flat_feature(0.5, 0.5, kind=3)]
+    data = np.frombuffer(b"".join(struct.pack("<I", len(record)) + record for record in records), dtype=np.uint8)
+    x, _ = _points(data, np.cumsum([0, *(4 + len(record) for record in records[:-1])]), kind)
+    assert np.isfinite(x).tolist() == [kind in (1, 4), True, False]
+
+
+@given(st.binary(max_size=120), st.integers(0, 90), st.sampled_from([0, 1, 3, 4]))
+def test_any_bytes_of_a_feature_are_a_record(content, keep, declared):
     """They never lead to another feature, whose coordinates would be counted twice."""
     odd = flat_feature(0.5, 0.5)[:keep] + content
     records = [flat_feature(0.25, 0.25), odd, flat_feature(0.75, 0.75)]
     data = np.frombuffer(b"".join(struct.pack("<I", len(record)) + record for record in records), dtype=np.uint8)
     starts = np.cumsum([0, *(4 + len(record) for record in records[:-1])])
-    x, _ = _points(data, starts, any_type=any_type)
+    x, _ = _points(data, starts, declared)
     assert (x[0], x[2]) == (0.25, 0.75)
     assert x.size == 3
 

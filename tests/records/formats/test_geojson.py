@@ -39,7 +39,11 @@ def slowly(content):
     total = 0
     for element in json.loads(content)["features"]:
         geometry = element.get("geometry") if isinstance(element, dict) else None
-        place = geometry.get("coordinates") if isinstance(geometry, dict) and geometry.get("type") == "Point" else None
+        place = geometry.get("coordinates") if isinstance(geometry, dict) else None
+        kind = geometry.get("type") if isinstance(geometry, dict) else None
+        if kind == "MultiPoint":
+            place = place[0] if len(place) == 1 else None
+        place = place if kind in ("Point", "MultiPoint") else None
         if isinstance(place, list) and len(place) >= 2 and all(type(number) in (int, float) for number in place[:2]):
             total += all(0 <= number <= 1 for number in place[:2])
     return total
@@ -49,6 +53,10 @@ FEATURES = [
     feature(),
     feature('{"coordinates": [0.25, 0.75, 9], "bbox": [1, 2], "type": "Point"}'),
     feature('{"type": "Polygon", "coordinates": [[[0, 0], [1, 0], [1, 1], [0, 0]]]}'),
+    feature('{"type": "MultiPoint", "coordinates": [[0.25, 0.75]]}'),
+    feature('{"type": "MultiPoint", "coordinates": [ [0.25, 0.75, 3 ] ]}'),
+    feature('{"type": "MultiPoint", "coordinates": [[0.25, 0.75], [0.5, 0.5]]}'),
+    feature('{"type": "MultiPoint", "coordinates": []}'),
     feature("null"),
     feature(more=', "id": "a\\"]}\\\\", "bbox": [0.5, 0.5], "tags": {"geometry": {"type": "Point"}}'),
     feature(more=', "features": [1, {"type": "Point", "coordinates": [0.5, 0.5]}]'),
@@ -121,6 +129,21 @@ def test_coordinates_that_are_no_two_numbers_count_nowhere(coordinates):
     assert count(collection(feature(), odd)) == 1
 
 
+@pytest.mark.parametrize("coordinates", ["[0.5, 0.5]", "[[[0.5, 0.5]]]", "[[0.5, 0.5], []]", "[[0.5]]", "[[]]", "[]"])
+def test_multi_points_that_have_not_one_part_count_nowhere(coordinates):
+    odd = feature(f'{{"type": "MultiPoint", "coordinates": {coordinates}}}')
+    assert count(collection(feature(), odd)) == 1
+
+
+def test_lines_of_features_are_refused_in_the_same_words_however_many_there_are():
+    said = set()
+    for lines in ([feature()], [feature()] * 2, [feature("null"), feature()], [feature(), "17"]):
+        with pytest.raises(PointsError) as caught:
+            count("\n".join(lines))
+        said.add(str(caught.value))
+    assert len(said) == 1
+
+
 def test_bytes_that_are_not_utf8_and_control_characters_are_records_like_any_other():
     for text in (b"\xff\xfe", b"\x00", b"\n", "\u2028".encode()):
         assert count(collection(feature(more=', "a": "TEXT"'), feature()).encode().replace(b"TEXT", text)) == 2
@@ -132,10 +155,6 @@ def test_bytes_that_are_not_utf8_and_control_characters_are_records_like_any_oth
     [
         collection(feature())[:-1],
         collection(feature()) + "}",
-        collection(feature()) + "{}",
-        collection(feature()) + "x",
-        "x" + collection(feature()),
-        "x",
         '{"features": ["]}',
         collection(feature())[:40],
     ],
@@ -146,7 +165,21 @@ def test_what_is_not_one_whole_object_is_refused(content):
 
 
 @pytest.mark.parametrize(
-    "content", ["{}", "[]", feature(), '{"features": {}}', '{"features": 1}', '{"features": [], "features": []}']
+    "content",
+    [
+        "{}",
+        "[]",
+        feature(),
+        feature() + "\n" + feature(),
+        "\x1e" + feature(),
+        '{"features": {}}',
+        '{"features": 1}',
+        '{"features": [], "features": []}',
+        collection(feature()) + "{}",
+        collection(feature()) + "x",
+        "x" + collection(feature()),
+        "x",
+    ],
 )
 def test_what_has_not_one_list_of_features_is_refused(content):
     with pytest.raises(PointsError, match="not a GeoJSON FeatureCollection"):

@@ -89,6 +89,62 @@ def test_layers_and_tables(tmp_path):
         count(changed(path, "DELETE FROM gpkg_contents"))
 
 
+@pytest.mark.parametrize(
+    "made",
+    [
+        "CREATE VIEW homes AS SELECT * FROM stored",
+        "CREATE VIEW homes AS SELECT fid, geom, abs(lon) AS lon, lat FROM stored",
+        "CREATE VIEW homes AS SELECT one.* FROM stored AS one, stored AS other",
+        "create  virtual table homes USING fts5(geom, lon, lat)",
+        "CREATE VIRTUAL TABLE homes USING rtree(fid, lon, lat)",
+    ],
+)
+def test_layers_that_run_code_are_refused(path, made):
+    """One row can end or multiply what a view makes of all."""
+    changed(path, "ALTER TABLE homes RENAME TO stored", made, "UPDATE gpkg_contents SET table_name = 'homes'")
+    changed(path, "UPDATE gpkg_geometry_columns SET table_name = 'homes'")
+    said = set()
+    for row in ("(NULL, 0.5, 0.5)", "(NULL, -9223372036854775808, 0.5)"):
+        changed(path, f"INSERT INTO stored (geom, lon, lat) VALUES {row}")
+        for options in ({}, COLUMNS):
+            with pytest.raises(
+                PointsError, match=r"layer 'homes' of .* is not an ordinary table.*Save the layer"
+            ) as caught:
+                count(path, **options)
+            said.add(str(caught.value))
+    assert len(said) == 1
+
+
+def test_computed_columns_are_refused_and_stored_ones_are_read(path):
+    changed(path, "ALTER TABLE homes ADD COLUMN east REAL AS (abs(lon)) VIRTUAL")
+    with pytest.raises(PointsError, match=r"column 'east' of .* is computed .*must be stored"):
+        count(path, x="east", y="lat")
+    assert count(path) == count(path, **COLUMNS) == 3
+    changed(path, "INSERT INTO homes (lon, lat) VALUES (-9223372036854775808, 0.5)")
+    assert count(path) == count(path, **COLUMNS) == 3
+    changed(
+        path,
+        "CREATE TABLE other (raw BLOB, geom BLOB AS (raw) VIRTUAL, lon REAL, lat REAL AS (lon) STORED)",
+        "INSERT INTO other (raw, lon) SELECT geom, lon FROM homes WHERE geom IS NOT NULL",
+        "UPDATE gpkg_contents SET table_name = 'other'",
+        "UPDATE gpkg_geometry_columns SET table_name = 'other'",
+    )
+    with pytest.raises(PointsError, match=r"column 'geom' of .* is computed"):
+        count(path)
+    assert count(path, **COLUMNS) == 3
+
+
+@pytest.mark.parametrize("table", ["gpkg_contents", "gpkg_geometry_columns", "gpkg_spatial_ref_sys"])
+def test_what_a_geopackage_declares_is_not_computed(path, table):
+    with contextlib.closing(sqlite3.connect(path)) as database:
+        for (trigger,) in database.execute("SELECT name FROM sqlite_master WHERE type = 'trigger'").fetchall():
+            database.execute(f'DROP TRIGGER "{trigger}"')
+        database.commit()
+    changed(path, f"ALTER TABLE {table} RENAME TO kept", f"CREATE VIEW {table} AS SELECT * FROM kept")
+    with pytest.raises(PointsError, match="truncated, damaged or of another format"):
+        count(path)
+
+
 @pytest.mark.filterwarnings("ignore:'crs' was not provided")
 @pytest.mark.parametrize("crs", ["EPSG:4326", "EPSG:2154", "ESRI:102008", "+proj=laea +lat_0=45 +lon_0=7", None])
 def test_the_crs_is_the_declared_one(tmp_path, crs):

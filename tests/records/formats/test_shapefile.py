@@ -46,6 +46,28 @@ def test_points_with_a_measure_are_points(path):
     assert count(path) == 2
 
 
+@pytest.mark.parametrize(("kind", "more"), [(8, 0), (18, 24), (18, 48), (28, 24)])
+def test_a_multi_point_of_one_part_is_that_part(path, kind, more):
+    def several(parts, content):
+        return struct.pack("<i4di", kind, *[0.0] * 4, parts) + content + bytes(more), b" " * 41
+
+    place = struct.pack("<2d", 0.5, 0.5)
+    write_shapefile(path, [several(1, place), shape(0.5, 0.5)])
+    assert count(path) == 2
+    for parts, content in ((2, place * 2), (0, b""), (0, place), (-1, place)):
+        write_shapefile(path, [several(parts, content), shape(0.5, 0.5)])
+        assert count(path) == 1
+    write_shapefile(path, [shape(0.5, 0.5), (several(1, b"")[0][:40], b" " * 41)])
+    assert count(path) == 1
+
+
+@pytest.mark.parametrize("single", [shapely.MultiPoint([(0.5, 0.5)]), shapely.MultiPoint([(0.5, 0.5, 1)])], ids=str)
+def test_files_of_multi_points_are_read(tmp_path, single):
+    points = [single, shapely.MultiPoint([(0.5, 0.5), (0.6, 0.6)]), None]
+    geopandas.GeoDataFrame({"a": [1, 2, 3]}, geometry=points, crs="EPSG:4326").to_file(tmp_path / "b.shp")
+    assert count(tmp_path / "b.shp") == 1
+
+
 def test_deleted_rows_count_nowhere(path):
     table = path.with_suffix(".dbf")
     content = bytearray(table.read_bytes())
