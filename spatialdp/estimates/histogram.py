@@ -154,7 +154,7 @@ class Histogram:
 
     @property
     def border(self) -> Border | None:
-        """The cells that lie in the region in part; None if all boxes get plain shares, because noise is fitted to them."""
+        """The cells that lie in the region in part; None if all boxes get plain shares, as noise is fitted to them."""
         return None if self.noise.fitted else Border.of(self.grid)
 
     def _within(self, boxes: Integers) -> tuple[Integers, Booleans]:
