@@ -99,8 +99,8 @@ def read_points(
     Raises
     ------
     PointsError
-        If a file cannot be read, or its structure has no points: missing columns, columns that a schema declares as
-        text, a layer that is a view. Also if the columns of x and y are named like the other axis, such as ``x="lat"``.
+        If a file cannot be read, or its structure has no points: missing columns, columns of dates, a layer that is a
+        view. Also if the columns of x and y are named like the other axis, such as ``x="lat"``.
     CRSMismatchError
         If the CRS of a file is not the domain's, unless the points are to be reprojected; also if there is no way from
         one to the other.

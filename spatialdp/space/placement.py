@@ -131,10 +131,17 @@ def _check_area(bounds: Bounds, crs: str, system: Any) -> None:
 def _degrees(bounds: Bounds, system: Any) -> tuple[Floats, Floats]:
     """Return longitudes and latitudes of corners, sides and centre of the bounds; not finite where there are none."""
     from pyproj import Transformer
+    from pyproj.exceptions import ProjError
 
     xmin, ymin, xmax, ymax = bounds
     x, y = np.meshgrid(np.linspace(xmin, xmax, 3), np.linspace(ymin, ymax, 3))
-    transformer = Transformer.from_crs(system, "EPSG:4326", always_xy=True)
+    try:
+        transformer = Transformer.from_crs(system, "EPSG:4326", always_xy=True)
+    except ProjError:
+        raise DomainError(
+            f"{parameter('crs')} is {system.name!r}, which pyproj cannot convert to longitude and latitude, so that "
+            f"the place of the bounds cannot be checked; give another CRS. {_WAY_OUT}"
+        ) from None
     longitude, latitude = transformer.transform(x.ravel(), y.ravel(), errcheck=False)
     return longitude, latitude
 

@@ -20,7 +20,7 @@ from spatialdp.trees.least_squares import two_pass
 from spatialdp.trees.quadtree import quadtree
 from spatialdp.trees.tree import Tree, sums
 from tests.helpers.boxes import coverage, coverage_in_region
-from tests.helpers.cases import LARGE, SMALL, is_consistent, is_tree, select, terms
+from tests.helpers.cases import LARGE, SMALL, by_turns, is_consistent, is_tree, select, terms
 from tests.helpers.sources import ZeroNoise
 from tests.reference.dense_trees import box_moments, closed_form_variance, complete_up_variances
 
@@ -272,13 +272,17 @@ def test_pruning_drops_what_is_below_the_threshold_and_keeps_the_rest():
 # --- odd cases ---------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", TREES)
-@pytest.mark.parametrize(
-    "xy", [np.empty((0, 2)), [[0.3, 0.4]], np.full((500, 2), 0.123), [[np.nan, 2.0], [9.0, 9.0]]],
-    ids=["nothing", "one", "one place", "outside"],
-)  # fmt: skip
-def test_odd_data_give_a_release_like_any_other(name, xy, tmp_path):
-    release = make(TREES[name], xy=xy)
+ODD = {
+    "nothing": np.empty((0, 2)),
+    "one": [[0.3, 0.4]],
+    "one place": np.full((500, 2), 0.123),
+    "outside": [[np.nan, 2.0], [9.0, 9.0]],
+}
+
+
+@pytest.mark.parametrize(("name", "data"), by_turns(TREES, list(ODD)))
+def test_odd_data_give_a_release_like_any_other(name, data, tmp_path):
+    release = make(TREES[name], xy=ODD[data])
     assert np.isfinite(release.answer(random_boxes(20))).all()
     with pytest.raises(ParameterError, match="outside"):
         release.answer((3, 3, 4, 4))

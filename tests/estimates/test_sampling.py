@@ -13,24 +13,17 @@ import spatialdp as sdp
 from spatialdp.errors import ParameterError, ReleaseError
 from spatialdp.records.counting import count_cells
 from spatialdp.records.points import as_points
-from tests.helpers.cases import SMALL, fits_any_domain, has_few_cells, select, terms
+from tests.helpers.cases import SMALL, by_turns, fits_any_domain, has_few_cells, select, terms
 
 BOUNDS = (10.0, 20.0, 17.0, 29.0)
 REGION = shapely.Polygon([(10.5, 20.5), (16.8, 21), (15, 28.5), (11, 27)])
 VARIANTS = select(SMALL, fits_any_domain, has_few_cells)
 N = 20_000
 
-# All variants, in a region and without one by turns; the first variant of each mechanism in both.
-FIRST = {mechanism.name: name for name, mechanism in reversed(VARIANTS.items())}.values()
-SETTINGS = [
-    (name, region)
-    for turn, name in enumerate(VARIANTS)
-    for place, region in enumerate((None, REGION))
-    if name in FIRST or turn % 2 == place
-]
 
-
-@pytest.fixture(params=SETTINGS, ids=lambda pair: f"{pair[0]}-{'whole' if pair[1] is None else 'region'}")
+@pytest.fixture(
+    params=by_turns(VARIANTS, (None, REGION)), ids=lambda pair: f"{pair[0]}-{'region' if pair[1] else 'whole'}"
+)
 def release(request):
     (name, region), rng = request.param, np.random.default_rng(5)
     domain, mechanism = sdp.Domain(BOUNDS, region=region), VARIANTS[name]

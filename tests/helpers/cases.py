@@ -6,8 +6,9 @@ enters the list is met by all tests that it belongs to.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 import shapely
 
@@ -15,6 +16,8 @@ import spatialdp as sdp
 from spatialdp.mechanisms import Mechanism
 from spatialdp.space.domain import Domain
 from spatialdp.transforms.spectral import padded
+
+T = TypeVar("T")
 
 TWO_CORNERS = shapely.MultiPolygon([shapely.box(0.05, 0.05, 0.2, 0.2), shapely.box(0.8, 0.8, 0.95, 0.95)])
 FIVE_SIDES = shapely.Polygon([(0, 0), (8, 0), (8, 5), (3, 6), (0, 3)])
@@ -178,6 +181,17 @@ for _mechanism in CASES.values():
 
 
 # --- selections ------------------------------------------------------------------------------------
+
+
+def by_turns(cases: Mapping[str, Mechanism], options: Sequence[T]) -> list[tuple[str, T]]:
+    """Every case with one of the options, in turn, and the first case of each mechanism with all of them."""
+    first = {mechanism.name: name for name, mechanism in reversed(cases.items())}.values()
+    return [
+        (name, option)
+        for turn, name in enumerate(cases)
+        for place, option in enumerate(options)
+        if name in first or turn % len(options) == place
+    ]
 
 
 def select(variants: Mapping[str, Mechanism], *wanted: Callable[[Mechanism], bool]) -> dict[str, Mechanism]:

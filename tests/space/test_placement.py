@@ -100,3 +100,8 @@ def test_size_on_the_ground():
     assert feet == pytest.approx((60_960, 60_960), rel=1e-3)
     local = 'LOCAL_CS["site",LOCAL_DATUM["site",0],UNIT["metre",1],AXIS["x",EAST],AXIS["y",NORTH]]'
     assert ground_size((0.0, 0.0, 1.0, 1.0), local) is None
+
+
+def test_a_system_without_a_way_to_degrees_is_refused_in_words():
+    with pytest.raises(DomainError, match="pyproj cannot convert to longitude and latitude"):
+        Domain((100_000, 100_000, 200_000, 200_000), crs="EPSG:22700")

@@ -13,7 +13,7 @@ from spatialdp.estimates.decomposition import Decomposition
 from spatialdp.estimates.grid_noise import QuadHaarNoise, SeparableNoise, SharedNoise
 from spatialdp.space.polygons import read_polygons, scan
 from spatialdp.space.regions.borders import RegionArea
-from tests.helpers.cases import SMALL, fits_any_domain, has_few_cells, is_unbiased, select, terms
+from tests.helpers.cases import SMALL, by_turns, fits_any_domain, has_few_cells, is_unbiased, select, terms
 from tests.reference.dense_trees import box_moments
 
 BOUNDS = (10.0, 20.0, 17.0, 29.0)
@@ -22,14 +22,7 @@ REGION = shapely.Polygon([(10.5, 20.5), (16.8, 21), (15, 28.5), (11, 27)])
 UNBIASED = select(SMALL, is_unbiased, fits_any_domain, has_few_cells)
 
 
-# All variants, in a region and without one by turns; the first variant of each mechanism in both.
-FIRST = {mechanism.name: name for name, mechanism in reversed(UNBIASED.items())}.values()
-SETTINGS = [
-    (name, region)
-    for turn, name in enumerate(UNBIASED)
-    for place, region in enumerate((REGION, None))
-    if name in FIRST or turn % 2 == place
-]
+SETTINGS = by_turns(UNBIASED, (REGION, None))
 
 
 @pytest.fixture(scope="module", params=SETTINGS, ids=lambda pair: f"{pair[0]}-{'region' if pair[1] else 'whole'}")

@@ -29,7 +29,7 @@ from spatialdp.records.formats.base import (
     no_geometry,
     without_layers,
 )
-from spatialdp.records.formats.text import points_of_wkt
+from spatialdp.records.formats.text import numbers_of, points_of_wkt
 from spatialdp.space.placement import check_column_names
 
 if TYPE_CHECKING:
@@ -90,9 +90,10 @@ def _table(
 ) -> Table:
     if selection.columns:
         x, y = selection.columns
-        _check_numbers(source, schema, (x, y))
-        batches = read([x, y])
-        return Table(None, ((_doubles(batch.column(x)), _doubles(batch.column(y))) for batch in batches), plain=True)
+        check_names(source, schema.names, (x, y))
+        x_values, y_values = (_number_reader(source, schema.field(name)) for name in (x, y))
+        batches = ((x_values(batch.column(x)), y_values(batch.column(y))) for batch in read([x, y]))
+        return Table(None, batches, plain=True)
     declared = _geometries(schema)
     name = selection.geometry if selection.geometry is not None else next(iter(declared), None)
     if name is None:
@@ -132,14 +133,16 @@ def _extension_crs(field: pa.Field) -> Any:
         return None
 
 
-def _check_numbers(source: Source, schema: pa.Schema, columns: tuple[str, str]) -> None:
-    check_names(source, schema.names, columns)
-    for name in columns:
-        if not _is_number(schema.field(name).type):
-            raise PointsError(
-                f"column {name!r} of {source.name} is of type {schema.field(name).type}; coordinates must be numbers. "
-                "Convert it first."
-            )
+def _number_reader(source: Source, field: pa.Field) -> Callable[[pa.Array], Floats]:
+    """Return the function that reads a column of numbers, or of text: writers make text of all for one odd record."""
+    if _is_number(field.type):
+        return _doubles
+    if _is_any(field.type, *_BYTES):
+        return _numerals
+    raise PointsError(
+        f"column {field.name!r} of {source.name} is of type {field.type}; coordinates must be numbers. Convert it "
+        "first."
+    )
 
 
 def _is_number(kind: pa.DataType) -> bool:
@@ -198,6 +201,12 @@ def _doubles(column: pa.Array) -> Floats:
     import pyarrow as pa
 
     return np.asarray(column.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False), dtype=np.float64)
+
+
+def _numerals(column: pa.Array) -> Floats:
+    import pyarrow as pa
+
+    return numbers_of(column.cast(pa.large_binary()))
 
 
 def points_of_bytes(column: pa.Array) -> Batch:

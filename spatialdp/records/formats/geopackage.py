@@ -1,10 +1,10 @@
 """How are points read from a GeoPackage? With SQLite, which is told to hand out numbers and short geometries alone.
 
 A GeoPackage is a SQLite database. Any cell of it may hold any value, whatever type its column declares: text in a
-column of numbers is a record like any other, and counts nowhere. Structure is what the tables of the standard declare:
-the layers, the columns and their types, and the CRS of a layer. The type of geometry of a layer is not judged, because
-writers gather it from the records. A layer must be an ordinary table: what a view, a virtual table or a computed column
-does with one row can end or multiply the whole query.
+column of numbers is a record like any other, and counts nowhere; numerals in a column of text are read. Structure is
+what the tables of the standard declare: the layers, the columns and their types, and the CRS of a layer. The type of
+geometry of a layer is not judged, because writers gather it from the records. A layer must be an ordinary table: what a
+view, a virtual table or a computed column does with one row can end or multiply the whole query.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from spatialdp._support.arrays import Floats
 from spatialdp._support.wkb import LONGEST_POINT, point_coordinates
 from spatialdp.errors import PointsError
 from spatialdp.records.formats.base import (
@@ -29,6 +30,7 @@ from spatialdp.records.formats.base import (
     no_geometry,
     not_whole,
 )
+from spatialdp.records.formats.text import LONGEST_TEXT, numbers_of
 from spatialdp.wording import parameter
 
 __all__ = ["open_geopackage"]
@@ -44,9 +46,11 @@ _NUMBER = re.compile(
     r"|BOOLEAN|((TINY|SMALL|MEDIUM|BIG)?INT|INTEGER|REAL|FLOAT|DOUBLE|NUMERIC|DECIMAL)\b.*", re.IGNORECASE
 )
 
+_TEXT = re.compile(r"(N?VAR)?CHAR(ACTER)?\b.*|TEXT\b.*|CLOB", re.IGNORECASE)
+
 
 def open_geopackage(source: Source, selection: Selection, stack: ExitStack) -> Table:
-    """Open a layer of a GeoPackage: its geometry, or two columns of numbers."""
+    """Open a layer of a GeoPackage: its geometry, or two columns of numbers or numerals."""
     database = stack.enter_context(closing(_connect(source)))
     if selection.geometry is not None:
         raise PointsError(
@@ -55,8 +59,8 @@ def open_geopackage(source: Source, selection: Selection, stack: ExitStack) -> T
         )
     layer = _layer(source, database, selection)
     if selection.columns:
-        _check_columns(source, database, layer, selection.columns)
-        return Table(None, _numbers(database, layer, selection.columns), plain=True)
+        in_text = _check_columns(source, database, layer, selection.columns)
+        return Table(None, _numbers(database, layer, selection.columns, in_text), plain=True)
     row = database.execute(
         "SELECT column_name, srs_id FROM gpkg_geometry_columns WHERE lower(table_name) = lower(?)", (layer,)
     ).fetchone()
@@ -130,7 +134,10 @@ def _check_stored(source: Source, database: sqlite3.Connection, layer: str, colu
             )
 
 
-def _check_columns(source: Source, database: sqlite3.Connection, layer: str, columns: tuple[str, str]) -> None:
+def _check_columns(
+    source: Source, database: sqlite3.Connection, layer: str, columns: tuple[str, str]
+) -> tuple[bool, ...]:
+    """Refuse columns that cannot hold numbers; return which of them are declared as text."""
     _check_stored(source, database, layer, columns)
     declared = dict(database.execute("SELECT name, type FROM pragma_table_xinfo(?)", (layer,)).fetchall())
     geometries = database.execute(
@@ -140,11 +147,12 @@ def _check_columns(source: Source, database: sqlite3.Connection, layer: str, col
     hidden = {name for (name,) in [*geometries, *keys]}
     check_names(source, [name for name in declared if name not in hidden], columns)
     for name in columns:
-        if not _NUMBER.fullmatch(str(declared[name])):
+        if not (_NUMBER.fullmatch(str(declared[name])) or _TEXT.fullmatch(str(declared[name]))):
             raise PointsError(
                 f"column {name!r} of {source.name} is of type {declared[name]}; coordinates must be numbers. "
                 "Convert it first."
             )
+    return tuple(_TEXT.fullmatch(str(declared[name])) is not None for name in columns)
 
 
 def _crs(database: sqlite3.Connection, srs: Any) -> str | None:
@@ -173,11 +181,29 @@ def _rows(database: sqlite3.Connection, query: str) -> Iterator[list[Any]]:
         yield rows
 
 
-def _numbers(database: sqlite3.Connection, layer: str, columns: tuple[str, str]) -> Iterator[Batch]:
-    cells = [f"CASE WHEN typeof({name}) IN ('real', 'integer') THEN {name} END" for name in map(_quoted, columns)]
+def _numbers(
+    database: sqlite3.Connection, layer: str, columns: tuple[str, str], in_text: tuple[bool, ...]
+) -> Iterator[Batch]:
+    cells = (_text_cell(name) if text else _number_cell(name) for name, text in zip(columns, in_text, strict=True))
     for rows in _rows(database, f"SELECT {', '.join(cells)} FROM {_quoted(layer)}"):
-        x, y = np.array(rows, dtype=np.float64).T
+        x, y = (_doubles(values, text) for values, text in zip(zip(*rows, strict=True), in_text, strict=True))
         yield x, y
+
+
+def _number_cell(column: str) -> str:
+    name = _quoted(column)
+    return f"CASE WHEN typeof({name}) IN ('real', 'integer') THEN {name} END"
+
+
+def _text_cell(column: str) -> str:
+    name = f"CAST({_quoted(column)} AS BLOB)"
+    return f"CASE WHEN typeof({_quoted(column)}) = 'text' AND length({name}) <= {LONGEST_TEXT} THEN {name} END"
+
+
+def _doubles(values: tuple[Any, ...], in_text: bool) -> Floats:
+    import pyarrow as pa
+
+    return numbers_of(pa.array(values, pa.large_binary())) if in_text else np.array(values, dtype=np.float64)
 
 
 def _points(database: sqlite3.Connection, layer: str, column: str) -> Iterator[Batch]:

@@ -38,7 +38,7 @@ _CODE = 9994
 _POINTS, _MULTI_POINTS = (1, 11, 21), (8, 18, 28)  # types: plain, with height and measure, with measure
 _BOX = 4 + 32  # bytes of a multi-point before the number of its parts: type and extent
 _FIELD = 32  # bytes of the description of a field in .dbf
-_NUMBERS = b"NF"  # types of fields that hold numerals
+_NUMBERS = b"NFC"  # types of fields that hold numerals; the last is text
 _DELETED = ord("*")
 
 

@@ -16,10 +16,10 @@ from spatialdp.records.formats.base import Batch, Bytes
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["NUMERAL", "numbers_of", "pairs_of", "points_of_wkt", "slices"]
+__all__ = ["LONGEST_TEXT", "NUMERAL", "numbers_of", "pairs_of", "points_of_wkt", "slices"]
 
 NUMERAL = r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?"
-_LONGEST = 4096  # bytes of text that may be a coordinate or a point; what is longer counts nowhere
+LONGEST_TEXT = 4096  # bytes of text that may be a coordinate or a point; what is longer counts nowhere
 _NUMBER = rf"^\s*{NUMERAL}\s*$"
 _PLACE = rf"\(\s*(?P<x>{NUMERAL})\s+(?P<y>{NUMERAL})(?:\s+[^\s()]+){{0,2}}\s*\)"
 _HEAD = r"(?i)^\s*(?:SRID\s*=\s*[0-9]+\s*;)?\s*{}\s*(?:ZM|Z|M)?\s*"
@@ -75,7 +75,7 @@ def _short(text: pa.Array) -> pa.Array:
     import pyarrow.compute as pc
 
     raw = text.cast(pa.large_binary())
-    return pc.if_else(pc.less_equal(pc.binary_length(raw), _LONGEST), raw, None)
+    return pc.if_else(pc.less_equal(pc.binary_length(raw), LONGEST_TEXT), raw, None)
 
 
 def _doubles(numerals: pa.Array) -> Floats:

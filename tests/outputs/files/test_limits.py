@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from fractions import Fraction
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -20,20 +21,20 @@ from spatialdp.space.lattice import LATTICE, LATTICE_BITS
 from spatialdp.trees.blocks import levels_of
 from spatialdp.trees.quadtree import quadtree
 from spatialdp.trees.tree import Tree, sums
-from tests.helpers.cases import DOMAINS, SMALL, terms
+from tests.helpers.cases import DOMAINS, SMALL, by_turns, terms
 
 WHOLE = (0, 0, LATTICE, LATTICE)
 HALF = LATTICE // 2
 
 
-EPSILONS = ["1/100000", 3, 999]
-MORE_EPSILONS = ["1/100", 100, 290]  # in `make audit`
+EPSILONS = ["1/100000", 3, 999, "1/100", 100, 290]
+DAILY = by_turns(SMALL, EPSILONS[:3])
+OTHERS = [pair for pair in product(SMALL, EPSILONS) if pair not in DAILY]
 
 
 @pytest.mark.parametrize(
-    "epsilon", [*EPSILONS, *(pytest.param(each, marks=pytest.mark.audit) for each in MORE_EPSILONS)]
+    ("case", "epsilon"), [*DAILY, *(pytest.param(*each, marks=pytest.mark.audit) for each in OTHERS)]
 )
-@pytest.mark.parametrize("case", SMALL)
 def test_every_release_of_ours_is_loaded(case, epsilon, tmp_path):
     """However much noise there is, or little; also without negative counts and in whole numbers."""
     mechanism, path = SMALL[case], tmp_path / "release.parquet"

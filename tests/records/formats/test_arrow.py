@@ -90,6 +90,12 @@ def test_columns_of_other_types_are_refused(kind):
         count(pa.table({"place": pa.nulls(3, kind)}), geometry="place")
 
 
+@pytest.mark.parametrize("kind", [pa.timestamp("s"), pa.bool_(), pa.list_(pa.float64())], ids=str)
+def test_coordinates_of_other_types_are_refused(kind):
+    with pytest.raises(PointsError, match=r"column 'lat' of the Arrow table is of type .*numbers"):
+        count(pa.table({"lon": [0.5], "lat": pa.nulls(1, kind)}), x="lon", y="lat")
+
+
 def test_columns_are_named_or_declared():
     table = pa.table({"id": [1], "lon": [0.5], "lat": [0.5]})
     assert count(table, x="lon", y="lat") == 1

@@ -69,12 +69,13 @@ def test_geometries_with_an_envelope_or_flags_are_read():
 
 def test_layers_and_tables(tmp_path):
     path = tmp_path / "a.gpkg"
-    frame = geopandas.GeoDataFrame({"lon": [0.5], "note": ["n"]}, geometry=[shapely.Point(0.5, 0.5)], crs="EPSG:4326")
+    columns = {"lon": [0.5], "day": [pd.Timestamp("2024-01-01")]}
+    frame = geopandas.GeoDataFrame(columns, geometry=[shapely.Point(0.5, 0.5)], crs="EPSG:4326")
     frame.to_file(path, layer='od"d name')
     assert count(path) == count(path, layer='od"d name') == 1
-    with pytest.raises(PointsError, match=r"column 'note' of .* is of type TEXT; coordinates must be numbers"):
-        count(path, x="lon", y="note")
-    with pytest.raises(PointsError, match="no column 'geom'; its columns are lon, note"):
+    with pytest.raises(PointsError, match=r"column 'day' of .* is of type DATETIME; coordinates must be numbers"):
+        count(path, x="lon", y="day")
+    with pytest.raises(PointsError, match="no column 'geom'; its columns are lon, day"):
         count(path, x="lon", y="geom")
     with pytest.raises(PointsError, match="leave geometry out"):
         count(path, geometry="geom")

@@ -118,10 +118,11 @@ def test_structure_is_checked(path, tmp_path):
         count(path, geometry="lon")
     with pytest.raises(PointsError, match="several files and cannot be read from a stream"):
         sdp.read_points(io.BytesIO(path.read_bytes()), DOMAIN, file_format="shp")
-    frame = geopandas.GeoDataFrame({"note": ["n"]}, geometry=[shapely.Point(0.5, 0.5)], crs="EPSG:4326")
-    frame.to_file(tmp_path / "b.shp")
-    with pytest.raises(PointsError, match=r"column 'note' .* is of type 'C'; coordinates must be numbers"):
-        count(tmp_path / "b.shp", x="note", y="note")
+    table = bytearray(path.with_suffix(".dbf").read_bytes())
+    table[32 + 11] = ord("D")  # the type of the first column
+    path.with_suffix(".dbf").write_bytes(table)
+    with pytest.raises(PointsError, match=r"column 'lon' .* is of type 'D'; coordinates must be numbers"):
+        count(path, x="lon", y="lat")
     for suffix in (".shp", ".shx"):
         write_shapefile(path, [shape(0.5, 0.5)] * 3)
         whole = path.with_suffix(suffix).read_bytes()
