@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 import pytest
 import shapely
 
 import spatialdp as sdp
-from tests.helpers.cases import CASES, DOMAINS, possible, terms
+from tests.helpers.cases import CASES, DOMAINS, by_turns, possible, terms
 
 every_estimate = pytest.mark.parametrize(
     ("case", "region"),
-    [(case, region) for case in CASES for region in DOMAINS if possible(case, region, "add-remove")],
+    [pair for pair in by_turns(CASES, list(DOMAINS)) if possible(*pair, "add-remove")],
     ids=lambda value: value.replace(" ", "-"),
 )
 
 
+@cache
 def release_of(case, region):
     domain = DOMAINS[region]
     xmin, ymin, xmax, ymax = domain.bounds

@@ -164,7 +164,7 @@ def test_intervals_cover_at_the_nominal_rate_and_narrower_ones_would_not(mechani
     domain = sdp.Domain(BOUNDS)
     polygons = [shape for shape in shapes(60, seed=8) if shape.intersection(shapely.box(*BOUNDS)).area > 10]
     off, width = [], []
-    for seed in range(400):
+    for seed in range(250):
         release = mechanism.release(np.empty((0, 2)), domain, epsilon=1, noise=sdp.SeededNoise((8, seed)))
         low, high = release.interval_polygons(polygons, level=0.9, about="noise").T
         off.append(np.abs(low + high) / 2)
