@@ -21,7 +21,7 @@ from spatialdp.privacy.neighbours import Neighbours
 from spatialdp.privacy.noise.medians import Median, medians
 from spatialdp.privacy.noise.source import Noise
 from spatialdp.records.nodes import Nodes
-from spatialdp.space.domain import Grid
+from spatialdp.space.domain import Domain, Grid
 
 __all__ = ["CellLines", "Halves", "Lines", "MedianLines", "TrueLines"]
 
@@ -101,7 +101,9 @@ class CellLines(Lines):
     """Lines read off a released noisy grid, with half of the box's estimated records on each side."""
 
     def __init__(self, grid: Grid, values: Floats) -> None:
-        self._cells = Histogram(grid, np.maximum(values, 0.0), IndependentNoise(grid, 0.0, 0.0, 0.0), biased=True)
+        everywhere = Domain(grid.domain.bounds).grid(grid.shape)  # plain shares of cells are enough to find a line
+        noise = IndependentNoise(everywhere, 0.0, 0.0, 0.0)
+        self._cells = Histogram(everywhere, np.maximum(values, 0.0), noise, biased=True)
 
     @override
     def choose(self, nodes: Nodes, axis: int) -> Integers:
