@@ -22,6 +22,7 @@ from spatialdp.privacy.noise.source import SeededNoise
 TESTS = Path(__file__).parent / "tests"
 # Folders of tests that do the same with every mechanism, format or page.
 REPEATING = {TESTS / "audit", TESTS / "attacks", TESTS / "contract", TESTS / "browser"}
+REPEATING |= {TESTS / "space" / "test_polygons.py", TESTS / "estimates" / "test_sampling.py"}
 
 hypothesis.settings.register_profile("repeatable", derandomize=True, deadline=None)
 hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeatable"))
@@ -46,16 +47,18 @@ def pytest_collection_modifyitems(items):
     long tests that run nothing new are marked `no_cover` where they stand.
     """
     for item in items:
-        if item.get_closest_marker("statistical") or not REPEATING.isdisjoint(item.path.parents):
+        if item.get_closest_marker("statistical") or not REPEATING.isdisjoint([item.path, *item.path.parents]):
             item.add_marker("no_cover")
 
 
 def pytest_runtest_teardown(item, nextitem):
-    """Forget the tables of noise before a test that is measured again.
+    """Close figures, and forget the tables of noise before a test that is measured again.
 
     Kept from a test that is not, they would hide the lines that make them: the figure would depend on which test came
     first.
     """
+    if "matplotlib.pyplot" in sys.modules:
+        sys.modules["matplotlib.pyplot"].close("all")
     measured = nextitem is not None and not nextitem.get_closest_marker("no_cover")
     if not (measured and item.get_closest_marker("no_cover")):
         return

@@ -11,7 +11,7 @@ from spatialdp.mechanisms import MECHANISMS
 from tests.audit.replay import EPSILONS, replay
 from tests.helpers.cases import CASES, SETTINGS, Setting
 
-PAIRS = 100  # for every mechanism; `python -m tests.audit` replays 20,000, with maps in all settings
+PAIRS = 60  # for every mechanism; `python -m tests.audit` replays 20,000, with maps in all settings
 # One setting of every third variant is also drawn; in turn, each region under each relation.
 OF_VARIANT = {case: [each for each in SETTINGS if each.case == case] for case in list(CASES)[::3]}
 DRAWN = {settings[turn % len(settings)] for turn, settings in enumerate(OF_VARIANT.values())}

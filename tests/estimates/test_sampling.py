@@ -72,7 +72,7 @@ def test_points_are_even_within_a_cell():
     assert statistic < limit
 
 
-@pytest.mark.parametrize("name", VARIANTS)
+@pytest.mark.parametrize("name", list(VARIANTS)[::2])
 def test_points_stay_in_the_region(name):
     mechanism, domain = VARIANTS[name], sdp.Domain(BOUNDS, region=REGION)
     release = mechanism.release([[13, 25]] * 3000, domain, **terms(mechanism, "add-remove"))
