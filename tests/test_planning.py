@@ -12,7 +12,7 @@ import spatialdp as sdp
 from spatialdp.errors import BudgetError, ParameterError
 from spatialdp.planning import all_boxes
 from spatialdp.privacy.noise.source import SeededNoise
-from tests.helpers.cases import LARGE, by_turns, has_several_counts, is_foreseeable, select, terms
+from tests.helpers.cases import LARGE, has_several_counts, in_turn, is_foreseeable, select, terms
 from tests.helpers.sources import ZeroNoise
 
 DOMAIN = sdp.Domain((-10, 40, 10, 60))
@@ -24,7 +24,7 @@ FORESEEABLE = select(LARGE, is_foreseeable, has_several_counts)
 
 
 @pytest.mark.statistical
-@pytest.mark.parametrize(("name", "domain"), by_turns(FORESEEABLE, (DOMAIN, REGION)))
+@pytest.mark.parametrize(("name", "domain"), in_turn(FORESEEABLE, (DOMAIN, REGION)))
 def test_expected_error_is_the_error_of_releases(name, domain):
     mechanism, boxes = FORESEEABLE[name], all_boxes(domain, 200)
     given = terms(mechanism, "add-remove", 0.5)

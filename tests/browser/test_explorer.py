@@ -18,7 +18,7 @@ from spatialdp.estimates.grid_noise import QuadHaarNoise, SeparableNoise
 from spatialdp.outputs.explorer import data as explorer_data
 from spatialdp.outputs.explorer import page as explorer
 from spatialdp.records.counting import count_cells
-from tests.helpers.cases import LARGE, by_turns
+from tests.helpers.cases import LARGE, in_turn
 from tests.helpers.releases import BOUNDS, POINTS, REGION, release_of, some_boxes
 from tests.helpers.sources import RecordingNoise
 
@@ -52,7 +52,7 @@ def compare_near_borders(answers, ends):
 
 
 @needs_node
-@pytest.mark.parametrize(("name", "region"), by_turns(LARGE, (None, REGION)))
+@pytest.mark.parametrize(("name", "region"), in_turn(LARGE, (None, REGION)))
 def test_page_answers_as_the_library(name, region, tmp_path):
     release, boxes = release_of(name, region), some_boxes()
     release.explore(tmp_path / "map.html")

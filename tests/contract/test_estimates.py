@@ -9,11 +9,11 @@ import pytest
 import shapely
 
 import spatialdp as sdp
-from tests.helpers.cases import CASES, DOMAINS, by_turns, possible, terms
+from tests.helpers.cases import CASES, DOMAINS, in_turn, possible, terms
 
 every_estimate = pytest.mark.parametrize(
     ("case", "region"),
-    [pair for pair in by_turns(CASES, list(DOMAINS)) if possible(*pair, "add-remove")],
+    [each for each in in_turn(CASES, list(DOMAINS)) if possible(*each.values, "add-remove")],
     ids=lambda value: value.replace(" ", "-"),
 )
 

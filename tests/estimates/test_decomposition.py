@@ -20,7 +20,7 @@ from spatialdp.trees.least_squares import two_pass
 from spatialdp.trees.quadtree import quadtree
 from spatialdp.trees.tree import Tree, sums
 from tests.helpers.boxes import coverage, coverage_in_region
-from tests.helpers.cases import LARGE, SMALL, by_turns, is_consistent, is_tree, select, terms
+from tests.helpers.cases import LARGE, SMALL, in_turn, is_consistent, is_tree, select, terms
 from tests.helpers.sources import ZeroNoise
 from tests.reference.dense_trees import box_moments, closed_form_variance, complete_up_variances
 
@@ -280,7 +280,7 @@ ODD = {
 }
 
 
-@pytest.mark.parametrize(("name", "data"), by_turns(TREES, list(ODD)))
+@pytest.mark.parametrize(("name", "data"), in_turn(TREES, list(ODD)))
 def test_odd_data_give_a_release_like_any_other(name, data, tmp_path):
     release = make(TREES[name], xy=ODD[data])
     assert np.isfinite(release.answer(random_boxes(20))).all()

@@ -13,17 +13,16 @@ import spatialdp as sdp
 from spatialdp.errors import ParameterError, ReleaseError
 from spatialdp.records.counting import count_cells
 from spatialdp.records.points import as_points
-from tests.helpers.cases import SMALL, by_turns, fits_any_domain, has_few_cells, select, terms
+from tests.helpers.cases import SMALL, fits_any_domain, has_few_cells, in_turn, select, terms
 
 BOUNDS = (10.0, 20.0, 17.0, 29.0)
 REGION = shapely.Polygon([(10.5, 20.5), (16.8, 21), (15, 28.5), (11, 27)])
 VARIANTS = select(SMALL, fits_any_domain, has_few_cells)
 N = 20_000
+SETTINGS = [pytest.param(each.values, marks=each.marks) for each in in_turn(VARIANTS, (None, REGION))]
 
 
-@pytest.fixture(
-    params=by_turns(VARIANTS, (None, REGION)), ids=lambda pair: f"{pair[0]}-{'region' if pair[1] else 'whole'}"
-)
+@pytest.fixture(params=SETTINGS, ids=lambda pair: f"{pair[0]}-{'region' if pair[1] else 'whole'}")
 def release(request):
     (name, region), rng = request.param, np.random.default_rng(5)
     domain, mechanism = sdp.Domain(BOUNDS, region=region), VARIANTS[name]
@@ -72,7 +71,9 @@ def test_points_are_even_within_a_cell():
     assert statistic < limit
 
 
-@pytest.mark.parametrize("name", list(VARIANTS)[::2])
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.audit if i % 2 else ()) for i, name in enumerate(VARIANTS)]
+)
 def test_points_stay_in_the_region(name):
     mechanism, domain = VARIANTS[name], sdp.Domain(BOUNDS, region=REGION)
     release = mechanism.release([[13, 25]] * 3000, domain, **terms(mechanism, "add-remove"))

@@ -10,7 +10,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
+import pytest
 import shapely
+from _pytest.mark import ParameterSet
 
 import spatialdp as sdp
 from spatialdp.mechanisms import Mechanism
@@ -192,6 +194,13 @@ def by_turns(cases: Mapping[str, Mechanism], options: Sequence[T]) -> list[tuple
         for place, option in enumerate(options)
         if name in first or turn % len(options) == place
     ]
+
+
+def in_turn(cases: Mapping[str, Mechanism], options: Sequence[T]) -> list[ParameterSet]:
+    """All pairs of a case and an option as parameters of a test; those that are not in `by_turns` run in the audit."""
+    daily = by_turns(cases, options)
+    pairs = [(name, option) for name in cases for option in options]
+    return [pytest.param(*pair, marks=() if pair in daily else pytest.mark.audit) for pair in pairs]
 
 
 def select(variants: Mapping[str, Mechanism], *wanted: Callable[[Mechanism], bool]) -> dict[str, Mechanism]:

@@ -15,7 +15,7 @@ from spatialdp.mechanisms.fixed.hierarchy import published_branching
 from spatialdp.privacy.noise.source import SeededNoise
 from spatialdp.trees.tree import sums
 from tests.helpers.boxes import coverage, coverage_in_region
-from tests.helpers.cases import SMALL, by_turns, is_hierarchy, select, terms
+from tests.helpers.cases import SMALL, in_turn, is_hierarchy, select, terms
 from tests.helpers.sources import RecordingNoise, ZeroNoise
 from tests.helpers.trees import dense_membership
 from tests.reference.dense_trees import box_moments
@@ -171,7 +171,7 @@ def test_published_branching_is_the_least_of_its_rule(one_row):
 
 
 @pytest.mark.parametrize(
-    ("name", "setting"), by_turns(HIERARCHIES, [(None, True), (REGION, False), (None, False), (REGION, True)])
+    ("name", "setting"), in_turn(HIERARCHIES, [(None, True), (REGION, False), (None, False), (REGION, True)])
 )
 def test_loaded_releases_answer_as_the_saved_ones(name, setting, tmp_path):
     region, consistent = setting

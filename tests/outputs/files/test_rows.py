@@ -7,13 +7,13 @@ import pytest
 
 import spatialdp as sdp
 from spatialdp.outputs.files.rows import COLUMNS, cell_numbers, described, map_rows
-from tests.helpers.cases import LARGE, by_turns, is_unbiased
+from tests.helpers.cases import LARGE, in_turn, is_unbiased
 from tests.helpers.releases import REGION, release_of
 
 WIDE = sdp.Domain((-124.7, 24.5, -66.9, 49.4), crs="EPSG:4326")
 
 
-@pytest.mark.parametrize(("name", "region"), by_turns(LARGE, (None, REGION)))
+@pytest.mark.parametrize(("name", "region"), in_turn(LARGE, (None, REGION)))
 def test_every_row_has_its_estimate_and_interval(name, region):
     release = release_of(name, region)
     rows = map_rows(release)
