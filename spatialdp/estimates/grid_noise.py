@@ -56,17 +56,18 @@ class NoiseModel(ABC):
         return False
 
     def border_cumulants(self, border: Border, boxes: Integers) -> tuple[Floats, Floats]:
-        """Second and fourth cumulants of lattice boxes that cut cells on the region's border.
+        """Second and fourth cumulants of lattice boxes, of which some cut cells on the region's border.
 
-        Their weights are no products over the axes, so they are answered as polygons are.
+        The weights of these are no products over the axes, so they are answered as polygons are.
         """
         import shapely
 
+        second, fourth = self.cumulants(*coverages(border.grid, boxes))
+        cut = np.flatnonzero(border.is_cut(boxes))
         x, y = border.grid.domain.axes
-        corners = (axis.coordinates(boxes[:, side]) for side, axis in enumerate((x, y, x, y)))
-        second, fourth = np.zeros((2, len(boxes)))
+        corners = (axis.coordinates(boxes[cut, side]) for side, axis in enumerate((x, y, x, y)))
         for part, runs in border.scan(shapely.box(*corners)):
-            second[part], fourth[part] = self.polygon_cumulants(runs)
+            second[cut[part]], fourth[cut[part]] = self.polygon_cumulants(runs)
         return second, fourth
 
     @abstractmethod
@@ -125,8 +126,9 @@ class IndependentNoise(NoiseModel):
     @override
     def border_cumulants(self, border: Border, boxes: Integers) -> tuple[Floats, Floats]:
         second, fourth = self.cumulants(*coverages(border.grid, boxes))
-        second += self.variance * border.summed(boxes, lambda cuts: cuts.change(2))
-        fourth += self.kurtosis * self.variance**2 * border.summed(boxes, lambda cuts: cuts.change(4))
+        squares, fourths = border.summed(boxes, lambda cuts: cuts.change(2), lambda cuts: cuts.change(4))
+        second += self.variance * squares
+        fourth += self.kurtosis * self.variance**2 * fourths
         return np.maximum(second, 0.0), np.maximum(fourth, 0.0)
 
     @override
@@ -165,7 +167,7 @@ class SharedNoise(IndependentNoise):
     @override
     def border_cumulants(self, border: Border, boxes: Integers) -> tuple[Floats, Floats]:
         covered = weighted_sums(self._cells, *coverages(border.grid, boxes), power=1)
-        return self._powers(covered + border.summed(boxes, Cuts.change))
+        return self._powers(covered + border.summed(boxes, Cuts.change)[0])
 
     @override
     def cell_cumulants(self, x: Coverage, y: Coverage) -> tuple[Floats, Floats]:

@@ -24,7 +24,8 @@ from spatialdp.space.coverage import Coverage, Extent, coverages, prefix_sums, w
 from spatialdp.space.domain import Grid
 from spatialdp.space.lattice import LATTICE
 from spatialdp.space.polygons import Polygons, Runs, scan
-from spatialdp.space.regions.borders import Border, Cuts
+from spatialdp.space.regions.border_sums import BorderSums
+from spatialdp.space.regions.borders import Border
 from spatialdp.trees.adjust import NonNegative
 
 __all__ = ["Histogram"]
@@ -73,19 +74,19 @@ class Histogram:
     def answer(self, boxes: Integers) -> Floats:
         """Estimated counts of lattice boxes; records are assumed to be evenly spread within a cell."""
         inside, meets_region = self._within(boxes)
-        answers = weighted_sums(self._value_sums, *self.coverages(inside), power=1)
-        if self.border is not None:
-            answers += self.border.summed(inside, lambda cuts: cuts.change() * self.values.take(cuts.cell))
+        x, y = self.coverages(inside)
+        answers = weighted_sums(self._value_sums, x, y, power=1)
+        if self._border_values is not None:
+            answers += np.where(x.whole & y.whole, 0.0, self._border_values.of(inside))
         return np.where(meets_region, answers, 0.0)
 
     def moments(self, boxes: Integers) -> tuple[Floats, Floats]:
         """Variance and excess kurtosis of the noise in each answer."""
         inside, meets_region = self._within(boxes)
-        cumulants = self.noise.cumulants(*self.coverages(inside))
-        if self.border is not None:
-            cut = self.border.is_cut(inside) & meets_region
-            for all_boxes, some in zip(cumulants, self.noise.border_cumulants(self.border, inside[cut]), strict=True):
-                all_boxes[cut] = some
+        if self.border is None:
+            cumulants = self.noise.cumulants(*self.coverages(inside))
+        else:
+            cumulants = self.noise.border_cumulants(self.border, inside)
         second, fourth = (np.where(meets_region, cumulant, 0.0) for cumulant in cumulants)
         return moments_of(second, fourth)
 
@@ -169,7 +170,7 @@ class Histogram:
     def _covered_cells(self, boxes: Integers) -> Floats:
         """How many of the region's cells lattice boxes cover; cut cells count in part."""
         cells = weighted_sums(self._extent.sums, *self.coverages(boxes), power=1)
-        return cells if self.border is None else cells + self.border.summed(boxes, Cuts.change)
+        return cells if self._border_cells is None else cells + self._border_cells.of(boxes)
 
     def _scanned(self, polygons: Polygons) -> Iterator[tuple[slice, Runs, Booleans | bool]]:
         """Polygons cut to the rectangle around the region's cells, and which of them meet the region, in chunks."""
@@ -221,7 +222,7 @@ class Histogram:
             positive = np.maximum(self.values, 0.0)
             result += self.border.summed(
                 boxes, lambda cuts: (_worst(cuts.covered) - _worst(cuts.plain)) * positive.take(cuts.cell)
-            )
+            )[0]
         return result
 
     def non_negative(self, method: NonNegative = NonNegative.FAMILIES) -> Histogram:  # noqa: ARG002 - both are the same
@@ -254,6 +255,14 @@ class Histogram:
     @cached_property
     def _extent(self) -> Extent:
         return Extent(self.grid)
+
+    @cached_property
+    def _border_cells(self) -> BorderSums | None:
+        return None if self.border is None else BorderSums(self.border, self.grid.mask)
+
+    @cached_property
+    def _border_values(self) -> BorderSums | None:
+        return None if self.border is None else BorderSums(self.border, self.values)
 
     @cached_property
     def _value_sums(self) -> Floats:

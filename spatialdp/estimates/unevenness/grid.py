@@ -299,10 +299,12 @@ class GridUnevenness:
         if border is None:
             return _NONE, _NONE
         squares, firsts = self.squares, self.firsts
-        return (
-            border.summed(boxes, lambda cuts: cuts.uncovered_change * _at(squares, cuts.cell)),
-            border.summed(boxes, lambda cuts: cuts.uncovered_change * _at(firsts, cuts.cell)),
+        at_squares, at_firsts = border.summed(
+            boxes,
+            lambda cuts: cuts.uncovered_change * _at(squares, cuts.cell),
+            lambda cuts: cuts.uncovered_change * _at(firsts, cuts.cell),
         )
+        return at_squares, at_firsts
 
     def polygons(self, runs: Runs) -> Floats:
         """Variance that uneven spread adds to the answers of polygons."""

@@ -24,7 +24,7 @@ from spatialdp.space.domain import RASTER_SHIFT, RASTER_SIDE, Domain, Grid
 from spatialdp.space.polygons import CRUMB, Polygons, Runs, areas_only, scan
 from spatialdp.space.regions.cells import RegionCells
 
-__all__ = ["Border", "Cuts", "RegionArea"]
+__all__ = ["Border", "Cuts", "RegionArea", "plain_areas"]
 
 _SPECK = 1e-8  # of a raster cell's area; smaller areas are rounding errors of sums
 _CHUNK = 2**14  # boxes whose cut cells are listed together
@@ -62,16 +62,18 @@ class RegionArea:
         >>> RegionArea.of(domain).shares(left_half, right_cell).round(2)
         array([0.5])
         """
-        low = np.maximum(boxes[:, :2], cells[:, :2])
-        inside = np.concatenate([low, np.maximum(np.minimum(boxes[:, 2:], cells[:, 2:]), low)], axis=1)
-        part, whole, full = self.areas(inside), self.areas(cells), _plain_areas(cells)
+        inside, whole, full = _common(boxes, cells), self.areas(cells), plain_areas(cells)
         with np.errstate(invalid="ignore", divide="ignore"):
-            share = np.where(part < _SPECK, 0.0, np.where(part > whole - _SPECK, 1.0, part / whole))
-            return np.where(_in_part(whole, full), share, _plain_areas(inside) / full)
+            return np.where(_in_part(whole, full), self.parts(inside, whole), plain_areas(inside) / full)
+
+    def parts(self, inside: Integers, whole: Floats) -> Floats:
+        """Share of each of some areas of the region, `whole`, that lies in a lattice box within its cell."""
+        part = self.areas(inside)
+        return np.where(part < _SPECK, 0.0, np.where(part > whole - _SPECK, 1.0, part / whole))
 
     def relative(self, shares: Floats, cells: Integers) -> Floats:
         """Shares of the region's part of each cell, given shares of the cell that lie in the region."""
-        covered = self.areas(cells) / _plain_areas(cells)
+        covered = self.areas(cells) / plain_areas(cells)
         with np.errstate(invalid="ignore", divide="ignore"):
             share = np.where(covered > CRUMB, np.minimum(shares / covered, 1.0), shares)
         return np.where(share < CRUMB, 0.0, np.where(share > 1 - CRUMB, 1.0, share))
@@ -120,7 +122,13 @@ def _area_of(domain: Domain) -> RegionArea | None:
     return RegionArea(raster) if raster.mask.any() and not raster.mask.all() else None
 
 
-def _plain_areas(boxes: Integers) -> Floats:
+def _common(boxes: Integers, cells: Integers) -> Integers:
+    """The part of each box that lies in the cell beside it; without any width if there is none."""
+    low = np.maximum(boxes[:, :2], cells[:, :2])
+    return np.concatenate([low, np.maximum(np.minimum(boxes[:, 2:], cells[:, 2:]), low)], axis=1)
+
+
+def plain_areas(boxes: Integers) -> Floats:
     """Areas of lattice boxes, in cells of the raster."""
     sides = (boxes[:, 2:] - boxes[:, :2]) / 2**RASTER_SHIFT
     return np.asarray(sides[:, 0] * sides[:, 1])
@@ -179,18 +187,19 @@ class Border:
         """Find the border cells of a grid's region; None if there are none."""
         return None if grid.domain.region is None or min(grid.shape) >= RASTER_SIDE else _border_of(grid)
 
-    def summed(self, boxes: Integers, weigh: Callable[[Cuts], Floats]) -> Floats:
-        """For every lattice box, the sum of `weigh` over the border cells that it cuts."""
-        total = np.zeros(len(boxes))
+    def summed(self, boxes: Integers, *weigh: Callable[[Cuts], Floats]) -> Floats:
+        """For every lattice box, the sums of each `weigh` over the border cells that it cuts, (sums, boxes)."""
+        total = np.zeros((len(weigh), len(boxes)))
         for start in range(0, len(boxes), _CHUNK):
-            part = boxes[start : start + _CHUNK]
-            cuts = self._cuts(part)
-            total[start : start + _CHUNK] = np.bincount(cuts.box, weigh(cuts), minlength=len(part))
+            part = slice(start, start + _CHUNK)
+            cuts = self._cuts(boxes[part])
+            for sums, weight in zip(total[:, part], weigh, strict=True):
+                sums[:] = np.bincount(cuts.box, weight(cuts), minlength=sums.size)
         return total
 
     def is_cut(self, boxes: Integers) -> Booleans:
         """Whether each lattice box covers a part of a border cell."""
-        return self.summed(boxes, lambda cuts: np.ones(cuts.box.size)) > 0
+        return np.asarray(self.summed(boxes, lambda cuts: np.ones(cuts.box.size))[0] > 0)
 
     def cell_boxes(self, cells: Integers) -> Integers:
         """Lattice boxes of cells, given by their row-major numbers."""
@@ -205,33 +214,40 @@ class Border:
     def _cuts(self, boxes: Integers) -> Cuts:
         """List the border cells that boxes cut: in the rows of their lower and upper edges, and between, in columns."""
         x, y = coverages(self.grid, boxes)
-        (nx, ny), (by_row, by_column) = self.grid.shape, (self.cells, self._by_column)
+        (nx, ny), (by_column, order) = self.grid.shape, self._by_column
         (left, right), (bottom, top) = (
             (np.floor(axis.start).astype(np.int64), np.ceil(axis.stop).astype(np.int64)) for axis in (x, y)
         )
         low_cut, high_cut = (_is_part(y.parts[side]) for side in (0, 2))
-        box, cell = [], []
+        owners, places = [], []
         for row, cut in ((y.knots[0], low_cut), (y.knots[2], high_cut)):
-            owner, place = _between(by_row, row * nx + left, row * nx + right, cut)
-            box.append(owner)
-            cell.append(by_row[place])
+            owner, place = _between(self.cells, row * nx + left, row * nx + right, cut)
+            owners.append(owner)
+            places.append(place)
         for column, part in ((x.knots[0], x.parts[0]), (x.knots[2], x.parts[2])):
             ends = column * ny + bottom + low_cut, column * ny + top - high_cut
             owner, place = _between(by_column, *ends, _is_part(part))
-            box.append(owner)
-            cell.append(by_column[place] % ny * nx + by_column[place] // ny)
-        boxes_of, cells = np.concatenate(box), np.concatenate(cell)
-        cell_boxes, asked = self.cell_boxes(cells), boxes[boxes_of]
-        low = np.maximum(asked[:, :2], cell_boxes[:, :2])
-        inside = np.concatenate([low, np.minimum(asked[:, 2:], cell_boxes[:, 2:])], axis=1)
-        plain = _plain_areas(inside) / _plain_areas(cell_boxes)
-        return Cuts(boxes_of, cells, plain, self.area.shares(asked, cell_boxes))
+            owners.append(owner)
+            places.append(order[place])
+        box, place = np.concatenate(owners), np.concatenate(places)
+        lattice_boxes, full, whole = self._areas
+        inside = _common(boxes[box], lattice_boxes[place])
+        covered = self.area.parts(inside, whole[place])
+        return Cuts(box, self.cells[place], plain_areas(inside) / full[place], covered)
 
     @cached_property
-    def _by_column(self) -> Integers:
-        """Column-major numbers of the cells, in ascending order."""
+    def _areas(self) -> tuple[Integers, Floats, Floats]:
+        """The cells' lattice boxes, their areas, and their areas in the region."""
+        boxes = self.cell_boxes(self.cells)
+        return boxes, plain_areas(boxes), self.area.areas(boxes)
+
+    @cached_property
+    def _by_column(self) -> tuple[Integers, Integers]:
+        """Column-major numbers of the cells, in ascending order, and the place of each in `cells`."""
         rows, columns = np.divmod(self.cells, self.grid.shape[0])
-        return np.sort(columns * self.grid.shape[1] + rows)
+        numbers = columns * self.grid.shape[1] + rows
+        order = np.argsort(numbers)
+        return numbers[order], order
 
     def _corrected(self, runs: Runs, polygons: Polygons) -> Runs:
         """Return the runs of polygons with the region's shares of the border cells that they cut."""
