@@ -23,6 +23,7 @@ if TYPE_CHECKING:  # type checkers and editors read the names of _HOMES here
     from spatialdp.evaluation.evaluate import evaluate_subsamples as evaluate_subsamples
     from spatialdp.evaluation.figures import plot_errors as plot_errors
     from spatialdp.evaluation.figures import ranking as ranking
+    from spatialdp.mechanisms import Adaptive as Adaptive
     from spatialdp.mechanisms import Flat as Flat
     from spatialdp.mechanisms import Fourier as Fourier
     from spatialdp.mechanisms import Hierarchy as Hierarchy

@@ -90,6 +90,16 @@ class Decomposition:
             object.__setattr__(self, "own_weights", read_only(self.own_weights, np.float64))
 
     @property
+    def unbiased(self) -> Decomposition:
+        """The estimate that intervals are made of."""
+        return self
+
+    @property
+    def finest(self) -> Decomposition:
+        """The same estimates in the smallest areas that they differ in."""
+        return self
+
+    @property
     def n_cells(self) -> int:
         """Number of leaves."""
         return self.tree.n_leaves
