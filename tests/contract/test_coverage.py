@@ -20,6 +20,7 @@ from spatialdp.privacy.noise.laws import Law
 UNIT = sdp.Domain((0, 0, 1, 1))
 LEVELS = (0.8, 0.9, 0.95, 0.99)
 DRAWS = 20_000  # standard error of a coverage: at most 0.3 points
+MANY_DRAWS = 400_000  # at most 0.07 points; where fewer draws say that intervals are too narrow, so many decide
 EPSILONS = (0.25, 3, 16)
 MORE_EPSILONS = (0.5, 1, 2, 4, 8)  # in `make audit`
 
@@ -76,13 +77,19 @@ def drawn(law, shape, rng):
     return (rng.geometric(ratio, shape) - rng.geometric(ratio, shape)) / law.steps
 
 
-def errors_of(name, law, epsilon):
+def errors_of(name, law, epsilon, seed=0):
     """Sorted absolute errors of many releases, (boxes, draws)."""
     found, owners, laws, _, _ = weights(name, law, epsilon)
-    rng = np.random.default_rng([len(name), int(4 * epsilon)])
+    rng = np.random.default_rng([len(name), int(4 * epsilon), seed] if seed else [len(name), int(4 * epsilon)])
     groups = np.unique(owners)
     total = sum(found[:, owners == g] @ drawn(laws[g], (np.sum(owners == g), DRAWS), rng) for g in groups)
     return np.sort(np.abs(total), axis=1)
+
+
+def coverage_of_many(name, law, epsilon, half):
+    """Coverage of each box by intervals of given half-widths, from `MANY_DRAWS` other draws."""
+    parts = range(1, 1 + MANY_DRAWS // DRAWS)
+    return np.mean([(errors_of(name, law, epsilon, seed) <= half[:, None] + 1e-9).mean(axis=1) for seed in parts], axis=0)
 
 
 @pytest.mark.statistical
@@ -97,6 +104,8 @@ def test_intervals_cover_and_are_not_much_wider_than_the_exact_ones(name, law, e
     for level in LEVELS:
         half = half_width(*moments, estimate.step, level, whole=estimate.in_steps(boxes))
         covered = (errors <= half[:, None] + 1e-9).mean(axis=1)
+        if covered.min() < level - 0.005:
+            covered = coverage_of_many(name, law, epsilon, half)
         assert covered.min() >= level - 0.005, (level, covered.min())
         exact = errors[:, math.ceil(level * DRAWS) - 1]
         # Where the noise of an answer is below a step, exact half-widths are a few atoms; there a step is allowed.

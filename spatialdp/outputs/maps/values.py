@@ -19,6 +19,8 @@ __all__ = ["PIXELS", "aspect", "box_raster", "highest", "on_grid", "pixels"]
 # Boxes that follow no grid are painted on this many pixels along the longer side: finer than a printed page shows.
 PIXELS = 1536
 
+_SMALLEST = 1e-150  # an estimate below this is no count, and a scale that ends there would overflow
+
 
 def highest(values: Floats, areas: Floats) -> float:
     """Return the upper end of a colour scale, from released values: 99.5 % of the map's area has no higher value."""
@@ -31,7 +33,7 @@ def highest(values: Floats, areas: Floats) -> float:
         order = np.argsort(values)
         below = np.cumsum(areas[order])
         high = float(values[order[np.searchsorted(below, 0.995 * below[-1])]])
-    return high if high > 0 else 1.0
+    return high if high > _SMALLEST else 1.0
 
 
 def box_raster(boxes: Integers, shape: tuple[int, int]) -> Integers32:

@@ -23,7 +23,7 @@ from spatialdp.space.regions.borders import Border, plain_areas
 
 __all__ = ["BorderSums"]
 
-_LARGEST = 2**23  # pieces in a table, 64 MiB; for long and thin grids with more of them cells are listed
+_LARGEST = 2**22  # pieces in a table, 32 MiB; for long and thin grids with more of them cells are listed
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,7 +54,8 @@ class BorderSums:
         pieces = _pieces_of(self.border)
         assert pieces is not None
         x, y = pieces.axes
-        return prefix_sums(pieces.changes * self.values[y.cells][:, x.cells])
+        values = self.values[np.ix_(y.cells, x.cells)] * pieces.changes
+        return prefix_sums(values)
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,7 +117,7 @@ class _Pieces:
     changes: Floats
 
 
-@lru_cache(maxsize=8)
+@lru_cache(maxsize=2)
 def _pieces_of(border: Border) -> _Pieces | None:
     """Return the pieces of a grid's cells; None if there are too many."""
     grid, raster = border.grid, border.area.raster
@@ -127,6 +128,10 @@ def _pieces_of(border: Border) -> _Pieces | None:
     boxes = border.cell_boxes(border.cells)
     np.put(plain, border.cells, 1 / plain_areas(boxes))
     np.put(covered, border.cells, 1 / border.area.areas(boxes))
-    inside, at = raster.mask[np.ix_(y.pixels, x.pixels)], np.ix_(y.cells, x.cells)
-    areas = np.outer(np.diff(y.lines), np.diff(x.lines)) / 4.0**RASTER_SHIFT
-    return _Pieces((x, y), areas * (inside * covered[at] - plain[at]))
+    at = np.ix_(y.cells, x.cells)
+    changes = covered[at]  # in place from here on: pieces may be millions
+    changes *= raster.mask[np.ix_(y.pixels, x.pixels)]
+    changes -= plain[at]
+    changes *= np.diff(y.lines)[:, None] / 2**RASTER_SHIFT
+    changes *= np.diff(x.lines) / 2**RASTER_SHIFT
+    return _Pieces((x, y), changes)

@@ -32,6 +32,7 @@ def test_little_of_the_area_is_above_the_end_of_the_scale():
 
 def test_scales_have_an_end_above_zero():
     assert highest(np.array([-3.0, 0.0]), np.ones(2)) == 1
+    assert highest(np.array([1e-320, 1e-160]), np.ones(2)) == 1  # no counts; a scale that ends there would overflow
     assert highest(np.empty(0), np.empty(0)) == 1
     assert highest(np.array([2.0]), np.ones(1)) == 2
 
