@@ -88,8 +88,8 @@ def errors_of(name, law, epsilon, seed=0):
 
 def coverage_of_many(name, law, epsilon, half):
     """Coverage of each box by intervals of given half-widths, from `MANY_DRAWS` other draws."""
-    parts = range(1, 1 + MANY_DRAWS // DRAWS)
-    return np.mean([(errors_of(name, law, epsilon, seed) <= half[:, None] + 1e-9).mean(axis=1) for seed in parts], axis=0)
+    draws = (errors_of(name, law, epsilon, seed) for seed in range(1, 1 + MANY_DRAWS // DRAWS))
+    return np.mean([(errors <= half[:, None] + 1e-9).mean(axis=1) for errors in draws], axis=0)
 
 
 @pytest.mark.statistical
