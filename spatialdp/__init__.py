@@ -48,6 +48,7 @@ if TYPE_CHECKING:  # type checkers and editors read the names of _HOMES here
     from spatialdp.workload import Workload as Workload
 
 _HOMES = {
+    "Adaptive": "mechanisms",
     "Budget": "privacy.budget",
     "Domain": "space.domain",
     "Flat": "mechanisms",
