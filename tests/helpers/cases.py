@@ -221,6 +221,16 @@ def is_tree(mechanism: Mechanism) -> bool:
     return isinstance(mechanism, sdp.Quadtree | sdp.KdTree | sdp.Hierarchy)
 
 
+def is_grid(mechanism: Mechanism) -> bool:
+    """Whether a release is a grid, and neither a tree nor a field."""
+    return not is_tree(mechanism) and not isinstance(mechanism, sdp.Adaptive)
+
+
+def has_least_squares(mechanism: Mechanism) -> bool:
+    """Whether a tree is fitted by least squares, and not with weights that were fixed beforehand."""
+    return is_tree(mechanism) and not isinstance(mechanism, sdp.Adaptive)
+
+
 def is_hierarchy(mechanism: Mechanism) -> bool:
     return isinstance(mechanism, sdp.Hierarchy)
 

@@ -29,6 +29,7 @@ from spatialdp.trees.adjust import NonNegative
 __all__ = ["LARGEST_FIELD", "Field"]
 
 LARGEST_FIELD = 2**24  # cells, such as 4096 x 4096
+_LEAST_VARIANCE = 1e-6  # counts that are certain are taken as nearly so, for the solver
 LONGEST_SIDE = 512  # cells along an axis on which the field is solved; larger grids are solved on coarser cells
 
 
@@ -212,7 +213,7 @@ class Field:
         tree, boxes = self.basis.tree, self.basis.tree.boxes
         lines = (self.grid.x_lines, self.grid.y_lines) * 2
         blocks = np.stack([np.searchsorted(lines[side], boxes[:, side]) for side in range(4)], axis=1)
-        return BlockTree(tree, blocks, self.measured, self.basis.variances)
+        return BlockTree(tree, blocks, self.measured, np.maximum(self.basis.variances, _LEAST_VARIANCE))
 
     @property
     def _leaves(self) -> LeafRaster:

@@ -72,10 +72,9 @@ class Adaptive(Mechanism):
     Neighbours differ by one record, added or removed, or replaced. Only noisy counts of blocks read the records. Which
     blocks are counted next, and at which cost, is a function of the counts released so far and of public numbers. For
     every possible outcome, the costs of the counts that contain a cell add up to the same number of millionths of ε:
-    all of them under add-remove; under replace, where two paths may change, half of them, and another half for the
-    number of records, which only a record that enters or leaves the domain changes. A count moves by at most 1, so the
-    ratio of the probabilities of any outcome is at most e^ε. For Gaussian noise the same sums bound ρ of zero-
-    concentrated privacy (a Rényi filter). The argument is in ``docs/design/adaptive.md``; path sums, replay and
+    to all of them under add-remove; under replace, where the counts along two paths may change, all counts but that of
+    all records cost half as much. A count moves by at most 1, so the ratio of the probabilities of any outcome is at
+    most e^ε. For Gaussian noise the same sums bound ρ of zero-concentrated privacy (a Rényi filter). The argument is in ``docs/design/adaptive.md``; path sums, replay and
     log-ratios are checked in ``tests/mechanisms/adaptive/test_adaptive_tree.py``, whole releases in ``tests/audit``.
 
     Notes
@@ -177,11 +176,14 @@ def _unbiased(design: Descent, transcript: Transcript) -> Decomposition:
 
 
 def _steps(design: Descent) -> dict[str, Fraction]:
-    """Cost of each step; under replace, paths count twice, and the number of records costs nothing beside them."""
-    paths = (UNITS - design.total) // design.path if design.total != design.path else 2
-    steps = {"number of records": design.total if paths == 1 else 0}
-    steps |= {"first blocks": paths * design.first, "blocks below them": paths * (design.path - design.first)}
-    return {name: design.whole * units / UNITS for name, units in steps.items() if units}
+    """Cost of each step; if records are replaced, two paths change."""
+    paths = (UNITS - design.total) // design.path
+    steps = {
+        "number of records": design.total,
+        "first blocks": paths * design.first,
+        "blocks below them": paths * (design.path - design.first),
+    }
+    return {name: design.whole * units / UNITS for name, units in steps.items()}
 
 
 def _default_shape(domain: Domain) -> tuple[int, int]:

@@ -81,11 +81,11 @@ class Descent:
 def plan_descent(grid: Grid, whole: Fraction, law: Law, neighbours: Neighbours) -> Descent:
     """Decide everything public about a descent, and the noise of every count that it may take.
 
-    If a record is added or removed, the counts along one path change: the number of records gets one unit in a hundred,
-    the path the rest. If a record is replaced, the counts along two paths change, or those along one path and the
-    number of records. So the path gets half of all units, and the number of records the other half.
+    If a record is added or removed, the number of records and the counts along one path change; if it is replaced, the
+    number of records and the counts along two paths. The number of records gets one unit in a hundred.
     """
-    total, path = (UNITS // 100, UNITS - UNITS // 100) if neighbours is Neighbours.ADD_REMOVE else (UNITS // 2,) * 2
+    total = UNITS // 100
+    path = UNITS - total if neighbours is Neighbours.ADD_REMOVE else (UNITS - total) // 2
     first = path * 18 // 100
     costs, left = {total, path, first}, {path - first}
     # Each stage divides the blocks of the one before in sixteen; the last costs are those of single cells.

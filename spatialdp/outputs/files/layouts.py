@@ -156,8 +156,8 @@ def _lay_out_field(estimate: Field, domain: Domain) -> Layout:
 def _field(header: dict[str, Any], columns: dict[str, Array], domain: Domain) -> Field:
     basis, measured = _tree(header, columns, domain), columns["measured"]
     check_estimates(measured)
-    if basis.own_weights is None or not basis.consistent or not np.all(basis.variances > 0):
-        raise ValueError("a field needs a tree with the weights and the noise of its counts")
+    if basis.own_weights is None or not basis.consistent or basis.variances.size != basis.tree.n_nodes:
+        raise ValueError("a field needs a tree with a weight and noise for each of its counts")
     nx, ny = (whole(size, 1, LARGEST_FIELD) for size in header["cells"])
     if nx * ny > LARGEST_FIELD:
         raise ValueError("the grid of the field is too large")
