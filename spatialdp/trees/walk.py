@@ -156,8 +156,8 @@ def _clipped(pieces: Polygons, sides: Floats) -> tuple[Polygons, Floats]:
 
 def area_shares(tree: Tree, area: RegionArea | None) -> Floats:
     """Share of each node in the area (in the region) of its parent; 1 for the root."""
-    boxes = tree.boxes.astype(np.int64)
+    boxes, parent = tree.boxes.astype(np.int64), np.maximum(tree.parent, 0)
     if area is not None:
-        return area.shares(boxes, boxes[tree.parent])
+        return area.shares(boxes, boxes[parent])
     width, height = (boxes[:, 2:] - boxes[:, :2]).astype(np.float64).T
-    return np.asarray(width * height / (width * height)[tree.parent])
+    return np.asarray(width * height / (width * height)[parent])

@@ -85,10 +85,11 @@ class Adaptive(Mechanism):
     Examples
     --------
     >>> import numpy as np, spatialdp as sdp
-    >>> towns = np.random.default_rng(0).normal((0.3, 0.6), 0.02, size=(5000, 2))
-    >>> release = sdp.Adaptive((256, 256)).release(towns, sdp.Domain((0, 0, 1, 1)), epsilon=1)
-    >>> bool(abs(release.answer((0.2, 0.5, 0.4, 0.7)) - 5000) < 100)
-    True
+    >>> town = np.stack(np.meshgrid(np.linspace(0.3, 0.4, 70), np.linspace(0.6, 0.7, 70)), axis=-1).reshape(-1, 2)
+    >>> release = sdp.Adaptive((256, 256)).release(town, sdp.Domain((0, 0, 1, 1)), epsilon=1)
+    >>> low, high = release.interval((0.25, 0.5, 0.5, 0.75))
+    >>> bool(low < 4900 < high), bool(abs(release.answer((0.25, 0.5, 0.5, 0.75)) - 4900) < 100)
+    (True, True)
     """
 
     name: ClassVar[str] = "adaptive"
