@@ -16,7 +16,7 @@ import numpy as np
 from spatialdp._support.arrays import Array, Booleans, Integers
 from spatialdp.space.domain import Grid
 
-__all__ = ["Subdivision", "block_sums"]
+__all__ = ["Subdivision", "block_sums", "summed_areas"]
 
 
 @dataclass(frozen=True, eq=False)

@@ -115,6 +115,7 @@ def test_nobody_asks_for_the_class_of_an_estimate():
         for node in ast.walk(ast.parse(path.read_text()))
         if isinstance(node, ast.Call)
         and ast.unparse(node.func) == "isinstance"
-        and {"Histogram", "Decomposition", "Field", "KdTree"} & {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
+        and {"Histogram", "Decomposition", "Field", "KdTree"}
+        & {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
     ]
     assert not asked

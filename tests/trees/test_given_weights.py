@@ -52,8 +52,10 @@ def test_the_weights_of_least_squares_give_least_squares():
     rng, tree = np.random.default_rng(3), quadtree(3)
     variances = np.repeat(rng.uniform(0.5, 2, 4), np.diff(tree.offsets))
     noise = subtree_variances(tree, variances)
-    own = np.append(noise.up_variance[: noise.children_variance.size] / variances[: noise.children_variance.size],
-                    np.ones(tree.n_nodes - noise.children_variance.size))
+    own = np.append(
+        noise.up_variance[: noise.children_variance.size] / variances[: noise.children_variance.size],
+        np.ones(tree.n_nodes - noise.children_variance.size),
+    )
     measured = rng.normal(0, 10, tree.n_nodes)
     fitted = given_weights_fit(tree, measured, own, family_shares(tree, None))
     assert fitted == pytest.approx(two_pass(tree, measured, variances).estimates, abs=1e-9)

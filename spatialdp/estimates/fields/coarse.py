@@ -9,6 +9,7 @@ Nothing here sees a record.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
@@ -17,6 +18,7 @@ from spatialdp.estimates.fields.gaussian import Counts
 from spatialdp.estimates.fields.raster import LeafRaster
 from spatialdp.estimates.tree_noise import TreeNoise
 from spatialdp.trees.least_squares import two_pass
+from spatialdp.trees.subdivision import block_sums, summed_areas
 from spatialdp.trees.tree import Tree
 
 __all__ = ["BlockTree", "coarse_counts", "coarse_lines", "refined"]
@@ -43,9 +45,7 @@ class BlockTree:
         leaves, noise = self.tree.leaves, TreeNoise(self.tree, self.variances, np.zeros(self.tree.n_nodes))
         fitted = two_pass(self.tree, self.measured, self.variances).estimates
         raster = LeafRaster(self.blocks[leaves], sizes, *(np.diff(each).astype(np.float64) for each in lines))
-        return Counts(
-            self.tree, raster, self.measured, self.variances, fitted[leaves], noise.fitted_nodes()[0][leaves]
-        )
+        return Counts(self.tree, raster, self.measured, self.variances, fitted[leaves], noise.fitted_nodes()[0][leaves])
 
 
 def coarse_lines(length: int, longest: int) -> Integers:
@@ -78,7 +78,7 @@ def coarse_counts(nodes: BlockTree, inside: Booleans, lines: tuple[Integers, Int
     sizes = np.add.reduceat(np.add.reduceat(inside, y[:-1], axis=0, dtype=np.float64), x[:-1], axis=1)
     if x.size - 1 == inside.shape[1] and y.size - 1 == inside.shape[0]:
         return nodes.counts(sizes, lines)
-    return _joined(nodes, lines).counts(sizes, lines)
+    return _joined(nodes, summed_areas(inside), lines).counts(sizes, lines)
 
 
 def refined(field: Floats, fine: Counts, lines: tuple[Integers, Integers]) -> Floats:
@@ -98,24 +98,29 @@ def refined(field: Floats, fine: Counts, lines: tuple[Integers, Integers]) -> Fl
     raster = fine.raster
     even = raster.even(fine.fitted) * raster.sizes
     freedom = raster.even(fine.fitted_variances) * raster.sizes
-    sums, freedoms = (np.add.reduceat(np.add.reduceat(each, y[:-1], axis=0), x[:-1], axis=1) for each in (even, freedom))
+    sums, freedoms = (
+        np.add.reduceat(np.add.reduceat(each, y[:-1], axis=0), x[:-1], axis=1) for each in (even, freedom)
+    )
     missing = np.where(freedoms > 0, field - sums, 0.0) / np.where(freedoms > 0, freedoms, 1.0)
     return np.asarray(even + freedom * missing[np.ix_(row, column)])
 
 
-def _joined(nodes: BlockTree, lines: tuple[Integers, Integers]) -> BlockTree:
-    """The tree of coarse cells and of the blocks that are unions of them."""
+def _joined(nodes: BlockTree, cells: Integers, lines: tuple[Integers, Integers]) -> BlockTree:
+    """The tree of coarse cells and of the blocks that are unions of them; `cells` are summed areas of the region's."""
     tree, parent = nodes.tree, nodes.tree.parent
     best, variances = _best_below(nodes)
-    coarse, is_union, in_one = _coarse_blocks(nodes.blocks, lines)
+    coarse, is_union, in_one = _coarse_blocks(nodes.blocks, cells, lines)
     small = ~is_union
     small[0] = False
     first_small = small & ~np.append(True, small[parent[1:]])
     # A node ends where small children would straddle coarse cells; halving along the longer side makes that rare.
     ends = np.zeros(tree.n_nodes, dtype=bool)
     ends[parent[first_small & ~in_one]] = True
-    levels = [_Coarse(np.zeros(1, dtype=np.int64), coarse[:1], nodes.measured[:1], nodes.variances[:1])]
-    alive = np.zeros(1, dtype=np.int64)  # nodes of the last level that are in the new tree, in its order; -1 for joined ones
+    measured, noise = np.where(ends, best, nodes.measured), np.where(ends, variances, nodes.variances)
+    levels = [_Coarse(np.zeros(1, dtype=np.int64), coarse[:1], measured[:1], noise[:1])]
+    alive = np.zeros(
+        1, dtype=np.int64
+    )  # nodes of the last level that are in the new tree, in its order; -1 for joined ones
     for depth in range(tree.height):
         children = np.arange(tree.n_nodes)[tree.level(depth + 1)]
         place = np.full(tree.n_nodes, -1)
@@ -127,12 +132,11 @@ def _joined(nodes: BlockTree, lines: tuple[Integers, Integers]) -> BlockTree:
         if not owner.size:
             break
         order = np.argsort(owner, kind="stable")
-        is_end = ends[whole]
         level = _Coarse(
             owner[order],
             np.concatenate([coarse[whole], joined.blocks])[order],
-            np.concatenate([np.where(is_end, best[whole], nodes.measured[whole]), joined.values])[order],
-            np.concatenate([np.where(is_end, variances[whole], nodes.variances[whole]), joined.variances])[order],
+            np.concatenate([measured[whole], joined.values])[order],
+            np.concatenate([noise[whole], joined.variances])[order],
         )
         alive = np.concatenate([whole, np.full(joined.owner.size, -1)])[order]
         levels.append(level)
@@ -160,15 +164,18 @@ def _best_below(nodes: BlockTree) -> tuple[Floats, Floats]:
     return values, noise.up_variance
 
 
-def _coarse_blocks(blocks: Integers, lines: tuple[Integers, Integers]) -> tuple[Integers, Booleans, Booleans]:
-    """The coarse cells around each block, whether the block is their union, and whether it is only one of them."""
-    sides, is_union = [], np.ones(len(blocks), dtype=bool)
+def _coarse_blocks(
+    blocks: Integers, cells: Integers, lines: tuple[Integers, Integers]
+) -> tuple[Integers, Booleans, Booleans]:
+    """The coarse cells around each block, whether it has all of the region's cells there, and whether it is in one."""
+    sides, around = [], []
     for side in range(4):
         axis, place = lines[side % 2], blocks[:, side]
         above = np.searchsorted(axis, place)
-        is_union &= axis[above] == place
         sides.append(above if side >= 2 else above - (axis[above] != place))
+        around.append(axis[sides[-1]])
     coarse = np.stack(sides, axis=1)
+    is_union = block_sums(cells, np.stack(around, axis=1)) == block_sums(cells, blocks)
     return coarse, is_union, np.all(coarse[:, 2:] - coarse[:, :2] == 1, axis=1)
 
 
@@ -186,7 +193,7 @@ def _join(part: Integers, owner: Integers, blocks: Integers, values: Floats, var
 
 def _assembled(levels: list[_Coarse]) -> BlockTree:
     offsets = np.concatenate([[0], np.cumsum([level.owner.size for level in levels])])
-    counts = [np.bincount(below.owner, minlength=level.owner.size) for level, below in zip(levels, levels[1:])]
+    counts = [np.bincount(below.owner, minlength=level.owner.size) for level, below in pairwise(levels)]
     n_children = np.concatenate([*counts, np.zeros(levels[-1].owner.size, dtype=np.int64)])
     blocks, values, variances = (
         np.concatenate([getattr(level, name) for level in levels]) for name in ("blocks", "values", "variances")

@@ -150,7 +150,9 @@ class Field:
 
     def leaf_values(self) -> Floats:
         """The field's count of each leaf, in the tree's order."""
-        return np.bincount(self.leaf_of_cell.ravel(), self.values.ravel(), minlength=self.n_cells + 1)[:-1]
+        return np.bincount(self.leaf_of_cell.ravel(), self.values.ravel(), minlength=self.n_cells + 1)[:-1].astype(
+            np.float64
+        )
 
     def leaf_moments(self) -> tuple[Floats, Floats]:
         """Variance and excess kurtosis of the noise in each leaf's unbiased estimate."""

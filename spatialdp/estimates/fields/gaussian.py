@@ -83,9 +83,9 @@ def gaussian_field(counts: Counts, density: Floats) -> Floats:
 
     Notes
     -----
-    Minimises, over the cells' densities x and with sizes a, Σ_v (y_v - Σ_{i in v} a_i x_i)² / s_v
-    + Σ_{i ~ j} (x_i - x_j)² / (T r_ij²) + κ Σ_i x_i² / (T r_i²) over neighbouring cells i ~ j, where r is the pilot, but
-    at least half a standard deviation of the leaf's density, and r_ij is the mean of r_i and r_j.
+    With x for the densities of cells and a for their sizes, the field minimises Σ_v (y_v - Σ_{i in v} a_i x_i)² / s_v
+    + Σ_{i ~ j} (x_i - x_j)² / (T r_ij²) + κ Σ_i x_i² / (T r_i²). Cells i ~ j are neighbours, r is the pilot, but at
+    least half a standard deviation of the leaf's density, and r_ij is the mean of r_i and r_j.
     """
     raster = counts.raster
     deviation = raster.even(np.sqrt(counts.fitted_variances))

@@ -1,7 +1,7 @@
-"""Which leaf of a tree does each cell of a grid lie in, and how are leaves and cells turned into each other?
+"""Which leaf of a tree each cell of a grid lies in, and how counts of leaves become densities of cells.
 
-Leaves are blocks of cells. Some cells lie in no leaf: they are outside the region. Cells may differ in size, if they are
-unions of smaller cells. Nothing here sees a record.
+Leaves are blocks of cells. Some cells lie in no leaf: they are outside the region. Cells may differ in size, if they
+are unions of smaller cells. Nothing here sees a record.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ class LeafRaster:
     def sums(self, densities: Array) -> Floats:
         """For each leaf, the sum of density x size over its cells."""
         weights = (densities * self.sizes).ravel()
-        return np.bincount(self.leaf.ravel(), weights, minlength=len(self.blocks) + 1)[:-1]
+        return np.bincount(self.leaf.ravel(), weights, minlength=len(self.blocks) + 1)[:-1].astype(np.float64)
 
     def at_cells(self, values: Array) -> Floats:
         """For each cell, the value of its leaf; 0 where there is none."""

@@ -74,8 +74,9 @@ class Adaptive(Mechanism):
     every possible outcome, the costs of the counts that contain a cell add up to the same number of millionths of ε:
     to all of them under add-remove; under replace, where the counts along two paths may change, all counts but that of
     all records cost half as much. A count moves by at most 1, so the ratio of the probabilities of any outcome is at
-    most e^ε. For Gaussian noise the same sums bound ρ of zero-concentrated privacy (a Rényi filter). The argument is in ``docs/design/adaptive.md``; path sums, replay and
-    log-ratios are checked in ``tests/mechanisms/adaptive/test_adaptive_tree.py``, whole releases in ``tests/audit``.
+    most e^ε. For Gaussian noise the same sums bound ρ of zero-concentrated privacy (a Rényi filter). The argument is in
+    ``docs/design/adaptive.md``. Path sums, replay and exact log-ratios are checked in
+    ``tests/mechanisms/adaptive/test_descent.py`` and ``test_adaptive_tree.py``, whole releases in ``tests/audit``.
 
     Notes
     -----

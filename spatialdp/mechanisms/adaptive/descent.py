@@ -233,5 +233,7 @@ def _fitted(design: Descent, levels: list[_Level]) -> Floats:
 
 def _tree(design: Descent, levels: list[_Level]) -> Tree:
     offsets = np.concatenate([[0], np.cumsum([len(level.blocks) for level in levels])])
-    n_children, blocks = (np.concatenate([getattr(level, name) for level in levels]) for name in ("n_children", "blocks"))
-    return Tree(offsets, n_children, design.grid.lattice_boxes(blocks))
+    n_children, blocks = (
+        np.concatenate([getattr(level, name) for level in levels]) for name in ("n_children", "blocks")
+    )
+    return Tree(offsets, n_children, design.grid.lattice_boxes(blocks).astype(np.int32))

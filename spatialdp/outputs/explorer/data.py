@@ -21,8 +21,8 @@ from spatialdp._support.arrays import Integers32
 from spatialdp.errors import ReleaseError
 from spatialdp.estimates.base import Estimate
 from spatialdp.estimates.decomposition import Decomposition
-from spatialdp.estimates.grid_noise import NoiseModel, SeparableNoise
 from spatialdp.estimates.fields.field import Field
+from spatialdp.estimates.grid_noise import NoiseModel, SeparableNoise
 from spatialdp.estimates.histogram import Histogram
 from spatialdp.estimates.unevenness.grid import GridUnevenness
 from spatialdp.space.regions.borders import RegionArea

@@ -147,10 +147,13 @@ def _lay_out_tree(estimate: Decomposition, domain: Domain) -> Layout:
 def _lay_out_field(estimate: Field, domain: Domain) -> Layout:
     """The rows are those of the tree; the field follows from them."""
     layout = lay_out(estimate.basis, domain)
-    header = {"kind": estimate.kind, "cells": list(estimate.grid.shape), "clipped": estimate.clipped, "whole": estimate.whole}
-    return replace(
-        layout, header=layout.header | header, columns=layout.columns | {"measured": estimate.measured}
-    )
+    header = {
+        "kind": estimate.kind,
+        "cells": list(estimate.grid.shape),
+        "clipped": estimate.clipped,
+        "whole": estimate.whole,
+    }
+    return replace(layout, header=layout.header | header, columns=layout.columns | {"measured": estimate.measured})
 
 
 def _field(header: dict[str, Any], columns: dict[str, Array], domain: Domain) -> Field:

@@ -28,8 +28,13 @@ def drawn(scatter, noise, seed=0, families=1, size=16):
 
 def test_heterogeneity_is_the_spread_without_the_noise():
     values, _ = drawn(0.5, 0.0)
-    assert heterogeneity(values, FIRST, ALIKE, np.zeros(1), first=True) == pytest.approx(np.std(values, ddof=1) / values.mean())
-    found = [heterogeneity(drawn(0.3, 200, seed)[0], FIRST, ALIKE, np.array([200.0**2]), first=True)[0] for seed in range(300)]
+    assert heterogeneity(values, FIRST, ALIKE, np.zeros(1), first=True) == pytest.approx(
+        np.std(values, ddof=1) / values.mean()
+    )
+    found = [
+        heterogeneity(drawn(0.3, 200, seed)[0], FIRST, ALIKE, np.array([200.0**2]), first=True)[0]
+        for seed in range(300)
+    ]
     assert np.sqrt(np.mean(np.square(found))) == pytest.approx(0.3, abs=0.03)
 
 
