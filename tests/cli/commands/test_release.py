@@ -69,7 +69,7 @@ def test_without_a_method_an_adaptive_tree_is_released(folder, tmp_path):
     run(*given, "-o", tmp_path / "one.parquet")
     run(*given, "--shape=16,8", "--estimate=unbiased", "-o", tmp_path / "two.parquet")
     assert sdp.load(tmp_path / "one.parquet").privacy.mechanism == "adaptive"
-    assert sdp.load(tmp_path / "two.parquet").privacy.parameters["shape"] == [16, 8]
+    assert sdp.load(tmp_path / "two.parquet").privacy.parameters["shape"] == (16, 8)
     assert "[default: adaptive]" in run("release", "--help").stdout
 
 
