@@ -25,7 +25,9 @@ def test_epsilon_is_that_of_the_library():
 
 
 def test_a_method_must_be_named():
-    assert "no --method was given; it must be one of adaptive" in run("epsilon-for", BOUNDS, "--error=20", code=2).stderr
+    assert (
+        "no --method was given; it must be one of adaptive" in run("epsilon-for", BOUNDS, "--error=20", code=2).stderr
+    )
 
 
 def test_boxes_and_terms_matter(tmp_path):
