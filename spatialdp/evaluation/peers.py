@@ -201,7 +201,8 @@ class PrivTree(_Peer):
             levels.append(parts)
             owners.append(parents[owner])
         law = _law(design.epsilon * (1 - FIRST_SHARE))
-        inner = [np.isin(np.arange(len(level)), below) for level, below in zip(levels, [*owners[1:], []], strict=True)]
+        below = [*owners[1:], np.zeros(0, dtype=np.int64)]
+        inner = [np.isin(np.arange(len(level)), some) for level, some in zip(levels, below, strict=True)]
         values = [np.where(some, 0.0, count(level, law, noise)) for level, some in zip(levels, inner, strict=True)]
         return _leaves_only(design.grid, levels, owners, values, law)
 
