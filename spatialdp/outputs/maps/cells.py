@@ -263,7 +263,7 @@ class FieldCells(MapCells):
     """The cells of a field that lie in the region, row by row; the noise is that of their unbiased estimates."""
 
     estimate: Field
-    per: Per = Per.CELL
+    per: Per = Per.MAP
 
     @property
     @override
@@ -292,12 +292,7 @@ class FieldCells(MapCells):
     @property
     @override
     def alike(self) -> bool:
-        return True
-
-    @property
-    @override
-    def tree(self) -> Tree:
-        return self.estimate.basis.tree
+        return False  # cells are equal, but so small that counts of single ones say nothing
 
     @override
     def raster(self, values: Array, domain: Domain) -> Any:
