@@ -1,7 +1,7 @@
 """How accurate is the adaptive tree, beside our other mechanisms and published ones? Measured on public data sets.
 
-For each data set, ε and family of boxes: the mean absolute error of each mechanism on 256 x 256 cells, over the error of
-the best of the others. Boxes lie along the grid's lines. Run it as ``python scripts/adaptive_errors.py --output
+For each data set, ε and family of boxes: the mean absolute error of each mechanism on 256 x 256 cells, over the error
+of the best of the others. Boxes lie along the grid's lines. Run it as ``python scripts/adaptive_errors.py --output
 figures`` for the data sets that ship; ``--data FOLDER`` adds other Parquet files of points (columns lon and lat, or x
 and y), each within the box around its own points, which must be public. All noise is seeded, and the seeds are numbers
 of trials, so results can be made again.

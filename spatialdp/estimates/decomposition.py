@@ -176,8 +176,11 @@ class Decomposition:
 
     @property
     def extrapolates(self) -> bool:
-        """Whether an allowance may shift an answer: leaves are not cells of one grid, and estimates are unbiased."""
-        return self._leaf_grid is None and not self.biased
+        """Whether an allowance may shift an answer: leaves are not cells of one grid, and estimates are unbiased.
+
+        With weights that were fixed beforehand, answers stay as they are, because their errors average out.
+        """
+        return self._leaf_grid is None and not self.biased and self.own_weights is None
 
     def allowance(self, boxes: Integers) -> Allowance:
         """What uneven spread within cut leaves adds to the error of each answer."""
@@ -238,6 +241,7 @@ class Decomposition:
             values=self.values[index],
             variances=np.where(cut, subtree, variances),
             kurtosis=np.where(cut, subtree_kurtosis, kurtosis),
+            own_weights=None if self.own_weights is None else self.own_weights[index],
         )
 
     def non_negative(self, method: NonNegative) -> Decomposition:

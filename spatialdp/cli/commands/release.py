@@ -69,7 +69,7 @@ def command(
     \b
     Examples:
       spatialdp release homes.csv --x lon --y lat --bounds -85.6,34.9,-84.9,35.5 --crs EPSG:4326 \
-          --method quadtree --height 7 --epsilon 1 -o homes.parquet
+          --epsilon 1 -o homes.parquet
       spatialdp release trips.gpkg --region county.geojson --method flat --shape 100,80 \
           --epsilon 0.5 -o map.parquet -o map.gpkg -o map.tif
       spatialdp release --method kd-tree --help

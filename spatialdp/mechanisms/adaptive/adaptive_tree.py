@@ -63,7 +63,7 @@ class Adaptive(Mechanism):
         are as square as possible.
     estimate : {"field", "unbiased"}
         How counts are read. "field": as a smooth density, which has the most accurate answers but a small bias.
-        "unbiased": errors average out exactly. Intervals and the total are those of the unbiased reading either way.
+        "unbiased": errors of noise average out. Intervals and the total are those of the unbiased reading either way.
     law : {"discrete-laplace", "laplace", "gaussian"}
         As for `Flat`.
 
@@ -130,7 +130,7 @@ class Adaptive(Mechanism):
             currency="rho" if self.law is Law.GAUSSIAN else "epsilon",
             budget=_steps(design),
             standard_deviation=math.sqrt(design.laws[design.path - design.first].variance),
-            memory=40 * math.prod(design.grid.shape),
+            memory=400 * math.prod(design.grid.shape),  # if every cell is a leaf
         )
 
     @override

@@ -9,12 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 
 from spatialdp._support.arrays import Array, Floats, Integers
 
-__all__ = ["Choice", "choose", "forecast_variance", "heterogeneity"]
+__all__ = ["SPLITS", "Choice", "choose", "forecast_variance", "heterogeneity", "parts_of"]
+
+T = TypeVar("T", int, Integers)
 
 SPLITS = 4  # halvings into blocks that are decided about in turn
 UNEVEN = 1.5  # heterogeneity where nothing is known about it
@@ -115,8 +118,14 @@ def choose(
         wanted = np.clip(np.rint(np.log2(strength / counts)), 0, possible).astype(np.int64)
     most = np.where((uneven < 1) & (stage >= 1), MANY_SPLITS, SPLITS)
     final = (wanted <= most) | (possible <= SPLITS)
-    part = np.where(wanted <= FAR, left * SHARE[0] // SHARE[1], left * SMALL_SHARE[0] // SMALL_SHARE[1])
+    usual, small = parts_of(left)
+    part = np.where(wanted <= FAR, usual, small)
     return np.where(final, wanted, SPLITS), np.where(final, left, part)
+
+
+def parts_of(left: T) -> tuple[T, T]:
+    """Units for blocks that are decided about in turn, of those that a path has left: usually, and far from the end."""
+    return left * SHARE[0] // SHARE[1], left * SMALL_SHARE[0] // SMALL_SHARE[1]
 
 
 def forecast_variance(expected: Floats, left: Integers, strength: Callable[[Array], Floats]) -> Floats:
@@ -133,6 +142,7 @@ def forecast_variance(expected: Floats, left: Integers, strength: Callable[[Arra
     """
     below = strength(left)
     leaves = np.maximum(expected * below / 2, 1.0)
-    on_the_way, rest = strength(left * SHARE[0] // SHARE[1]), strength(left - left * SHARE[0] // SHARE[1])
+    part = parts_of(left)[0]
+    on_the_way, rest = strength(part), strength(left - part)
     precision = on_the_way**2 / 2 + rest**2 / (2 * np.clip(leaves / 2**SPLITS, 1, 2**SPLITS))
     return np.where(leaves <= FEW_LEAVES, 2 * leaves / below**2, 2**SPLITS / precision)

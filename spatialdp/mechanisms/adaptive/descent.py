@@ -18,7 +18,7 @@ from fractions import Fraction
 import numpy as np
 
 from spatialdp._support.arrays import Array, Floats, Integers
-from spatialdp.mechanisms.adaptive.choices import Choice, choose, forecast_variance, heterogeneity
+from spatialdp.mechanisms.adaptive.choices import SPLITS, Choice, choose, forecast_variance, heterogeneity, parts_of
 from spatialdp.privacy.neighbours import Neighbours, Sensitivity
 from spatialdp.privacy.noise.laws import Law, NoiseLaw, calibrate
 from spatialdp.space.domain import Grid
@@ -29,7 +29,6 @@ from spatialdp.trees.tree import Tree
 __all__ = ["UNITS", "Descent", "Measure", "Transcript", "descend", "plan_descent"]
 
 UNITS = 10**6  # the budget is divided into so many equal parts, so that all costs are exact
-FIRST_SPLITS = 4  # halvings from the root to the first blocks
 CAUTION = 0.8  # own weights are so much smaller than forecast variances suggest
 TOTAL_FORECAST = 12  # the variance of the first blocks' sum, in units of what it would be if they got the whole budget
 
@@ -89,9 +88,9 @@ def plan_descent(grid: Grid, whole: Fraction, law: Law, neighbours: Neighbours) 
     first = path * 18 // 100
     costs, left = {total, path, first}, {path - first}
     # Each stage divides the blocks of the one before in sixteen; the last costs are those of single cells.
-    for _ in range(int(Subdivision(grid).halvings(Subdivision(grid).whole)[0]) // FIRST_SPLITS + 1):
-        costs |= left | {spent for units in left for spent in (units * 3 // 10, units // 5)}
-        left |= {units - spent for units in left for spent in (units * 3 // 10, units // 5)}
+    for _ in range(int(Subdivision(grid).halvings(Subdivision(grid).whole)[0]) // SPLITS + 1):
+        costs |= left | {spent for units in left for spent in parts_of(units)}
+        left |= {units - spent for units in left for spent in parts_of(units)}
     one = Sensitivity(l1=1, l2_squared=1)
     laws = {units: calibrate(law, whole * units / UNITS, one) for units in costs | left}
     return Descent(grid, whole, law, total, path, laws)
@@ -179,7 +178,7 @@ def _first_level(design: Descent, division: Subdivision, measure: Measure) -> _L
     they had all of the budget, times a factor for the blocks below them.
     """
     units = np.array([design.total])
-    below = TOTAL_FORECAST * 2**FIRST_SPLITS * 2 / design.strength(np.array([design.path])) ** 2
+    below = TOTAL_FORECAST * 2**SPLITS * 2 / design.strength(np.array([design.path])) ** 2
     own = below / (below + design.moments(units)[0])
     whole = division.whole
     return _Level(whole, units, measure(whole, units), own, np.array([design.path]), np.zeros(1, dtype=np.int64))
@@ -189,7 +188,7 @@ def _first_choice(design: Descent, root: _Level) -> Choice:
     """Divide the whole grid into sixteen blocks."""
     return Choice(
         nodes=np.zeros(1, dtype=np.int64),
-        halvings=np.array([FIRST_SPLITS]),
+        halvings=np.array([SPLITS]),
         units=np.array([design.first]),
         expected=np.maximum(root.values, 0.0),
     )

@@ -156,6 +156,7 @@ def _tree(estimate: Decomposition) -> Json:
         "kurtosis": packed(estimate.kurtosis, "f8") if measured else None,
         "ownWeights": packed(estimate.own_weights, "f8") if measured and estimate.own_weights is not None else None,
         "shares": packed(estimate.noise.family_share, "f8") if measured and estimate.own_weights is not None else None,
+        "extrapolates": estimate.extrapolates,
         "closed": closed_form,
         "wholeSteps": estimate.leaf_steps,
         "uneven": None if estimate.biased else _tree_tables(estimate),

@@ -21,12 +21,14 @@ from spatialdp.estimates.base import Estimate
 from spatialdp.estimates.decomposition import Decomposition
 from spatialdp.estimates.fields.field import LARGEST_FIELD, Field
 from spatialdp.estimates.histogram import Histogram
+from spatialdp.estimates.tree_noise import TreeNoise
 from spatialdp.outputs.files.limits import HIGHEST_TREE, WIDEST_STEP, check_estimates, check_moments, check_tree
 from spatialdp.outputs.files.noise_models import most_axis_weights, noise_from_json
 from spatialdp.outputs.files.rows import cell_numbers, edges
 from spatialdp.space.domain import LARGEST_GRID, Domain, most_cells
 from spatialdp.space.lattice import LATTICE
 from spatialdp.transforms.spectral import most_weights
+from spatialdp.trees.subdivision import block_sums, summed_areas
 from spatialdp.trees.tree import Tree
 
 __all__ = ["Layout", "lay_out", "rebuild"]
@@ -169,6 +171,11 @@ def _field(header: dict[str, Any], columns: dict[str, Array], domain: Domain) ->
     for side in range(4):
         if not np.all(np.isin(basis.tree.boxes[:, side], lines[side])):
             raise ValueError("a node of the tree is no block of the grid's cells")
+    blocks = np.stack([np.searchsorted(lines[side], basis.tree.boxes[:, side]) for side in range(4)], axis=1)
+    cells = block_sums(summed_areas(grid.mask), blocks)
+    # Siblings do not overlap, so leaves with all of the region's cells hold each of them once.
+    if not np.all(cells > 0) or cells[basis.tree.leaves].sum() != grid.n_cells:
+        raise ValueError("the leaves do not divide the region")
     return Field(grid, basis, measured, flag(header["clipped"]), flag(header["whole"]))
 
 
@@ -202,17 +209,19 @@ def _tree(header: dict[str, Any], columns: dict[str, Array], domain: Domain) -> 
         consistent,
         flag(header["biased"]),
         None if header.get("shape") is None else _shape(header["shape"], tree.n_leaves),
-        _own_weights(columns),
+        _own_weights(columns, tree, variances),
     )
 
 
-def _own_weights(columns: dict[str, Array]) -> Floats | None:
+def _own_weights(columns: dict[str, Array], tree: Tree, variances: Floats) -> Floats | None:
     """Read the weights of a fit that is not by least squares, if there are any."""
     weights = columns.get("own_weight")
     if weights is None:
         return None
     if weights.dtype != np.float64 or not np.all((weights >= 0) & (weights <= 1)):
         raise ValueError("a weight is not between 0 and 1")
+    if np.any((weights > 0) & np.isinf(TreeNoise(tree, variances, variances).at(variances, np.arange(tree.n_nodes)))):
+        raise ValueError("a count that was not measured has a weight")
     return weights
 
 

@@ -30,8 +30,8 @@ export class Release {
     if (this.biased) return this.withInterval(answer, null);
     const { variance, shift } = this.unbiased.allowance(box);
     const half = Math.max(this.halfWidth(box), this.widened(box, variance));
-    if (this.unbiased === this.estimate) return this.withInterval(answer + shift, half);
-    return this.withInterval(answer, half, this.unbiased.answer(box) + shift);
+    const middle = this.unbiased.answer(box) + shift;
+    return this.withInterval(this.estimate.extrapolates ? middle : answer, half, middle);
   }
 
   /** The estimate of a cell or node of the map, with its interval; a field's cells are parts of leaves. */

@@ -11,7 +11,7 @@ const SMALLEST = 6;
 export class TreeEstimate {
   constructor(data) {
     Object.assign(this, { step: data.step, consistent: data.consistent, closed: data.closed });
-    Object.assign(this, { wholeSteps: data.wholeSteps, tables: data.uneven });
+    Object.assign(this, { wholeSteps: data.wholeSteps, tables: data.uneven, extrapolates: data.extrapolates });
     this.children = data.children;
     this.count = data.children.length;
     this.area = data.region && new RegionArea(data.region);
