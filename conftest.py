@@ -30,7 +30,7 @@ hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeatabl
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_sessionstart(session):
-    """Let a worker process measure coverage once, so that `no_cover` can pause it.
+    """Let a worker process measure coverage once, so that tests marked `unmeasured` can pause it.
 
     pytest-cov begins in every worker as if it were the main process, and then once more as a worker. What the first one
     measures is never read, but it goes on whenever the second one pauses.
@@ -44,11 +44,21 @@ def pytest_collection_modifyitems(items):
     """Leave tests that run the same lines again and again out of the measure of coverage, which slows them down most.
 
     What they are about has tests of its own, which say what must come out; so coverage does not rest on luck. Other
-    long tests that run nothing new are marked `no_cover` where they stand.
+    long tests that run nothing new are marked `unmeasured` where they stand.
     """
     for item in items:
         if item.get_closest_marker("statistical") or not REPEATING.isdisjoint([item.path, *item.path.parents]):
-            item.add_marker("no_cover")
+            item.add_marker("unmeasured")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item):
+    """Pause the measure of coverage for tests that are not measured: once for a row of them, which saves time."""
+    controller = getattr(item.config.pluginmanager.getplugin("_cov"), "cov_controller", None)
+    measured = not item.get_closest_marker("unmeasured")
+    if controller is not None and controller.started != measured:
+        (controller.resume if measured else controller.pause)()
+    return (yield)
 
 
 def pytest_runtest_teardown(item, nextitem):
@@ -59,8 +69,8 @@ def pytest_runtest_teardown(item, nextitem):
     """
     if "matplotlib.pyplot" in sys.modules:
         sys.modules["matplotlib.pyplot"].close("all")
-    measured = nextitem is not None and not nextitem.get_closest_marker("no_cover")
-    if not (measured and item.get_closest_marker("no_cover")):
+    measured = nextitem is not None and not nextitem.get_closest_marker("unmeasured")
+    if not (measured and item.get_closest_marker("unmeasured")):
         return
     for name in [name for name in sys.modules if name.startswith("spatialdp.privacy.")]:
         for value in list(vars(sys.modules[name]).values()):

@@ -61,6 +61,7 @@ CASES = (
     Case("Wavelet 128", sdp.Wavelet((128, 128)), 128),
     Case("KdTree 5", sdp.KdTree(5), 32),
     Case("KdTree 7", sdp.KdTree(7), 128),
+    Case("Adaptive 256", sdp.Adaptive((256, 256), estimate="unbiased"), 128),
     Case("Flat 200 x 75", sdp.Flat((200, 75)), 120),
     Case("Flat 128, Gaussian", sdp.Flat((128, 128), law="gaussian"), 128, delta=1e-6),
     Case("Quadtree 128, replace", sdp.Quadtree(7), 128, neighbours="replace"),

@@ -23,6 +23,7 @@ if TYPE_CHECKING:  # type checkers and editors read the names of _HOMES here
     from spatialdp.evaluation.evaluate import evaluate_subsamples as evaluate_subsamples
     from spatialdp.evaluation.figures import plot_errors as plot_errors
     from spatialdp.evaluation.figures import ranking as ranking
+    from spatialdp.mechanisms import Adaptive as Adaptive
     from spatialdp.mechanisms import Flat as Flat
     from spatialdp.mechanisms import Fourier as Fourier
     from spatialdp.mechanisms import Hierarchy as Hierarchy
@@ -31,6 +32,7 @@ if TYPE_CHECKING:  # type checkers and editors read the names of _HOMES here
     from spatialdp.mechanisms import Tailored as Tailored
     from spatialdp.mechanisms import Uniform as Uniform
     from spatialdp.mechanisms import Wavelet as Wavelet
+    from spatialdp.mechanisms.publish import publish as publish
     from spatialdp.outputs.files.geoparquet import load as load
     from spatialdp.planning import epsilon_for as epsilon_for
     from spatialdp.planning import recommend as recommend
@@ -47,6 +49,7 @@ if TYPE_CHECKING:  # type checkers and editors read the names of _HOMES here
     from spatialdp.workload import Workload as Workload
 
 _HOMES = {
+    "Adaptive": "mechanisms",
     "Budget": "privacy.budget",
     "Domain": "space.domain",
     "Flat": "mechanisms",
@@ -72,6 +75,7 @@ _HOMES = {
     "evaluate_subsamples": "evaluation.evaluate",
     "load": "outputs.files.geoparquet",
     "plot_errors": "evaluation.figures",
+    "publish": "mechanisms.publish",
     "ranking": "evaluation.figures",
     "read_points": "records.files",
     "recommend": "planning",

@@ -56,21 +56,24 @@ class Answers:
 
     @classmethod
     def of_boxes(cls, estimate: Estimate, boxes: Integers, about: About) -> Answers:
-        """Answer lattice boxes."""
+        """Answer lattice boxes without bias."""
+        estimate = estimate.unbiased
         allowance = estimate.allowance(boxes) if about is About.TRUTH else None
         moments, whole = estimate.moments(boxes), estimate.in_steps(boxes)
         return cls(estimate.answer(boxes), *moments, estimate.step, whole, allowance)
 
     @classmethod
     def of_polygons(cls, estimate: Estimate, polygons: Polygons, about: About) -> Answers:
-        """Answer polygons."""
+        """Answer polygons without bias."""
+        estimate = estimate.unbiased
         allowance = estimate.polygon_allowance(polygons) if about is About.TRUTH else None
         moments, whole = estimate.polygon_moments(polygons), estimate.polygons_in_steps(polygons)
         return cls(estimate.answer_polygons(polygons), *moments, estimate.step, whole, allowance)
 
     @classmethod
     def of_leaves(cls, estimate: Estimate) -> Answers:
-        """The estimates of all leaves, with intervals about the truth."""
+        """The unbiased estimates of all leaves, with intervals about the truth."""
+        estimate = estimate.unbiased
         values = estimate.leaf_values()
         whole = np.full(values.size, estimate.leaf_steps)
         return cls(values, *estimate.leaf_moments(), estimate.step, whole, estimate.leaf_allowance())

@@ -20,7 +20,7 @@ from spatialdp.trees.adjust import NonNegative
 __all__ = ["KINDS", "Estimate", "moments_of"]
 
 # The value of `kind` for each class of estimates, as release files name it.
-KINDS = ("grid", "tree")
+KINDS = ("grid", "tree", "field")
 
 
 class Estimate(Protocol):
@@ -37,8 +37,16 @@ class Estimate(Protocol):
         """Whether the errors of the estimates no longer average out; a biased estimate has no intervals."""
 
     @property
+    def unbiased(self) -> Estimate:
+        """The estimate that intervals are made of: itself, unless it is smoothed."""
+
+    @property
+    def finest(self) -> Estimate:
+        """The same estimates in the smallest areas that they differ in: the cells of a field; else itself."""
+
+    @property
     def values(self) -> Floats:
-        """All estimated counts: of the cells of a grid, (ny, nx), or of the nodes of a tree."""
+        """All estimated counts: of the cells of a grid or field, (ny, nx), or of the nodes of a tree."""
 
     @property
     def step(self) -> float:

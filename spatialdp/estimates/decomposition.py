@@ -21,7 +21,7 @@ from spatialdp.errors import ReleaseError
 from spatialdp.estimates.base import moments_of
 from spatialdp.estimates.histogram import Histogram
 from spatialdp.estimates.leaf_grid import LeafGrid
-from spatialdp.estimates.tree_noise import TreeNoise, or_zero
+from spatialdp.estimates.tree_noise import GivenWeights, TreeNoise, or_zero
 from spatialdp.estimates.unevenness.allowance import Allowance
 from spatialdp.estimates.unevenness.grid import CellCounts, GridUnevenness
 from spatialdp.estimates.unevenness.tree import TreeUnevenness
@@ -29,6 +29,7 @@ from spatialdp.space.domain import Domain
 from spatialdp.space.polygons import Polygons
 from spatialdp.space.regions.borders import RegionArea
 from spatialdp.trees.adjust import NonNegative, non_negative, project_families, round_consistent
+from spatialdp.trees.given_weights import family_shares
 from spatialdp.trees.leaf_families import Families, OpenedNodes
 from spatialdp.trees.least_squares import two_pass
 from spatialdp.trees.tree import Tree
@@ -64,6 +65,9 @@ class Decomposition:
     shape : (nx, ny), optional
         Shape of the domain's grid whose cells are the leaves, all of the greatest depth. Quadtrees do
         not need it.
+    own_weights : (nodes,) float array, optional
+        The weight of each node's own measurement in the fit, if it was fixed before the measurement was made. By
+        default the fit is by least squares.
     """
 
     kind: ClassVar[str] = "tree"
@@ -77,10 +81,23 @@ class Decomposition:
     consistent: bool
     biased: bool = False
     shape: tuple[int, int] | None = None
+    own_weights: Floats | None = None
 
     def __post_init__(self) -> None:
         for name in ("values", "variances", "kurtosis"):
             object.__setattr__(self, name, read_only(getattr(self, name), np.float64))
+        if self.own_weights is not None:
+            object.__setattr__(self, "own_weights", read_only(self.own_weights, np.float64))
+
+    @property
+    def unbiased(self) -> Decomposition:
+        """The estimate that intervals are made of."""
+        return self
+
+    @property
+    def finest(self) -> Decomposition:
+        """The same estimates in the smallest areas that they differ in."""
+        return self
 
     @property
     def n_cells(self) -> int:
@@ -95,7 +112,14 @@ class Decomposition:
     @cached_property
     def noise(self) -> TreeNoise:
         """The noise of the measurements and of the estimates."""
-        return TreeNoise(self.tree, self.variances, self.kurtosis)
+        return TreeNoise(self.tree, self.variances, self.kurtosis, self._given)
+
+    @property
+    def _given(self) -> GivenWeights | None:
+        """The weights of the fit, if it is not by least squares; differences are divided by area."""
+        if self.own_weights is None:
+            return None
+        return GivenWeights(self.own_weights, family_shares(self.tree, RegionArea.of(self.domain)))
 
     def answer(self, boxes: Integers) -> Floats:
         """Estimated counts of lattice boxes; records are assumed to be evenly spread within a leaf."""
@@ -152,8 +176,11 @@ class Decomposition:
 
     @property
     def extrapolates(self) -> bool:
-        """Whether an allowance may shift an answer: leaves are not cells of one grid, and estimates are unbiased."""
-        return self._leaf_grid is None and not self.biased
+        """Whether an allowance may shift an answer: leaves are not cells of one grid, and estimates are unbiased.
+
+        With weights that were fixed beforehand, answers stay as they are, because their errors average out.
+        """
+        return self._leaf_grid is None and not self.biased and self.own_weights is None
 
     def allowance(self, boxes: Integers) -> Allowance:
         """What uneven spread within cut leaves adds to the error of each answer."""
@@ -207,13 +234,14 @@ class Decomposition:
         cut = tree.leaves & ~self.tree.leaves[index]
         every = np.arange(self.tree.n_nodes)
         variances, kurtosis = (self.noise.at(values, every)[index] for values in (self.variances, self.kurtosis))
-        subtree, subtree_kurtosis = moments_of(self.noise.subtree.up_variance[index], self.noise.subtree_fourth[index])
+        subtree, subtree_kurtosis = moments_of(self.noise.up_variance[index], self.noise.subtree_fourth[index])
         return replace(
             self,
             tree=tree,
             values=self.values[index],
             variances=np.where(cut, subtree, variances),
             kurtosis=np.where(cut, subtree_kurtosis, kurtosis),
+            own_weights=None if self.own_weights is None else self.own_weights[index],
         )
 
     def non_negative(self, method: NonNegative) -> Decomposition:
@@ -222,7 +250,7 @@ class Decomposition:
         if method is NonNegative.LEAST_SQUARES:
             values = non_negative(self.tree, self.values, self.variances)
         else:
-            values = project_families(self.tree, self.values, self.noise.subtree.shares)
+            values = project_families(self.tree, self.values, self.noise.family_share)
         return replace(self, values=values, biased=True)
 
     def rounded(self) -> Decomposition:

@@ -62,6 +62,16 @@ class Histogram:
         object.__setattr__(self, "values", values)
 
     @property
+    def unbiased(self) -> Histogram:
+        """The estimate that intervals are made of."""
+        return self
+
+    @property
+    def finest(self) -> Histogram:
+        """The same estimates in the smallest areas that they differ in."""
+        return self
+
+    @property
     def n_cells(self) -> int:
         """Number of cells in the region."""
         return self.grid.n_cells

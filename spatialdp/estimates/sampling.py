@@ -32,9 +32,9 @@ def sample(estimate: Estimate, domain: Domain, n: int | None, noise: Noise | Non
     """Draw an (n, 2) array of points; see `Release.sample`."""
     count = whole_number(_default_count(estimate) if n is None else n, "n", 0, LARGEST_SAMPLE)
     source = SystemNoise() if noise is None else noise
-    weights = (estimate.non_negative(NonNegative.FAMILIES) if estimate.consistent else estimate).leaf_values()
-    leaves = _draw_leaves(np.maximum(weights, 0.0), count, source)
-    boxes = _draw_parts(estimate.leaf_boxes(), domain, leaves, source)
+    drawn_from = (estimate.non_negative(NonNegative.FAMILIES) if estimate.consistent else estimate).finest
+    leaves = _draw_leaves(np.maximum(drawn_from.leaf_values(), 0.0), count, source)
+    boxes = _draw_parts(drawn_from.leaf_boxes(), domain, leaves, source)
     axes = domain.axes
     return np.stack(
         [axis.centres(boxes[:, i] + source.below(boxes[:, i + 2] - boxes[:, i])) for i, axis in enumerate(axes)], axis=1

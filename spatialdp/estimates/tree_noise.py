@@ -19,12 +19,29 @@ from functools import cached_property
 import numpy as np
 
 from spatialdp._support.arrays import Array, Booleans, Floats, Integers
+from spatialdp.trees.given_weights import given_variances
 from spatialdp.trees.leaf_families import OpenedNodes
 from spatialdp.trees.least_squares import SubtreeVariances, divisor, own_weight, subtree_variances
 from spatialdp.trees.tree import Tree
 from spatialdp.trees.walk import Pairs
 
-__all__ = ["TreeNoise", "or_zero"]
+__all__ = ["GivenWeights", "TreeNoise", "or_zero"]
+
+
+@dataclass(frozen=True, eq=False)
+class GivenWeights:
+    """The weights of a fit that is not by least squares, all fixed before anything below them was measured.
+
+    Attributes
+    ----------
+    own : (nodes,) array
+        The weight w of each inner node's own measurement.
+    share : (nodes,) array
+        Share of each node in the difference between its parent and its family; 1 for the root.
+    """
+
+    own: Floats
+    share: Floats
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,11 +54,14 @@ class TreeNoise:
     variances, kurtosis : float arrays
         Variance s and excess kurtosis of each measurement: one for each node or one for each level.
         The variance of an unmeasured node is infinite.
+    given : GivenWeights, optional
+        The weights of the fit, if it is not by least squares.
     """
 
     tree: Tree
     variances: Floats
     kurtosis: Floats
+    given: GivenWeights | None = None
 
     def at(self, values: Floats, nodes: Array) -> Floats:
         """Values of some nodes, out of an array with one value for each node or for each level."""
@@ -61,12 +81,30 @@ class TreeNoise:
 
     @cached_property
     def subtree(self) -> SubtreeVariances:
-        """V and VS of all nodes."""
+        """V and VS of all nodes of a least-squares fit."""
         return subtree_variances(self.tree, self.variances)
+
+    @cached_property
+    def up_variance(self) -> Floats:
+        """V of all nodes."""
+        if self.given is None:
+            return self.subtree.up_variance
+        return given_variances(self.tree, self.at(self.variances, self._every), self.given.own)
+
+    @cached_property
+    def family_share(self) -> Floats:
+        """Share of each node in the difference between its parent and its family, (nodes,); 1 for the root."""
+        if self.given is not None:
+            return self.given.share
+        share = np.ones(self.tree.n_nodes)
+        share[1:] = self.subtree.shares[1:] / divisor(self.subtree.children_variance[self.tree.parent[1:]])
+        return share
 
     @cached_property
     def own_weight(self) -> Floats:
         """The weight w of every node's own measurement."""
+        if self.given is not None:
+            return np.where(self.tree.leaves, 1.0, self.given.own)
         below = np.full(self.tree.n_nodes, np.inf)
         below[: self.subtree.children_variance.size] = self.subtree.children_variance
         return own_weight(self.at(self.variances, self._every), below)
@@ -96,7 +134,7 @@ class TreeNoise:
 
     def fitted_nodes(self) -> tuple[Floats, Floats]:
         """Second and fourth cumulants of the noise in every node's fitted estimate."""
-        second = self._power_sums(2, self.own_second(self._every), self.subtree.up_variance)
+        second = self._power_sums(2, self.own_second(self._every), self.up_variance)
         return second, self._power_sums(4, self.own_fourth, self.subtree_fourth)
 
     def raw_nodes(self) -> tuple[Floats, Floats]:
@@ -131,8 +169,7 @@ class TreeNoise:
         elsewhere = np.zeros(tree.n_nodes)  # the part of the sum outside each node's subtree
         for depth in range(tree.height):
             level, children = tree.level(depth), tree.level(depth + 1)
-            below = divisor(self.subtree.children_variance[level])
-            share = self.subtree.shares[children] / tree.to_children(depth, below)
+            share = self.family_share[children]
             passed = share * tree.to_children(depth, 1 - weight[level] * (1 - self.own_weight[level]))  # J (1 - a)
             above = elsewhere[level] + (weight[level] * self.own_weight[level]) ** power * own[level]
             siblings = tree.to_children(depth, tree.family_sums(depth, subtree[children])) - subtree[children]
@@ -161,7 +198,7 @@ class TreeNoise:
         weight = averages[0].copy()  # g
         for depth, pairs in enumerate(levels):
             own = np.where(pairs.divided, self.own_weight.take(pairs.node), 1.0)
-            variance = np.where(pairs.divided, self.own_second(pairs.node), self.subtree.up_variance[pairs.node])
+            variance = np.where(pairs.divided, self.own_second(pairs.node), self.up_variance[pairs.node])
             fourths = np.where(pairs.divided, self.own_fourth.take(pairs.node), self.subtree_fourth.take(pairs.node))
             second += np.bincount(pairs.box, (own * weight) ** 2 * variance, minlength=count)
             fourth += np.bincount(pairs.box, (own * weight) ** 4 * fourths, minlength=count)
@@ -180,9 +217,8 @@ class TreeNoise:
         result = [pairs.coverage.copy() for pairs in levels]
         for depth in reversed(range(len(levels) - 1)):
             pairs, below = levels[depth], levels[depth + 1]
-            weighted = result[depth + 1] * self.subtree.shares[below.node]
-            sums = np.bincount(below.parent, weighted, minlength=int(pairs.divided.sum()))
-            result[depth][pairs.divided] = sums / divisor(self.subtree.children_variance[pairs.node[pairs.divided]])
+            weighted = result[depth + 1] * self.family_share[below.node]
+            result[depth][pairs.divided] = np.bincount(below.parent, weighted, minlength=int(pairs.divided.sum()))
         return result
 
     def level_weights(self) -> Floats:

@@ -196,8 +196,9 @@ class Experiment:
             public = self._prepared(*key).is_foreseeable
             self._noise_free[key] = self._answers(self._release_without_noise(trial)) if public else None
         noise_free = self._noise_free[key]
-        if noise_free is None and isinstance(release.estimate, Decomposition):
-            return self._tree_answers(release, release.estimate)
+        unbiased = release.estimate.unbiased
+        if noise_free is None and isinstance(unbiased, Decomposition):
+            return self._tree_answers(release, unbiased)
         answers = self._answers(release)
         return answers, self._answers(self._release_without_noise(trial)) if noise_free is None else noise_free
 
@@ -205,6 +206,8 @@ class Experiment:
         counts = sums(estimate.tree, self._counter.count(estimate.leaf_boxes()))
         exact = replace(release, estimate=replace(estimate, values=counts, consistent=True))
         noisy, noise_free = estimate.answers(self._boxes, (estimate.values, counts))
+        if release.estimate is not estimate:  # a field has answers of its own
+            noisy = release.estimate.answer(self._boxes)
         return self._by_workload(release, noisy), self._by_workload(exact, noise_free)
 
     def _release_without_noise(self, trial: Trial) -> Release:

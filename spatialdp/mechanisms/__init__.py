@@ -1,5 +1,6 @@
 """Mechanisms, the only way from records to a release; the command line and the evaluator read `MECHANISMS`."""
 
+from spatialdp.mechanisms.adaptive.adaptive_tree import Adaptive
 from spatialdp.mechanisms.adaptive.kdtree import KdTree
 from spatialdp.mechanisms.base import Mechanism, Plan, PreparedRelease
 from spatialdp.mechanisms.fixed.flat import Flat
@@ -12,6 +13,7 @@ from spatialdp.mechanisms.fixed.wavelet import Wavelet
 
 __all__ = [
     "MECHANISMS",
+    "Adaptive",
     "Flat",
     "Fourier",
     "Hierarchy",
@@ -26,5 +28,6 @@ __all__ = [
 ]
 
 MECHANISMS: dict[str, type[Mechanism]] = {
-    mechanism.name: mechanism for mechanism in (Flat, Quadtree, KdTree, Hierarchy, Wavelet, Fourier, Tailored, Uniform)
+    mechanism.name: mechanism
+    for mechanism in (Adaptive, Flat, Quadtree, KdTree, Hierarchy, Wavelet, Fourier, Tailored, Uniform)
 }

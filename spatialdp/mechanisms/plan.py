@@ -33,8 +33,8 @@ class Plan:
         Standard deviation of the noise in one cell's estimate after the fit: the root-mean-square over
         the region's cells, or over 400 of them spread evenly. Where the cells depend on the records
         (kd-trees, trees that are pruned or stopped), that of one count of the deepest level before the
-        fit. For `Fourier` without all coefficients, the root-mean-square over all cells, of the noisiest
-        block if there is a choice.
+        fit; for adaptive trees, that of a block which is divided once. For `Fourier` without all
+        coefficients, the root-mean-square over all cells, of the noisiest block if there is a choice.
     memory : int
         Bytes that counts and estimates take.
     errors : dict of str to float

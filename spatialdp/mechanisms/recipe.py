@@ -30,7 +30,7 @@ from spatialdp.space.domain import Domain, Grid, most_cells
 from spatialdp.structures.base import Structure
 from spatialdp.wording import either, parameter
 
-__all__ = ["Design", "GridMechanism", "StructuredMechanism", "design_of", "with_cells"]
+__all__ = ["Design", "GridMechanism", "StructuredMechanism", "check_cells", "design_of", "with_cells"]
 
 S = TypeVar("S", bound=Structure)
 S_co = TypeVar("S_co", bound=Structure, covariant=True)
@@ -139,21 +139,26 @@ class GridMechanism(StructuredMechanism):
     cell_size: float | Sequence[float] | None
 
     def _check_grid(self) -> None:
-        if (self.shape is None) == (self.cell_size is None):
-            number = "neither" if self.shape is None else "both"
-            raise ParameterError(
-                f"{either(type(self).__name__, self.name)} got {number} of {parameter('shape')} and "
-                f"{parameter('cell_size')}, but needs exactly one; give either "
-                f"{parameter('shape', '(nx, ny)', typed='NX,NY')} or {parameter('cell_size', 'size', typed='SIZE')}."
-            )
-        if self.shape is not None:
-            object.__setattr__(self, "shape", whole_pair(self.shape, "shape"))
-        if self.cell_size is not None:
-            object.__setattr__(self, "cell_size", positive_pair(self.cell_size, "cell_size"))
+        check_cells(self)
 
     @override
     def leaf_grid(self, domain: Domain) -> Grid:
         return with_cells(domain.grid(self.shape, cell_size=self.cell_size))
+
+
+def check_cells(mechanism: Any) -> None:
+    """Check that a mechanism has exactly one of `shape` and `cell_size`, and read it."""
+    if (mechanism.shape is None) == (mechanism.cell_size is None):
+        number = "neither" if mechanism.shape is None else "both"
+        raise ParameterError(
+            f"{either(type(mechanism).__name__, mechanism.name)} got {number} of {parameter('shape')} and "
+            f"{parameter('cell_size')}, but needs exactly one; give either "
+            f"{parameter('shape', '(nx, ny)', typed='NX,NY')} or {parameter('cell_size', 'size', typed='SIZE')}."
+        )
+    if mechanism.shape is not None:
+        object.__setattr__(mechanism, "shape", whole_pair(mechanism.shape, "shape"))
+    if mechanism.cell_size is not None:
+        object.__setattr__(mechanism, "cell_size", positive_pair(mechanism.cell_size, "cell_size"))
 
 
 def with_cells(grid: Grid) -> Grid:

@@ -19,7 +19,7 @@ from spatialdp.space.polygons import CRUMB, Polygons, areas_only
 from spatialdp.space.regions.borders import RegionArea
 from spatialdp.trees.tree import Tree
 
-__all__ = ["Pairs", "children", "chunks", "walk", "walk_polygons"]
+__all__ = ["Pairs", "area_shares", "children", "chunks", "walk", "walk_polygons"]
 
 # Boxes walked together: enough to be worth a numpy call, few enough for the pairs of a level to stay small.
 _CHUNK = 1024
@@ -152,3 +152,12 @@ def _clipped(pieces: Polygons, sides: Floats) -> tuple[Polygons, Floats]:
     share[share < CRUMB] = 0.0
     share[share > 1 - CRUMB] = 1.0
     return clipped, share
+
+
+def area_shares(tree: Tree, area: RegionArea | None) -> Floats:
+    """Share of each node in the area (in the region) of its parent; 1 for the root."""
+    boxes, parent = tree.boxes.astype(np.int64), np.maximum(tree.parent, 0)
+    if area is not None:
+        return area.shares(boxes, boxes[parent])
+    width, height = (boxes[:, 2:] - boxes[:, :2]).astype(np.float64).T
+    return np.asarray(width * height / (width * height)[parent])

@@ -30,7 +30,7 @@ def check(first, count, folder):
     return found["results"]
 
 
-@pytest.mark.no_cover
+@pytest.mark.unmeasured
 @pytest.mark.parametrize("part", range(2))
 def test_forged_releases_behave_or_are_refused(part, tmp_path):
     """Enough to have a forgery of every kind."""

@@ -99,7 +99,7 @@ def check(form, seeds, folder, capfd):
 STREAMED = [form for form in FORMS if not form.name.endswith("shp")]
 
 
-@pytest.mark.no_cover
+@pytest.mark.unmeasured
 @pytest.mark.parametrize("form", STREAMED, ids=lambda form: form.name)
 def test_streams_and_folders_change_nothing_either(form, tmp_path):
     """The counts of a file agree with those of the same bytes as a stream and in a folder, hostile records or not."""
@@ -228,7 +228,7 @@ def test_one_hostile_record_in_memory_changes_nothing_else(form):
 # --- files released by the command -----------------------------------------------------------------
 
 
-@pytest.mark.no_cover
+@pytest.mark.unmeasured
 @pytest.mark.parametrize("form", FORMS, ids=lambda form: form.name)
 def test_one_hostile_record_changes_nothing_that_is_shown(form, tmp_path, capfd):
     check(form, range(100), tmp_path, capfd)

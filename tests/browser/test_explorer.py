@@ -62,7 +62,7 @@ def test_page_answers_as_the_library(name, region, tmp_path):
         assert {a["half"] for a in answers} == {None}
         return
     ends = release.interval(boxes)  # about the truth
-    if isinstance(release.estimate.noise, SeparableNoise | QuadHaarNoise) and region is not None:
+    if isinstance(release.estimate.unbiased.noise, SeparableNoise | QuadHaarNoise) and region is not None:
         compare_near_borders(answers, ends)
         return
     assert [a["low"] for a in answers] == pytest.approx(ends[:, 0], rel=1e-9, abs=1e-7)

@@ -29,7 +29,7 @@ matplotlib.use("Agg")
 
 DOMAIN = sdp.Domain((0, 0, 1, 1), crs="EPSG:4326")
 POINTS = np.random.default_rng(3).random((200, 2))
-EXAMPLES = {"grid": sdp.Flat((8, 6)), "tree": sdp.KdTree(3)}
+EXAMPLES = {"grid": sdp.Flat((8, 6)), "tree": sdp.KdTree(3), "field": sdp.Adaptive((8, 6))}
 
 PUBLISHERS = {
     "rows of a table": lambda release, _: release.to_geodataframe(),
@@ -115,6 +115,7 @@ def test_nobody_asks_for_the_class_of_an_estimate():
         for node in ast.walk(ast.parse(path.read_text()))
         if isinstance(node, ast.Call)
         and ast.unparse(node.func) == "isinstance"
-        and {"Histogram", "Decomposition", "KdTree"} & {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
+        and {"Histogram", "Decomposition", "Field", "KdTree"}
+        & {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
     ]
     assert not asked

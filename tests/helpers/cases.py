@@ -127,6 +127,12 @@ AUDITED = {
     "tailored, boxes, gaussian": Variant(sdp.Tailored((9, 8), workload=BOXES[:2], law="gaussian")),
     "tailored, marginals": Variant(sdp.Tailored((8, 5), workload="marginals")),
     "tailored, trees": Variant(sdp.Tailored((64, 64), strategy="trees"), sdp.Tailored((64, 32), strategy="trees")),
+    "adaptive": Variant(sdp.Adaptive((8, 8)), sdp.Adaptive((40, 24))),
+    "adaptive, unbiased": Variant(
+        sdp.Adaptive((6, 9), estimate="unbiased"), sdp.Adaptive((32, 32), estimate="unbiased")
+    ),
+    "adaptive, fine": Variant(sdp.Adaptive((8, 6), law="laplace")),
+    "adaptive, gaussian": Variant(sdp.Adaptive((8, 8), law="gaussian")),
 }
 
 # Shapes and combinations that the audit has others like, but some test or other is about.
@@ -210,7 +216,19 @@ def select(variants: Mapping[str, Mechanism], *wanted: Callable[[Mechanism], boo
 
 def is_tree(mechanism: Mechanism) -> bool:
     """Whether a release is a tree, and not a grid."""
+    if isinstance(mechanism, sdp.Adaptive):
+        return mechanism.estimate == "unbiased"
     return isinstance(mechanism, sdp.Quadtree | sdp.KdTree | sdp.Hierarchy)
+
+
+def is_grid(mechanism: Mechanism) -> bool:
+    """Whether a release is a grid, and neither a tree nor a field."""
+    return not is_tree(mechanism) and not isinstance(mechanism, sdp.Adaptive)
+
+
+def has_least_squares(mechanism: Mechanism) -> bool:
+    """Whether a tree is fitted by least squares, and not with weights that were fixed beforehand."""
+    return is_tree(mechanism) and not isinstance(mechanism, sdp.Adaptive)
 
 
 def is_hierarchy(mechanism: Mechanism) -> bool:
@@ -219,6 +237,11 @@ def is_hierarchy(mechanism: Mechanism) -> bool:
 
 def is_kd_tree(mechanism: Mechanism) -> bool:
     return isinstance(mechanism, sdp.KdTree)
+
+
+def is_adaptive(mechanism: Mechanism) -> bool:
+    """Whether records or noise decide on the areas that are counted."""
+    return isinstance(mechanism, sdp.KdTree | sdp.Adaptive)
 
 
 def is_consistent(mechanism: Mechanism) -> bool:
@@ -239,7 +262,7 @@ def is_unbiased(mechanism: Mechanism) -> bool:
 
 def is_foreseeable(mechanism: Mechanism) -> bool:
     """Whether the error of every answer is known before a record is read."""
-    return is_unbiased(mechanism) and is_complete(mechanism) and not is_kd_tree(mechanism)
+    return is_unbiased(mechanism) and is_complete(mechanism) and not is_adaptive(mechanism)
 
 
 def is_pure(mechanism: Mechanism) -> bool:

@@ -16,6 +16,7 @@ __all__ = [
     "closed_form_variance",
     "complete_up_variances",
     "dense_map",
+    "given_map",
     "query_coefficients",
     "query_variance",
 ]
@@ -34,6 +35,22 @@ def dense_map(tree: Tree, variances: np.ndarray) -> np.ndarray:
     root_weight = np.where(np.isinf(variances), 0.0, 1 / np.sqrt(variances))
     design = root_weight[:, None] * members * root_area
     return members @ (root_area[:, None] * np.linalg.pinv(design, rcond=1e-11)) * root_weight
+
+
+def given_map(tree: Tree, own_weights: np.ndarray, shares: np.ndarray) -> np.ndarray:
+    """The matrix that takes measurements to estimates that are made with given weights, node by node."""
+    subtree, result = np.zeros((tree.n_nodes, tree.n_nodes)), np.zeros((tree.n_nodes, tree.n_nodes))
+    children = [np.flatnonzero(tree.parent == node) for node in range(tree.n_nodes)]
+    for node in reversed(range(tree.n_nodes)):
+        own = own_weights[node] if children[node].size else 1.0
+        subtree[node] = (1 - own) * subtree[children[node]].sum(axis=0)
+        subtree[node, node] += own
+    result[0] = subtree[0]
+    for node in range(tree.n_nodes):
+        for child in children[node]:
+            excess = result[node] - subtree[children[node]].sum(axis=0)
+            result[child] = subtree[child] + shares[child] * excess
+    return result
 
 
 def query_variance(tree: Tree, fit: Fit, leaf_coverage: npt.ArrayLike) -> Floats:

@@ -44,6 +44,7 @@ LINES: dict[str, list[set[str]]] = {
         {"recipe", "level_budgets", "stopping"},
         {"tree_mechanism"},
         {"fixed", "adaptive"},
+        {"publish"},
     ],
     "spatialdp.outputs": [{"files", "maps"}, {"explorer"}],
 }

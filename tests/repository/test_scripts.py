@@ -152,6 +152,18 @@ def test_reproductions_agree_with_theory(tmp_path):
     assert abs(np.mean([float(row["ratio"]) for row in ratios]) - 1) < 0.1
 
 
+def test_adaptive_trees_are_compared_with_published_methods(tmp_path):
+    done = run("adaptive_errors", tmp_path, "--trials", "1", "--sets", "liege")
+    assert done.returncode == 0, done.stderr
+    with (tmp_path / "adaptive_errors.csv").open() as file:
+        rows = {
+            (row["mechanism"], row["epsilon"], row["workload"]): float(row["value"]) for row in csv.DictReader(file)
+        }
+    assert len(rows) == 9 * 3 * 3
+    assert rows["Adaptive", "0.01", "random"] < rows["Quadtree", "0.01", "random"] / 3
+    assert "AGrid, n public" in (tmp_path / "adaptive_errors.md").read_text()
+
+
 def test_fourier_wins_on_smooth_densities_only(tmp_path):
     done = run("fourier_smooth_and_clustered", tmp_path, "--releases", "2")
     assert done.returncode == 0, done.stderr

@@ -34,7 +34,7 @@ GAINS = {"any": 1.0, "prefixes": 0.75, "slabs": 0.5, "tall": 0.05, "small": 0.5,
 # --- what comes of it -------------------------------------------------------------------------------
 
 
-@pytest.mark.no_cover
+@pytest.mark.unmeasured
 @pytest.mark.parametrize(
     ("name", "law", "domain"),
     [
@@ -68,7 +68,7 @@ def box_questions_or_none(boxes, domain):
         return None
 
 
-@pytest.mark.no_cover
+@pytest.mark.unmeasured
 @pytest.mark.parametrize("side", [32, pytest.param(64, marks=pytest.mark.audit)])
 @pytest.mark.parametrize("name", WORKLOADS)
 def test_structured_workloads_gain(name, side):

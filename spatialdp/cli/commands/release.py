@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import click
 
 from spatialdp.cli.options.domain import domain_options
-from spatialdp.cli.options.method import MethodCommand
+from spatialdp.cli.options.method import ReleaseCommand
 from spatialdp.cli.options.output import Target, check_output, output_options, quiet_option
 from spatialdp.cli.options.points import PointsFile, points_options
 from spatialdp.cli.options.terms import TermsOptions, terms_options
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 __all__ = ["command"]
 
 
-@click.command("release", cls=MethodCommand)
+@click.command("release", cls=ReleaseCommand)
 @points_options
 @domain_options
 @terms_options
@@ -69,7 +69,7 @@ def command(
     \b
     Examples:
       spatialdp release homes.csv --x lon --y lat --bounds -85.6,34.9,-84.9,35.5 --crs EPSG:4326 \
-          --method quadtree --height 7 --epsilon 1 -o homes.parquet
+          --epsilon 1 -o homes.parquet
       spatialdp release trips.gpkg --region county.geojson --method flat --shape 100,80 \
           --epsilon 0.5 -o map.parquet -o map.gpkg -o map.tif
       spatialdp release --method kd-tree --help

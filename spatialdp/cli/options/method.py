@@ -6,7 +6,7 @@ The options depend on the method, so the method is looked for before the options
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import click
 
@@ -16,7 +16,7 @@ from spatialdp.cli.options.values import join_numbers
 if TYPE_CHECKING:
     from spatialdp.mechanisms import Mechanism
 
-__all__ = ["MethodCommand"]
+__all__ = ["MethodCommand", "ReleaseCommand"]
 
 
 class _Method(click.ParamType):  # type: ignore[type-arg]  # generic only in recent versions
@@ -36,9 +36,11 @@ class _Method(click.ParamType):  # type: ignore[type-arg]  # generic only in rec
 class MethodCommand(click.Command):
     """A command with `--method NAME` and the parameters of that method as options; it gets the `mechanism`."""
 
+    default_method: ClassVar[str | None] = None
+
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Find the method first, because it decides which options there are; then parse the arguments."""
-        name = _find_method_name(args)
+        name = _find_method_name(args) or self.default_method
         ctx.meta["spatialdp.method"] = name if not ctx.resilient_parsing or _exists(name) else None
         try:
             rest = super().parse_args(ctx, join_numbers(args, _parameter_options(ctx)))
@@ -54,7 +56,9 @@ class MethodCommand(click.Command):
         method = click.Option(
             ["--method", "-m"],
             type=_Method(),
-            help="Method of the release; `spatialdp methods` lists them.  [required]",
+            default=self.default_method,
+            help="Method of the release; `spatialdp methods` lists them."
+            + (f"  [default: {self.default_method}]" if self.default_method else "  [required]"),
         )
         *own, help_option = super().get_params(ctx)
         return [*own, method, *_parameter_options(ctx), help_option]
@@ -88,6 +92,12 @@ class MethodCommand(click.Command):
             )
         parameters = {key.removeprefix("parameter_"): value for key, value in values.items() if value is not None}
         return build(find_method(name), parameters)
+
+
+class ReleaseCommand(MethodCommand):
+    """A command whose method is the adaptive tree, unless another one is named."""
+
+    default_method: ClassVar[str | None] = "adaptive"
 
 
 def _find_method_name(args: Sequence[str]) -> str | None:

@@ -34,7 +34,7 @@ from spatialdp.space.lattice import LATTICE
 from spatialdp.space.regions.borders import RegionArea
 from spatialdp.trees.tree import Tree
 from spatialdp.trees.tree import sums as node_sums
-from spatialdp.trees.walk import Pairs
+from spatialdp.trees.walk import Pairs, area_shares
 
 __all__ = ["TreeUnevenness", "calibration_boxes"]
 
@@ -83,7 +83,7 @@ class NodeCounts:
             Consistent estimates, and the variances of their noise.
         area : RegionArea, optional
         """
-        share = _area_shares(tree, area)
+        share = area_shares(tree, area)
         above = variances[tree.parent]
         fan_out = np.maximum(tree.n_children[tree.parent], 1)
         deviation = np.maximum(0.0, variances + share**2 * above - 2 * share * above / fan_out)
@@ -100,15 +100,6 @@ class NodeCounts:
             finest = float(self.half[depth - 1])
             by_depth[depth] = extrapolated(finest, float(self.half[max(depth - 2, 0)]))
         return by_depth[self.tree.depth]
-
-
-def _area_shares(tree: Tree, area: RegionArea | None) -> Floats:
-    """Share of each node in the area (in the region) of its parent; 1 for the root."""
-    boxes = tree.boxes.astype(np.int64)
-    if area is not None:
-        return area.shares(boxes, boxes[tree.parent])
-    width, height = (boxes[:, 2:] - boxes[:, :2]).astype(np.float64).T
-    return np.asarray(width * height / (width * height)[tree.parent])
 
 
 def _heterogeneities(tree: Tree, values: Floats, variances: Floats, share: Floats, deviation: Floats) -> Floats:

@@ -21,6 +21,7 @@ from spatialdp._support.arrays import Integers32
 from spatialdp.errors import ReleaseError
 from spatialdp.estimates.base import Estimate
 from spatialdp.estimates.decomposition import Decomposition
+from spatialdp.estimates.fields.field import Field
 from spatialdp.estimates.grid_noise import NoiseModel, SeparableNoise
 from spatialdp.estimates.histogram import Histogram
 from spatialdp.estimates.unevenness.grid import GridUnevenness
@@ -153,6 +154,9 @@ def _tree(estimate: Decomposition) -> Json:
         "step": estimate.step,
         "variances": packed(estimate.variances, "f8") if measured else None,
         "kurtosis": packed(estimate.kurtosis, "f8") if measured else None,
+        "ownWeights": packed(estimate.own_weights, "f8") if measured and estimate.own_weights is not None else None,
+        "shares": packed(estimate.noise.family_share, "f8") if measured and estimate.own_weights is not None else None,
+        "extrapolates": estimate.extrapolates,
         "closed": closed_form,
         "wholeSteps": estimate.leaf_steps,
         "uneven": None if estimate.biased else _tree_tables(estimate),
@@ -176,6 +180,12 @@ def _tree_tables(estimate: Decomposition) -> Json:
         "within": unevenness.within[estimate.tree.offsets[:-1]].tolist(),
         "growth": unevenness.growth.tolist(),
     }
+
+
+@estimate_data.register
+def _field(estimate: Field) -> Json:
+    _check_size(estimate.values.size, "cells")
+    return {"cells": estimate_data(estimate.finest), "tree": estimate_data(estimate.basis)}
 
 
 def _differences(estimate: Decomposition) -> Integers32:

@@ -32,6 +32,7 @@ from spatialdp._support.terminal import printable
 from spatialdp.errors import ParameterError, ReleaseError
 from spatialdp.estimates.base import Estimate
 from spatialdp.estimates.decomposition import Decomposition
+from spatialdp.estimates.fields.field import Field
 from spatialdp.estimates.histogram import Histogram
 from spatialdp.estimates.intervals import quantile_table
 from spatialdp.outputs.explorer.data import estimate_data, packed
@@ -70,6 +71,7 @@ _MODULES = (
     "uneven",
     "grid",
     "tree",
+    "field",
     "answers",
     "colours",
     "text",
@@ -311,6 +313,12 @@ def _(estimate: Histogram) -> str:
 @size_in_words.register
 def _(estimate: Decomposition) -> str:
     return f"{estimate.n_cells:,} leaves of a tree of {estimate.tree.height} levels"
+
+
+@size_in_words.register
+def _(estimate: Field) -> str:
+    nx, ny = estimate.grid.shape
+    return f"{estimate.n_cells:,} blocks of a grid of {nx:,} × {ny:,} cells"
 
 
 def _technical(privacy: Privacy, domain: Domain) -> str:

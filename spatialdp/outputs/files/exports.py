@@ -16,13 +16,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from spatialdp._support.arrays import Floats
+from spatialdp._support.arrays import Floats, Integers
 from spatialdp._support.gdal import configured
 from spatialdp.errors import ParameterError
 from spatialdp.outputs.files.geoparquet import to_geodataframe
 from spatialdp.outputs.files.rows import (
     LEVEL,
     CellNumbers,
+    cell_groups,
     cell_numbers,
     described,
     finest_shape,
@@ -171,19 +172,25 @@ def pixel_bands(release: Release, shape: tuple[int, int] | None = None) -> tuple
         )
     grid = release.domain.grid(shape)
     cells = CellNumbers(grid, np.flatnonzero(grid.mask))
-    return grid, {name: cells.raster(values) for name, values in _asked(release, cells).items()}
+    some, group = cell_groups(release.estimate, grid)
+    return grid, {name: cells.raster(values) for name, values in _asked(release, cells, some, group).items()}
 
 
-def _asked(release: Release, cells: CellNumbers) -> dict[str, Floats]:
-    """Ask a release for cells that need not be its own: their estimates and, unless it is biased, their intervals."""
-    boxes, biased = cells.boxes, release.estimate.biased
-    columns = {name: np.empty(len(boxes)) for name in (("estimate",) if biased else ("estimate", "lower", "upper"))}
-    for start in range(0, len(boxes), _BOXES_AT_ONCE):
+def _asked(release: Release, cells: CellNumbers, some: Integers, group: Integers) -> dict[str, Floats]:
+    """Ask a release for cells that need not be its own: their estimates and, unless it is biased, their intervals.
+
+    Cells of a group have the same interval; it is asked of `some` cells, one for each group.
+    """
+    boxes, estimates, ends = cells.boxes, np.empty(group.size), np.empty((some.size, 2))
+    for start in range(0, group.size, _BOXES_AT_ONCE):
         part = slice(start, start + _BOXES_AT_ONCE)
-        columns["estimate"][part] = release.answer(boxes[part], extrapolate=False)  # pixels add up
-        if not biased:
-            columns["lower"][part], columns["upper"][part] = release.interval(boxes[part], LEVEL).T
-    return columns
+        estimates[part] = release.answer(boxes[part], extrapolate=False)  # pixels add up
+    if release.estimate.biased:
+        return {"estimate": estimates}
+    for start in range(0, some.size, _BOXES_AT_ONCE):
+        part = slice(start, start + _BOXES_AT_ONCE)
+        ends[part] = release.interval(boxes[some[part]], LEVEL)
+    return {"estimate": estimates, "lower": ends[group, 0], "upper": ends[group, 1]}
 
 
 def layer_bytes(frame: geopandas.GeoDataFrame, *, layer: str = "release", **options: Any) -> bytes:

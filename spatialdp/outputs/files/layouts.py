@@ -19,13 +19,16 @@ from spatialdp._support.json_values import amount, flag, whole
 from spatialdp.errors import ReleaseError
 from spatialdp.estimates.base import Estimate
 from spatialdp.estimates.decomposition import Decomposition
+from spatialdp.estimates.fields.field import LARGEST_FIELD, Field
 from spatialdp.estimates.histogram import Histogram
+from spatialdp.estimates.tree_noise import TreeNoise
 from spatialdp.outputs.files.limits import HIGHEST_TREE, WIDEST_STEP, check_estimates, check_moments, check_tree
 from spatialdp.outputs.files.noise_models import most_axis_weights, noise_from_json
 from spatialdp.outputs.files.rows import cell_numbers, edges
 from spatialdp.space.domain import LARGEST_GRID, Domain, most_cells
 from spatialdp.space.lattice import LATTICE
 from spatialdp.transforms.spectral import most_weights
+from spatialdp.trees.subdivision import block_sums, summed_areas
 from spatialdp.trees.tree import Tree
 
 __all__ = ["Layout", "lay_out", "rebuild"]
@@ -61,7 +64,11 @@ def lay_out(estimate: Estimate, domain: Domain) -> Layout:
 def rebuild(header: dict[str, Any], columns: dict[str, Array], domain: Domain) -> Estimate:
     """Rebuild an estimate from its rows and header; raise ValueError, KeyError or TypeError if they are not valid."""
     check_estimates(columns["estimate"])
-    kinds: dict[str, Callable[[dict[str, Any], dict[str, Array], Domain], Estimate]] = {"grid": _grid, "tree": _tree}
+    kinds: dict[str, Callable[[dict[str, Any], dict[str, Array], Domain], Estimate]] = {
+        "grid": _grid,
+        "tree": _tree,
+        "field": _field,
+    }
     return kinds[header["kind"]](header, columns, domain)
 
 
@@ -132,8 +139,44 @@ def _lay_out_tree(estimate: Decomposition, domain: Domain) -> Layout:
         **{name: tree.boxes[:, index] for index, name in enumerate(_SIDES)},
         "estimate": estimate.values,
     }
+    if estimate.own_weights is not None:
+        columns["own_weight"] = estimate.own_weights
     boxes = edges(tree.boxes, domain, cell_numbers(estimate))
     return Layout(header, columns if by_level else columns | noise, boxes)
+
+
+@lay_out.register
+def _lay_out_field(estimate: Field, domain: Domain) -> Layout:
+    """The rows are those of the tree; the field follows from them."""
+    layout = lay_out(estimate.basis, domain)
+    header = {
+        "kind": estimate.kind,
+        "cells": list(estimate.grid.shape),
+        "clipped": estimate.clipped,
+        "whole": estimate.whole,
+    }
+    return replace(layout, header=layout.header | header, columns=layout.columns | {"measured": estimate.measured})
+
+
+def _field(header: dict[str, Any], columns: dict[str, Array], domain: Domain) -> Field:
+    basis, measured = _tree(header, columns, domain), columns["measured"]
+    check_estimates(measured)
+    if basis.own_weights is None or not basis.consistent or basis.variances.size != basis.tree.n_nodes:
+        raise ValueError("a field needs a tree with a weight and noise for each of its counts")
+    nx, ny = (whole(size, 1, LARGEST_FIELD) for size in header["cells"])
+    if nx * ny > LARGEST_FIELD:
+        raise ValueError("the grid of the field is too large")
+    grid = domain.grid((nx, ny))
+    lines = (grid.x_lines, grid.y_lines) * 2
+    for side in range(4):
+        if not np.all(np.isin(basis.tree.boxes[:, side], lines[side])):
+            raise ValueError("a node of the tree is no block of the grid's cells")
+    blocks = np.stack([np.searchsorted(lines[side], basis.tree.boxes[:, side]) for side in range(4)], axis=1)
+    cells = block_sums(summed_areas(grid.mask), blocks)
+    # Siblings do not overlap, so leaves with all of the region's cells hold each of them once.
+    if not np.all(cells > 0) or cells[basis.tree.leaves].sum() != grid.n_cells:
+        raise ValueError("the leaves do not divide the region")
+    return Field(grid, basis, measured, flag(header["clipped"]), flag(header["whole"]))
 
 
 def _finite(values: Floats) -> list[float | None]:
@@ -166,7 +209,20 @@ def _tree(header: dict[str, Any], columns: dict[str, Array], domain: Domain) -> 
         consistent,
         flag(header["biased"]),
         None if header.get("shape") is None else _shape(header["shape"], tree.n_leaves),
+        _own_weights(columns, tree, variances),
     )
+
+
+def _own_weights(columns: dict[str, Array], tree: Tree, variances: Floats) -> Floats | None:
+    """Read the weights of a fit that is not by least squares, if there are any."""
+    weights = columns.get("own_weight")
+    if weights is None:
+        return None
+    if weights.dtype != np.float64 or not np.all((weights >= 0) & (weights <= 1)):
+        raise ValueError("a weight is not between 0 and 1")
+    if np.any((weights > 0) & np.isinf(TreeNoise(tree, variances, variances).at(variances, np.arange(tree.n_nodes)))):
+        raise ValueError("a count that was not measured has a weight")
+    return weights
 
 
 def _integers(values: Array) -> Array:

@@ -26,7 +26,7 @@ _LARGEST_FOURTH = 1e140  # kurtosis times squared variance
 
 # Parents are fitted sums of their children, in doubles.
 _ROUNDING = 1e-6
-_FEW_CHILDREN = 16  # up to this number, siblings are compared pair by pair
+_FEW_CHILDREN = 64  # up to this number, siblings are compared pair by pair; an adaptive tree has no more
 
 
 def check_estimates(values: Array) -> None:

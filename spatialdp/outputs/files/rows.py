@@ -20,6 +20,7 @@ from spatialdp.errors import ReleaseError
 from spatialdp.estimates.answers import Answers
 from spatialdp.estimates.base import Estimate
 from spatialdp.estimates.decomposition import Decomposition
+from spatialdp.estimates.fields.field import Field
 from spatialdp.estimates.histogram import Histogram
 from spatialdp.estimates.leaf_grid import LeafGrid
 from spatialdp.space.domain import Domain, Grid
@@ -33,6 +34,7 @@ __all__ = [
     "LEVEL",
     "CellNumbers",
     "MapRows",
+    "cell_groups",
     "cell_numbers",
     "described",
     "edges",
@@ -109,6 +111,11 @@ def _(estimate: Decomposition) -> CellNumbers | None:
     return None if leaves is None else CellNumbers(leaves.grid, leaves.places)
 
 
+@cell_numbers.register
+def _(estimate: Field) -> CellNumbers | None:
+    return cell_numbers(estimate.basis)
+
+
 @singledispatch
 def finest_shape(estimate: Estimate) -> tuple[int, int] | None:
     """Return the columns and rows of a grid whose lines hold all edges of leaves; None if there is no such grid."""
@@ -123,6 +130,26 @@ def _(estimate: Decomposition) -> tuple[int, int] | None:
     side = 2 ** min(estimate.tree.height, _HIGHEST)
     halved = np.all(estimate.leaf_boxes() % (LATTICE // side) == 0)
     return (side, side) if halved else None
+
+
+@finest_shape.register
+def _(estimate: Field) -> tuple[int, int]:
+    return estimate.grid.shape
+
+
+@singledispatch
+def cell_groups(estimate: Estimate, grid: Grid) -> tuple[Integers, Integers]:  # noqa: ARG001 - only fields have groups
+    """Return one cell out of each group of a grid's cells that have the same interval, and the group of each cell."""
+    every = np.arange(grid.n_cells)
+    return every, every
+
+
+@cell_groups.register
+def _(estimate: Field, grid: Grid) -> tuple[Integers, Integers]:
+    if grid.shape == estimate.grid.shape:
+        return estimate.cell_groups()
+    every = np.arange(grid.n_cells)
+    return every, every
 
 
 @dataclass(frozen=True, eq=False)
@@ -182,6 +209,11 @@ def _depths(estimate: Estimate) -> dict[str, Array]:  # noqa: ARG001 - only tree
 
 
 @_depths.register
+def _(estimate: Field) -> dict[str, Array]:
+    return _depths(estimate.basis)
+
+
+@_depths.register
 def _(estimate: Decomposition) -> dict[str, Array]:
     return {"depth": estimate.tree.depth[estimate.tree.leaves].astype(np.int16)}
 
@@ -191,7 +223,7 @@ def measures(estimate: Estimate) -> dict[str, Floats]:
     if estimate.biased:
         return {"estimate": estimate.leaf_values()}
     answers = Answers.of_leaves(estimate)
-    return dict(zip(COLUMNS, (answers.values, *answers.ends(LEVEL).T, np.sqrt(answers.variance)), strict=True))
+    return dict(zip(COLUMNS, (estimate.leaf_values(), *answers.ends(LEVEL).T, np.sqrt(answers.variance)), strict=True))
 
 
 def described(estimate: Estimate) -> dict[str, str]:

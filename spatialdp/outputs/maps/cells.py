@@ -1,4 +1,4 @@
-"""Which areas does a map show, with which values and noise? The cells of a grid or the nodes of a tree: `MapCells`.
+"""Which areas does a map show, with which values and noise? Cells of a grid or nodes of a tree: `MapCells`.
 
 `map_cells` knows every kind of estimate; the modules that draw maps, and the explorer's page, know `MapCells` only. A
 new kind of estimate needs a subclass here. Everything comes from a release, which is public; nothing here may read
@@ -21,6 +21,7 @@ from spatialdp._support.override import override
 from spatialdp.errors import ParameterError, ReleaseError
 from spatialdp.estimates.base import Estimate
 from spatialdp.estimates.decomposition import Decomposition
+from spatialdp.estimates.fields.field import Field
 from spatialdp.estimates.histogram import Histogram
 from spatialdp.estimates.intervals import half_width
 from spatialdp.outputs.maps.ground import has_areas, square_kilometres
@@ -30,7 +31,7 @@ from spatialdp.space.lattice import LATTICE
 from spatialdp.trees.tree import Tree
 from spatialdp.wording import parameter
 
-__all__ = ["LEVEL", "GridCells", "MapCells", "Per", "TreeCells", "map_cells", "measured"]
+__all__ = ["LEVEL", "FieldCells", "GridCells", "MapCells", "Per", "TreeCells", "map_cells", "measured"]
 
 LEVEL = 0.95  # confidence level of the intervals that a map shows
 
@@ -257,6 +258,51 @@ class TreeCells(MapCells):
         return rasters[shape]
 
 
+@dataclass(frozen=True, eq=False)
+class FieldCells(MapCells):
+    """The cells of a field that lie in the region, row by row; the noise is that of their unbiased estimates."""
+
+    estimate: Field
+    per: Per = Per.MAP
+
+    @property
+    @override
+    def domain(self) -> Domain:
+        return self.estimate.grid.domain
+
+    @override
+    def _counts(self) -> Floats:
+        return self.estimate.finest.leaf_values()
+
+    @cached_property
+    @override
+    def boxes(self) -> Integers:
+        return self.estimate.finest.leaf_boxes()
+
+    @property
+    @override
+    def shape(self) -> tuple[int, int]:
+        return self.estimate.grid.shape
+
+    @property
+    @override
+    def finest(self) -> float:
+        return 1 / max(self.estimate.grid.shape)
+
+    @property
+    @override
+    def alike(self) -> bool:
+        return False  # cells are equal, but so small that counts of single ones say nothing
+
+    @override
+    def raster(self, values: Array, domain: Domain) -> Any:
+        return GridCells(self.estimate.finest).raster(values, domain)
+
+    @override
+    def _moments(self) -> tuple[Floats, Floats]:
+        return self.estimate.cell_moments()
+
+
 @singledispatch
 def map_cells(estimate: Estimate, level: int | None = None) -> MapCells:
     """Return the areas that a map shows: cells of a grid, leaves of a tree, or nodes at depth `level`.
@@ -282,6 +328,11 @@ def _(estimate: Decomposition, level: int | None = None) -> TreeCells:
         return TreeCells(estimate, np.flatnonzero(tree.leaves))
     depth = whole_number(level, "level", 0, tree.height)
     return TreeCells(estimate, np.flatnonzero((tree.depth == depth) | (tree.leaves & (tree.depth < depth))))
+
+
+@map_cells.register
+def _(estimate: Field, level: int | None = None) -> MapCells:
+    return FieldCells(estimate) if level is None else map_cells(estimate.basis, level)
 
 
 def measured(cells: MapCells, per: str | None = None) -> MapCells:

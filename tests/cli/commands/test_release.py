@@ -29,6 +29,7 @@ def test_what_is_not_private_must_be_said(folder, tmp_path):
 @pytest.mark.parametrize(
     "method",
     [
+        ("adaptive", "--shape=8,8"),
         ("quadtree", "--height=3"),
         ("flat", "--shape=8,8"),
         ("hierarchy", "--shape=8,8"),
@@ -50,7 +51,8 @@ def test_one_release_is_written_in_every_format(folder, tmp_path, method):
         layer = geopandas.read_file(tmp_path / name)
         assert layer.crs == "EPSG:4326"
         assert layer["estimate"].to_numpy() == pytest.approx(cells["estimate"].to_numpy())
-    assert pd.read_csv(tmp_path / "out.csv")["estimate"].sum() == pytest.approx(release.total)
+    whole = release.answer((0, 0, 1, 1), extrapolate=False)
+    assert pd.read_csv(tmp_path / "out.csv")["estimate"].sum() == pytest.approx(whole)
     with rasterio.open(tmp_path / "out.tif") as raster:
         assert raster.shape == (8, 8)
         south = raster.read(1)[-1]
@@ -60,6 +62,15 @@ def test_one_release_is_written_in_every_format(folder, tmp_path, method):
             "privacy"
         ] == release.privacy.to_json() | {"parameters": json.loads(json.dumps(dict(release.privacy.parameters)))}
         assert "at most e^ε = 2.719 (rounded up)" in run("info", tmp_path / f"out{suffix}").stdout
+
+
+def test_without_a_method_an_adaptive_tree_is_released(folder, tmp_path):
+    given = ("release", folder / "layer.gpkg", BOUNDS, "--crs=EPSG:4326", "--epsilon=1")
+    run(*given, "-o", tmp_path / "one.parquet")
+    run(*given, "--shape=16,8", "--estimate=unbiased", "-o", tmp_path / "two.parquet")
+    assert sdp.load(tmp_path / "one.parquet").privacy.mechanism == "adaptive"
+    assert sdp.load(tmp_path / "two.parquet").privacy.parameters["shape"] == (16, 8)
+    assert "[default: adaptive]" in run("release", "--help").stdout
 
 
 def test_the_good_command_is_good(place):
@@ -88,8 +99,7 @@ def test_the_good_command_is_good(place):
         ({"delta": "2"}, "delta is 2"),
         ({"delta": "1e-6"}, "delta"),
         ({"neighbours": "all"}, "'add-remove', 'replace'"),
-        ({"method": None, "height": None}, "no --method was given; it must be one of flat"),
-        ({"method": None}, "--height is a parameter of quadtree, kd-tree; choose one"),
+        ({"method": None}, "--height is a parameter of quadtree, kd-tree and not of adaptive"),
         ({"method": "quadtre"}, "Did you mean 'quadtree'?"),
         ({"method": "flat"}, "--height is a parameter of quadtree, kd-tree and not of flat"),
         ({"height": None}, "quadtree needs --height INTEGER"),

@@ -104,7 +104,7 @@ def worst_neighbours():
         yield relation, (counts, other)
 
 
-@pytest.mark.no_cover
+@pytest.mark.unmeasured
 @pytest.mark.parametrize("basis", BASES)
 def test_choice_pays_for_what_it_reads(monkeypatch, basis):
     rng = np.random.default_rng(7)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from spatialdp.outputs.explorer.data import estimate_data, packed
-from tests.helpers.cases import LARGE, is_consistent, is_tree, is_unbiased, select
+from tests.helpers.cases import LARGE, is_consistent, is_grid, is_tree, is_unbiased, select
 from tests.helpers.releases import REGION, release_of
 
 KINDS = {"f8": "<f8", "i4": "<i4", "u1": "u1"}
@@ -28,7 +28,7 @@ def test_arrays_come_back(kind):
     assert unpacked(packed([], kind)).size == 0
 
 
-@pytest.mark.parametrize("name", select(LARGE, lambda mechanism: not is_tree(mechanism)))
+@pytest.mark.parametrize("name", select(LARGE, is_grid))
 def test_grids_travel_whole(name):
     estimate = release_of(name, REGION).estimate
     data = json.loads(json.dumps(estimate_data(estimate), allow_nan=False))

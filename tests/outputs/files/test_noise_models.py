@@ -15,10 +15,10 @@ from spatialdp.transforms.axis import IdentityAxis
 from spatialdp.transforms.haar import HaarAxis
 from spatialdp.transforms.matrices import DenseAxis, WindowAxis
 from spatialdp.transforms.spectral import Basis, SpectralAxis
-from tests.helpers.cases import SMALL, is_tree, select, terms
+from tests.helpers.cases import SMALL, is_grid, select, terms
 
 UNIT = sdp.Domain((0, 0, 1, 1))
-GRIDS = select(SMALL, lambda mechanism: not is_tree(mechanism))
+GRIDS = select(SMALL, is_grid)
 BOXES = UNIT.boxes(np.sort(np.random.default_rng(1).random((30, 2, 2)), axis=1).reshape(-1, 4))
 AXES = {
     "identity": IdentityAxis(5),

@@ -56,8 +56,8 @@ def test_trees_on_a_grid_are_drawn_as_an_image_of_its_cells(name):
 def test_values_are_estimates_per_area(name):
     release = release_of(name, PENTAGON)
     cells = map_cells(release.estimate)
-    assert cells.values * cells.areas == pytest.approx(release.estimate.leaf_values())
-    assert np.array_equal(cells.boxes, release.estimate.leaf_boxes())
+    assert cells.values * cells.areas == pytest.approx(release.estimate.finest.leaf_values())
+    assert np.array_equal(cells.boxes, release.estimate.finest.leaf_boxes())
     sides = (cells.boxes[:, 2:] - cells.boxes[:, :2]) / LATTICE
     assert cells.finest == pytest.approx(sides.min(), rel=1e-6)
     if is_unbiased(LARGE[name]):

@@ -45,7 +45,7 @@ def release_on(domain, mechanism=None, epsilon=0.5):
     return (mechanism or sdp.Flat((24, 16))).release(records, domain, epsilon=epsilon, noise=sdp.SeededNoise(5))
 
 
-@pytest.mark.no_cover
+@pytest.mark.unmeasured
 @pytest.mark.parametrize(("turn", "name", "look"), [(turn, *pair) for turn, pair in enumerate(PAIRS)])
 def test_words_do_not_overlap_and_stay_in_the_figure(turn, name, look):
     """In the smallest figure and in one of the others, in turn; `make audit` has all sizes."""
@@ -91,7 +91,7 @@ FILES = [((6, 5), 40), ((9, 4), 80), ((6, 5), 300)]
 MORE_FILES = [((9, 4), 40), ((6, 5), 80), ((9, 4), 300)]  # in `make audit`
 
 
-@pytest.mark.no_cover
+@pytest.mark.unmeasured
 @pytest.mark.parametrize("files", [FILES, pytest.param(MORE_FILES, marks=pytest.mark.audit)], ids=["some", "others"])
 @pytest.mark.parametrize("suffix", [".png", ".svg", ".pdf"])
 def test_words_do_not_overlap_in_files_of_any_kind_and_resolution(suffix, files, tmp_path, monkeypatch):

@@ -65,13 +65,13 @@ VIEWS = ("estimate", "uncertainty", "half-width")
 FIRST = {mechanism.name: name for name, mechanism in reversed(LARGE.items())}
 
 
-@pytest.mark.no_cover
+@pytest.mark.unmeasured
 @pytest.mark.parametrize("name", list(FIRST.values()))
 def test_every_mechanism_can_be_drawn_in_every_view(name):
     can_be_drawn(name, VIEWS)
 
 
-@pytest.mark.no_cover
+@pytest.mark.unmeasured
 @pytest.mark.parametrize(("turn", "name"), list(enumerate(each for each in LARGE if each not in FIRST.values())))
 def test_every_variant_can_be_drawn(turn, name):
     """In one view, in turn; `make audit` draws all of them in all views."""
@@ -103,8 +103,8 @@ def can_be_drawn(name, views):
 SCALES = ({"view": "uncertainty"}, {"log": True}, {"limits": (0, 5)})
 
 
-@pytest.mark.no_cover
-@pytest.mark.no_cover
+@pytest.mark.unmeasured
+@pytest.mark.unmeasured
 @pytest.mark.parametrize("name", ONE_OF_EACH)
 def test_neighbours_with_the_same_outcomes_give_the_same_pixels(name):
     """Nothing but the paid-for numbers decides what is drawn, the colour scale included."""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from spatialdp.cli.options.domain import domain_options
-from spatialdp.cli.options.method import MethodCommand
+from spatialdp.cli.options.method import ReleaseCommand
 from spatialdp.cli.options.terms import TermsOptions, terms_options
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["command"]
 
 
-@click.command("plan", cls=MethodCommand)
+@click.command("plan", cls=ReleaseCommand)
 @domain_options
 @terms_options
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text.")

@@ -1,8 +1,11 @@
 // What does a release answer for a box? Estimate, interval and relative uncertainty, as in the library.
 
+import { FieldEstimate } from "./field.mjs";
 import { GridEstimate } from "./grid.mjs";
 import { snapBox } from "./lattice.mjs";
 import { TreeEstimate } from "./tree.mjs";
+
+const KINDS = { field: FieldEstimate, grid: GridEstimate, tree: TreeEstimate };
 
 /** Smaller allowances, in counts squared, are rounding errors of sums. */
 const ROUNDING = 1e-6;
@@ -11,7 +14,9 @@ export class Release {
   constructor(data) {
     const { bounds, quantiles, level, biased } = data;
     Object.assign(this, { bounds, quantiles, level, biased });
-    this.estimate = data.kind === "grid" ? new GridEstimate(data.estimate) : new TreeEstimate(data.estimate);
+    this.estimate = new KINDS[data.kind](data.estimate);
+    /** The estimate that intervals are made of. */
+    this.unbiased = this.estimate.unbiased ?? this.estimate;
   }
 
   /** Answer a box (xmin, ymin, xmax, ymax) in the domain's coordinates. */
@@ -23,16 +28,22 @@ export class Release {
   askLattice(box) {
     const answer = this.estimate.answer(box);
     if (this.biased) return this.withInterval(answer, null);
-    const { variance, shift } = this.estimate.allowance(box);
-    const half = this.halfWidth(box);
-    return this.withInterval(answer + shift, Math.max(half, this.widened(box, variance)));
+    const { variance, shift } = this.unbiased.allowance(box);
+    const half = Math.max(this.halfWidth(box), this.widened(box, variance));
+    const middle = this.unbiased.answer(box) + shift;
+    return this.withInterval(this.estimate.extrapolates ? middle : answer, half, middle);
   }
 
-  /** An answer with its interval; counts are not negative, so the ends are not below 0. */
-  withInterval(estimate, half) {
+  /** The estimate of a cell or node of the map, with its interval; a field's cells are parts of leaves. */
+  askCell({ box, estimate }) {
+    return this.unbiased === this.estimate ? this.withInterval(estimate, this.halfWidth(box)) : this.askLattice(box);
+  }
+
+  /** An answer with its interval around `middle`; counts are not negative, so the ends are not below 0. */
+  withInterval(estimate, half, middle = estimate) {
     if (half === null) return { estimate, half, low: null, high: null, relative: null };
     const relative = half === 0 ? 0 : half / Math.abs(estimate);
-    return { estimate, half, low: Math.max(estimate - half, 0), high: Math.max(estimate + half, 0), relative };
+    return { estimate, half, low: Math.max(middle - half, 0), high: Math.max(middle + half, 0), relative };
   }
 
   /**
@@ -41,7 +52,7 @@ export class Release {
    */
   halfWidth(box) {
     if (this.biased) return null;
-    const { estimate } = this;
+    const estimate = this.unbiased;
     const half = halfWidth(...estimate.moments(box), estimate.step, this.quantiles, this.level, estimate.inSteps(box));
     return estimate.noiseOfTotal ? Math.max(half, this.widened(box, estimate.allowance(box).variance)) : half;
   }
@@ -49,7 +60,7 @@ export class Release {
   /** Half-width with an allowance, if there is one: it has Laplace tails, and the truth is a whole number. */
   widened(box, allowance) {
     if (!(allowance > ROUNDING)) return 0;
-    const [noise, kurtosis] = this.estimate.moments(box);
+    const [noise, kurtosis] = this.unbiased.moments(box);
     const both = noise + allowance;
     const tails = Math.min((kurtosis * noise ** 2 + 3 * allowance ** 2) / both ** 2, 3);
     return halfWidth(both, tails, 0, this.quantiles, this.level, false) + 0.5;

@@ -95,7 +95,7 @@ class Page {
       return;
     }
     this.pointed.setBounds(this.frame.box(cell.box)).addTo(this.map);
-    const answer = this.release.withInterval(cell.estimate, this.release.halfWidth(cell.box));
+    const answer = this.release.askCell(cell);
     const words = inWords(answer);
     readout.replaceChildren(make("strong", words.estimate), ` records · ${cell.name}`);
     readout.append(make("br"), ...this.coordinates(cell.box));

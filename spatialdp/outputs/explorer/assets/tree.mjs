@@ -11,12 +11,13 @@ const SMALLEST = 6;
 export class TreeEstimate {
   constructor(data) {
     Object.assign(this, { step: data.step, consistent: data.consistent, closed: data.closed });
-    Object.assign(this, { wholeSteps: data.wholeSteps, tables: data.uneven });
+    Object.assign(this, { wholeSteps: data.wholeSteps, tables: data.uneven, extrapolates: data.extrapolates });
     this.children = data.children;
     this.count = data.children.length;
     this.area = data.region && new RegionArea(data.region);
     this.placeNodes(data.boxes);
     this.values = data.consistent ? this.summed(data.values) : data.values;
+    this.given = data.ownWeights && { own: data.ownWeights, share: data.shares };
     if (data.variances) this.readNoise(data.variances, data.kurtosis);
   }
 
@@ -64,7 +65,9 @@ export class TreeEstimate {
       this.variance[node] = each(variances, node);
       this.ownFourth[node] = orZero(this.variance[node]) ** 2 * each(kurtosis, node);
     }
-    if (this.consistent && !this.closed) this.fit();
+    if (!this.consistent || this.closed) return;
+    if (this.given) this.fitGiven();
+    else this.fit();
   }
 
   /** From the leaves up: w, the weight of a node's own count, and V and fourth cumulant of its subtree's estimate. */
@@ -85,6 +88,26 @@ export class TreeEstimate {
         this.fourth[this.parent[node]] += this.fourth[node];
       }
     }
+    this.familyShare = this.up.map((up, node) => (node ? up / this.below[this.parent[node]] : 1));
+  }
+
+  /** The same with weights that were given before anything was measured; differences are shared by area. */
+  fitGiven() {
+    const n = this.count;
+    this.up = new Float64Array(n);
+    this.own = new Float64Array(n);
+    this.fourth = new Float64Array(n);
+    for (let node = n - 1; node >= 0; node--) {
+      const own = this.children[node] ? this.given.own[node] : 1;
+      this.own[node] = own;
+      this.up[node] = own ** 2 * orZero(this.variance[node]) + (1 - own) ** 2 * this.up[node];
+      this.fourth[node] = own ** 4 * this.ownFourth[node] + (1 - own) ** 4 * this.fourth[node];
+      if (node) {
+        this.up[this.parent[node]] += this.up[node];
+        this.fourth[this.parent[node]] += this.fourth[node];
+      }
+    }
+    this.familyShare = this.given.share;
   }
 
   /**
@@ -252,14 +275,16 @@ export class TreeEstimate {
     return [second, fourth];
   }
 
-  /** Turn covered shares into A: for a divided node, the mean of its children's A, weighted by their variances. */
+  /** Turn covered shares into A: for a divided node, the mean of its children's A, weighted by their family shares. */
   average(levels) {
     for (let depth = levels.length - 2; depth >= 0; depth--) {
       const { nodes, shares, divided } = levels[depth];
       const below = levels[depth + 1];
       const sums = new Float64Array(nodes.length);
-      for (let i = 0; i < below.nodes.length; i++) sums[below.parents[i]] += below.shares[i] * this.up[below.nodes[i]];
-      for (let i = 0; i < nodes.length; i++) if (divided[i]) shares[i] = sums[i] / this.below[nodes[i]];
+      for (let i = 0; i < below.nodes.length; i++) {
+        sums[below.parents[i]] += below.shares[i] * this.familyShare[below.nodes[i]];
+      }
+      for (let i = 0; i < nodes.length; i++) if (divided[i]) shares[i] = sums[i];
     }
   }
 

@@ -24,6 +24,12 @@ def test_epsilon_is_that_of_the_library():
     assert sdp.Flat((8, 8)).expected_error(DOMAIN, all_boxes(DOMAIN), epsilon=told["epsilon"]) <= 20
 
 
+def test_a_method_must_be_named():
+    assert (
+        "no --method was given; it must be one of adaptive" in run("epsilon-for", BOUNDS, "--error=20", code=2).stderr
+    )
+
+
 def test_boxes_and_terms_matter(tmp_path):
     (tmp_path / "boxes.csv").write_text("xmin,ymin,xmax,ymax\n0,0,0.125,0.125\n")
     words = (*FLAT, "--law=gaussian", "--delta=1e-6", "--neighbours=replace", "--boxes", tmp_path / "boxes.csv")

@@ -1,0 +1,156 @@
+"""How accurate is the adaptive tree, beside our other mechanisms and published ones? Measured on public data sets.
+
+For each data set, ε and family of boxes: the mean absolute error of each mechanism on 256 x 256 cells, over the error
+of the best of the others. Boxes lie along the grid's lines. Run it as ``python scripts/adaptive_errors.py --output
+figures`` for the data sets that ship; ``--data FOLDER`` adds other Parquet files of points (columns lon and lat, or x
+and y), each within the box around its own points, which must be public. All noise is seeded, and the seeds are numbers
+of trials, so results can be made again.
+
+The result is private-only for real data: it depends on the records. Here all data sets are public.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+import spatialdp as sdp
+from spatialdp.datasets import DATASETS
+from spatialdp.evaluation.peers import AdaptiveGrid, PrivTree, UniformGrid
+from spatialdp.mechanisms import Mechanism
+from spatialdp.space.domain import Domain
+from spatialdp.workload import Workload, area_boxes, random_boxes
+
+SIDE = 256
+SHAPE = (SIDE, SIDE)
+EPSILONS = (0.01, 0.1, 1)
+BOXES = 2000
+OURS, UNBIASED = "Adaptive", "Adaptive, unbiased"
+
+
+def mechanisms() -> dict[str, Mechanism]:
+    """The adaptive tree in both readings, published methods, and the best of our others."""
+    return {
+        OURS: sdp.Adaptive(SHAPE),
+        UNBIASED: sdp.Adaptive(SHAPE, estimate="unbiased"),
+        "AGrid, n public": AdaptiveGrid(SHAPE, records="public"),
+        "AGrid": AdaptiveGrid(SHAPE),
+        "UGrid": UniformGrid(SHAPE),
+        "PrivTree": PrivTree(SHAPE),
+        "Quadtree": sdp.Quadtree(8),
+        "Hierarchy": sdp.Hierarchy(SHAPE),
+        "Tailored": sdp.Tailored(SHAPE),
+    }
+
+
+def along_lines(workload: Workload, domain: Domain, name: str) -> Workload:
+    """The boxes of a workload, moved to the nearest lines of the grid."""
+    assert workload.boxes is not None
+    low, size = np.tile(domain.bounds[:2], 2), np.tile(domain.size, 2)
+    lines = np.rint((workload.boxes - low) / size * SIDE)
+    lines[:, 2:] = np.maximum(lines[:, 2:], lines[:, :2] + 1)
+    lines = np.minimum(lines, (SIDE - 1, SIDE - 1, SIDE, SIDE))
+    return Workload(name, lines / SIDE * size + low)
+
+
+def workloads(domain: Domain) -> list[Workload]:
+    """Random boxes, and boxes of 1 % and 0.1 % of the area."""
+    return [
+        along_lines(random_boxes(domain, BOXES, shape=SHAPE), domain, "random"),
+        along_lines(area_boxes(domain, [0.01], BOXES)[0], domain, "1 %"),
+        along_lines(area_boxes(domain, [0.001], BOXES)[0], domain, "0.1 %"),
+    ]
+
+
+def data_sets(folder: Path | None) -> Iterator[tuple[str, sdp.Points, Domain]]:
+    """Name, points and domain of each data set."""
+    for name, dataset in DATASETS.items():
+        yield name, dataset.points(), dataset.domain
+    for path in sorted(folder.glob("*.parquet")) if folder else ():
+        frame = pd.read_parquet(path)
+        names = [pair for pair in (("lon", "lat"), ("x", "y")) if set(pair) <= set(frame.columns)]
+        if not names:
+            continue
+        xy = frame[list(names[0])].to_numpy(dtype=np.float64)
+        xy = xy[np.isfinite(xy).all(axis=1)]
+        yield path.stem, sdp.Points(xy), Domain((*xy.min(axis=0), *xy.max(axis=0)))
+
+
+def measured(name: str, points: sdp.Points, domain: Domain, trials: int, processes: int) -> pd.DataFrame:
+    """Mean absolute error of each mechanism, ε and family."""
+    results = sdp.evaluate(
+        mechanisms(),
+        points,
+        domain,
+        workloads(domain),
+        EPSILONS,
+        trials,
+        metrics=["mean_error"],
+        dataset=name,
+        processes=processes,
+    )
+    found = results.groupby(["dataset", "mechanism", "epsilon", "workload"], sort=False)["value"].mean().reset_index()
+    return found[found["mechanism"].isin(mechanisms())]
+
+
+def ratios(found: pd.DataFrame, label: str) -> pd.DataFrame:
+    """The error of one mechanism over that of the best of those which are not adaptive trees."""
+    table = found.pivot_table(index=["dataset", "epsilon", "workload"], columns="mechanism", values="value", sort=False)
+    others = table.drop(columns=[OURS, UNBIASED])
+    return pd.DataFrame({"ratio": table[label] / others.min(axis=1), "best": others.idxmin(axis=1)})
+
+
+def tables(found: pd.DataFrame) -> str:
+    """The tables of the documentation, as Markdown."""
+    lines = [
+        "| boxes | ε | field: geometric mean | worst | data sets above 1 | unbiased: geometric mean |",
+        "|---|---|---|---|---|---|",
+    ]
+    field, unbiased = ratios(found, OURS), ratios(found, UNBIASED)
+    for (workload, epsilon), some in field.groupby(["workload", "epsilon"], sort=False):
+        plain = unbiased.xs((epsilon, workload), level=("epsilon", "workload"))["ratio"]
+        worst = some["ratio"].idxmax()
+        lines.append(
+            f"| {workload} | {epsilon} | {np.exp(np.log(some['ratio']).mean()):.3f} | "
+            f"{some['ratio'].max():.2f} ({worst[0]}) | {(some['ratio'] > 1).sum()} of {len(some)} | "
+            f"{np.exp(np.log(plain).mean()):.3f} |"
+        )
+    lines += ["", "Mean absolute errors of random boxes, in records:", ""]
+    random = found[found["workload"] == "random"]
+    table = random.pivot_table(index=["dataset", "epsilon"], columns="mechanism", values="value", sort=False)
+    lines += [f"| data set | ε | {' | '.join(table.columns)} |", "|" + "---|" * (2 + len(table.columns))]
+    for (dataset, epsilon), row in table.iterrows():
+        lines.append(f"| {dataset} | {epsilon} | {' | '.join(f'{value:,.3g}' for value in row)} |")
+    return "\n".join([*lines, ""])
+
+
+def main() -> None:
+    """Measure, and write `adaptive_errors.csv` and the tables `adaptive_errors.md`."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--output", type=Path, default=Path("figures"))
+    parser.add_argument("--data", type=Path, help="folder of Parquet files of points, beside the data sets that ship")
+    parser.add_argument("--trials", type=int, default=5, help="releases for each data set, mechanism and ε")
+    parser.add_argument("--processes", type=int, default=1)
+    parser.add_argument("--sets", default="", help="only data sets with one of these words, separated by commas")
+    settings = parser.parse_args()
+    words = [word for word in settings.sets.split(",") if word]
+    parts = []
+    for name, points, domain in data_sets(settings.data):
+        if words and not any(word in name for word in words):
+            continue
+        parts.append(measured(name, points, domain, settings.trials, settings.processes))
+        print(name, flush=True)
+    found = pd.concat(parts)
+    settings.output.mkdir(parents=True, exist_ok=True)
+    found.to_csv(settings.output / "adaptive_errors.csv", index=False, float_format="%.5g", quoting=csv.QUOTE_MINIMAL)
+    (settings.output / "adaptive_errors.md").write_text(tables(found), encoding="utf-8")
+    print(settings.output / "adaptive_errors.md")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,94 @@
+"""Which leaf of a tree each cell of a grid lies in, and how counts of leaves become densities of cells.
+
+Leaves are blocks of cells. Some cells lie in no leaf: they are outside the region. Cells may differ in size, if they
+are unions of smaller cells. Nothing here sees a record.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from spatialdp._support.arrays import Array, Booleans, Floats, Integers
+
+__all__ = ["LeafRaster", "window_sums"]
+
+
+@dataclass(frozen=True, eq=False)
+class LeafRaster:
+    """The leaves of a tree, painted on cells.
+
+    Attributes
+    ----------
+    blocks : (leaves, 4) int array
+        First column and row of each leaf, and one more than its last column and row.
+    sizes : (ny, nx) float array
+        The size of each cell's part of the region, in any unit; 0 outside the region.
+    widths, heights : (nx,) and (ny,) arrays
+        Width of each column and height of each row.
+    """
+
+    blocks: Integers
+    sizes: Floats
+    widths: Floats
+    heights: Floats
+
+    @cached_property
+    def leaf(self) -> Integers:
+        """The leaf of each cell, (ny, nx); the number of leaves where there is none."""
+        ny, nx = self.sizes.shape
+        numbers = np.arange(1, len(self.blocks) + 1)
+        x0, y0, x1, y1 = self.blocks.T
+        corners = np.concatenate([y0 * (nx + 1) + x0, y1 * (nx + 1) + x1, y0 * (nx + 1) + x1, y1 * (nx + 1) + x0])
+        signed = np.concatenate([numbers, numbers, -numbers, -numbers]).astype(np.float64)
+        painted = np.bincount(corners, signed, minlength=(nx + 1) * (ny + 1)).reshape(ny + 1, nx + 1)
+        leaf = painted.cumsum(axis=0).cumsum(axis=1)[:-1, :-1].astype(np.int64) - 1
+        leaf[(leaf < 0) | (self.sizes == 0)] = len(self.blocks)
+        return leaf
+
+    @property
+    def inside(self) -> Booleans:
+        """Which cells lie in a leaf."""
+        return np.asarray(self.leaf < len(self.blocks))
+
+    @cached_property
+    def areas(self) -> Floats:
+        """The size of each leaf: the sum of its cells' sizes."""
+        return self.sums(np.ones(self.sizes.shape))
+
+    @property
+    def sides(self) -> tuple[Integers, Integers]:
+        """Width and height, in cells, of the leaf of each cell; 1 where there is none."""
+        widths, heights = (np.append(self.blocks[:, axis + 2] - self.blocks[:, axis], 1) for axis in (0, 1))
+        return widths.take(self.leaf), heights.take(self.leaf)
+
+    def sums(self, densities: Array) -> Floats:
+        """For each leaf, the sum of density x size over its cells."""
+        weights = (densities * self.sizes).ravel()
+        return np.bincount(self.leaf.ravel(), weights, minlength=len(self.blocks) + 1)[:-1].astype(np.float64)
+
+    def at_cells(self, values: Array) -> Floats:
+        """For each cell, the value of its leaf; 0 where there is none."""
+        return np.append(values, 0.0).take(self.leaf)
+
+    def even(self, counts: Array) -> Floats:
+        """The density of each cell, if each leaf's count is spread evenly over the leaf."""
+        return self.at_cells(counts / np.maximum(self.areas, 1e-300))
+
+
+def window_sums(values: Array, width: Integers, height: Integers) -> Floats:
+    """For each cell, the sum over the window of about so many columns and rows around it, cut off at the grid's edges.
+
+    Windows have an odd number of columns and rows, so that the cell is in the middle.
+    """
+    ny, nx = values.shape
+    sums = np.zeros((ny + 1, nx + 1))
+    np.cumsum(values, axis=0, out=sums[1:, 1:])
+    np.cumsum(sums[1:, 1:], axis=1, out=sums[1:, 1:])
+    columns, rows = np.arange(nx)[None, :], np.arange(ny)[:, None]
+    west, east = np.maximum(columns - width // 2, 0), np.minimum(columns + width // 2 + 1, nx)
+    south, north = np.maximum(rows - height // 2, 0) * (nx + 1), np.minimum(rows + height // 2 + 1, ny) * (nx + 1)
+    at = sums.take
+    return np.asarray(at(north + east) - at(south + east) - at(north + west) + at(south + west))

@@ -1,0 +1,238 @@
+"""How does a tree find out where records are dense? By a descent that released counts decide, block by block.
+
+The number of records and sixteen blocks are counted first. Then every block is either counted once more, divided into
+final blocks, or divided into sixteen blocks that are counted with a part of the remaining budget and decided about in
+turn. Records are dense where counts are large against their noise, so such blocks are divided further.
+
+Two rules make this private (``docs/design/adaptive.md``). Only `Measure` reads counts. And what it is asked next, and
+at which cost, must follow from the counts that it has released and from public numbers alone, while every path from
+the root to a cell spends the same number of units, whatever the counts are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+import numpy as np
+
+from spatialdp._support.arrays import Array, Floats, Integers
+from spatialdp.mechanisms.adaptive.choices import SPLITS, Choice, choose, forecast_variance, heterogeneity, parts_of
+from spatialdp.privacy.neighbours import Neighbours, Sensitivity
+from spatialdp.privacy.noise.laws import Law, NoiseLaw, calibrate
+from spatialdp.space.domain import Grid
+from spatialdp.trees.least_squares import two_pass
+from spatialdp.trees.subdivision import Subdivision
+from spatialdp.trees.tree import Tree
+
+__all__ = ["UNITS", "Descent", "Measure", "Transcript", "descend", "plan_descent"]
+
+UNITS = 10**6  # the budget is divided into so many equal parts, so that all costs are exact
+CAUTION = 0.8  # own weights are so much smaller than forecast variances suggest
+TOTAL_FORECAST = 12  # the variance of the first blocks' sum, in units of what it would be if they got the whole budget
+
+# Noisy counts of blocks (n, 4), each at a cost in units.
+Measure = Callable[[Integers, Integers], Floats]
+
+
+@dataclass(frozen=True, eq=False)
+class Descent:
+    """All that is public about a descent.
+
+    Attributes
+    ----------
+    grid : Grid
+    whole : Fraction
+        The whole budget: ε, or ρ for Gaussian noise.
+    law : Law
+    total, path : int
+        Units for the number of records, and for every path from the first blocks to a cell.
+    laws : mapping of int to NoiseLaw
+        The noise of a count, for each cost in units that can occur.
+    """
+
+    grid: Grid
+    whole: Fraction
+    law: Law
+    total: int
+    path: int
+    laws: Mapping[int, NoiseLaw]
+
+    @property
+    def first(self) -> int:
+        """Units for each of the first blocks."""
+        return self.path * 18 // 100
+
+    def strength(self, units: Array) -> Floats:
+        """√2 over the standard deviation of noise at a cost in units: for Laplace noise the cost itself, in ε."""
+        cost = float(self.whole) * np.asarray(units, dtype=np.float64) / UNITS
+        return 2 * np.sqrt(cost) if self.law is Law.GAUSSIAN else cost
+
+    def moments(self, units: Integers) -> tuple[Floats, Floats]:
+        """Variance and excess kurtosis of the noise at costs in units."""
+        costs, place = np.unique(units, return_inverse=True)
+        laws = [self.laws[int(cost)] for cost in costs]
+        variances, kurtosis = (np.array([getattr(law, name) for law in laws]) for name in ("variance", "kurtosis"))
+        return variances[place], kurtosis[place]
+
+
+def plan_descent(grid: Grid, whole: Fraction, law: Law, neighbours: Neighbours) -> Descent:
+    """Decide everything public about a descent, and the noise of every count that it may take.
+
+    If a record is added or removed, the number of records and the counts along one path change; if it is replaced, the
+    number of records and the counts along two paths. The number of records gets one unit in a hundred.
+    """
+    total = UNITS // 100
+    path = UNITS - total if neighbours is Neighbours.ADD_REMOVE else (UNITS - total) // 2
+    first = path * 18 // 100
+    costs, left = {total, path, first}, {path - first}
+    # Each stage divides the blocks of the one before in sixteen; the last costs are those of single cells.
+    for _ in range(int(Subdivision(grid).halvings(Subdivision(grid).whole)[0]) // SPLITS + 1):
+        costs |= left | {spent for units in left for spent in parts_of(units)}
+        left |= {units - spent for units in left for spent in parts_of(units)}
+    one = Sensitivity(l1=1, l2_squared=1)
+    laws = {units: calibrate(law, whole * units / UNITS, one) for units in costs | left}
+    return Descent(grid, whole, law, total, path, laws)
+
+
+@dataclass(frozen=True, eq=False)
+class Transcript:
+    """What a descent has released: blocks, costs and noisy counts of all nodes, in the tree's order.
+
+    Attributes
+    ----------
+    tree : Tree
+        A node that was counted twice has one child of the same box, which holds the second count.
+    blocks : (nodes, 4) int array
+        First and last columns and rows of each node.
+    units : (nodes,) int array
+        What each count cost.
+    values : (nodes,) array
+        The noisy counts.
+    own_weights : (nodes,) array
+        The weight of each count beside the sum of the node's children, fixed before the count was drawn; 1 for leaves.
+    """
+
+    tree: Tree
+    blocks: Integers
+    units: Integers
+    values: Floats
+    own_weights: Floats
+
+
+@dataclass(eq=False)
+class _Level:
+    """The nodes of one depth.
+
+    Attributes
+    ----------
+    blocks, units, values, own_weights
+        As in `Transcript`.
+    left : (nodes,) int array
+        Units that each node's path has left; 0 for leaves.
+    family : (nodes,) int array
+        Which of the families of this depth each node belongs to.
+    n_children : (nodes,) int array
+    """
+
+    blocks: Integers
+    units: Integers
+    values: Floats
+    own_weights: Floats
+    left: Integers
+    family: Integers
+    n_children: Integers = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.n_children = np.zeros(len(self.blocks), dtype=np.int64)
+
+
+def descend(design: Descent, measure: Measure) -> Transcript:
+    """Carry out a descent.
+
+    Parameters
+    ----------
+    design : Descent
+    measure : callable
+        Draws noisy counts; nothing else reads the records.
+    """
+    division = Subdivision(design.grid)
+    levels = [_first_level(design, division, measure)]
+    levels.append(_next_level(design, division, levels[0], _first_choice(design, levels[0]), measure))
+    while np.any(levels[-1].left):
+        estimates = _fitted(design, levels)
+        choice = _choice(design, division, levels[-1], estimates, stage=len(levels) - 2)
+        levels.append(_next_level(design, division, levels[-1], choice, measure))
+    blocks, units, values, own_weights = (
+        np.concatenate([getattr(level, name) for level in levels])
+        for name in ("blocks", "units", "values", "own_weights")
+    )
+    return Transcript(_tree(design, levels), blocks, units, values, own_weights)
+
+
+def _first_level(design: Descent, division: Subdivision, measure: Measure) -> _Level:
+    """Count the records of the whole grid.
+
+    Its weight must not depend on its value, nor on any other: it follows from the noise of the first blocks' sum, if
+    they had all of the budget, times a factor for the blocks below them.
+    """
+    units = np.array([design.total])
+    below = TOTAL_FORECAST * 2**SPLITS * 2 / design.strength(np.array([design.path])) ** 2
+    own = below / (below + design.moments(units)[0])
+    whole = division.whole
+    return _Level(whole, units, measure(whole, units), own, np.array([design.path]), np.zeros(1, dtype=np.int64))
+
+
+def _first_choice(design: Descent, root: _Level) -> Choice:
+    """Divide the whole grid into sixteen blocks."""
+    return Choice(
+        nodes=np.zeros(1, dtype=np.int64),
+        halvings=np.array([SPLITS]),
+        units=np.array([design.first]),
+        expected=np.maximum(root.values, 0.0),
+    )
+
+
+def _choice(design: Descent, division: Subdivision, level: _Level, estimates: Floats, stage: int) -> Choice:
+    """Decide, from released counts alone, how blocks that have budget left go on."""
+    nodes = np.flatnonzero(level.left)
+    blocks, left = level.blocks[nodes], level.left[nodes]
+    families, family = np.unique(level.family[nodes], return_inverse=True)
+    variance = np.zeros(families.size)
+    variance[family] = design.moments(level.units[nodes])[0]
+    uneven = heterogeneity(level.values[nodes], family, division.cells(blocks), variance, first=stage == 0)
+    expected = np.maximum(estimates[nodes], 0.0)
+    halvings, units = choose(
+        expected * design.strength(left), uneven[family], division.halvings(blocks), left, stage=stage
+    )
+    return Choice(nodes, halvings, units, expected)
+
+
+def _next_level(design: Descent, division: Subdivision, level: _Level, choice: Choice, measure: Measure) -> _Level:
+    """Divide the blocks of a choice and count the parts; the weights of the counts are fixed first."""
+    parents = level.blocks[choice.nodes]
+    blocks, owner = division.halve(parents, choice.halvings)
+    level.n_children[choice.nodes] = np.bincount(owner, minlength=choice.nodes.size)
+    units = choice.units[owner]
+    left = level.left[choice.nodes][owner] - units
+    expected = choice.expected[owner] * division.cells(blocks) / division.cells(parents)[owner]
+    below = forecast_variance(expected, np.maximum(left, 1), design.strength)
+    own = np.where(left > 0, CAUTION * below / (below + design.moments(units)[0]), 1.0)
+    return _Level(blocks, units, measure(blocks, units), own, left, owner)
+
+
+def _fitted(design: Descent, levels: list[_Level]) -> Floats:
+    """Least-squares estimates of the last level's nodes, from all counts so far."""
+    tree = _tree(design, levels)
+    values, units = (np.concatenate([getattr(level, name) for level in levels]) for name in ("values", "units"))
+    fit = two_pass(tree, values, design.moments(units)[0])
+    return np.asarray(fit.estimates[tree.level(tree.height)])
+
+
+def _tree(design: Descent, levels: list[_Level]) -> Tree:
+    offsets = np.concatenate([[0], np.cumsum([len(level.blocks) for level in levels])])
+    n_children, blocks = (
+        np.concatenate([getattr(level, name) for level in levels]) for name in ("n_children", "blocks")
+    )
+    return Tree(offsets, n_children, design.grid.lattice_boxes(blocks).astype(np.int32))

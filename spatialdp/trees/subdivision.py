@@ -1,0 +1,122 @@
+"""How blocks of grid cells are halved again and again, along the longer side, down to single cells.
+
+A block is a rectangle of cells: columns x0 up to x1, rows y0 up to y1. It is halved across its longer side, rows first
+if both are equal. In a region, halves without a cell of the region are left out, and a block whose cells of the region
+all lie in one half shrinks to that half first, so that halving never returns the same cells. All of this is public: it
+depends on the grid and its region alone.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from spatialdp._support.arrays import Array, Booleans, Integers
+from spatialdp.space.domain import Grid
+
+__all__ = ["Subdivision", "block_sums", "summed_areas"]
+
+
+@dataclass(frozen=True, eq=False)
+class Subdivision:
+    """Halves blocks of a grid's cells.
+
+    Attributes
+    ----------
+    grid : Grid
+    """
+
+    grid: Grid
+
+    @property
+    def whole(self) -> Integers:
+        """The block of all cells, (1, 4)."""
+        nx, ny = self.grid.shape
+        return np.array([[0, 0, nx, ny]])
+
+    def halvings(self, blocks: Integers) -> Integers:
+        """How many times each block can be halved until only single cells are left.
+
+        Examples
+        --------
+        >>> from spatialdp.space.domain import Domain
+        >>> Subdivision(Domain((0, 0, 1, 1)).grid((8, 8))).halvings(np.array([[0, 0, 8, 8], [0, 0, 3, 1]])).tolist()
+        [6, 2]
+        """
+        return np.asarray(_halvings(blocks[:, 2] - blocks[:, 0]) + _halvings(blocks[:, 3] - blocks[:, 1]))
+
+    def cells(self, blocks: Integers) -> Integers:
+        """How many of the region's cells lie in each block."""
+        if self._sums is None:
+            return np.asarray((blocks[:, 2] - blocks[:, 0]) * (blocks[:, 3] - blocks[:, 1]))
+        return block_sums(self._sums, blocks)
+
+    def halve(self, blocks: Integers, times: Array) -> tuple[Integers, Integers]:
+        """Halve each block so many times; return the parts, block after block, and which block each part is of.
+
+        A single cell stays as it is.
+        """
+        parts, owner, left = blocks, np.arange(len(blocks)), np.asarray(times)
+        while left.any():
+            parts = self._shrunk(parts, left > 0)
+            split = (left > 0) & (self.halvings(parts) > 0)
+            order = np.repeat(np.arange(len(parts)), np.where(split, 2, 1))
+            second = np.zeros(order.size, dtype=bool)
+            second[1:] = order[1:] == order[:-1]
+            halves = _half(parts[order], second)
+            halves[~split[order]] = parts[order][~split[order]]
+            kept = self.cells(halves) > 0
+            parts, owner, left = halves[kept], owner[order][kept], np.maximum(left[order][kept] - 1, 0)
+        return parts, owner
+
+    def _shrunk(self, blocks: Integers, chosen: Booleans) -> Integers:
+        """Replace each chosen block by one of its halves as long as the other half is outside the region."""
+        if self._sums is None:
+            return blocks
+        blocks, places = blocks.copy(), np.flatnonzero(chosen)
+        while places.size:
+            inside, count = blocks[places], self.cells(blocks[places])
+            lower, upper = (_half(inside, np.full(places.size, side)) for side in (False, True))
+            can_be_halved = self.halvings(inside) > 0
+            only_lower = can_be_halved & (self.cells(lower) == count)
+            only_upper = can_be_halved & (self.cells(upper) == count)
+            blocks[places] = np.where(only_lower[:, None], lower, np.where(only_upper[:, None], upper, inside))
+            places = places[only_lower | only_upper]
+        return blocks
+
+    @cached_property
+    def _sums(self) -> Integers | None:
+        """Summed areas of the region's cells; None if all cells are in the region."""
+        mask = self.grid.mask
+        return None if mask.all() else summed_areas(mask)
+
+
+def summed_areas(values: Array) -> Integers:
+    """Sums of whole numbers over all cells south-west of each corner of a grid, (ny + 1, nx + 1), exactly."""
+    sums = np.zeros((values.shape[0] + 1, values.shape[1] + 1), dtype=np.int64)
+    np.cumsum(values, axis=0, out=sums[1:, 1:])
+    np.cumsum(sums[1:, 1:], axis=1, out=sums[1:, 1:])
+    return sums
+
+
+def block_sums(sums: Integers, blocks: Integers) -> Integers:
+    """Sums over blocks of cells, from summed areas."""
+    x0, y0, x1, y1 = blocks.T
+    return np.asarray(sums[y1, x1] - sums[y0, x1] - sums[y1, x0] + sums[y0, x0])
+
+
+def _halvings(length: Integers) -> Integers:
+    """How many halvings leave parts of length 1."""
+    return np.asarray(np.frexp(length - 0.5)[1], dtype=np.int64)
+
+
+def _half(blocks: Integers, second: Booleans) -> Integers:
+    """The first or the second half of each block across its longer side."""
+    halves = blocks.copy()
+    axis = np.where(blocks[:, 2] - blocks[:, 0] > blocks[:, 3] - blocks[:, 1], 0, 1)
+    every = np.arange(len(blocks))
+    middle = (blocks[every, axis] + blocks[every, axis + 2]) // 2
+    halves[every, np.where(second, axis, axis + 2)] = middle
+    return halves

@@ -1,0 +1,78 @@
+"""The Gaussian field: equal to a dense solution, and to least squares where nothing is smoothed."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import shapely
+
+import spatialdp as sdp
+from spatialdp.estimates.fields import gaussian
+from spatialdp.estimates.fields.gaussian import gaussian_field, pilot
+from tests.helpers.trees import dense_membership
+
+
+def counts_of(shape=(12, 10), epsilon=0.5, seed=1, region=None, n=3000):
+    rng = np.random.default_rng(seed)
+    xy = np.clip(np.concatenate([rng.normal((0.3, 0.6), 0.05, (n, 2)), rng.random((n // 4, 2))]), 0, 1)
+    domain = sdp.Domain((0, 0, 1, 1), region=region)
+    release = sdp.Adaptive(shape).release(xy, domain, epsilon=epsilon, noise=sdp.SeededNoise(seed))
+    return release.estimate._fine
+
+
+def dense(counts, density):
+    """The minimiser of the field's objective, written out."""
+    raster = counts.raster
+    inside = np.flatnonzero(raster.inside)
+    cells, (ny, nx) = np.full(raster.leaf.size, -1), raster.leaf.shape
+    cells[inside] = np.arange(inside.size)
+    members = dense_membership(counts.tree)[:, raster.leaf.ravel()[inside]] * raster.sizes.ravel()[inside]
+    scale = np.maximum(density, gaussian.FLOOR * raster.even(np.sqrt(counts.fitted_variances)))
+    scale = np.maximum(scale, 1e-9 * scale.max()).ravel()
+    matrix = members.T @ (members / counts.variances[:, None])
+    matrix += np.diag(gaussian.PULL / (gaussian.ROUGHNESS * scale[inside] ** 2))
+    for i in range(nx * ny):
+        for j in ([i + 1] if i % nx < nx - 1 else []) + ([i + nx] if i < nx * (ny - 1) else []):
+            a, b = cells[i], cells[j]
+            if a >= 0 and b >= 0:
+                weight = 1 / (gaussian.ROUGHNESS * ((scale[i] + scale[j]) / 2) ** 2)
+                matrix[[a, b, a, b], [a, b, b, a]] += weight * np.array([1, 1, -1, -1])
+    field = np.zeros(nx * ny)
+    field[inside] = np.linalg.solve(matrix, members.T @ (counts.measured / counts.variances))
+    return field.reshape(ny, nx)
+
+
+@pytest.mark.parametrize("region", [None, shapely.Point(0.4, 0.5).buffer(0.3)], ids=["whole", "region"])
+@pytest.mark.parametrize("epsilon", [0.05, 0.5, 5])
+def test_the_field_is_the_dense_solution(epsilon, region, monkeypatch):
+    monkeypatch.setattr(gaussian, "ITERATIONS", 500)
+    monkeypatch.setattr(gaussian, "ACCURACY", 1e-9)
+    counts = counts_of(epsilon=epsilon, region=region)
+    density = pilot(counts)
+    expected = dense(counts, density)
+    assert gaussian_field(counts, density) == pytest.approx(expected, abs=1e-4 * np.abs(expected).max())
+
+
+def test_sixty_iterations_come_close():
+    counts = counts_of()
+    density = pilot(counts)
+    expected = dense(counts, density)
+    assert gaussian_field(counts, density) == pytest.approx(expected, abs=0.02 * np.abs(expected).max())
+
+
+def test_without_smoothness_leaves_are_those_of_least_squares(monkeypatch):
+    monkeypatch.setattr(gaussian, "ROUGHNESS", 1e9)
+    monkeypatch.setattr(gaussian, "PULL", 0.0)
+    monkeypatch.setattr(gaussian, "ITERATIONS", 2000)
+    monkeypatch.setattr(gaussian, "ACCURACY", 1e-12)
+    counts = counts_of()
+    field = gaussian_field(counts, pilot(counts))
+    assert counts.raster.sums(field) == pytest.approx(counts.fitted, abs=0.02 * np.abs(counts.fitted).max())
+
+
+def test_the_pilot_keeps_the_count_of_each_leaf():
+    counts = counts_of(shape=(40, 30))
+    density = pilot(counts)
+    assert density.min() >= min(0.0, counts.raster.even(counts.fitted).min())
+    positive = counts.fitted > 0
+    assert counts.raster.sums(density)[positive] == pytest.approx(counts.fitted[positive])

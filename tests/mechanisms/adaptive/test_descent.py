@@ -1,0 +1,155 @@
+"""The descent: every path costs the same, and what is counted next follows from what was released."""
+
+from __future__ import annotations
+
+import itertools
+from fractions import Fraction
+
+import numpy as np
+import pytest
+import shapely
+
+from spatialdp.mechanisms.adaptive.descent import UNITS, descend, plan_descent
+from spatialdp.privacy.neighbours import Neighbours
+from spatialdp.privacy.noise.laws import Law
+from spatialdp.space.domain import Domain
+from spatialdp.trees.subdivision import block_sums, summed_areas
+
+LAKE = shapely.Point(0.4, 0.5).buffer(0.3)
+RELATIONS = tuple(Neighbours)
+SHAPES = [(1, 1), (1, 7), (2, 2), (5, 3), (8, 8), (16, 16), (33, 20), (64, 64)]
+
+
+def planned(shape, epsilon=Fraction(1), law=Law.DISCRETE_LAPLACE, relation=Neighbours.ADD_REMOVE, region=None):
+    return plan_descent(Domain((0, 0, 1, 1), region=region).grid(shape), epsilon, law, relation)
+
+
+def some_counts(design, seed):
+    """Counts of all kinds: empty, in one cell, heavy rows, smooth."""
+    rng, (nx, ny) = np.random.default_rng(seed), design.grid.shape
+    kind = seed % 4
+    if kind == 0:
+        counts = np.zeros((ny, nx), dtype=int)
+    elif kind == 1:
+        counts = np.zeros((ny, nx), dtype=int)
+        counts[rng.integers(ny), rng.integers(nx)] = 10 ** rng.integers(1, 7)
+    elif kind == 2:
+        counts = rng.poisson(np.exp(rng.normal(0, 3, (ny, 1))), (ny, nx))
+    else:
+        counts = rng.poisson(10.0 ** rng.integers(0, 5), (ny, nx))
+    return np.where(design.grid.mask, counts, 0)
+
+
+def measuring(design, counts, rng):
+    """A measure with noise of the right variance; it records what it was asked and answered."""
+    sums, asked = summed_areas(counts), []
+
+    def measure(blocks, units):
+        noisy = block_sums(sums, blocks) + np.rint(rng.laplace(0, np.sqrt(design.moments(units)[0] / 2)))
+        asked.append((blocks.copy(), units.copy(), noisy.copy()))
+        return noisy
+
+    return measure, asked
+
+
+def path_sums(design, transcript):
+    """Units of all counts that contain each cell, (ny, nx)."""
+    nx, ny = design.grid.shape
+    total = np.zeros((ny, nx), dtype=int)
+    for (x0, y0, x1, y1), units in zip(transcript.blocks, transcript.units, strict=True):
+        total[y0:y1, x0:x1] += units
+    return total
+
+
+@pytest.mark.parametrize("region", [None, LAKE], ids=["whole", "region"])
+@pytest.mark.parametrize("relation", RELATIONS)
+@pytest.mark.parametrize("shape", SHAPES)
+def test_every_path_costs_the_same_whatever_the_counts_are(shape, relation, region):
+    for seed in range(12):
+        design = planned(shape, Fraction(3, 10) ** (seed % 3), relation=relation, region=region)
+        measure, _ = measuring(design, some_counts(design, seed), np.random.default_rng(seed))
+        sums = path_sums(design, descend(design, measure))
+        assert np.all(sums[design.grid.mask] == design.total + design.path)
+    paths = 1 if relation is Neighbours.ADD_REMOVE else 2
+    assert design.total + paths * design.path == UNITS
+
+
+@pytest.mark.parametrize("law", [Law.DISCRETE_LAPLACE, Law.GAUSSIAN])
+@pytest.mark.parametrize("shape", SHAPES)
+def test_released_counts_alone_lead_to_the_same_blocks(shape, law):
+    """Replay: the recorded answers, without any data, give the same questions, bit for bit."""
+    for seed in range(8):
+        design = planned(shape, Fraction(1, 5), law=law)
+        measure, asked = measuring(design, some_counts(design, seed), np.random.default_rng(seed))
+        first = descend(design, measure)
+        answers = iter(asked)
+
+        def replay(blocks, units, answers=answers):
+            old_blocks, old_units, values = next(answers)
+            assert np.array_equal(blocks, old_blocks)
+            assert np.array_equal(units, old_units)
+            return values
+
+        again = descend(design, replay)
+        assert np.array_equal(again.own_weights, first.own_weights)
+        assert next(answers, None) is None
+
+
+def test_weights_are_fixed_before_counts_are_drawn():
+    """The weights of a level do not depend on the level's own counts, nor on those below."""
+    design = planned((64, 64), Fraction(1, 2))
+    measure, asked = measuring(design, some_counts(design, 3), np.random.default_rng(1))
+    first = descend(design, measure)
+    levels = first.tree.offsets
+    for level in range(1, len(asked)):
+        answers = [values for _, _, values in asked]
+        answers[level] = answers[level] + np.random.default_rng(level).integers(-50, 50, answers[level].size)
+        same = slice(0, int(levels[level + 1]))
+        altered = _with_answers(design, answers, level)
+        assert np.array_equal(altered.own_weights[same][: levels[level]], first.own_weights[: levels[level]])
+        assert np.array_equal(altered.blocks[same], first.blocks[same])
+        inner = altered.tree.n_children[same] > 0
+        both = inner & (first.tree.n_children[same] > 0)
+        assert np.array_equal(altered.own_weights[same][both], first.own_weights[same][both])
+
+
+def _with_answers(design, answers, level):
+    """Answer as given up to a level, and with anything of the right size below it."""
+    numbers = itertools.count()
+
+    def measure(blocks, units):
+        number = next(numbers)
+        return answers[number] if number <= level else np.full(len(blocks), 7.0)
+
+    return descend(design, measure)
+
+
+def test_blocks_are_small_where_records_are_dense():
+    design = planned((64, 64))
+    counts = np.zeros((64, 64), dtype=int)
+    counts[10:14, 20:24] = 500
+    measure, _ = measuring(design, counts, np.random.default_rng(0))
+    transcript = descend(design, measure)
+    leaves = transcript.blocks[transcript.tree.leaves]
+    sizes = (leaves[:, 2] - leaves[:, 0]) * (leaves[:, 3] - leaves[:, 1])
+    dense = (leaves[:, 0] >= 20) & (leaves[:, 2] <= 24) & (leaves[:, 1] >= 10) & (leaves[:, 3] <= 14)
+    assert dense.sum() >= 4
+    assert sizes[dense].max() < np.median(sizes[~dense])
+
+
+def test_a_block_without_records_is_counted_once_more():
+    design = planned((64, 64))
+    measure, _ = measuring(design, np.zeros((64, 64), dtype=int), np.random.default_rng(0))
+    transcript = descend(design, measure)
+    again = np.flatnonzero(transcript.tree.n_children == 1)
+    assert again.size > 8
+    child = transcript.tree.first_child[again]
+    assert np.array_equal(transcript.blocks[child], transcript.blocks[again])
+
+
+def test_all_costs_that_can_occur_are_known_beforehand():
+    for shape in SHAPES:
+        design = planned(shape, relation=Neighbours.REPLACE)
+        for seed in range(12):
+            measure, _ = measuring(design, some_counts(design, seed) * 1000, np.random.default_rng(seed))
+            assert set(descend(design, measure).units.tolist()) <= set(design.laws)
