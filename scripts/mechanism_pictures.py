@@ -30,6 +30,7 @@ from spatialdp.outputs.maps.colours import colour_scale, palette
 from spatialdp.outputs.maps.drawing import draw_boxes, draw_cells
 from spatialdp.outputs.maps.save import save_figure
 from spatialdp.records.counting import count_cells
+from spatialdp.space.lattice import LATTICE
 from spatialdp.transforms.matrices import WindowAxis
 
 DATA = sdp.datasets.DATASETS["highways-us"]
@@ -46,6 +47,7 @@ Axes = Any
 Floats = npt.NDArray[np.float64]
 
 MECHANISMS: dict[str, Mechanism] = {
+    "Adaptive": sdp.Adaptive(SHAPE),
     "Flat": sdp.Flat(SHAPE),
     "Uniform": sdp.Uniform(SHAPE),
     "Quadtree": sdp.Quadtree(HEIGHT),
@@ -157,7 +159,18 @@ def draw_windows(ax: Axes, release: sdp.Release) -> str:
     return f"cells (grey) and {len(axis.windows)} windows along x; the same along y"
 
 
+def draw_blocks(ax: Axes, release: sdp.Release) -> str:
+    """Draw the final blocks of an adaptive tree with their unbiased estimates; return a title."""
+    estimate = release.estimate.unbiased
+    assert isinstance(estimate, Decomposition)
+    boxes = estimate.leaf_boxes().astype(np.float64)
+    cells = (boxes[:, 2:] - boxes[:, :2]).prod(axis=1) / (LATTICE / SHAPE[0]) / (LATTICE / SHAPE[1])
+    draw_boxes(ax, DOMAIN, boxes, estimate.leaf_values() / cells, norm=colour_scale(LIMITS, log=True), lines=True)
+    return f"{len(boxes):,} blocks, small where counts are large"
+
+
 PICTURES: dict[str, Callable[[Axes, sdp.Release], str]] = {
+    "Adaptive": draw_blocks,
     "Flat": draw_numbers,
     "Uniform": draw_total,
     "Quadtree": draw_levels,

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from spatialdp.estimates.base import KINDS, Estimate, moments_of
 from spatialdp.estimates.decomposition import Decomposition
+from spatialdp.estimates.fields.field import Field
 from spatialdp.estimates.histogram import Histogram
 from tests.helpers.cases import LARGE
 from tests.helpers.releases import REGION, release_of
@@ -38,11 +39,11 @@ def test_moments_of_cumulants_undo_the_definition_and_no_noise_has_no_kurtosis(v
 
 
 def test_every_class_of_estimates_is_listed_by_its_kind():
-    assert {kind.kind for kind in (Histogram, Decomposition)} == set(KINDS)
-    assert len(KINDS) == len(set(KINDS)) == 2
+    assert {kind.kind for kind in (Histogram, Decomposition, Field)} == set(KINDS)
+    assert len(KINDS) == len(set(KINDS)) == 3
 
 
-@pytest.mark.parametrize("kind", [Histogram, Decomposition])
+@pytest.mark.parametrize("kind", [Histogram, Decomposition, Field])
 def test_every_class_of_estimates_has_what_the_protocol_asks_for(kind):
     asked = {name for name in vars(Estimate) if not name.startswith("_")} | set(Estimate.__annotations__)
     fields = {field.name for field in dataclasses.fields(kind)}

@@ -50,8 +50,8 @@ def clone(tmp_path, monkeypatch):
 
 def test_all_examples_work_in_one_folder_in_their_order(clone, capsys):
     told = run_page(README)
-    assert "ε = 1 (add-remove one record), quadtree" in capsys.readouterr().out
-    assert "ε = 1 (add-remove one record), quadtree" in told
+    assert "ε = 1 (add-remove one record), adaptive" in capsys.readouterr().out
+    assert "ε = 1 (add-remove one record), adaptive" in told
     for name in (
         "chattanooga.png",
         "chattanooga.parquet",

@@ -210,9 +210,9 @@ def test_worked_examples_release_and_answer(tmp_path):
 def test_every_mechanism_is_drawn_and_measured(tmp_path):
     done = run("mechanism_pictures", tmp_path, "--trials", "1")
     assert done.returncode == 0, done.stderr
-    assert len(list(tmp_path.glob("mechanism_*.png"))) == 8
+    assert len(list(tmp_path.glob("mechanism_*.png"))) == 9
     with (tmp_path / "mechanisms.csv").open() as file:
         rows = {(row["mechanism"], row["epsilon"], row["workload"]): float(row["rmse"]) for row in csv.DictReader(file)}
-    assert len(rows) == 8 * 2 * 4
+    assert len(rows) == 9 * 2 * 4
     assert rows["Flat", "0.1", "cells of 64 × 64"] < rows["Tailored", "0.1", "cells of 64 × 64"]
     assert rows["Tailored", "0.1", "random boxes"] < rows["Uniform", "0.1", "random boxes"] / 5

@@ -5,7 +5,7 @@ import { GridEstimate } from "./grid.mjs";
 import { snapBox } from "./lattice.mjs";
 import { TreeEstimate } from "./tree.mjs";
 
-const KINDS = { field: FieldEstimate, grid: GridEstimate, tree: TreeEstimate };
+const ESTIMATES = { field: FieldEstimate, grid: GridEstimate, tree: TreeEstimate };
 
 /** Smaller allowances, in counts squared, are rounding errors of sums. */
 const ROUNDING = 1e-6;
@@ -14,7 +14,7 @@ export class Release {
   constructor(data) {
     const { bounds, quantiles, level, biased } = data;
     Object.assign(this, { bounds, quantiles, level, biased });
-    this.estimate = new KINDS[data.kind](data.estimate);
+    this.estimate = new ESTIMATES[data.kind](data.estimate);
     /** The estimate that intervals are made of. */
     this.unbiased = this.estimate.unbiased ?? this.estimate;
   }
