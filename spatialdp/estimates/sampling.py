@@ -94,19 +94,25 @@ def _draw_parts(boxes: Integers, domain: Domain, leaves: Integers, source: Noise
 
 
 def _parts(boxes: Integers, raster: Booleans) -> tuple[Integers, Integers]:
-    """Cut boxes at the raster's cells and drop parts outside the region; returns each part's box number, and the parts.
+    """Cut boxes into stretches of the region, one or more for each row of its raster; returns each one's box number.
 
     A box that meets no raster cell of the region stays whole; a cell that is finer than the raster can be such a box.
     """
+    changes = np.diff(np.pad(raster, ((0, 0), (1, 1))).astype(np.int8), axis=1)
+    run_row, run_start = np.nonzero(changes == 1)
+    run_stop = np.nonzero(changes == -1)[1]
     low, high = boxes[:, :2] >> RASTER_SHIFT, ((boxes[:, 2:] - 1) >> RASTER_SHIFT) + 1
     by_row, row = expand_ranges(low[:, 1], high[:, 1])
-    by_cell, column = expand_ranges(low[by_row, 0], high[by_row, 0])
-    owner, row = by_row[by_cell], row[by_cell]
-    inside = raster[row, column]
-    inside |= np.bincount(owner, inside, minlength=len(boxes))[owner] == 0
-    owner, cell = owner[inside], np.stack([column, row], axis=1)[inside]
-    edges = np.concatenate([cell, cell + 1], axis=1) << RASTER_SHIFT
+    width = raster.shape[1] + 1
+    first = np.searchsorted(run_row * width + run_stop, row * width + low[by_row, 0], side="right")
+    last = np.searchsorted(run_row * width + run_start, row * width + high[by_row, 0], side="left")
+    pair, run = expand_ranges(first, np.maximum(first, last))
+    owner, row = by_row[pair], row[pair]
+    edges = np.stack([run_start[run], row, run_stop[run], row + 1], axis=1) << RASTER_SHIFT
     parts = np.concatenate(
         [np.maximum(boxes[owner, :2], edges[:, :2]), np.minimum(boxes[owner, 2:], edges[:, 2:])], axis=1
     )
-    return owner, parts
+    whole = np.flatnonzero(np.bincount(owner, minlength=len(boxes)) == 0)
+    owner, parts = np.concatenate([owner, whole]), np.concatenate([parts, boxes[whole]])
+    order = np.argsort(owner, kind="stable")
+    return owner[order], parts[order]

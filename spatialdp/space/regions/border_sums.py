@@ -117,7 +117,7 @@ class _Pieces:
     changes: Floats
 
 
-@lru_cache(maxsize=2)
+@lru_cache(maxsize=1)
 def _pieces_of(border: Border) -> _Pieces | None:
     """Return the pieces of a grid's cells; None if there are too many."""
     grid, raster = border.grid, border.area.raster

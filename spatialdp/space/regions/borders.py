@@ -115,7 +115,7 @@ class RegionArea:
         return polygon
 
 
-@lru_cache(maxsize=8)
+@lru_cache(maxsize=3)
 def _area_of(domain: Domain) -> RegionArea | None:
     by_touching = Domain.published(domain.bounds, None, domain.region, RegionCells.TOUCHING)
     raster = by_touching.grid((RASTER_SIDE, RASTER_SIDE))
@@ -271,7 +271,7 @@ class Border:
         return shares
 
 
-@lru_cache(maxsize=8)
+@lru_cache(maxsize=3)
 def _border_of(grid: Grid) -> Border | None:
     area = RegionArea.of(grid.domain)
     if area is None:
