@@ -83,7 +83,23 @@ class _Peer(Mechanism):
 
 
 @dataclass(frozen=True)
-class UniformGrid(_Peer):
+class _ByRecords(_Peer):
+    """A method whose grid follows from the number of records."""
+
+    records: Choice[KnownRecords] = Choice(KnownRecords.PAID)
+
+    @property
+    @override
+    def private(self) -> bool:
+        return self.records is KnownRecords.PAID
+
+    def _n_and_rest(self, count: _Counter, epsilon: Fraction, noise: Noise) -> tuple[float, Fraction]:
+        """The number of records, and what is left of ε."""
+        return count.records(self.records, epsilon, noise)
+
+
+@dataclass(frozen=True)
+class UniformGrid(_ByRecords):
     """UG: one grid of m x m cells with m = √(n ε / 10), rounded (Qardaji, Yang, Li, ICDE 2013).
 
     Parameters
@@ -99,17 +115,11 @@ class UniformGrid(_Peer):
     """
 
     name: ClassVar[str] = "uniform grid"
-    records: Choice[KnownRecords] = Choice(KnownRecords.PAID)
-
-    @property
-    @override
-    def private(self) -> bool:
-        return self.records is KnownRecords.PAID
 
     @override
     def _estimate(self, points: Points, design: _Design, noise: Noise) -> Decomposition:
         count = _Counter.of(points, design.grid)
-        n, epsilon = count.records(self.records, design.epsilon, noise)
+        n, epsilon = self._n_and_rest(count, design.epsilon, noise)
         m = max(1, round(math.sqrt(max(n, 0.0) * float(epsilon) / CELLS_FOR)))
         blocks, _ = _divided(np.array([[0, 0, *design.grid.shape]]), np.array([m]))
         law = _law(epsilon)
@@ -119,7 +129,7 @@ class UniformGrid(_Peer):
 
 
 @dataclass(frozen=True)
-class AdaptiveGrid(_Peer):
+class AdaptiveGrid(_ByRecords):
     """AG: a coarse grid, each of whose cells is divided by its own noisy count (Qardaji, Yang, Li, ICDE 2013).
 
     The first level has m x m cells, m = max(10, ⌈⌈√(n ε / 10)⌉ / 4⌉), and half of ε. A cell with the noisy count N is
@@ -137,17 +147,11 @@ class AdaptiveGrid(_Peer):
     """
 
     name: ClassVar[str] = "adaptive grid"
-    records: Choice[KnownRecords] = Choice(KnownRecords.PAID)
-
-    @property
-    @override
-    def private(self) -> bool:
-        return self.records is KnownRecords.PAID
 
     @override
     def _estimate(self, points: Points, design: _Design, noise: Noise) -> Decomposition:
         count = _Counter.of(points, design.grid)
-        n, epsilon = count.records(self.records, design.epsilon, noise)
+        n, epsilon = self._n_and_rest(count, design.epsilon, noise)
         m = max(LEAST_SIDE, math.ceil(math.ceil(math.sqrt(max(n, 0.0) * float(epsilon) / CELLS_FOR)) / 4))
         first, second = _law(epsilon * FIRST_SHARE), _law(epsilon * (1 - FIRST_SHARE))
         blocks, _ = _divided(np.array([[0, 0, *design.grid.shape]]), np.array([m]))

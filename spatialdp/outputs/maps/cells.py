@@ -145,36 +145,57 @@ class MapCells(ABC):
         return highest(values, self.areas)
 
 
-@dataclass(frozen=True, eq=False)
-class GridCells(MapCells):
+class _EqualCells(MapCells):
     """The cells of a grid that lie in the region, row by row."""
+
+    @property
+    @abstractmethod
+    def _cells(self) -> Histogram:
+        """The estimates as those of a grid."""
+
+    @property
+    @override
+    def domain(self) -> Domain:
+        return self._cells.grid.domain
+
+    @override
+    def _counts(self) -> Floats:
+        return self._cells.leaf_values()
+
+    @cached_property
+    @override
+    def boxes(self) -> Integers:
+        return self._cells.leaf_boxes()
+
+    @property
+    @override
+    def shape(self) -> tuple[int, int]:
+        return self._cells.grid.shape
+
+    @property
+    @override
+    def finest(self) -> float:
+        return 1 / max(self._cells.grid.shape)
+
+    @override
+    def raster(self, values: Array, domain: Domain) -> Any:  # noqa: ARG002 - a grid has its own pixels
+        mask = self._cells.grid.mask
+        painted = np.zeros(mask.shape, dtype=values.dtype)
+        painted[mask] = values
+        return np.ma.masked_array(painted, ~mask)
+
+
+@dataclass(frozen=True, eq=False)
+class GridCells(_EqualCells):
+    """The cells of a grid."""
 
     estimate: Histogram
     per: Per = Per.CELL
 
     @property
     @override
-    def domain(self) -> Domain:
-        return self.estimate.grid.domain
-
-    @override
-    def _counts(self) -> Floats:
-        return self.estimate.leaf_values()
-
-    @cached_property
-    @override
-    def boxes(self) -> Integers:
-        return self.estimate.leaf_boxes()
-
-    @property
-    @override
-    def shape(self) -> tuple[int, int]:
-        return self.estimate.grid.shape
-
-    @property
-    @override
-    def finest(self) -> float:
-        return 1 / max(self.estimate.grid.shape)
+    def _cells(self) -> Histogram:
+        return self.estimate
 
     @property
     @override
@@ -182,15 +203,30 @@ class GridCells(MapCells):
         return True
 
     @override
-    def raster(self, values: Array, domain: Domain) -> Any:  # noqa: ARG002 - a grid has its own pixels
-        mask = self.estimate.grid.mask
-        painted = np.zeros(mask.shape, dtype=values.dtype)
-        painted[mask] = values
-        return np.ma.masked_array(painted, ~mask)
+    def _moments(self) -> tuple[Floats, Floats]:
+        return self.estimate.leaf_moments()
+
+
+@dataclass(frozen=True, eq=False)
+class FieldCells(_EqualCells):
+    """The cells of a field; the noise is that of their unbiased estimates."""
+
+    estimate: Field
+    per: Per = Per.MAP
+
+    @property
+    @override
+    def _cells(self) -> Histogram:
+        return self.estimate.finest
+
+    @property
+    @override
+    def alike(self) -> bool:
+        return False  # cells are equal, but so small that counts of single ones say nothing
 
     @override
     def _moments(self) -> tuple[Floats, Floats]:
-        return self.estimate.leaf_moments()
+        return self.estimate.cell_moments()
 
 
 @dataclass(frozen=True, eq=False)
@@ -256,51 +292,6 @@ class TreeCells(MapCells):
         if shape not in rasters:
             rasters[shape] = box_raster(self.boxes, shape)
         return rasters[shape]
-
-
-@dataclass(frozen=True, eq=False)
-class FieldCells(MapCells):
-    """The cells of a field that lie in the region, row by row; the noise is that of their unbiased estimates."""
-
-    estimate: Field
-    per: Per = Per.MAP
-
-    @property
-    @override
-    def domain(self) -> Domain:
-        return self.estimate.grid.domain
-
-    @override
-    def _counts(self) -> Floats:
-        return self.estimate.finest.leaf_values()
-
-    @cached_property
-    @override
-    def boxes(self) -> Integers:
-        return self.estimate.finest.leaf_boxes()
-
-    @property
-    @override
-    def shape(self) -> tuple[int, int]:
-        return self.estimate.grid.shape
-
-    @property
-    @override
-    def finest(self) -> float:
-        return 1 / max(self.estimate.grid.shape)
-
-    @property
-    @override
-    def alike(self) -> bool:
-        return False  # cells are equal, but so small that counts of single ones say nothing
-
-    @override
-    def raster(self, values: Array, domain: Domain) -> Any:
-        return GridCells(self.estimate.finest).raster(values, domain)
-
-    @override
-    def _moments(self) -> tuple[Floats, Floats]:
-        return self.estimate.cell_moments()
 
 
 @singledispatch
