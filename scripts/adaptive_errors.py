@@ -73,12 +73,27 @@ def data_sets(folder: Path | None) -> Iterator[tuple[str, sdp.Points, Domain]]:
         yield name, dataset.points(), dataset.domain
     for path in sorted(folder.glob("*.parquet")) if folder else ():
         frame = pd.read_parquet(path)
+        if {"dataset", "i", "j", "count"} <= set(frame.columns):
+            yield from _histograms(frame)
         names = [pair for pair in (("lon", "lat"), ("x", "y")) if set(pair) <= set(frame.columns)]
         if not names:
             continue
-        xy = frame[list(names[0])].to_numpy(dtype=np.float64)
-        xy = xy[np.isfinite(xy).all(axis=1)]
-        yield path.stem, sdp.Points(xy), Domain((*xy.min(axis=0), *xy.max(axis=0)))
+        yield path.stem, *_within_own_box(frame, names[0])
+        if "degree" in frame.columns:
+            yield f"{path.stem}, junctions", *_within_own_box(frame[frame["degree"] >= 3], names[0])
+
+
+def _histograms(frame: pd.DataFrame) -> Iterator[tuple[str, sdp.Points, Domain]]:
+    """Data sets that are given as counts of 256 x 256 cells: a record is put at the middle of its cell."""
+    for name, some in frame.groupby("dataset", observed=True):
+        cells = np.repeat(some[["i", "j"]].to_numpy(dtype=np.float64) + 0.5, some["count"], axis=0)
+        yield str(name), sdp.Points(cells), Domain((0, 0, SIDE, SIDE))
+
+
+def _within_own_box(frame: pd.DataFrame, names: tuple[str, str]) -> tuple[sdp.Points, Domain]:
+    xy = frame[list(names)].to_numpy(dtype=np.float64)
+    xy = xy[np.isfinite(xy).all(axis=1)]
+    return sdp.Points(xy), Domain((*xy.min(axis=0), *xy.max(axis=0)))
 
 
 def measured(name: str, points: sdp.Points, domain: Domain, trials: int, processes: int) -> pd.DataFrame:

@@ -17,6 +17,7 @@ from spatialdp._support.arrays import Booleans, Floats, Integers, read_only
 from spatialdp.estimates.decomposition import Decomposition
 from spatialdp.estimates.fields.coarse import BlockTree, coarse_counts, coarse_lines, refined
 from spatialdp.estimates.fields.gaussian import Counts, gaussian_field, pilot
+from spatialdp.estimates.fields.likelihood import with_laplace_noise
 from spatialdp.estimates.fields.raster import LeafRaster
 from spatialdp.estimates.grid_noise import IndependentNoise
 from spatialdp.estimates.histogram import Histogram
@@ -30,6 +31,7 @@ __all__ = ["LARGEST_FIELD", "Field"]
 
 LARGEST_FIELD = 2**24  # cells, such as 4096 x 4096
 _LEAST_VARIANCE = 1e-6  # counts that are certain are taken as nearly so, for the solver
+LAPLACE_KURTOSIS = 3.0  # excess; that of discrete noise is larger, that of Gaussian noise is 0
 LONGEST_SIDE = 512  # cells along an axis on which the field is solved; larger grids are solved on coarser cells
 
 
@@ -211,11 +213,14 @@ class Field:
 
     @cached_property
     def _nodes(self) -> BlockTree:
-        """The tree with its nodes as blocks of cells."""
+        """The tree with its nodes as blocks of cells, and counts with what stands for their noise in least squares."""
         tree, boxes = self.basis.tree, self.basis.tree.boxes
         lines = (self.grid.x_lines, self.grid.y_lines) * 2
         blocks = np.stack([np.searchsorted(lines[side], boxes[:, side]) for side in range(4)], axis=1)
-        return BlockTree(tree, blocks, self.measured, np.maximum(self.basis.variances, _LEAST_VARIANCE))
+        measured, variances = self.measured, np.maximum(self.basis.variances, _LEAST_VARIANCE)
+        if np.all(self.basis.kurtosis > LAPLACE_KURTOSIS / 2):
+            measured, variances = with_laplace_noise(tree, measured, variances)
+        return BlockTree(tree, blocks, measured, variances)
 
     @property
     def _leaves(self) -> LeafRaster:

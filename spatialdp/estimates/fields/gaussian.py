@@ -22,7 +22,7 @@ __all__ = ["Counts", "gaussian_field", "pilot"]
 ROUGHNESS = 6.0  # T: how far neighbours may differ, relative to the local density
 PULL = 0.002  # κ: how strongly cells lean to zero
 FLOOR = 0.5  # the least local density, in standard deviations of a leaf's estimate
-ITERATIONS = 60
+ITERATIONS = 100
 ACCURACY = 1e-3  # of the residual, relative to that of the pilot
 _SMALLEST = 1e-9  # the least local density, relative to the greatest
 

@@ -31,7 +31,7 @@ def test_joined_counts_have_the_same_least_squares_fit(shape, longest, region):
     """All that was measured in a coarse cell is in its one count: fits of large nodes do not change."""
     estimate, lines = estimate_of(shape, region), lines_of(shape, longest)
     counts = coarse_counts(estimate._nodes, estimate.grid.mask, lines)
-    fine = two_pass(estimate.basis.tree, estimate.measured, estimate.basis.variances)
+    fine = two_pass(estimate.basis.tree, estimate._nodes.measured, estimate._nodes.variances)
     coarse = two_pass(counts.tree, counts.measured, counts.variances)
     assert coarse.estimates[0] == pytest.approx(fine.estimates[0], rel=1e-9)
     assert coarse.up_variance[0] == pytest.approx(fine.up_variance[0], rel=1e-9)

@@ -1,0 +1,103 @@
+"""What does a count with Laplace noise say about the truth? Less than its variance suggests, if others contradict it.
+
+Least squares treats noise as Gaussian. Laplace noise has more large values, so a count that is far from what all other
+counts suggest deserves less weight, and one that agrees with them deserves more. Expectation propagation finds, for
+each count, the Gaussian noise that says the same as its Laplace noise beside all other counts. What comes out is again
+a tree of counts with variances, which least squares and fields use as they are. The formulas are in
+``docs/design/adaptive.md``. Nothing here sees a record.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from spatialdp._support.arrays import Floats
+from spatialdp.estimates.tree_noise import TreeNoise
+from spatialdp.trees.least_squares import two_pass
+from spatialdp.trees.tree import Tree
+
+__all__ = ["laplace_moments", "with_laplace_noise"]
+
+ROUNDS = 4
+STEP = 0.7  # how far each round goes towards what it finds
+_FAR = 100.0  # beyond so many standard deviations, the variance of a cut-off normal number is known by its series
+_KNOWN = 1e-6  # a count is left alone if all others say less than this share of what is known about its node
+
+
+def with_laplace_noise(tree: Tree, measured: Floats, variances: Floats) -> tuple[Floats, Floats]:
+    """Counts and variances that stand, in least squares, for counts with Laplace noise.
+
+    Parameters
+    ----------
+    tree : Tree
+    measured, variances : (nodes,) arrays
+        Noisy counts, and the variances of their Laplace noise; finite and above 0.
+
+    Examples
+    --------
+    >>> from spatialdp.trees.quadtree import quadtree
+    >>> tree, variances = quadtree(1), np.full(5, 2.0)
+    >>> counts, noise = with_laplace_noise(tree, np.array([40.0, 10, 10, 10, 30]), variances)
+    >>> bool(noise[4] > noise[1])  # the last count is far from what the others suggest
+    True
+    """
+    rate = np.sqrt(2 / variances)
+    precision, pull = 1 / variances, measured / variances
+    for _ in range(ROUNDS):
+        noise = 1 / precision
+        fitted = two_pass(tree, pull * noise, noise).estimates
+        known = 1 / TreeNoise(tree, noise, np.zeros(tree.n_nodes)).fitted_nodes()[0]
+        # What all other counts say about each node: a normal distribution.
+        others = known - precision
+        usable = others > _KNOWN * known
+        others = np.where(usable, others, 1.0)
+        centre = (fitted * known - pull) / others
+        mean, variance = laplace_moments(centre, 1 / others, measured, rate)
+        # A count that is far from all others pulls towards itself, but its precision vanishes.
+        new_precision, new_pull = np.maximum(1 / variance - others, 0.0), mean / variance - centre * others
+        precision = np.where(usable, STEP * new_precision + (1 - STEP) * precision, precision)
+        pull = np.where(usable, STEP * new_pull + (1 - STEP) * pull, pull)
+    return pull / precision, 1 / precision
+
+
+def laplace_moments(centre: Floats, variance: Floats, measured: Floats, rate: Floats) -> tuple[Floats, Floats]:
+    """Mean and variance of a normal number, once it has been measured with Laplace noise.
+
+    Parameters
+    ----------
+    centre, variance : float arrays
+        Of the normal distribution, before the measurement.
+    measured : float array
+    rate : float array
+        One over the scale of the Laplace noise.
+
+    Examples
+    --------
+    >>> mean, variance = laplace_moments(*(np.array([each]) for each in (1.0, 4.0, 3.0, 0.7)))
+    >>> mean.round(5).tolist(), variance.round(5).tolist()
+    ([2.22525], [1.73476])
+    """
+    from scipy.special import log_ndtr
+
+    # Below and above the measurement the density is that of a normal number, moved and cut off.
+    deviation, gap = np.sqrt(variance), centre - measured
+    below, above = gap + rate * variance, gap - rate * variance
+    low, high = -below / deviation, above / deviation
+    odds = np.clip(log_ndtr(high) - log_ndtr(low) - 2 * rate * gap, -700.0, 700.0)
+    share = 1 / (1 + np.exp(odds))
+    (pull_low, spread_low), (pull_high, spread_high) = _cut_off(low), _cut_off(high)
+    mean_low, mean_high = below - deviation * pull_low, above + deviation * pull_high
+    mean = measured + share * mean_low + (1 - share) * mean_high
+    within = variance * (share * spread_low + (1 - share) * spread_high)
+    return mean, within + share * (1 - share) * (mean_low - mean_high) ** 2
+
+
+def _cut_off(place: Floats) -> tuple[Floats, Floats]:
+    """By how much cutting a standard normal number off at a place moves its mean, and what its variance becomes."""
+    from scipy.special import erfcx
+
+    pull = math.sqrt(2 / math.pi) / erfcx(-place / math.sqrt(2))
+    far = np.minimum(place, -_FAR) ** 2
+    return pull, np.where(place < -_FAR, 1 / far - 6 / far**2, np.maximum(1 - place * pull - pull**2, 1e-12))
