@@ -2,9 +2,10 @@
 
 For each data set, ε and family of boxes: the mean absolute error of each mechanism on 256 x 256 cells, over the error
 of the best of the others. Boxes lie along the grid's lines. Run it as ``python scripts/adaptive_errors.py --output
-figures`` for the data sets that ship; ``--data FOLDER`` adds other Parquet files of points (columns lon and lat, or x
-and y), each within the box around its own points, which must be public. All noise is seeded, and the seeds are numbers
-of trials, so results can be made again.
+figures`` for the data sets that ship, which are also drawn. ``--data FOLDER`` adds other Parquet files of points
+(columns lon and lat, or x and y), each within the box around its own points, which must be public; points with a column
+`degree` are taken once more without those of degree 1 and 2. All noise is seeded, and the seeds are numbers of trials,
+so results can be made again.
 
 The result is private-only for real data: it depends on the records. Here all data sets are public.
 """
@@ -13,9 +14,11 @@ from __future__ import annotations
 
 import argparse
 import csv
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+import matplotlib
 import numpy as np
 import pandas as pd
 
@@ -23,12 +26,15 @@ import spatialdp as sdp
 from spatialdp.datasets import DATASETS
 from spatialdp.evaluation.peers import AdaptiveGrid, PrivTree, UniformGrid
 from spatialdp.mechanisms import Mechanism
+from spatialdp.outputs.maps.save import save_figure
 from spatialdp.space.domain import Domain
 from spatialdp.workload import Workload, area_boxes, random_boxes
 
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
 SIDE = 256
 SHAPE = (SIDE, SIDE)
-EPSILONS = (0.01, 0.1, 1)
 BOXES = 2000
 OURS, UNBIASED = "Adaptive", "Adaptive, unbiased"
 
@@ -96,21 +102,39 @@ def _within_own_box(frame: pd.DataFrame, names: tuple[str, str]) -> tuple[sdp.Po
     return sdp.Points(xy), Domain((*xy.min(axis=0), *xy.max(axis=0)))
 
 
-def measured(name: str, points: sdp.Points, domain: Domain, trials: int, processes: int) -> pd.DataFrame:
-    """Mean absolute error of each mechanism, ε and family."""
+def measured(
+    name: str, points: sdp.Points, domain: Domain, epsilons: Sequence[float], trials: int, processes: int
+) -> pd.DataFrame:
+    """Mean absolute error of each mechanism, ε, family and trial."""
     results = sdp.evaluate(
         mechanisms(),
         points,
         domain,
         workloads(domain),
-        EPSILONS,
+        epsilons,
         trials,
         metrics=["mean_error"],
         dataset=name,
         processes=processes,
     )
-    found = results.groupby(["dataset", "mechanism", "epsilon", "workload"], sort=False)["value"].mean().reset_index()
-    return found[found["mechanism"].isin(mechanisms())]
+    return results[results["mechanism"].isin(mechanisms())]
+
+
+def means(results: pd.DataFrame) -> pd.DataFrame:
+    """Mean over trials of each mechanism, ε and family."""
+    return results.groupby(["dataset", "mechanism", "epsilon", "workload"], sort=False)["value"].mean().reset_index()
+
+
+def picture(results: pd.DataFrame) -> Figure:
+    """Error of random boxes against ε, a panel for each data set that ships."""
+    shown = results[(results["workload"] == "random") & ~results["mechanism"].isin([UNBIASED, "Hierarchy"])]
+    titles = {name: dataset.title for name, dataset in DATASETS.items()}
+    return sdp.plot_errors(
+        shown.assign(dataset=shown["dataset"].map(titles)),
+        "mean_error",
+        panels="dataset",
+        title="The adaptive tree, published methods and our fixed grids: error of random boxes against ε",
+    )
 
 
 def ratios(found: pd.DataFrame, label: str) -> pd.DataFrame:
@@ -145,26 +169,39 @@ def tables(found: pd.DataFrame) -> str:
 
 
 def main() -> None:
-    """Measure, and write `adaptive_errors.csv` and the tables `adaptive_errors.md`."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--output", type=Path, default=Path("figures"))
-    parser.add_argument("--data", type=Path, help="folder of Parquet files of points, beside the data sets that ship")
-    parser.add_argument("--trials", type=int, default=5, help="releases for each data set, mechanism and ε")
-    parser.add_argument("--processes", type=int, default=1)
-    parser.add_argument("--sets", default="", help="only data sets with one of these words, separated by commas")
-    settings = parser.parse_args()
+    """Measure, and write `adaptive_errors.csv`, the tables `adaptive_errors.md` and the picture."""
+    matplotlib.use("Agg")
+    settings = options()
     words = [word for word in settings.sets.split(",") if word]
+    epsilons = [float(epsilon) for epsilon in settings.epsilons.split(",")]
     parts = []
     for name, points, domain in data_sets(settings.data):
         if words and not any(word in name for word in words):
             continue
-        parts.append(measured(name, points, domain, settings.trials, settings.processes))
+        parts.append(measured(name, points, domain, epsilons, settings.trials, settings.processes))
         print(name, flush=True)
-    found = pd.concat(parts)
+    results = pd.concat(parts)
     settings.output.mkdir(parents=True, exist_ok=True)
-    found.to_csv(settings.output / "adaptive_errors.csv", index=False, float_format="%.5g", quoting=csv.QUOTE_MINIMAL)
-    (settings.output / "adaptive_errors.md").write_text(tables(found), encoding="utf-8")
-    print(settings.output / "adaptive_errors.md")
+    stem = settings.output / "adaptive_errors"
+    found = means(results)
+    found.to_csv(stem.with_suffix(".csv"), index=False, float_format="%.5g", quoting=csv.QUOTE_MINIMAL)
+    stem.with_suffix(".md").write_text(tables(found), encoding="utf-8")
+    shipped = results[results["dataset"].isin(DATASETS)]
+    if len(shipped):
+        save_figure(picture(shipped), stem.with_suffix(".png"))
+    print(stem.with_suffix(".md"))
+
+
+def options() -> argparse.Namespace:
+    """The options of the command line."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--output", type=Path, default=Path("figures"))
+    parser.add_argument("--data", type=Path, help="folder of Parquet files of points, beside the data sets that ship")
+    parser.add_argument("--trials", type=int, default=5, help="releases for each data set, mechanism and ε")
+    parser.add_argument("--epsilons", default="0.01,0.1,1", help="privacy budgets, separated by commas")
+    parser.add_argument("--processes", type=int, default=1)
+    parser.add_argument("--sets", default="", help="only data sets with one of these words, separated by commas")
+    return parser.parse_args()
 
 
 if __name__ == "__main__":

@@ -162,6 +162,7 @@ def test_adaptive_trees_are_compared_with_published_methods(tmp_path):
     assert len(rows) == 9 * 3 * 3
     assert rows["Adaptive", "0.01", "random"] < rows["Quadtree", "0.01", "random"] / 3
     assert "AGrid, n public" in (tmp_path / "adaptive_errors.md").read_text()
+    assert (tmp_path / "adaptive_errors.png").stat().st_size > 10_000
 
 
 def test_fourier_wins_on_smooth_densities_only(tmp_path):
