@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import spatialdp as sdp
+from spatialdp.estimates.decomposition import Decomposition
 from spatialdp.evaluation.peers import AdaptiveGrid, PrivTree, UniformGrid, _divided
 
 UNIT = sdp.Domain((0, 0, 1, 1))
@@ -57,6 +58,15 @@ def test_leaves_cover_the_grid_once_and_large_budgets_are_exact(peer):
     area = ((boxes[:, 2:] - boxes[:, :2]) / 2**30).prod(axis=1)
     assert area.sum() == pytest.approx(1)
     assert release.total == pytest.approx(len(TOWN), abs=2)
+
+
+@pytest.mark.parametrize("peer", PEERS, ids=lambda peer: peer.name)
+def test_answers_are_those_of_a_walk_through_the_blocks(peer):
+    """Counts are spread evenly within blocks; no correction is made."""
+    estimate = released(peer, epsilon=0.3).estimate
+    boxes = UNIT.boxes(sdp.workload.random_boxes(UNIT, 200).boxes)
+    assert estimate.answer(boxes) == pytest.approx(Decomposition.answer(estimate, boxes), abs=1e-6)
+    assert not estimate.extrapolates
 
 
 @pytest.mark.statistical
