@@ -167,7 +167,7 @@ class UniformGrid(_ByRecords):
     name: ClassVar[str] = "uniform grid"
 
     @override
-    def _estimate(self, points: Points, design: _Design, noise: Noise) -> BlockCounts:
+    def _estimate(self, points: Points, design: _Design, noise: Noise) -> Decomposition:
         count = _Counter.of(points, design.grid)
         n, epsilon = self._n_and_rest(count, design.epsilon, noise)
         m = max(1, round(math.sqrt(max(n, 0.0) * float(epsilon) / CELLS_FOR)))
@@ -199,7 +199,7 @@ class AdaptiveGrid(_ByRecords):
     name: ClassVar[str] = "adaptive grid"
 
     @override
-    def _estimate(self, points: Points, design: _Design, noise: Noise) -> BlockCounts:
+    def _estimate(self, points: Points, design: _Design, noise: Noise) -> Decomposition:
         count = _Counter.of(points, design.grid)
         n, epsilon = self._n_and_rest(count, design.epsilon, noise)
         m = max(LEAST_SIDE, math.ceil(math.ceil(math.sqrt(max(n, 0.0) * float(epsilon) / CELLS_FOR)) / 4))
@@ -239,7 +239,7 @@ class PrivTree(_Peer):
     name: ClassVar[str] = "privtree"
 
     @override
-    def _estimate(self, points: Points, design: _Design, noise: Noise) -> BlockCounts:
+    def _estimate(self, points: Points, design: _Design, noise: Noise) -> Decomposition:
         count, division = _Counter.of(points, design.grid), Subdivision(design.grid)
         scale = Fraction(2 * CHILDREN - 1, CHILDREN - 1) / (design.epsilon * FIRST_SHARE)
         bias, fine = float(scale) * math.log(CHILDREN), NoiseLaw(Law.LAPLACE, 1024 * scale, 1024)
