@@ -13,7 +13,7 @@ explorer's ``uneven.mjs`` computes the same in the browser and must change with 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -115,7 +115,40 @@ class Neighbours:
     total_variance: float
 
 
-def _neighbours(counts: CellCounts, width: int, height: int, axis: int) -> Neighbours | None:
+@dataclass(frozen=True, eq=False)
+class _Pairs:
+    """Pairs of adjacent whole blocks, and the boxes of some of them: of the first blocks, the second ones and both."""
+
+    difference: Floats
+    total: Floats
+    boxes: Integers
+
+    def with_variances(self, variances: Floats) -> Neighbours:
+        """The pairs, with the variances of the boxes' noise."""
+        one, other, both = variances.reshape(3, -1)
+        total = float(both.mean())
+        return Neighbours(self.difference, self.total, max(0.0, 2 * float((one + other).mean()) - total), total)
+
+
+# Width and height of blocks, in cells, and the axis along which they are neighbours.
+_Kind = tuple[int, int, int]
+
+
+def _neighbours(counts: CellCounts) -> dict[_Kind, Neighbours]:
+    """All pairs of blocks that tell something; kinds without any pair are left out."""
+    kinds = [(side, side, axis) for side in _sides(counts) for axis in (0, 1)]
+    kinds += [_strip(length, axis) for axis in (0, 1) for length in _lengths(counts, axis)]
+    found = {kind: pairs for kind in dict.fromkeys(kinds) if (pairs := _pairs(counts, *kind)) is not None}
+    if not found:
+        return {}
+    # The noise of all boxes is asked for at once: on a tree that is one walk instead of dozens.
+    boxes = [pairs.boxes for pairs in found.values()]
+    ends = np.cumsum([len(some) for some in boxes])[:-1]
+    variances = np.split(counts.variance(np.concatenate(boxes)), ends)
+    return {kind: pairs.with_variances(some) for (kind, pairs), some in zip(found.items(), variances, strict=True)}
+
+
+def _pairs(counts: CellCounts, width: int, height: int, axis: int) -> _Pairs | None:
     """Pairs of blocks that are next to each other along x (axis 0) or y (axis 1); None if there are none."""
     blocks = counts.blocks(width, height)
     whole = blocks.whole(width * height)
@@ -128,9 +161,7 @@ def _neighbours(counts: CellCounts, width: int, height: int, axis: int) -> Neigh
     here = blocks.boxes(rows[sample], columns[sample])
     there = blocks.boxes(rows[sample] + axis, columns[sample] + 1 - axis)
     both = np.concatenate([here[:, :2], there[:, 2:]], axis=1)
-    parts, union = (counts.variance(boxes).reshape(-1, sample.size) for boxes in (np.concatenate([here, there]), both))
-    total = float(union.mean())
-    return Neighbours(one - other, one + other, max(0.0, 2 * float(parts.sum(axis=0).mean()) - total), total)
+    return _Pairs(one - other, one + other, np.concatenate([here, there, both]))
 
 
 def _shifted(axis: int) -> tuple[tuple[slice, slice], tuple[slice, slice]]:
@@ -138,11 +169,11 @@ def _shifted(axis: int) -> tuple[tuple[slice, slice], tuple[slice, slice]]:
     return ((every, front), (every, back)) if axis == 0 else ((front, every), (back, every))
 
 
-def _scale_heterogeneity(counts: CellCounts, side: int, prior: float) -> float:
+def _scale_heterogeneity(neighbours: Mapping[_Kind, Neighbours], side: int, prior: float) -> float:
     """Heterogeneity of square blocks of one side."""
     numerator = denominator = squared_error = 0.0
     for axis in (0, 1):
-        pairs = _neighbours(counts, side, side, axis)
+        pairs = neighbours.get((side, side, axis))
         if pairs is None:
             continue
         weights, positive = cell_weights(pairs.total, pairs.total_variance), np.maximum(pairs.total, 0.0)
@@ -153,31 +184,44 @@ def _scale_heterogeneity(counts: CellCounts, side: int, prior: float) -> float:
     return heterogeneity(numerator, denominator, squared_error**0.5, prior)
 
 
-def _heterogeneities(counts: CellCounts) -> dict[int, float]:
-    """Heterogeneity of blocks of each side, a power of two; each scale is shrunk to the one above."""
-    result, prior = {}, PRIOR
+def _sides(counts: CellCounts) -> list[int]:
+    """Sides of the blocks whose heterogeneity is estimated, powers of two, the largest first."""
     sides = [2**i for i in range(_LARGEST_BLOCK.bit_length() - 1, -1, -1)]
-    for side in sides:
-        if max(counts.shape) >= 4 * side and min(counts.shape) >= side:
-            result[side] = prior = _scale_heterogeneity(counts, side, prior)
+    return [side for side in sides if max(counts.shape) >= 4 * side and min(counts.shape) >= side]
+
+
+def _heterogeneities(counts: CellCounts, neighbours: Mapping[_Kind, Neighbours]) -> dict[int, float]:
+    """Heterogeneity of blocks of each side; each scale is shrunk to the one above."""
+    result, prior = {}, PRIOR
+    for side in _sides(counts):
+        result[side] = prior = _scale_heterogeneity(neighbours, side, prior)
     return result
 
 
-def _growth(counts: CellCounts, axis: int) -> Floats:
+def _lengths(counts: CellCounts, axis: int) -> list[int]:
+    """Lengths of strips along the edges across `axis`: 1, 2, 4, ..."""
+    longest = max(1, min(_LONGEST_STRIP, counts.shape[1 - axis] // 4))
+    return [2**i for i in range(longest.bit_length())]
+
+
+def _strip(length: int, axis: int) -> _Kind:
+    """Strips one cell wide, along edges across `axis`."""
+    return (1, length, axis) if axis == 0 else (length, 1, axis)
+
+
+def _growth(counts: CellCounts, neighbours: Mapping[_Kind, Neighbours], axis: int) -> Floats:
     """How much more errors of L neighbouring cut cells add up than independent ones do, for L = 1, 2, 4, ...
 
     For the edges of boxes across `axis` (0: edges of constant x): strips one cell wide and L long.
     """
-    length, along = 1, counts.shape[1 - axis]
     sums: list[tuple[float, float]] = []
-    while length <= max(1, min(_LONGEST_STRIP, along // 4)):
-        pairs = _neighbours(counts, *((1, length) if axis == 0 else (length, 1)), axis)
+    for length in _lengths(counts, axis):
+        pairs = neighbours.get(_strip(length, axis))
         if pairs is None:
             break
         noise = pairs.difference_variance + float(np.maximum(pairs.total, 0.0).mean())
         excess = pairs.difference**2 - pairs.difference_variance - pairs.total
         sums.append((max(float(excess.sum()), 0.0), 1.4 * (2.5 * excess.size) ** 0.5 * noise))
-        length *= 2
     growth = [1.0]
     for (one, error), (two, next_error) in pairwise(sums):
         slack = 2 * max(error, next_error)
@@ -211,20 +255,26 @@ def _scales(counts: CellCounts, uneven: dict[int, float]) -> tuple[Scale, ...]:
     while -(-max(counts.shape) // side) >= 4:
         side *= 2
     sides = [side >> i for i in range(side.bit_length())]
+    variances = _cell_variances(counts, [counts.blocks(side, side) for side in sides])
     return tuple(
-        Scale(side, ((1 + uneven.get(side, PRIOR)) ** 2 - 1) / 3, _cell_variance(counts, counts.blocks(side, side)))
-        for side in sides
+        Scale(side, ((1 + uneven.get(side, PRIOR)) ** 2 - 1) / 3, variance)
+        for side, variance in zip(sides, variances, strict=True)
     )
 
 
-def _cell_variance(counts: CellCounts, blocks: Blocks) -> float:
-    """Mean variance of some whole blocks' noise, divided by the number of their cells in the region."""
-    largest = float(blocks.cells.max())
-    if largest <= 0:
-        return 0.0
-    rows, columns = np.nonzero(blocks.cells == largest)
-    sample = np.unique(np.linspace(0, rows.size - 1, min(_SAMPLED, rows.size)).astype(np.int64))
-    return float(counts.variance(blocks.boxes(rows[sample], columns[sample])).mean()) / largest
+def _cell_variances(counts: CellCounts, scales: list[Blocks]) -> list[float]:
+    """Mean variance of some whole blocks' noise, divided by the number of their cells in the region, for each scale."""
+    largest = [float(blocks.cells.max()) for blocks in scales]
+    if max(largest) <= 0:
+        return [0.0] * len(scales)
+    samples = []
+    for blocks, cells in zip(scales, largest, strict=True):
+        rows, columns = np.nonzero(blocks.cells == cells)
+        sample = np.unique(np.linspace(0, rows.size - 1, min(_SAMPLED, rows.size)).astype(np.int64))
+        samples.append(blocks.boxes(rows[sample], columns[sample]))
+    ends = np.cumsum([len(boxes) for boxes in samples])[:-1]
+    variances = np.split(counts.variance(np.concatenate(samples)), ends)
+    return [float(some.mean()) / cells for some, cells in zip(variances, largest, strict=True)]
 
 
 def _expected(counts: CellCounts, scales: tuple[Scale, ...]) -> tuple[Floats, Floats]:
@@ -267,10 +317,12 @@ class GridUnevenness:
     @classmethod
     def of(cls, counts: CellCounts) -> GridUnevenness:
         """Estimate the unevenness from released cells."""
-        uneven = _heterogeneities(counts)
+        neighbours = _neighbours(counts)
+        uneven = _heterogeneities(counts, neighbours)
         finest = uneven.get(1, PRIOR)
         within = extrapolated(finest, uneven.get(2, finest))
-        growth, scales = (_growth(counts, 0), _growth(counts, 1)), _scales(counts, uneven)
+        growth = _growth(counts, neighbours, 0), _growth(counts, neighbours, 1)
+        scales = _scales(counts, uneven)
         squares, firsts = _expected(counts, scales)
         return cls(within, growth, prefix_sums(squares), prefix_sums(firsts), scales)
 
