@@ -178,9 +178,9 @@ class Classes:
 
         return BoundaryNorm((-np.inf, *self.breaks, np.inf), len(self.breaks) + 1)
 
-    def legend(self, ax: Axes, title: str, names: Sequence[str]) -> None:
+    def legend(self, ax: Axes, title: str, names: Sequence[str], *, fontsize: str | float = "large") -> None:
         """Draw the legend of the classes in the middle of some axes."""
         from matplotlib.patches import Patch
 
         patches = [Patch(facecolor=self.colours(index), label=name) for index, name in enumerate(names)]
-        ax.legend(handles=patches, title=title, loc="center", frameon=False, fontsize="large", title_fontsize="large")
+        ax.legend(handles=patches, title=title, loc="center", frameon=False, fontsize=fontsize, title_fontsize=fontsize)
