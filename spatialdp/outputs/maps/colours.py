@@ -52,7 +52,7 @@ NOISE_INK = (0.8, 0.8, 0.8)  # thin lines across them
 
 VEIL = 0.85  # how far they fade: 0 not at all, 1 completely
 
-# Breaks between the classes of relative uncertainty, half-width / |estimate|. From 1 on, the interval contains zero.
+# Breaks between the classes of relative uncertainty, half-width / |estimate|. From 1 on, it may be noise alone.
 UNCERTAINTIES = (0.0, 0.1, 0.25, 0.5, 1.0)
 
 # Logarithmic scales are linear for values below this share of the highest one.
