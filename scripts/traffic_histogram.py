@@ -1,4 +1,4 @@
-"""How is Dwork and McSherry's traffic histogram reproduced? A worked example with table, CSV and maps.
+"""How is Dwork and McSherry's traffic histogram reproduced, and what would one publish today? Tables, CSV and maps.
 
 The command `spatialdp traffic` does the same.
 """
@@ -18,7 +18,7 @@ def main() -> None:
     """Run the experiment and write `traffic.csv` and `traffic.png`."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--output", type=Path, default=Path("out"), help="folder for the results")
-    parser.add_argument("--releases", type=int, default=20, help="number of releases for each epsilon and law of noise")
+    parser.add_argument("--releases", type=int, default=20, help="number of releases for each row of the tables")
     parser.add_argument("--seed", type=int, default=1, help="seed of the noise")
     options = parser.parse_args()
 
@@ -27,6 +27,7 @@ def main() -> None:
     rows = traffic.run(releases=options.releases, seed=options.seed)
     print(traffic.table(rows))
     print(traffic.SLIDES_NOTE)
+    print(traffic.zeros_note())
     traffic.write_csv(rows, options.output / "traffic.csv")
     save_figure(traffic.draw_maps(seed=options.seed), options.output / "traffic.png")
 

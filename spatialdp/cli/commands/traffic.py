@@ -22,7 +22,7 @@ __all__ = ["command"]
     type=click.IntRange(1, 10_000),
     default=20,
     show_default=True,
-    help="Number of releases for each ε and law of noise.",
+    help="Number of releases for each ε, law of noise and mechanism.",
 )
 @click.option(
     "--seed",
@@ -33,10 +33,11 @@ __all__ = ["command"]
 )
 @click.option("--quiet", is_flag=True, help="Show no progress bar.")
 def command(folder: Path, releases: int, seed: int, quiet: bool) -> None:
-    """Reproduce Dwork and McSherry's traffic histogram.
+    """Reproduce Dwork and McSherry's traffic histogram, and show what one would publish today.
 
     The command counts the highway junctions of the contiguous United States in 64,909 cells, releases the counts at
-    ε = 1, 0.1, 0.01 and 0.001, prints the errors beside those of the slides and of theory, and draws the maps.
+    ε = 1, 0.1, 0.01 and 0.001, prints the errors beside those of the slides and of theory, and draws the maps. Then it
+    releases the same cells by an adaptive tree at the same ε, and compares the errors of cells and of boxes.
 
     Example: spatialdp traffic -o out
     """
@@ -59,7 +60,7 @@ def command(folder: Path, releases: int, seed: int, quiet: bool) -> None:
         progress=lambda steps: tqdm(steps, desc="releasing", disable=quiet, file=sys.stderr),
     )
     click.echo(f"\n{experiment.table(rows)}")
-    click.echo(f"\n{experiment.SLIDES_NOTE}")
+    click.echo(f"\n{experiment.SLIDES_NOTE}\n{experiment.zeros_note()}")
     experiment.write_csv(rows, folder / "traffic.csv")
     save_figure(experiment.draw_maps(seed=seed), folder / "traffic.png")
     click.echo(f"wrote {folder / 'traffic.csv'} and {folder / 'traffic.png'}")

@@ -10,7 +10,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 from functools import cached_property, singledispatch
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -56,6 +56,11 @@ class MapCells(ABC):
 
     estimate: Estimate
     per: Per
+    # What the marks on areas that may be noise alone say, and how often they are missing where nothing is.
+    marks: ClassVar[str] = (
+        f"may be noise alone: {100 * LEVEL:g} % interval extends below zero "
+        "(of the empty cells, about 1 in 40 is not marked)"
+    )
 
     @property
     def unit(self) -> str:
@@ -128,7 +133,11 @@ class MapCells(ABC):
 
     @property
     def within_noise(self) -> Booleans:
-        """Whether the interval of each area extends below zero: then the estimate may be noise alone."""
+        """Whether the estimate of each area is below its half-width: then it may be noise alone.
+
+        The interval is around the estimate, so it extends below zero there; except for fields, whose intervals are
+        around their unbiased estimates.
+        """
         return self.values < self.half_widths
 
     @property
@@ -209,7 +218,16 @@ class GridCells(_EqualCells):
 
 @dataclass(frozen=True, eq=False)
 class FieldCells(_EqualCells):
-    """The cells of a field; the noise is that of their unbiased estimates."""
+    """The cells of a field; the noise is that of their unbiased estimates.
+
+    Cells are smaller than the blocks that were counted. So a cell without records in a block with records is estimated
+    to have its share of them, and may be unmarked.
+    """
+
+    marks: ClassVar[str] = (
+        f"may be noise alone: estimate below the half-width of its {100 * LEVEL:g} % interval (in blocks without "
+        "records, at most about 1 cell in 40 is not marked; in other blocks, empty cells may be unmarked)"
+    )
 
     estimate: Field
     per: Per = Per.MAP

@@ -52,7 +52,7 @@ NOISE_INK = (0.8, 0.8, 0.8)  # thin lines across them
 
 VEIL = 0.85  # how far they fade: 0 not at all, 1 completely
 
-# Breaks between the classes of relative uncertainty, half-width / |estimate|. From 1 on, the interval contains zero.
+# Breaks between the classes of relative uncertainty, half-width / |estimate|. From 1 on, it may be noise alone.
 UNCERTAINTIES = (0.0, 0.1, 0.25, 0.5, 1.0)
 
 # Logarithmic scales are linear for values below this share of the highest one.
@@ -178,9 +178,9 @@ class Classes:
 
         return BoundaryNorm((-np.inf, *self.breaks, np.inf), len(self.breaks) + 1)
 
-    def legend(self, ax: Axes, title: str, names: Sequence[str]) -> None:
+    def legend(self, ax: Axes, title: str, names: Sequence[str], *, fontsize: str | float = "large") -> None:
         """Draw the legend of the classes in the middle of some axes."""
         from matplotlib.patches import Patch
 
         patches = [Patch(facecolor=self.colours(index), label=name) for index, name in enumerate(names)]
-        ax.legend(handles=patches, title=title, loc="center", frameon=False, fontsize="large", title_fontsize="large")
+        ax.legend(handles=patches, title=title, loc="center", frameon=False, fontsize=fontsize, title_fontsize=fontsize)

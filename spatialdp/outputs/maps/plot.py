@@ -50,11 +50,6 @@ _MOST_OUTLINES = 3_000
 _LONGEST = 20.0  # a map that is more times as long as it is wide is stretched, because nobody could see it
 _WIDTHS = 8.0, 5.0  # of a figure in inches: the usual one, and that for tall maps
 
-_MARKS = (
-    f"may be noise alone: {100 * LEVEL:g} % interval extends below zero "
-    "(of the empty cells, about 1 in 40 is not marked)"
-)
-
 
 class View(Option):
     """The numbers that the colours of a map stand for."""
@@ -133,9 +128,11 @@ def plot(
         For trees: outline the nodes down to this depth, with heavier lines near the root; 0 for none. By default all
         nodes that the map shows and those above them are outlined, if there are at most 3,000.
     mark_noise : bool
-        Fade cells that may be noise alone behind thin lines: their 95 % interval extends below zero. About 1 in 40
-        empty cells is not marked although it holds only noise. Biased estimates have no intervals and get no marks; the
-        caption says so.
+        Fade cells that may be noise alone behind thin lines: their estimate is below the half-width of its 95 %
+        interval, which is where the interval extends below zero. About 1 in 40 empty cells is not marked although it
+        holds only noise. The cells of a field are smaller than the blocks that were counted: in blocks without records,
+        at most about 1 cell in 40 is not marked, but in other blocks empty cells may be unmarked. Biased estimates have
+        no intervals and get no marks; the caption says so.
     boundaries : GeoDataFrame, GeoSeries, shapely geometry or path, optional
         Public polygons or lines to draw on top. They are reprojected to the domain's CRS; plain geometries are taken
         to be in it.
@@ -195,7 +192,7 @@ def plot(
         veil = 1.0 if quantity is View.UNCERTAINTY else VEIL
         ax.add_artist(decorations.NoiseMarks(marked, domain, veil=veil))
         furniture.legend = decorations.explain_marks(ax)
-        furniture.words[furniture.legend.get_texts()[0]] = _MARKS
+        furniture.words[furniture.legend.get_texts()[0]] = cells.marks
     if scale_bar:
         furniture.scale_bar = decorations.draw_scale_bar(ax, domain)
     if title:

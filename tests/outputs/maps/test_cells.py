@@ -11,6 +11,7 @@ import spatialdp as sdp
 from spatialdp.errors import ParameterError, ReleaseError
 from spatialdp.outputs.maps.cells import Per, map_cells
 from spatialdp.outputs.maps.ground import square_kilometres
+from spatialdp.records.counting import count_cells
 from spatialdp.space.lattice import LATTICE
 from tests.helpers.cases import LARGE, is_tree, is_unbiased, select
 from tests.helpers.pictures import marks_of
@@ -39,6 +40,62 @@ def test_one_empty_cell_in_forty_is_not_marked():
     release = sdp.Flat((200, 200)).release([], sdp.Domain((0, 0, 1, 1)), epsilon=0.1, noise=sdp.SeededNoise(2))
     unmarked = 1 - map_cells(release.estimate).within_noise.mean()
     assert 0.02 < unmarked < 0.03  # the standard error is 0.0008
+
+
+def towns_in_the_west():
+    """Return 40 towns of 750 homes, all in the western half of the unit square, and that square."""
+    generator = np.random.default_rng(5)
+    centres = np.repeat(generator.random((40, 2)) * (0.45, 0.98) + 0.01, 750, axis=0)
+    homes = np.clip(centres + 0.004 * generator.normal(size=centres.shape), 0, (0.5, 1))
+    return sdp.Points(homes), sdp.Domain((0, 0, 1, 1))
+
+
+def unmarked(points, domain, epsilon):
+    """Return which share is not marked in ten adaptive trees: empty cells, cells in empty blocks, empty blocks."""
+    shares = []
+    for seed in range(10):
+        noise = sdp.SeededNoise((11, seed))
+        field = sdp.Adaptive((256, 256)).release(points, domain, epsilon=epsilon, noise=noise).estimate
+        truth, block = count_cells(points, field.grid)[field.grid.mask], field.leaf_of_cell[field.grid.mask]
+        empty = np.bincount(block, truth) == 0
+        cells, blocks = ~map_cells(field).within_noise, ~map_cells(field.basis).within_noise
+        shares.append([cells[truth == 0].mean(), cells[empty[block]].mean(), blocks[empty].mean()])
+    return np.mean(shares, axis=0)
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize("epsilon", [0.1, 1])
+@pytest.mark.parametrize("name", ["towns in the west", "highways-us"])
+def test_words_about_marks_hold_for_fields(name, epsilon):
+    public = sdp.datasets.DATASETS["highways-us"]
+    points, domain = towns_in_the_west() if name == "towns in the west" else (public.points(), public.domain)
+    _, in_empty_blocks, empty_blocks = unmarked(points, domain, epsilon)
+    assert 0 < in_empty_blocks < 1 / 40
+    assert 1 / 80 < empty_blocks < 1 / 33  # the blocks of an unbiased tree: about 1 in 40
+
+
+@pytest.mark.statistical
+def test_empty_cells_beside_full_ones_are_often_unmarked_in_a_field():
+    # So the words of other maps, "of the empty cells, about 1 in 40 is not marked", would be false.
+    public = sdp.datasets.DATASETS["highways-us"]
+    assert unmarked(public.points(), public.domain, 0.1)[0] > 3 / 40
+
+
+def test_maps_say_what_their_marks_mean():
+    domain = sdp.Domain((0, 0, 1, 1))
+    field, tree, grid = (
+        mechanism.release([], domain, epsilon=1, noise=sdp.SeededNoise(1))
+        for mechanism in (sdp.Adaptive((64, 64)), sdp.Adaptive((64, 64), estimate="unbiased"), sdp.Flat((8, 8)))
+    )
+    for release, words in (
+        (field, "in blocks without records, at most about 1 cell in 40 is not marked"),
+        (tree, "of the empty cells, about 1 in 40 is not marked"),
+        (grid, "of the empty cells, about 1 in 40 is not marked"),
+    ):
+        ax = release.plot()
+        ax.figure.canvas.draw()
+        assert words in " ".join(ax.get_legend().get_texts()[0].get_text().split())
+    assert map_cells(field.estimate, 1).marks == map_cells(tree.estimate).marks
 
 
 @pytest.mark.parametrize("name", ["quadtree", "quadtree, pruned", "hierarchy"])

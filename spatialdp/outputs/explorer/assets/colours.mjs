@@ -23,7 +23,7 @@ export function estimateColour(density, scale, colours) {
   return colours[Math.round(placeOf(density, scale) * (colours.length - 1))];
 }
 
-/** Colour of a relative uncertainty, half-width / |estimate|; undefined from 1 on, where the interval contains zero. */
+/** Colour of a relative uncertainty, half-width / |estimate|; undefined from 1 on: it may be noise alone. */
 export function uncertaintyColour(relative, { ends, colours }) {
   return colours[ends.findIndex((end) => relative < end)];
 }

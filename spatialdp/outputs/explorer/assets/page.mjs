@@ -9,7 +9,7 @@ import { inWords, rangeInWords, short } from "./text.mjs";
 import { unpackAll } from "./unpack.mjs";
 
 const SIDES = ["xmin", "ymin", "xmax", "ymax"];
-const MAYBE_NOISE = "The interval contains zero: this may be noise alone.";
+const MAYBE_NOISE = "The estimate is not larger than its half-width: this may be noise alone.";
 const MAYBE_NOISE_HERE = "may be noise alone";
 
 const element = (id) => document.getElementById(id);
@@ -193,7 +193,7 @@ class Page {
     const legend = [make("p", this.data.unit), bar, ticks];
     if (this.data.biased) return legend;
     const marks = make("ul");
-    marks.append(this.noiseEntry(`may be noise alone: the ${this.data.percent} % interval reaches zero`));
+    marks.append(this.noiseEntry(`may be noise alone: estimate below the half-width of its ${this.data.percent} % interval`));
     return [...legend, marks];
   }
 
@@ -208,7 +208,7 @@ class Page {
       item.append(swatch, make("span", name));
       list.append(item);
     });
-    list.append(this.noiseEntry("more: the interval contains zero"));
+    list.append(this.noiseEntry("more: may be noise alone"));
     return [make("p", `Half-width of the ${this.data.percent} % interval, relative to the estimate`), list];
   }
 
