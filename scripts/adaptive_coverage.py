@@ -178,14 +178,14 @@ def covered(noise: Decomposition, boxes: Integers, widths: float = 1.0) -> Float
     return cast(Floats, (np.abs(answers.values) <= half).astype(np.float64))
 
 
-def measured(case: Case, releases: int, widths: float = 1.0) -> list[Row]:
-    """Release a case many times; return a row for each family."""
+def measured(case: Case, releases: int, first: int = 0, widths: float = 1.0) -> list[Row]:
+    """Release a case many times, with noise numbered from `first`; return a row for each family."""
     prepared = sdp.Adaptive((SIDE, SIDE)).prepare(case.domain, epsilon=case.epsilon)
     grid = case.domain.grid((SIDE, SIDE))
     sums, boxes = summed_areas(count_cells(case.points, grid)), grid.lattice_boxes(boxes_of(case.seed))
     inside, errors = np.zeros((len(LEVELS), len(boxes))), np.empty((releases, 2))
     for trial in range(releases):
-        release = prepared.release(case.points, noise=sdp.SeededNoise((case.seed, trial)))
+        release = prepared.release(case.points, noise=sdp.SeededNoise((case.seed, first + trial)))
         noise, *errors[trial] = noise_of(cast(Field, release.estimate), sums, grid)
         inside += covered(noise, boxes, widths)
     totals = errors.mean(axis=0) / (errors.std(axis=0, ddof=1) / np.sqrt(releases))
@@ -221,12 +221,13 @@ def main() -> None:
     parser.add_argument("--output", type=Path, default=Path("figures"))
     parser.add_argument("--data", type=Path, help="folder of Parquet files, beside the data sets that ship")
     parser.add_argument("--releases", type=int, default=2000, help="releases for each data set and ε")
+    parser.add_argument("--first", type=int, default=0, help="number of the first release; another gives other noise")
     parser.add_argument("--sets", default="", help="only data sets whose names begin so, separated by commas")
     settings = parser.parse_args()
     settings.output.mkdir(parents=True, exist_ok=True)
     rows: list[Row] = []
     for case in cases(settings.data, [word for word in settings.sets.split(",") if word]):
-        rows += measured(case, settings.releases)
+        rows += measured(case, settings.releases, settings.first)
         print(table(rows[-len(FAMILIES) :]).splitlines()[-1], flush=True)
         with (settings.output / "adaptive_coverage.csv").open("w", newline="", encoding="utf-8") as file:
             writer = csv.DictWriter(file, list(asdict(rows[0])))
