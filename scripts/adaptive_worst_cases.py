@@ -103,7 +103,8 @@ def measured(name: str, counts: Integers, epsilon: float, releases: int, first: 
     for trial in range(releases):
         estimate = prepared.release(points, noise=sdp.SeededNoise((9, first + trial))).estimate
         errors[trial] = errors_of(cast(Field, estimate), boxes, truth)
-    return Row(name, epsilon, releases, *errors.mean(axis=0).tolist(), *_ratio(errors))
+    of_field, of_tree = errors.mean(axis=0).tolist()
+    return Row(name, epsilon, releases, of_field, of_tree, *_ratio(errors))
 
 
 def _ratio(errors: Floats) -> tuple[float, float]:

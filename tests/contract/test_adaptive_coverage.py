@@ -27,8 +27,8 @@ MAPS = {
 }
 
 
-# The variance that an interval uses depends on how far blocks were divided, and so on the noise. It is right on average,
-# but where noise divides blocks that hold nothing, as beside one heavy cell, intervals are a little too wide.
+# The variance that an interval uses depends on how far blocks were divided, and so on the noise. It is right on
+# average, but where noise divides blocks that hold nothing, as beside one heavy cell, intervals are a little too wide.
 TOO_WIDE = pytest.mark.xfail(strict=True, reason="covers 91.8 and 96.1 % instead of 90 and 95 %")
 
 
