@@ -199,3 +199,9 @@ def test_records_outside_the_region_count_nowhere():
     )
     assert np.array_equal(with_, without)
     assert np.all(with_[:, 9:] == 0)  # column 8 touches the region
+
+
+@pytest.mark.parametrize(("epsilon", "step"), [(Fraction(1, 10), 0), (1, 0), (2, 1), (10, 1)])
+def test_answers_lie_on_a_lattice_only_where_noise_is_rare(epsilon, step):
+    release = sdp.Adaptive((16, 16)).release(towns(400), UNIT, epsilon=epsilon, noise=sdp.SeededNoise(1))
+    assert release.estimate.step == step
