@@ -15,13 +15,15 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from spatialdp.privacy.noise.medians import Median
-from spatialdp.privacy.noise.source import SystemNoise
+from spatialdp.privacy.noise.source import SeededNoise, SystemNoise
 from tests.audit import black_box, contract
 from tests.audit.enumeration import exponential_law, log_ratio, worst_line_ratio
 from tests.audit.replay import replay
 from tests.audit.sensitivity import declared_is_the_maximum
-from tests.helpers.cases import CASES, DOMAINS, Setting
+from tests.helpers.cases import CASES, DOMAINS, LARGE, Setting
 
 Check = Callable[[], None]
 
@@ -93,6 +95,20 @@ def no_violation(mechanism: str, pair: str, epsilon: int, trials: int = 100_000)
     def check() -> None:
         certified = combination.certify(trials, alpha=1e-6)
         assert certified <= epsilon, f"ε is at least {certified}"
+
+    return check
+
+
+@cache
+def unbiased_total(case: str, releases: int = 300) -> Check:
+    """Return a check that the errors of the total average out, if all records lie in one place; seeds are fixed."""
+    records = np.full((3000, 2), 0.3)
+
+    def check() -> None:
+        prepared = LARGE[case].prepare(DOMAINS["whole"], epsilon=Fraction(1, 10))
+        totals = [prepared.release(records, noise=SeededNoise((3, each))).total for each in range(releases)]
+        mean, error = np.mean(totals) - len(records), np.std(totals) / np.sqrt(releases)
+        assert abs(mean) < 4 * error, f"the mean error of the total is {mean / error:.1f} standard errors"
 
     return check
 

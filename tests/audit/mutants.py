@@ -39,8 +39,17 @@ from spatialdp.records.points import Points
 from spatialdp.space.domain import Domain
 from spatialdp.structures import cells, tree_levels
 from spatialdp.transforms import frequency_blocks
-from tests.audit import checks
-from tests.audit.checks import contract_of, files_and_maps, forks, no_violation, ratios, replayed, sensitivity_of
+from tests.audit import adaptive_bugs, checks
+from tests.audit.checks import (
+    contract_of,
+    files_and_maps,
+    forks,
+    no_violation,
+    ratios,
+    replayed,
+    sensitivity_of,
+    unbiased_total,
+)
 from tests.audit.seams import everywhere
 
 Patch = contextlib.AbstractContextManager[Any]
@@ -544,4 +553,16 @@ MUTANTS = [
     Mutant("the last record of a block is counted twice", "contract: blocks", block_edge_counted_twice,
            contract_of("blocks", "kd")),
     Mutant("exponential mechanism without the factor 2", "enumeration", exponential_without_the_two, checks.choices),
+    Mutant("adaptive tree divided by true counts", "replay", adaptive_bugs.decided_by_true_counts,
+           replayed("adaptive", 60)),
+    Mutant("adaptive tree ends where a block is empty", "replay", adaptive_bugs.ended_where_nothing_is,
+           replayed("adaptive", 60)),
+    Mutant("second count of a block that is not divided is not charged", "replay",
+           adaptive_bugs.repeated_counts_are_free, replayed("adaptive", 60)),
+    Mutant("paths of an adaptive tree charged once under replace", "replay", adaptive_bugs.one_path_under_replace,
+           replayed("adaptive", 25, "replace")),
+    Mutant("weights of counts chosen after the counts", "unbiased total", adaptive_bugs.weights_from_their_own_counts,
+           unbiased_total("adaptive, unbiased")),
+    Mutant("least squares on a tree that its noise divided", "unbiased total", adaptive_bugs.least_squares,
+           unbiased_total("adaptive, unbiased")),
 ]  # fmt: skip

@@ -95,6 +95,15 @@ def _lines_and_counts(estimate: Any) -> Any:
     return np.array(numbers)
 
 
+def _path(estimate: Any) -> Any:
+    """Return, for an adaptive tree on 8 × 8 cells, the three counts with the first place, and whether it was divided.
+
+    The first place is the first one of every level. A block that is not divided is counted twice, and so is a cell.
+    """
+    tree, measured = estimate.basis.tree, estimate.measured
+    return np.array([*measured[tree.offsets[:3]], tree.n_children[1]])
+
+
 def _kd(*pairs: str, **options: Any) -> Single:
     """Return a kd-tree to audit; it is slow, so there is one ε, and pairs with equal and different laws of lines."""
     return Single(sdp.KdTree(1, **options), _lines_and_counts, _unchanged, pairs, (2,))
@@ -110,4 +119,5 @@ SINGLE: dict[str, Single] = {
     "fourier": Single(sdp.Fourier((4, 4)), _values, _cosines, epsilons=(2,)),
     "fourier, given block": Single(sdp.Fourier((4, 4), block=(2, 2)), _values, _measured),
     "tailored": Single(sdp.Tailored((4, 4)), _values, _measured),
+    "adaptive": Single(sdp.Adaptive((8, 8)), _path, _unchanged, ("empty and one", "moved"), (2,)),
 }

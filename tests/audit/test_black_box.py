@@ -18,7 +18,7 @@ from tests.audit.mutants import Mutant, planted, small_scale
 CHEAP = [each for i, each in enumerate(combinations()) if i % 11 == 0]
 # For each mechanism, the number of trials and the share of ε that they must certify; seeds are fixed.
 RELEASED = {"kd": (700, 0), "fourier": (500, 0), "tailored": (4000, 0.5), "quadtree, geometric": (4000, 0.3)}
-RELEASED |= {"fourier, given block": (3000, 0.2)}
+RELEASED |= {"fourier, given block": (3000, 0.2), "adaptive": (800, 0.1)}
 COSTLY = [each for each in costly_combinations() if each.mechanism in RELEASED and each.epsilon == 2]
 ALPHA = FALSE_ALARM / (len(CHEAP) + len(COSTLY))
 TRIALS = 100_000

@@ -9,6 +9,7 @@ import itertools
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from spatialdp.mechanisms import Mechanism
 from spatialdp.privacy.neighbours import Neighbours
 from spatialdp.privacy.noise.medians import Median
 from spatialdp.space.lattice import LATTICE
+from tests.audit.adaptive_bugs import one_path_under_replace, repeated_counts_are_free
 from tests.audit.enumeration import (
     exponential_law,
     line_law,
@@ -33,6 +35,7 @@ from tests.audit.mutants import Mutant, lines_twice_their_budget, planted, small
 from tests.audit.trees import (
     CORNERS,
     INNER,
+    adaptive_outcomes,
     cell_outcomes,
     choice_outcomes,
     five_stretches,
@@ -179,6 +182,7 @@ TWO_HALVES = (
 ALIKE = "scores are norms of nested tails, which a record moves the same way; a choice pays for opposite ways"
 
 FOUR_LINES = kd_outcomes(five_stretches)
+UNBIASED = partial(sdp.Adaptive, estimate="unbiased")
 CLAIMS = {
     "kd": Claim(sdp.KdTree(1), kd_outcomes(log_weights), 0.999, 0.6, TWO_HALVES),
     "kd, four lines": Claim(sdp.KdTree(1), FOUR_LINES, 0.85, 0.55, SHORT_RANGE, INNER, long=("add-remove", "replace")),
@@ -192,6 +196,8 @@ CLAIMS = {
     "kd, cell": Claim(sdp.KdTree(1, median="cell", cells=2), cell_outcomes, 0.999, 0.69, TWO_HALVES, most=1),
     "quadtree, stop": Claim(sdp.Quadtree(1, stop=2), stop_outcomes, 0.999, 0.999),
     "quadtree, stop, two levels": Claim(sdp.Quadtree(2, stop=2), stop_outcomes, 0.999, 0.999, most=2),
+    "adaptive, one stage": Claim(UNBIASED((8, 4)), adaptive_outcomes(1), 0.999, 0.98, most=1),
+    "adaptive, two stages": Claim(UNBIASED((32, 16)), adaptive_outcomes(2), 0.999, 0.98, long=("replace",), most=1),
     "fourier, chosen": Claim(sdp.Fourier((2, 2)), choice_outcomes, 0.8, 0.6, ALIKE),
     "fourier, walsh, chosen": Claim(sdp.Fourier((2, 2), basis="walsh"), choice_outcomes, 0.8, 0.6, ALIKE),
 }
@@ -222,8 +228,16 @@ def test_what_is_not_tight_says_why():
     assert all(claim.but for claim in CLAIMS.values() if min(claim.added, claim.replaced or 1) < TIGHT)
 
 
-@pytest.mark.parametrize("bug", [lines_twice_their_budget, small_scale])
-def test_enumeration_notices(bug):
-    claim = CLAIMS["kd"]
+@pytest.mark.parametrize(
+    ("name", "relation", "bug", "most"),
+    [
+        ("kd", "add-remove", lines_twice_their_budget, 2),
+        ("kd", "add-remove", small_scale, 2),
+        ("adaptive, one stage", "add-remove", repeated_counts_are_free, 1),
+        ("adaptive, one stage", "replace", one_path_under_replace, 1),
+    ],
+)
+def test_enumeration_notices(name, relation, bug, most):
+    claim = CLAIMS[name]
     with planted(Mutant("", "", bug, lambda: None)):
-        assert worst_loss(claim.mechanism, "add-remove", claim.outcomes, most=2) > 1.1
+        assert worst_loss(claim.mechanism, relation, claim.outcomes, most=most) > 1.1

@@ -29,7 +29,9 @@ def test_neighbours_can_only_be_told_apart_by_what_was_paid_for(setting, tmp_pat
     replay(setting, pairs_for(setting), seed, tmp_path, maps=setting in DRAWN)
 
 
-@pytest.mark.parametrize("case", ["flat", "wavelet", "quadtree", "kd, midpoints, stop", "quadtree, stop", "hierarchy"])
+@pytest.mark.parametrize(
+    "case", ["flat", "wavelet", "quadtree", "kd, midpoints, stop", "quadtree, stop", "hierarchy", "adaptive"]
+)
 def test_promises_are_used_up(case):
     assert replay(Setting(case, "whole", "add-remove"), 10) > 0.99
     # Replacing one record cannot change every group of coefficients by its maximum at once.

@@ -305,3 +305,29 @@ def choice_outcomes(stage: Stage, data: list[Data]) -> dict[Data, dict[Any, Outc
         law = exponential_law(*call)
         outcomes_of[each] = {k: (math.log(p), stage.run(each, choices=[k]).noisy) for k, p in law.items()}
     return outcomes_of
+
+
+# --- adaptive trees ------------------------------------------------------------------------------------
+
+
+def adaptive_outcomes(stages: int) -> Callable[..., Any]:
+    """Return the enumeration of an adaptive tree whose blocks are divided in so many stages, over extreme counts.
+
+    Blocks in the four corners, where the records are, are divided or not, in all combinations; the twelve others have
+    no record in either data set. In a second stage all new blocks have the same count. A log-ratio is monotone in a
+    noisy count, so it is largest at extreme counts.
+    """
+    corners = np.array([0, 3, 12, 15])
+
+    def outcomes(stage: Stage, data: list[Data]) -> dict[Data, dict[Any, Outcome]]:
+        outcomes_of: dict[Data, dict[Any, Outcome]] = {each: {} for each in data}
+        for each, extremes in itertools.product(data, itertools.product((-FAR, FAR), repeat=4 + stages)):
+            first = np.zeros(16)
+            first[corners] = extremes[1:5]
+            prescribed = [extremes[0], first, *extremes[5:]]
+            noisy = list(stage.run(each, counts=prescribed).noisy)
+            log_p = sum(log_density(*noisy.pop(0), outcome) for outcome in prescribed)
+            outcomes_of[each][extremes] = log_p, noisy
+        return outcomes_of
+
+    return outcomes

@@ -165,6 +165,22 @@ def test_adaptive_trees_are_compared_with_published_methods(tmp_path):
     assert (tmp_path / "adaptive_errors.png").stat().st_size > 10_000
 
 
+def test_coverage_of_adaptive_trees_is_measured(tmp_path):
+    done = run("adaptive_coverage", tmp_path, "--releases", "3", "--sets", "empty")
+    assert done.returncode == 0, done.stderr
+    with (tmp_path / "adaptive_coverage.csv").open() as file:
+        assert [row["boxes"] for row in csv.DictReader(file)] == ["random", "1 %", "0.1 %", "total"]
+    assert "| empty | 0.1 |" in (tmp_path / "adaptive_coverage.md").read_text()
+
+
+def test_fields_are_compared_with_plain_trees(tmp_path):
+    done = run("adaptive_worst_cases", tmp_path, "--releases", "2", "--maps", "empty")
+    assert done.returncode == 0, done.stderr
+    with (tmp_path / "adaptive_worst_cases.csv").open() as file:
+        assert all(float(row["ratio"]) < 1 for row in csv.DictReader(file))
+    assert "| empty |" in (tmp_path / "adaptive_worst_cases.md").read_text()
+
+
 def test_fourier_wins_on_smooth_densities_only(tmp_path):
     done = run("fourier_smooth_and_clustered", tmp_path, "--releases", "2")
     assert done.returncode == 0, done.stderr
@@ -189,7 +205,14 @@ def test_every_figure_is_made_by_make():
     recipe = (SCRIPTS.parent / "Makefile").read_text().split("\nfigures:")[1].split("\n\n")[0]
     called = set(re.findall(r"scripts/(\w+)\.py", recipe))
     helpers = {"common", "curves", "release_map", "answer_queries", "optimise_strategies", "vendor_leaflet"}
-    helpers |= {"cell_lines", "data_walk", "fingerprint", "interval_coverage"}
+    helpers |= {
+        "cell_lines",
+        "data_walk",
+        "fingerprint",
+        "interval_coverage",
+        "adaptive_coverage",
+        "adaptive_worst_cases",
+    }
     assert called == {path.stem for path in SCRIPTS.glob("*.py")} - helpers - {"explorer_picture"}
 
 

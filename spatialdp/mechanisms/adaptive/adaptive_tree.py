@@ -32,7 +32,6 @@ from spatialdp.records.counting import count_cells
 from spatialdp.records.points import Points
 from spatialdp.space.domain import Domain, Grid, most_cells
 from spatialdp.space.regions.borders import RegionArea
-from spatialdp.structures.base import step_of
 from spatialdp.trees.given_weights import family_shares, given_weights_fit
 from spatialdp.trees.subdivision import block_sums, summed_areas
 from spatialdp.wording import parameter
@@ -40,6 +39,7 @@ from spatialdp.wording import parameter
 __all__ = ["Adaptive", "Reading"]
 
 DEFAULT_CELLS = 2**20  # of a grid that is not given
+SMEARED = 2.0  # least variance of counts, in steps squared, from which sums of them count as continuous
 
 
 class Reading(Option):
@@ -170,11 +170,22 @@ def _unbiased(design: Descent, transcript: Transcript) -> Decomposition:
         given_weights_fit(tree, transcript.values, transcript.own_weights, shares),
         variances,
         kurtosis,
-        step=step_of([design.laws[design.total]]),
+        step=_step(design),
         consistent=True,
         shape=design.grid.shape if nx * ny <= most_cells(tree.n_leaves) else None,
         own_weights=transcript.own_weights,
     )
+
+
+def _step(design: Descent) -> float:
+    """Width of the lattice on which the noise of answers lies; 0 if they are as good as continuous.
+
+    The unbiased reading weighs counts by areas and forecasts, and a small part of a large block by its area. Such sums
+    lie on no lattice of whole counts, and intervals that allowed for one would be too wide. Only where noise is nearly
+    always zero, a single count can make up an answer's noise, which then needs the allowance.
+    """
+    least = design.laws[design.path - design.first]
+    return 0.0 if least.variance >= SMEARED * least.step**2 else least.step
 
 
 def _steps(design: Descent) -> dict[str, Fraction]:
