@@ -16,15 +16,17 @@ import numpy as np
 from spatialdp._support.arrays import Booleans, Floats, Integers, read_only
 from spatialdp.estimates.decomposition import Decomposition
 from spatialdp.estimates.fields.coarse import BlockTree, coarse_counts, coarse_lines, refined
-from spatialdp.estimates.fields.gaussian import Counts, gaussian_field, pilot
+from spatialdp.estimates.fields.gaussian import gaussian_field, pilot
 from spatialdp.estimates.fields.raster import LeafRaster
 from spatialdp.estimates.grid_noise import IndependentNoise
 from spatialdp.estimates.histogram import Histogram
 from spatialdp.estimates.unevenness.allowance import Allowance
 from spatialdp.space.domain import Grid
+from spatialdp.space.lattice import cells_of
 from spatialdp.space.polygons import Polygons
 from spatialdp.space.regions.borders import RegionArea
 from spatialdp.trees.adjust import NonNegative
+from spatialdp.trees.subdivision import Subdivision
 
 __all__ = ["LARGEST_FIELD", "Field"]
 
@@ -213,26 +215,23 @@ class Field:
     def _nodes(self) -> BlockTree:
         """The tree with its nodes as blocks of cells."""
         tree, boxes = self.basis.tree, self.basis.tree.boxes
-        lines = (self.grid.x_lines, self.grid.y_lines) * 2
-        blocks = np.stack([np.searchsorted(lines[side], boxes[:, side]) for side in range(4)], axis=1)
+        blocks = np.stack([cells_of(boxes[:, i].astype(np.int64), self.grid.shape[i % 2]) for i in range(4)], axis=1)
         return BlockTree(tree, blocks, self.measured, np.maximum(self.basis.variances, _LEAST_VARIANCE))
 
-    @property
-    def _leaves(self) -> LeafRaster:
-        return self._fine.raster
-
     @cached_property
-    def _fine(self) -> Counts:
+    def _leaves(self) -> LeafRaster:
         nx, ny = self.grid.shape
-        return self._nodes.counts(self.grid.mask.astype(np.float64), (np.arange(nx + 1), np.arange(ny + 1)))
+        blocks, sizes = self._nodes.blocks[self.basis.tree.leaves], self.grid.mask.astype(np.float64)
+        return LeafRaster(blocks, sizes, np.ones(nx), np.ones(ny))
 
     def _field(self) -> Floats:
         """The field's count of each cell."""
         longest = -(-max(self.grid.shape) // LONGEST_SIDE)
         lines = coarse_lines(self.grid.shape[0], longest), coarse_lines(self.grid.shape[1], longest)
-        counts = coarse_counts(self._nodes, self.grid.mask, lines)
+        division = Subdivision(self.grid)
+        counts = coarse_counts(self._nodes, division, lines)
         field = gaussian_field(counts, pilot(counts)) * counts.raster.sizes
-        return field if longest == 1 else refined(field, self._fine, lines)
+        return field if longest == 1 else refined(field, self._nodes, division, lines)
 
     def _scaled(self, cells: Floats) -> Floats:
         """Scale each leaf's cells to the count of the leaf in the tree; leaves without any count are spread evenly."""

@@ -71,8 +71,9 @@ class Descent:
 
     def moments(self, units: Integers) -> tuple[Floats, Floats]:
         """Variance and excess kurtosis of the noise at costs in units."""
-        costs, place = np.unique(units, return_inverse=True)
+        costs = np.unique(units)
         laws = [self.laws[int(cost)] for cost in costs]
+        place = np.searchsorted(costs, units)
         variances, kurtosis = (np.array([getattr(law, name) for law in laws]) for name in ("variance", "kurtosis"))
         return variances[place], kurtosis[place]
 
