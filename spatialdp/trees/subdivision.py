@@ -13,7 +13,7 @@ from functools import cached_property
 
 import numpy as np
 
-from spatialdp._support.arrays import Array, Booleans, Integers
+from spatialdp._support.arrays import Array, Booleans, Integers, Integers32
 from spatialdp.space.domain import Grid
 
 __all__ = ["Subdivision", "add_up_rows", "block_sums", "summed_areas"]
@@ -49,7 +49,7 @@ class Subdivision:
         """
         return np.asarray(_halvings(blocks[:, 2] - blocks[:, 0]) + _halvings(blocks[:, 3] - blocks[:, 1]))
 
-    def cells(self, blocks: Integers) -> Integers:
+    def cells(self, blocks: Integers | Integers32) -> Integers:
         """How many of the region's cells lie in each block."""
         if self._sums is None:
             return np.asarray((blocks[:, 2] - blocks[:, 0]) * (blocks[:, 3] - blocks[:, 1]))
@@ -63,7 +63,7 @@ class Subdivision:
         parts, owner, left = blocks, np.arange(len(blocks)), np.asarray(times)
         while left.any():
             parts = self._shrunk(parts, left > 0)
-            split = (left > 0) & np.any(parts[:, 2:] - parts[:, :2] > 1, axis=1)
+            split = (left > 0) & ((parts[:, 2] - parts[:, 0] > 1) | (parts[:, 3] - parts[:, 1] > 1))
             order = np.repeat(np.arange(len(parts)), np.where(split, 2, 1))
             parts = _halves(parts, split, order)
             if self._sums is not None:
@@ -116,7 +116,7 @@ def add_up_rows(values: Array) -> None:
         row += before
 
 
-def block_sums(sums: Integers, blocks: Integers) -> Integers:
+def block_sums(sums: Integers, blocks: Integers | Integers32) -> Integers:
     """Sums over blocks of cells, from summed areas."""
     x0, y0, x1, y1 = blocks.T
     return np.asarray(sums[y1, x1] - sums[y0, x1] - sums[y1, x0] + sums[y0, x0])

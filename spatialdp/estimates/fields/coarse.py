@@ -14,7 +14,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from spatialdp._support.arrays import Array, Booleans, Floats, Integers
+from spatialdp._support.arrays import Array, Booleans, Floats, Integers, Integers32
 from spatialdp.estimates.fields.gaussian import Counts
 from spatialdp.estimates.fields.raster import LeafRaster, painted
 from spatialdp.estimates.tree_noise import TreeNoise
@@ -23,6 +23,8 @@ from spatialdp.trees.subdivision import Subdivision
 from spatialdp.trees.tree import Tree
 
 __all__ = ["BlockTree", "coarse_counts", "coarse_lines", "refined"]
+
+Blocks = Integers | Integers32  # (n, 4): first column and row, and those after the last
 
 _ROWS = 64  # rows of cells that are filled at a time
 
@@ -39,7 +41,7 @@ class BlockTree:
     """
 
     tree: Tree
-    blocks: Integers
+    blocks: Blocks
     measured: Floats
     variances: Floats
 
@@ -129,22 +131,22 @@ def refined(field: Floats, nodes: BlockTree, division: Subdivision, lines: tuple
     return result
 
 
-def _pieces(leaves: Integers, lines: tuple[Integers, Integers]) -> tuple[Integers, Integers, Integers]:
+def _pieces(leaves: Blocks, lines: tuple[Integers, Integers]) -> tuple[Integers, Integers, Blocks]:
     """Cut leaves at the lines between coarse cells; return the leaf, the coarse cell and the block of each piece."""
     around = _coarse_around(leaves, lines)
-    width, height = (around[:, 2:] - around[:, :2]).T
-    leaf = np.repeat(np.arange(len(leaves)), width * height)
-    place = np.arange(leaf.size) - np.repeat(np.cumsum(width * height) - width * height, width * height)
-    row, column = np.divmod(place, width[leaf])
-    column += around[leaf, 0]
-    row += around[leaf, 1]
+    numbers = np.prod(around[:, 2:] - around[:, :2], axis=1)
+    uncut, cut = np.flatnonzero(numbers == 1), np.flatnonzero(numbers > 1)
+    which = np.repeat(cut, numbers[cut])
+    place = np.arange(which.size) - np.repeat(np.cumsum(numbers[cut]) - numbers[cut], numbers[cut])
+    row, column = np.divmod(place, (around[:, 2] - around[:, 0])[which])
+    column += around[which, 0]
+    row += around[which, 1]
     x, y = lines
-    pieces = leaves[leaf]
-    for side, line in ((0, x[column]), (1, y[row])):
-        np.maximum(pieces[:, side], line, out=pieces[:, side])
-        other = (x[column + 1], y[row + 1])[side]
-        np.minimum(pieces[:, side + 2], other, out=pieces[:, side + 2])
-    return leaf, row * (x.size - 1) + column, pieces
+    corners = np.stack([x[column], y[row]], axis=1), np.stack([x[column + 1], y[row + 1]], axis=1)
+    low, high = np.maximum(leaves[which, :2], corners[0]), np.minimum(leaves[which, 2:], corners[1])
+    coarse = np.concatenate([around[uncut, 1] * (x.size - 1) + around[uncut, 0], row * (x.size - 1) + column])
+    pieces = np.concatenate([leaves[uncut], np.concatenate([low, high], axis=1).astype(leaves.dtype)])
+    return np.concatenate([uncut, which]), coarse, pieces
 
 
 def _joined(nodes: BlockTree, division: Subdivision, lines: tuple[Integers, Integers]) -> BlockTree:
@@ -205,24 +207,26 @@ def _best_below(nodes: BlockTree) -> tuple[Floats, Floats]:
 
 
 def _coarse_blocks(
-    blocks: Integers, division: Subdivision, lines: tuple[Integers, Integers]
+    blocks: Blocks, division: Subdivision, lines: tuple[Integers, Integers]
 ) -> tuple[Integers, Booleans, Booleans]:
     """The coarse cells around each block, whether it has all of the region's cells there, and whether it is in one."""
-    coarse = _coarse_around(blocks, lines)
-    around = np.stack([lines[side % 2].take(coarse[:, side]) for side in range(4)], axis=1)
+    coarse, around = _coarse_around(blocks, lines), np.empty(blocks.shape, dtype=np.int64)
+    for side in range(4):
+        around[:, side] = lines[side % 2].take(coarse[:, side])
     is_union = division.cells(around) == division.cells(blocks)
-    return coarse, is_union, np.all(coarse[:, 2:] - coarse[:, :2] == 1, axis=1)
+    sides = coarse[:, 2:] - coarse[:, :2]
+    return coarse, is_union, (sides[:, 0] == 1) & (sides[:, 1] == 1)
 
 
-def _coarse_around(blocks: Integers, lines: tuple[Integers, Integers]) -> Integers:
+def _coarse_around(blocks: Blocks, lines: tuple[Integers, Integers]) -> Integers:
     """The smallest block of coarse cells around each block of fine cells."""
-    sides = []
+    around = np.empty(blocks.shape, dtype=np.int64)
     for side in range(4):
         axis = lines[side % 2]
         fine = np.arange(axis[-1] + 1)
         of_line = np.searchsorted(axis, fine) if side >= 2 else np.searchsorted(axis, fine, "right") - 1
-        sides.append(of_line.take(blocks[:, side]))
-    return np.stack(sides, axis=1)
+        around[:, side] = of_line.take(blocks[:, side])
+    return around
 
 
 def _join(owner: Integers, blocks: Integers, values: Floats, variances: Floats) -> _Coarse:

@@ -215,7 +215,9 @@ class Field:
     def _nodes(self) -> BlockTree:
         """The tree with its nodes as blocks of cells."""
         tree, boxes = self.basis.tree, self.basis.tree.boxes
-        blocks = np.stack([cells_of(boxes[:, i].astype(np.int64), self.grid.shape[i % 2]) for i in range(4)], axis=1)
+        blocks = np.empty(boxes.shape, dtype=np.int32)
+        for side in range(4):
+            blocks[:, side] = cells_of(boxes[:, side].astype(np.int64), self.grid.shape[side % 2])
         return BlockTree(tree, blocks, self.measured, np.maximum(self.basis.variances, _LEAST_VARIANCE))
 
     @cached_property

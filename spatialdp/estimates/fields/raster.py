@@ -31,7 +31,7 @@ class LeafRaster:
         Width of each column and height of each row.
     """
 
-    blocks: Integers
+    blocks: Integers | Integers32
     sizes: Floats
     widths: Floats
     heights: Floats
@@ -73,7 +73,7 @@ class LeafRaster:
         return self.at_cells(counts / np.maximum(self.areas, 1e-300))
 
 
-def painted(blocks: Integers, shape: tuple[int, int]) -> Integers32:
+def painted(blocks: Integers | Integers32, shape: tuple[int, int]) -> Integers32:
     """The number of the block that each cell of an (ny, nx) grid lies in; the number of blocks where there is none.
 
     Examples
