@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import numpy as np
 
 import spatialdp as sdp
-from benchmarks.measure import Result, seconds
+from benchmarks.measure import Result, in_turn, seconds
 from benchmarks.trees import clustered
 from spatialdp.mechanisms import Mechanism
 from spatialdp.records.truth import Counter
@@ -66,7 +66,7 @@ def evaluation() -> Iterator[Result]:
                     mechanism.release(points, DOMAIN, epsilon=epsilon, noise=noise).answer(boxes)
 
     works = (lambda: evaluate(1), lambda: evaluate(2), release_and_answer)
-    one, two, necessary = (seconds(work, 2) for work in works)
+    one, two, necessary = in_turn(*works, repeat=2)
     yield Result("evaluation, speed of two processes over one", one / two, 1.6)
     yield Result(
         "evaluation, share of its time that is not release or answer", 100 * (1 - necessary / one), 20, False, "%"

@@ -39,6 +39,12 @@ def seconds(work: Callable[[], object], repeat: int = 5) -> float:
     return best
 
 
+def in_turn(*works: Callable[[], object], repeat: int = 5) -> list[float]:
+    """Return the least time of each work; they are run in turn, so that other programs disturb all of them alike."""
+    rounds = [[seconds(work, 1) for work in works] for _ in range(repeat)]
+    return [min(times) for times in zip(*rounds, strict=True)]
+
+
 def peak_gigabytes() -> float:
     """Return the peak memory of this process since its program started.
 

@@ -376,7 +376,7 @@ class Decomposition:
     def unevenness(self) -> TreeUnevenness:
         """What the released nodes say about the spread of records within leaves, if the leaves follow no grid."""
         fit = self.fit
-        variances = fit.noise.fitted_nodes()[0]
+        variances = fit.noise.fitted_variances()
         return TreeUnevenness.of(self.tree, fit.values, variances, lambda boxes: list(self._walk(boxes)), self.area)
 
     @cached_property

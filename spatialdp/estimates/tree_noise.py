@@ -134,8 +134,11 @@ class TreeNoise:
 
     def fitted_nodes(self) -> tuple[Floats, Floats]:
         """Second and fourth cumulants of the noise in every node's fitted estimate."""
-        second = self._power_sums(2, self.own_second(self._every), self.up_variance)
-        return second, self._power_sums(4, self.own_fourth, self.subtree_fourth)
+        return self.fitted_variances(), self._power_sums(4, self.own_fourth, self.subtree_fourth)
+
+    def fitted_variances(self) -> Floats:
+        """Variance of the noise in every node's fitted estimate."""
+        return self._power_sums(2, self.own_second(self._every), self.up_variance)
 
     def raw_nodes(self) -> tuple[Floats, Floats]:
         """Second and fourth cumulants of every node without a fit.

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["cell_numbers", "count_cells", "lattice_cell_numbers"]
 
 _CHUNK = 2**15  # records at a time: the work arrays stay in the processor's cache
+_MANY_CELLS = 2**19  # from so many cells on, records are added one by one: arrays of all cells take longer than a block
 
 
 def count_cells(points: Points, grid: Grid) -> Integers:
@@ -33,9 +34,13 @@ def count_cells(points: Points, grid: Grid) -> Integers:
     nx, ny = grid.shape
     counts = np.zeros(nx * ny + 1, dtype=np.int64)  # the last entry collects the records outside the bounds
     for cells in points._cells(grid):
-        counts += np.bincount(cells, minlength=counts.size)
+        if counts.size < _MANY_CELLS:
+            counts += np.bincount(cells, minlength=counts.size)
+        else:
+            np.add.at(counts, cells, 1)
     cell_counts: Integers = counts[:-1].reshape(ny, nx)
-    cell_counts[~grid.mask] = 0
+    if not grid.mask.all():
+        cell_counts[~grid.mask] = 0
     return cell_counts
 
 

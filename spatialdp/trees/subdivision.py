@@ -13,10 +13,12 @@ from functools import cached_property
 
 import numpy as np
 
-from spatialdp._support.arrays import Array, Booleans, Integers
+from spatialdp._support.arrays import Array, Booleans, Integers, Integers32
 from spatialdp.space.domain import Grid
 
-__all__ = ["Subdivision", "block_sums", "summed_areas"]
+__all__ = ["Subdivision", "add_up_rows", "block_sums", "summed_areas"]
+
+_LONG_ROW = 512  # from this length on, rows of an array are worth a call of numpy each
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,7 +49,7 @@ class Subdivision:
         """
         return np.asarray(_halvings(blocks[:, 2] - blocks[:, 0]) + _halvings(blocks[:, 3] - blocks[:, 1]))
 
-    def cells(self, blocks: Integers) -> Integers:
+    def cells(self, blocks: Integers | Integers32) -> Integers:
         """How many of the region's cells lie in each block."""
         if self._sums is None:
             return np.asarray((blocks[:, 2] - blocks[:, 0]) * (blocks[:, 3] - blocks[:, 1]))
@@ -61,14 +63,13 @@ class Subdivision:
         parts, owner, left = blocks, np.arange(len(blocks)), np.asarray(times)
         while left.any():
             parts = self._shrunk(parts, left > 0)
-            split = (left > 0) & (self.halvings(parts) > 0)
+            split = (left > 0) & ((parts[:, 2] - parts[:, 0] > 1) | (parts[:, 3] - parts[:, 1] > 1))
             order = np.repeat(np.arange(len(parts)), np.where(split, 2, 1))
-            second = np.zeros(order.size, dtype=bool)
-            second[1:] = order[1:] == order[:-1]
-            halves = _half(parts[order], second)
-            halves[~split[order]] = parts[order][~split[order]]
-            kept = self.cells(halves) > 0
-            parts, owner, left = halves[kept], owner[order][kept], np.maximum(left[order][kept] - 1, 0)
+            parts = _halves(parts, split, order)
+            if self._sums is not None:
+                kept = self.cells(parts) > 0
+                parts, order = parts[kept], order[kept]
+            owner, left = owner[order], np.maximum(left - 1, 0)[order]
         return parts, owner
 
     def _shrunk(self, blocks: Integers, chosen: Booleans) -> Integers:
@@ -87,21 +88,35 @@ class Subdivision:
         return blocks
 
     @cached_property
+    def in_region(self) -> Booleans | None:
+        """Which cells are in the region, (ny, nx); None if all are."""
+        return None if self.grid.mask.all() else self.grid.mask
+
+    @cached_property
     def _sums(self) -> Integers | None:
         """Summed areas of the region's cells; None if all cells are in the region."""
-        mask = self.grid.mask
-        return None if mask.all() else summed_areas(mask)
+        return None if self.in_region is None else summed_areas(self.in_region)
 
 
 def summed_areas(values: Array) -> Integers:
     """Sums of whole numbers over all cells south-west of each corner of a grid, (ny + 1, nx + 1), exactly."""
-    sums = np.zeros((values.shape[0] + 1, values.shape[1] + 1), dtype=np.int64)
-    np.cumsum(values, axis=0, out=sums[1:, 1:])
-    np.cumsum(sums[1:, 1:], axis=1, out=sums[1:, 1:])
+    sums = np.empty((values.shape[0] + 1, values.shape[1] + 1), dtype=np.int64)
+    sums[0] = sums[:, 0] = 0
+    np.cumsum(values, axis=1, out=sums[1:, 1:])
+    add_up_rows(sums)
     return sums
 
 
-def block_sums(sums: Integers, blocks: Integers) -> Integers:
+def add_up_rows(values: Array) -> None:
+    """Add to each row of an array all rows before it, in place, as cumsum does."""
+    if values.shape[1] < _LONG_ROW:
+        np.cumsum(values, axis=0, out=values)
+        return
+    for row, before in zip(values[1:], values, strict=False):  # much faster than cumsum, which goes down the columns
+        row += before
+
+
+def block_sums(sums: Integers, blocks: Integers | Integers32) -> Integers:
     """Sums over blocks of cells, from summed areas."""
     x0, y0, x1, y1 = blocks.T
     return np.asarray(sums[y1, x1] - sums[y0, x1] - sums[y1, x0] + sums[y0, x0])
@@ -110,6 +125,17 @@ def block_sums(sums: Integers, blocks: Integers) -> Integers:
 def _halvings(length: Integers) -> Integers:
     """How many halvings leave parts of length 1."""
     return np.asarray(np.frexp(length - 0.5)[1], dtype=np.int64)
+
+
+def _halves(blocks: Integers, split: Booleans, order: Integers) -> Integers:
+    """Blocks in an order that names each block to be split twice, and any other one once; split ones become halves."""
+    halves, first = blocks[order], np.flatnonzero(split) + np.arange(np.count_nonzero(split))
+    x0, y0, x1, y1 = blocks[split].T
+    wide = x1 - x0 > y1 - y0
+    middle = np.where(wide, x0 + x1, y0 + y1) // 2
+    halves[first, np.where(wide, 2, 3)] = middle
+    halves[first + 1, np.where(wide, 0, 1)] = middle
+    return halves
 
 
 def _half(blocks: Integers, second: Booleans) -> Integers:

@@ -119,6 +119,16 @@ class Tree:
         levels = (self.n_children[self.level(d)] for d in range(self.height + 1))
         return tuple(int(level[0]) if level.min() == level.max() else 0 for level in levels)
 
+    @cached_property
+    def _families(self) -> tuple[tuple[Integers, Integers], ...]:
+        """For each depth, which of its nodes have children, and where each one's children begin in the next depth."""
+        families = []
+        for depth in range(self.height):
+            n_children = self.n_children[self.level(depth)]
+            inner = np.flatnonzero(n_children)
+            families.append((inner, np.cumsum(n_children[inner]) - n_children[inner]))
+        return tuple(families)
+
     def level(self, depth: int) -> slice:
         """Return the slice of the nodes of one depth."""
         return slice(int(self.offsets[depth]), int(self.offsets[depth + 1]))
@@ -137,12 +147,11 @@ class Tree:
         """
         if fan_out := self.fan_outs[depth]:
             return _stride_sums(values, fan_out)
-        n_children = self.n_children[self.level(depth)]
-        inner = np.flatnonzero(n_children)
-        ends = np.cumsum(n_children[inner])
-        result = np.full((*values.shape[:-1], n_children.size), empty, dtype=values.dtype)
+        inner, starts = self._families[depth]
+        level = self.level(depth)
+        result = np.full((*values.shape[:-1], level.stop - level.start), empty, dtype=values.dtype)
         # Leaves are passed over: reduceat would return a neighbour's value for an empty family.
-        result[..., inner] = np.add.reduceat(values, ends - n_children[inner], axis=-1)
+        result[..., inner] = np.add.reduceat(values, starts, axis=-1)
         return result
 
     def to_children(self, depth: int, values: Array) -> Array:

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from shapely import box
 
 from spatialdp import Domain, Points
 from spatialdp.records.counting import count_cells
@@ -70,3 +71,12 @@ def test_counting_agrees_with_numpy_over_many_blocks():
     xy = rng.uniform(-0.5, 4.5, size=(600_000, 2))
     expected, _, _ = np.histogram2d(xy[:, 1], xy[:, 0], bins=4, range=[[0, 4], [0, 4]])
     assert np.array_equal(counts(xy), expected)
+
+
+@pytest.mark.parametrize("region", [None, box(0.2, 0.1, 0.9, 0.7)])
+def test_counts_of_very_many_cells_are_those_of_few_cells_divided(region):
+    xy, domain = np.random.default_rng(3).normal(0.5, 0.2, (5000, 2)), Domain((0, 0, 1, 1), region=region)
+    fine, coarse = (count_cells(Points(xy), domain.grid((side, side))) for side in (1000, 10))
+    inside = domain.grid((1000, 1000)).mask.reshape(10, 100, 10, 100).all(axis=(1, 3))
+    assert np.array_equal(fine.reshape(10, 100, 10, 100).sum(axis=(1, 3))[inside], coarse[inside])
+    assert not fine[~domain.grid((1000, 1000)).mask].any()

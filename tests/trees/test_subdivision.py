@@ -76,3 +76,12 @@ def test_block_sums_are_sums_over_cells():
     blocks = np.array([[0, 0, 7, 5], [2, 1, 6, 4], [3, 3, 3, 5]])
     expected = [values[y0:y1, x0:x1].sum() for x0, y0, x1, y1 in blocks]
     assert block_sums(summed_areas(values), blocks).tolist() == expected
+
+
+@pytest.mark.parametrize("shape", [(3, 600), (600, 3), (1, 1)])
+def test_summed_areas_are_running_sums_along_both_axes(shape):
+    values = np.random.default_rng(2).integers(0, 9, shape)
+    sums = summed_areas(values)
+    assert np.array_equal(sums[1:, 1:], values.cumsum(axis=0).cumsum(axis=1))
+    assert not sums[0].any()
+    assert not sums[:, 0].any()

@@ -9,19 +9,24 @@ Nothing here sees a record.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
 
-from spatialdp._support.arrays import Array, Booleans, Floats, Integers
+from spatialdp._support.arrays import Array, Booleans, Floats, Integers, Integers32
 from spatialdp.estimates.fields.gaussian import Counts
-from spatialdp.estimates.fields.raster import LeafRaster
+from spatialdp.estimates.fields.raster import LeafRaster, painted
 from spatialdp.estimates.tree_noise import TreeNoise
 from spatialdp.trees.least_squares import two_pass
-from spatialdp.trees.subdivision import block_sums, summed_areas
+from spatialdp.trees.subdivision import Subdivision
 from spatialdp.trees.tree import Tree
 
 __all__ = ["BlockTree", "coarse_counts", "coarse_lines", "refined"]
+
+Blocks = Integers | Integers32  # (n, 4): first column and row, and those after the last
+
+_ROWS = 64  # rows of cells that are filled at a time
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,16 +41,25 @@ class BlockTree:
     """
 
     tree: Tree
-    blocks: Integers
+    blocks: Blocks
     measured: Floats
     variances: Floats
 
     def counts(self, sizes: Floats, lines: tuple[Integers, Integers]) -> Counts:
         """The counts with their least-squares fit, on cells of some sizes between some lines."""
-        leaves, noise = self.tree.leaves, TreeNoise(self.tree, self.variances, np.zeros(self.tree.n_nodes))
+        widths, heights = (np.diff(each).astype(np.float64) for each in lines)
+        raster = LeafRaster(self.blocks[self.tree.leaves], sizes, widths, heights)
+        return Counts(self.tree, raster, self.measured, self.variances, *self.fitted_leaves())
+
+    def fitted_leaves(self) -> tuple[Floats, Floats]:
+        """Least-squares estimates of the leaves, and the variances of their noise."""
         fitted = two_pass(self.tree, self.measured, self.variances).estimates
-        raster = LeafRaster(self.blocks[leaves], sizes, *(np.diff(each).astype(np.float64) for each in lines))
-        return Counts(self.tree, raster, self.measured, self.variances, fitted[leaves], noise.fitted_nodes()[0][leaves])
+        return fitted[self.tree.leaves], self.noise.fitted_variances()[self.tree.leaves]
+
+    @cached_property
+    def noise(self) -> TreeNoise:
+        """The noise of the counts."""
+        return TreeNoise(self.tree, self.variances, np.zeros(self.tree.n_nodes))
 
 
 def coarse_lines(length: int, longest: int) -> Integers:
@@ -63,53 +77,83 @@ def coarse_lines(length: int, longest: int) -> Integers:
     return lines
 
 
-def coarse_counts(nodes: BlockTree, inside: Booleans, lines: tuple[Integers, Integers]) -> Counts:
+def coarse_counts(nodes: BlockTree, division: Subdivision, lines: tuple[Integers, Integers]) -> Counts:
     """Join the counts of all blocks within a coarse cell into one.
 
     Parameters
     ----------
     nodes : BlockTree
-    inside : (ny, nx) bool array
-        Which fine cells lie in the region.
+    division : Subdivision
+        Knows which fine cells lie in the region.
     lines : pair of int arrays
         Lines between coarse cells, along x and along y.
     """
     x, y = lines
-    sizes = np.add.reduceat(np.add.reduceat(inside, y[:-1], axis=0, dtype=np.float64), x[:-1], axis=1)
-    if x.size - 1 == inside.shape[1] and y.size - 1 == inside.shape[0]:
-        return nodes.counts(sizes, lines)
-    return _joined(nodes, summed_areas(inside), lines).counts(sizes, lines)
+    if (x.size - 1, y.size - 1) == division.grid.shape:
+        return nodes.counts(division.grid.mask.astype(np.float64), lines)
+    sides = *np.meshgrid(x[:-1], y[:-1]), *np.meshgrid(x[1:], y[1:])
+    sizes = division.cells(np.stack(sides, axis=-1).reshape(-1, 4)).reshape(y.size - 1, x.size - 1)
+    return _joined(nodes, division, lines).counts(sizes.astype(np.float64), lines)
 
 
-def refined(field: Floats, fine: Counts, lines: tuple[Integers, Integers]) -> Floats:
-    """Share the counts of coarse cells among fine cells.
+def refined(field: Floats, nodes: BlockTree, division: Subdivision, lines: tuple[Integers, Integers]) -> Floats:
+    """Share the counts of coarse cells among fine cells, (ny, nx).
 
     Parameters
     ----------
     field : (coarse rows, coarse columns) array
         The count of each coarse cell.
-    fine : Counts
-        The counts on fine cells.
+    nodes : BlockTree
+        The tree of blocks of fine cells.
+    division : Subdivision
+        Knows which fine cells lie in the region.
     lines : pair of int arrays
         Lines between coarse cells, along x and along y.
+
+    Notes
+    -----
+    The fine cells of a leaf that lie in one coarse cell get the same count, so they are handled together.
     """
+    leaves = nodes.blocks[nodes.tree.leaves]
+    leaf, coarse, pieces = _pieces(leaves, lines)
+    cells, area = division.cells(pieces), np.maximum(division.cells(leaves), 1)
+    even, freedom = ((each / area)[leaf] for each in nodes.fitted_leaves())
+    sums, freedoms = (np.bincount(coarse, each * cells, minlength=field.size) for each in (even, freedom))
+    free = freedoms > 0
+    missing = np.where(free, field.ravel() - sums, 0.0) / np.where(free, freedoms, 1.0)
+    values = np.append(even + freedom * missing[coarse], 0.0)
+    nx, ny = division.grid.shape
+    result, number = np.empty((ny, nx)), painted(pieces, (ny, nx))
+    for start in range(0, ny, _ROWS):  # a few rows at a time, so that no array of all cells is made in between
+        values.take(number[start : start + _ROWS], out=result[start : start + _ROWS], mode="clip")
+    if division.in_region is not None:
+        result *= division.in_region
+    return result
+
+
+def _pieces(leaves: Blocks, lines: tuple[Integers, Integers]) -> tuple[Integers, Integers, Blocks]:
+    """Cut leaves at the lines between coarse cells; return the leaf, the coarse cell and the block of each piece."""
+    around = _coarse_around(leaves, lines)
+    numbers = np.prod(around[:, 2:] - around[:, :2], axis=1)
+    uncut, cut = np.flatnonzero(numbers == 1), np.flatnonzero(numbers > 1)
+    which = np.repeat(cut, numbers[cut])
+    place = np.arange(which.size) - np.repeat(np.cumsum(numbers[cut]) - numbers[cut], numbers[cut])
+    row, column = np.divmod(place, (around[:, 2] - around[:, 0])[which])
+    column += around[which, 0]
+    row += around[which, 1]
     x, y = lines
-    column, row = (np.repeat(np.arange(each.size - 1), np.diff(each)) for each in (x, y))
-    raster = fine.raster
-    even = raster.even(fine.fitted) * raster.sizes
-    freedom = raster.even(fine.fitted_variances) * raster.sizes
-    sums, freedoms = (
-        np.add.reduceat(np.add.reduceat(each, y[:-1], axis=0), x[:-1], axis=1) for each in (even, freedom)
-    )
-    missing = np.where(freedoms > 0, field - sums, 0.0) / np.where(freedoms > 0, freedoms, 1.0)
-    return np.asarray(even + freedom * missing[np.ix_(row, column)])
+    corners = np.stack([x[column], y[row]], axis=1), np.stack([x[column + 1], y[row + 1]], axis=1)
+    low, high = np.maximum(leaves[which, :2], corners[0]), np.minimum(leaves[which, 2:], corners[1])
+    coarse = np.concatenate([around[uncut, 1] * (x.size - 1) + around[uncut, 0], row * (x.size - 1) + column])
+    pieces = np.concatenate([leaves[uncut], np.concatenate([low, high], axis=1).astype(leaves.dtype)])
+    return np.concatenate([uncut, which]), coarse, pieces
 
 
-def _joined(nodes: BlockTree, cells: Integers, lines: tuple[Integers, Integers]) -> BlockTree:
-    """The tree of coarse cells and of the blocks that are unions of them; `cells` are summed areas of the region's."""
+def _joined(nodes: BlockTree, division: Subdivision, lines: tuple[Integers, Integers]) -> BlockTree:
+    """The tree of coarse cells and of the blocks that are unions of them."""
     tree, parent = nodes.tree, nodes.tree.parent
     best, variances = _best_below(nodes)
-    coarse, is_union, in_one = _coarse_blocks(nodes.blocks, cells, lines)
+    coarse, is_union, in_one = _coarse_blocks(nodes.blocks, division, lines)
     small = ~is_union
     small[0] = False
     first_small = small & ~np.append(True, small[parent[1:]])
@@ -118,16 +162,15 @@ def _joined(nodes: BlockTree, cells: Integers, lines: tuple[Integers, Integers])
     ends[parent[first_small & ~in_one]] = True
     measured, noise = np.where(ends, best, nodes.measured), np.where(ends, variances, nodes.variances)
     levels = [_Coarse(np.zeros(1, dtype=np.int64), coarse[:1], measured[:1], noise[:1])]
-    alive = np.zeros(
-        1, dtype=np.int64
-    )  # nodes of the last level that are in the new tree, in its order; -1 for joined ones
+    # Nodes of the last level that are in the new tree, in its order; -1 for joined ones.
+    alive = np.zeros(1, dtype=np.int64)
     for depth in range(tree.height):
         children = np.arange(tree.n_nodes)[tree.level(depth + 1)]
         place = np.full(tree.n_nodes, -1)
         place[alive[alive >= 0]] = np.flatnonzero(alive >= 0)
         divided = (place[parent[children]] >= 0) & ~ends[parent[children]]
         whole, part = children[divided & ~small[children]], children[divided & first_small[children]]
-        joined = _join(part, place[parent[part]], coarse[part], best[part], variances[part])
+        joined = _join(place[parent[part]], coarse[part], best[part], variances[part])
         owner = np.concatenate([place[parent[whole]], joined.owner])
         if not owner.size:
             break
@@ -155,40 +198,49 @@ class _Coarse:
 
 def _best_below(nodes: BlockTree) -> tuple[Floats, Floats]:
     """Best estimate and variance of each node, from the counts at and below it."""
-    noise = TreeNoise(nodes.tree, nodes.variances, np.zeros(nodes.tree.n_nodes))
-    values, own = nodes.measured.copy(), noise.own_weight
+    values, own = nodes.measured.copy(), nodes.noise.own_weight
     for depth in reversed(range(nodes.tree.height)):
         level = nodes.tree.level(depth)
         below = nodes.tree.family_sums(depth, values[nodes.tree.level(depth + 1)])
         values[level] = own[level] * values[level] + (1 - own[level]) * below
-    return values, noise.up_variance
+    return values, nodes.noise.up_variance
 
 
 def _coarse_blocks(
-    blocks: Integers, cells: Integers, lines: tuple[Integers, Integers]
+    blocks: Blocks, division: Subdivision, lines: tuple[Integers, Integers]
 ) -> tuple[Integers, Booleans, Booleans]:
     """The coarse cells around each block, whether it has all of the region's cells there, and whether it is in one."""
-    sides, around = [], []
+    coarse, around = _coarse_around(blocks, lines), np.empty(blocks.shape, dtype=np.int64)
     for side in range(4):
-        axis, place = lines[side % 2], blocks[:, side]
-        above = np.searchsorted(axis, place)
-        sides.append(above if side >= 2 else above - (axis[above] != place))
-        around.append(axis[sides[-1]])
-    coarse = np.stack(sides, axis=1)
-    is_union = block_sums(cells, np.stack(around, axis=1)) == block_sums(cells, blocks)
-    return coarse, is_union, np.all(coarse[:, 2:] - coarse[:, :2] == 1, axis=1)
+        around[:, side] = lines[side % 2].take(coarse[:, side])
+    is_union = division.cells(around) == division.cells(blocks)
+    sides = coarse[:, 2:] - coarse[:, :2]
+    return coarse, is_union, (sides[:, 0] == 1) & (sides[:, 1] == 1)
 
 
-def _join(part: Integers, owner: Integers, blocks: Integers, values: Floats, variances: Floats) -> _Coarse:
-    """Join the small children of a node that lie in the same coarse cell."""
-    if not part.size:
+def _coarse_around(blocks: Blocks, lines: tuple[Integers, Integers]) -> Integers:
+    """The smallest block of coarse cells around each block of fine cells."""
+    around = np.empty(blocks.shape, dtype=np.int64)
+    for side in range(4):
+        axis = lines[side % 2]
+        fine = np.arange(axis[-1] + 1)
+        of_line = np.searchsorted(axis, fine) if side >= 2 else np.searchsorted(axis, fine, "right") - 1
+        around[:, side] = of_line.take(blocks[:, side])
+    return around
+
+
+def _join(owner: Integers, blocks: Integers, values: Floats, variances: Floats) -> _Coarse:
+    """Join the small children of a node that lie in the same coarse cell, which has no children of other nodes."""
+    if not owner.size:
         return _Coarse(owner, blocks, values, variances)
-    keys = np.column_stack([owner, blocks[:, :2]])
-    distinct, group = np.unique(keys, axis=0, return_inverse=True)
-    group = group.ravel()
-    corner = distinct[:, 1:]
-    sums: list[Array] = [np.bincount(group, each) for each in (values, variances)]
-    return _Coarse(distinct[:, 0], np.concatenate([corner, corner + 1], axis=1), *sums)
+    rows = int(blocks[:, 3].max())
+    cell = blocks[:, 0] * rows + blocks[:, 1]
+    cells = np.flatnonzero(np.bincount(cell))
+    owners = np.empty(cells[-1] + 1, dtype=np.int64)
+    owners[cell] = owner
+    corner = np.stack(np.divmod(cells, rows), axis=1)
+    sums: list[Array] = [np.bincount(cell, each)[cells] for each in (values, variances)]
+    return _Coarse(owners[cells], np.concatenate([corner, corner + 1], axis=1), *sums)
 
 
 def _assembled(levels: list[_Coarse]) -> BlockTree:

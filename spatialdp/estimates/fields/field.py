@@ -16,16 +16,18 @@ import numpy as np
 from spatialdp._support.arrays import Booleans, Floats, Integers, read_only
 from spatialdp.estimates.decomposition import Decomposition
 from spatialdp.estimates.fields.coarse import BlockTree, coarse_counts, coarse_lines, refined
-from spatialdp.estimates.fields.gaussian import Counts, gaussian_field, pilot
+from spatialdp.estimates.fields.gaussian import gaussian_field, pilot
 from spatialdp.estimates.fields.likelihood import with_laplace_noise
 from spatialdp.estimates.fields.raster import LeafRaster
 from spatialdp.estimates.grid_noise import IndependentNoise
 from spatialdp.estimates.histogram import Histogram
 from spatialdp.estimates.unevenness.allowance import Allowance
 from spatialdp.space.domain import Grid
+from spatialdp.space.lattice import cells_of
 from spatialdp.space.polygons import Polygons
 from spatialdp.space.regions.borders import RegionArea
 from spatialdp.trees.adjust import NonNegative
+from spatialdp.trees.subdivision import Subdivision
 
 __all__ = ["LARGEST_FIELD", "Field"]
 
@@ -215,29 +217,28 @@ class Field:
     def _nodes(self) -> BlockTree:
         """The tree with its nodes as blocks of cells, and counts with what stands for their noise in least squares."""
         tree, boxes = self.basis.tree, self.basis.tree.boxes
-        lines = (self.grid.x_lines, self.grid.y_lines) * 2
-        blocks = np.stack([np.searchsorted(lines[side], boxes[:, side]) for side in range(4)], axis=1)
+        blocks = np.empty(boxes.shape, dtype=np.int32)
+        for side in range(4):
+            blocks[:, side] = cells_of(boxes[:, side].astype(np.int64), self.grid.shape[side % 2])
         measured, variances = self.measured, np.maximum(self.basis.variances, _LEAST_VARIANCE)
         if np.all(self.basis.kurtosis > LAPLACE_KURTOSIS / 2):
             measured, variances = with_laplace_noise(tree, measured, variances)
         return BlockTree(tree, blocks, measured, variances)
 
-    @property
-    def _leaves(self) -> LeafRaster:
-        return self._fine.raster
-
     @cached_property
-    def _fine(self) -> Counts:
+    def _leaves(self) -> LeafRaster:
         nx, ny = self.grid.shape
-        return self._nodes.counts(self.grid.mask.astype(np.float64), (np.arange(nx + 1), np.arange(ny + 1)))
+        blocks, sizes = self._nodes.blocks[self.basis.tree.leaves], self.grid.mask.astype(np.float64)
+        return LeafRaster(blocks, sizes, np.ones(nx), np.ones(ny))
 
     def _field(self) -> Floats:
         """The field's count of each cell."""
         longest = -(-max(self.grid.shape) // LONGEST_SIDE)
         lines = coarse_lines(self.grid.shape[0], longest), coarse_lines(self.grid.shape[1], longest)
-        counts = coarse_counts(self._nodes, self.grid.mask, lines)
+        division = Subdivision(self.grid)
+        counts = coarse_counts(self._nodes, division, lines)
         field = gaussian_field(counts, pilot(counts)) * counts.raster.sizes
-        return field if longest == 1 else refined(field, self._fine, lines)
+        return field if longest == 1 else refined(field, self._nodes, division, lines)
 
     def _scaled(self, cells: Floats) -> Floats:
         """Scale each leaf's cells to the count of the leaf in the tree; leaves without any count are spread evenly."""

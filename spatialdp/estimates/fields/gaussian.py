@@ -9,13 +9,13 @@ and the measurements. Nothing here sees a record.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
-from spatialdp._support.arrays import Floats
+from spatialdp._support.arrays import Floats, Integers
 from spatialdp.estimates.fields.raster import LeafRaster, window_sums
 from spatialdp.trees.tree import Tree
-from spatialdp.trees.tree import sums as node_sums
 
 __all__ = ["Counts", "gaussian_field", "pilot"]
 
@@ -48,6 +48,11 @@ class Counts:
     variances: Floats
     fitted: Floats
     fitted_variances: Floats
+
+    @cached_property
+    def node_of_cell(self) -> Integers:
+        """The tree's node that is the leaf of each cell, (ny, nx); the number of nodes where there is none."""
+        return np.append(np.flatnonzero(self.tree.leaves), self.tree.n_nodes).take(self.raster.leaf)
 
 
 def pilot(counts: Counts) -> Floats:
@@ -118,26 +123,34 @@ class _System:
     along_y: Floats
     pull: Floats
 
-    def times(self, density: Floats) -> Floats:
-        """Return the matrix times a density."""
-        counts = self.counts
-        result = self._down(node_sums(counts.tree, counts.raster.sums(density)) / counts.variances)
-        result += self.pull * density
-        difference = self.along_x * (density[:, 1:] - density[:, :-1])
-        result[:, 1:] += difference
-        result[:, :-1] -= difference
-        difference = self.along_y * (density[1:] - density[:-1])
-        result[1:] += difference
-        result[:-1] -= difference
-        return result
+    def times(self, density: Floats, result: Floats) -> None:
+        """Write the matrix times a density into `result`; work arrays are kept, because new ones take longer to get."""
+        work = self._work
+        np.multiply(density, self.counts.raster.sizes, out=work)
+        values = self._node_sums(work)
+        values /= self.counts.variances
+        self._down(values, result)
+        result += np.multiply(self.pull, density, out=work)
+        for edges, ahead, behind in (
+            (self.along_x, np.s_[:, 1:], np.s_[:, :-1]),
+            (self.along_y, np.s_[1:], np.s_[:-1]),
+        ):
+            difference = np.subtract(density[ahead], density[behind], out=work[behind])
+            difference *= edges
+            result[ahead] += difference
+            result[behind] -= difference
+
+    @cached_property
+    def _work(self) -> Floats:
+        return np.empty(self.pull.shape)
 
     @property
     def right_side(self) -> Floats:
-        return self._down(self.counts.measured / self.counts.variances)
+        return self._down(self.counts.measured / self.counts.variances, np.empty(self.pull.shape))
 
     @property
     def diagonal(self) -> Floats:
-        result = self._down(1 / self.counts.variances) * self.counts.raster.sizes
+        result = self._down(1 / self.counts.variances, np.empty(self.pull.shape)) * self.counts.raster.sizes
         result += self.pull
         result[:, 1:] += self.along_x
         result[:, :-1] += self.along_x
@@ -145,28 +158,40 @@ class _System:
         result[:-1] += self.along_y
         return result
 
-    def _down(self, values: Floats) -> Floats:
-        """For each cell, its size times the sum of the values of all nodes that contain it."""
-        counts, sums = self.counts, values.copy()
-        for depth in range(counts.tree.height):
-            sums[counts.tree.level(depth + 1)] += counts.tree.to_children(depth, sums[counts.tree.level(depth)])
-        return counts.raster.at_cells(sums[counts.tree.leaves]) * counts.raster.sizes
+    def _node_sums(self, cells: Floats) -> Floats:
+        """For each node, the sum over its cells."""
+        tree, node = self.counts.tree, self.counts.node_of_cell
+        sums = np.bincount(node.ravel(), cells.ravel(), minlength=tree.n_nodes + 1)[:-1].astype(np.float64, copy=False)
+        for depth in reversed(range(tree.height)):
+            sums[tree.level(depth)] += tree.family_sums(depth, sums[tree.level(depth + 1)])
+        return sums
+
+    def _down(self, values: Floats, result: Floats) -> Floats:
+        """Write into `result`, for each cell, its size times the sum of the values of all nodes that contain it."""
+        tree, sums = self.counts.tree, np.append(values, 0.0)
+        for depth in range(tree.height):
+            sums[tree.level(depth + 1)] += tree.to_children(depth, sums[tree.level(depth)])
+        sums.take(self.counts.node_of_cell, out=result, mode="clip")
+        result *= self.counts.raster.sizes
+        return result
 
 
 def _conjugate_gradients(system: _System, start: Floats) -> Floats:
     """Solve the system from a first solution, with the diagonal as preconditioner."""
     solution, inverse = start.copy(), 1 / system.diagonal
-    residual = system.right_side - system.times(solution)
+    image, improved = np.empty(start.shape), np.empty(start.shape)
+    system.times(solution, image)
+    residual = system.right_side - image
     step = inverse * residual
     size = first_size = float(np.vdot(residual, step))
     for _ in range(ITERATIONS):
         if size <= ACCURACY**2 * first_size:
             break
-        image = system.times(step)
+        system.times(step, image)
         length = size / float(np.vdot(step, image))
-        solution += length * step
-        residual -= length * image
-        improved = inverse * residual
+        solution += np.multiply(length, step, out=improved)
+        residual -= np.multiply(length, image, out=improved)
+        np.multiply(inverse, residual, out=improved)
         size, before = float(np.vdot(residual, improved)), size
         step *= size / before
         step += improved

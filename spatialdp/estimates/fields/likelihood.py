@@ -48,7 +48,7 @@ def with_laplace_noise(tree: Tree, measured: Floats, variances: Floats) -> tuple
     for _ in range(ROUNDS):
         noise = 1 / precision
         fitted = two_pass(tree, pull * noise, noise).estimates
-        known = 1 / TreeNoise(tree, noise, np.zeros(tree.n_nodes)).fitted_nodes()[0]
+        known = 1 / TreeNoise(tree, noise, np.zeros(tree.n_nodes)).fitted_variances()
         # What all other counts say about each node: a normal distribution.
         others = known - precision
         usable = others > _KNOWN * known

@@ -11,9 +11,10 @@ from functools import cached_property
 
 import numpy as np
 
-from spatialdp._support.arrays import Array, Booleans, Floats, Integers
+from spatialdp._support.arrays import Array, Booleans, Floats, Integers, Integers32
+from spatialdp.trees.subdivision import add_up_rows
 
-__all__ = ["LeafRaster", "window_sums"]
+__all__ = ["LeafRaster", "painted", "window_sums"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,7 +31,7 @@ class LeafRaster:
         Width of each column and height of each row.
     """
 
-    blocks: Integers
+    blocks: Integers | Integers32
     sizes: Floats
     widths: Floats
     heights: Floats
@@ -38,14 +39,8 @@ class LeafRaster:
     @cached_property
     def leaf(self) -> Integers:
         """The leaf of each cell, (ny, nx); the number of leaves where there is none."""
-        ny, nx = self.sizes.shape
-        numbers = np.arange(1, len(self.blocks) + 1)
-        x0, y0, x1, y1 = self.blocks.T
-        corners = np.concatenate([y0 * (nx + 1) + x0, y1 * (nx + 1) + x1, y0 * (nx + 1) + x1, y1 * (nx + 1) + x0])
-        signed = np.concatenate([numbers, numbers, -numbers, -numbers]).astype(np.float64)
-        painted = np.bincount(corners, signed, minlength=(nx + 1) * (ny + 1)).reshape(ny + 1, nx + 1)
-        leaf = painted.cumsum(axis=0).cumsum(axis=1)[:-1, :-1].astype(np.int64) - 1
-        leaf[(leaf < 0) | (self.sizes == 0)] = len(self.blocks)
+        leaf = painted(self.blocks, self.sizes.shape).astype(np.int64)
+        leaf[self.sizes == 0] = len(self.blocks)
         return leaf
 
     @property
@@ -76,6 +71,26 @@ class LeafRaster:
     def even(self, counts: Array) -> Floats:
         """The density of each cell, if each leaf's count is spread evenly over the leaf."""
         return self.at_cells(counts / np.maximum(self.areas, 1e-300))
+
+
+def painted(blocks: Integers | Integers32, shape: tuple[int, int]) -> Integers32:
+    """The number of the block that each cell of an (ny, nx) grid lies in; the number of blocks where there is none.
+
+    Examples
+    --------
+    >>> painted(np.array([[0, 0, 2, 1], [2, 0, 3, 2]]), (2, 3)).tolist()
+    [[0, 0, 1], [2, 2, 1]]
+    """
+    ny, nx = shape
+    x0, y0, x1, y1 = blocks.T
+    # Blocks are painted by changes at their corners. Numbers count down from that of no block, which is 0 so far.
+    changes, number = np.zeros((ny + 1, nx + 1), dtype=np.int32), np.arange(-len(blocks), 0, dtype=np.int32)
+    for y, x, change in ((y0, x0, number), (y1, x1, number), (y0, x1, -number), (y1, x0, -number)):
+        np.add.at(changes.ravel(), y * (nx + 1) + x, change)
+    np.cumsum(changes, axis=1, out=changes)
+    add_up_rows(changes)
+    changes += len(blocks)
+    return changes[:-1, :-1]
 
 
 def window_sums(values: Array, width: Integers, height: Integers) -> Floats:

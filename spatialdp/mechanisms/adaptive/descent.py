@@ -12,7 +12,7 @@ the root to a cell spends the same number of units, whatever the counts are.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 import numpy as np
@@ -71,8 +71,9 @@ class Descent:
 
     def moments(self, units: Integers) -> tuple[Floats, Floats]:
         """Variance and excess kurtosis of the noise at costs in units."""
-        costs, place = np.unique(units, return_inverse=True)
+        costs = np.unique(units)
         laws = [self.laws[int(cost)] for cost in costs]
+        place = np.searchsorted(costs, units)
         variances, kurtosis = (np.array([getattr(law, name) for law in laws]) for name in ("variance", "kurtosis"))
         return variances[place], kurtosis[place]
 
@@ -168,7 +169,8 @@ def descend(design: Descent, measure: Measure) -> Transcript:
         np.concatenate([getattr(level, name) for level in levels])
         for name in ("blocks", "units", "values", "own_weights")
     )
-    return Transcript(_tree(design, levels), blocks, units, values, own_weights)
+    tree = replace(_tree(levels), boxes=design.grid.lattice_boxes(blocks).astype(np.int32))
+    return Transcript(tree, blocks, units, values, own_weights)
 
 
 def _first_level(design: Descent, division: Subdivision, measure: Measure) -> _Level:
@@ -217,22 +219,24 @@ def _next_level(design: Descent, division: Subdivision, level: _Level, choice: C
     units = choice.units[owner]
     left = level.left[choice.nodes][owner] - units
     expected = choice.expected[owner] * division.cells(blocks) / division.cells(parents)[owner]
-    below = forecast_variance(expected, np.maximum(left, 1), design.strength)
-    own = np.where(left > 0, CAUTION * below / (below + design.moments(units)[0]), 1.0)
+    own, inner = np.ones(len(blocks)), np.flatnonzero(left)
+    below = forecast_variance(expected[inner], left[inner], design.strength)
+    own[inner] = CAUTION * below / (below + design.moments(units[inner])[0])
     return _Level(blocks, units, measure(blocks, units), own, left, owner)
 
 
 def _fitted(design: Descent, levels: list[_Level]) -> Floats:
     """Least-squares estimates of the last level's nodes, from all counts so far."""
-    tree = _tree(design, levels)
+    tree = _tree(levels)
     values, units = (np.concatenate([getattr(level, name) for level in levels]) for name in ("values", "units"))
     fit = two_pass(tree, values, design.moments(units)[0])
     return np.asarray(fit.estimates[tree.level(tree.height)])
 
 
-def _tree(design: Descent, levels: list[_Level]) -> Tree:
+def _tree(levels: list[_Level]) -> Tree:
+    """The tree of some levels, with blocks of cells in place of lattice boxes, which take longer to look up."""
     offsets = np.concatenate([[0], np.cumsum([len(level.blocks) for level in levels])])
     n_children, blocks = (
         np.concatenate([getattr(level, name) for level in levels]) for name in ("n_children", "blocks")
     )
-    return Tree(offsets, n_children, design.grid.lattice_boxes(blocks).astype(np.int32))
+    return Tree(offsets, n_children, blocks.astype(np.int32))

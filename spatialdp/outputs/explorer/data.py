@@ -174,7 +174,7 @@ def _tree_tables(estimate: Decomposition) -> Json:
     return {
         "shape": None,
         "values": values,
-        "variances": packed(fit.noise.fitted_nodes()[0], "f8"),
+        "variances": packed(fit.noise.fitted_variances(), "f8"),
         "families": unevenness.nodes.four.tolist(),
         "half": unevenness.nodes.half.tolist(),
         "within": unevenness.within[estimate.tree.offsets[:-1]].tolist(),

@@ -10,6 +10,7 @@ import spatialdp as sdp
 from spatialdp.estimates.fields import field as field_module
 from spatialdp.estimates.fields.coarse import coarse_counts, coarse_lines, refined
 from spatialdp.trees.least_squares import two_pass
+from spatialdp.trees.subdivision import Subdivision
 
 LAKE = shapely.Point(0.4, 0.5).buffer(0.35)
 
@@ -30,7 +31,7 @@ def lines_of(shape, longest):
 def test_joined_counts_have_the_same_least_squares_fit(shape, longest, region):
     """All that was measured in a coarse cell is in its one count: fits of large nodes do not change."""
     estimate, lines = estimate_of(shape, region), lines_of(shape, longest)
-    counts = coarse_counts(estimate._nodes, estimate.grid.mask, lines)
+    counts = coarse_counts(estimate._nodes, Subdivision(estimate.grid), lines)
     fine = two_pass(estimate.basis.tree, estimate._nodes.measured, estimate._nodes.variances)
     coarse = two_pass(counts.tree, counts.measured, counts.variances)
     assert coarse.estimates[0] == pytest.approx(fine.estimates[0], rel=1e-9)
@@ -41,7 +42,7 @@ def test_joined_counts_have_the_same_least_squares_fit(shape, longest, region):
 
 def test_cells_that_are_not_joined_are_left_as_they_are():
     estimate = estimate_of((40, 24))
-    counts = coarse_counts(estimate._nodes, estimate.grid.mask, lines_of((40, 24), 1))
+    counts = coarse_counts(estimate._nodes, Subdivision(estimate.grid), lines_of((40, 24), 1))
     assert counts.tree is estimate.basis.tree
     assert np.array_equal(counts.raster.sizes, np.ones((24, 40)))
 
@@ -49,9 +50,9 @@ def test_cells_that_are_not_joined_are_left_as_they_are():
 @pytest.mark.parametrize("region", [None, LAKE], ids=["whole", "region"])
 def test_shared_out_counts_add_up_to_those_of_coarse_cells(region):
     estimate, lines = estimate_of((50, 37), region), lines_of((50, 37), 4)
-    counts = coarse_counts(estimate._nodes, estimate.grid.mask, lines)
+    counts = coarse_counts(estimate._nodes, Subdivision(estimate.grid), lines)
     field = np.random.default_rng(1).normal(10, 3, counts.raster.sizes.shape) * (counts.raster.sizes > 0)
-    cells = refined(field, estimate._fine, lines)
+    cells = refined(field, estimate._nodes, Subdivision(estimate.grid), lines)
     x, y = lines
     assert np.add.reduceat(np.add.reduceat(cells, y[:-1], axis=0), x[:-1], axis=1) == pytest.approx(field)
     assert np.all(cells[~estimate.grid.mask] == 0)

@@ -17,7 +17,8 @@ def counts_of(shape=(12, 10), epsilon=0.5, seed=1, region=None, n=3000):
     xy = np.clip(np.concatenate([rng.normal((0.3, 0.6), 0.05, (n, 2)), rng.random((n // 4, 2))]), 0, 1)
     domain = sdp.Domain((0, 0, 1, 1), region=region)
     release = sdp.Adaptive(shape).release(xy, domain, epsilon=epsilon, noise=sdp.SeededNoise(seed))
-    return release.estimate._fine
+    lines = np.arange(shape[0] + 1), np.arange(shape[1] + 1)
+    return release.estimate._nodes.counts(release.estimate.grid.mask.astype(float), lines)
 
 
 def dense(counts, density):

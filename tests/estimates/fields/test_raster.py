@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from spatialdp.estimates.fields.raster import LeafRaster, window_sums
+from spatialdp.estimates.fields.raster import LeafRaster, painted, window_sums
 
 BLOCKS = np.array([[0, 0, 2, 3], [2, 0, 5, 1], [2, 1, 5, 3]])
 
@@ -44,3 +44,13 @@ def test_windows_are_centred_and_cut_off_at_the_edges():
     assert found[3, 4] == pytest.approx(values[3, 2:7].sum())
     assert found[5, 0] == pytest.approx(values[5, 0:3].sum())
     assert window_sums(values, np.ones((6, 8), dtype=int), height) == pytest.approx(values)
+
+
+def test_painted_blocks_leave_other_cells_without_a_number():
+    """Also in long rows, which are added up one by one."""
+    blocks = np.array([[2, 1, 700, 3], [0, 0, 2, 1], [700, 0, 702, 3]])
+    expected = np.full((4, 705), 3)
+    for number, (x0, y0, x1, y1) in enumerate(blocks):
+        expected[y0:y1, x0:x1] = number
+    assert np.array_equal(painted(blocks, (4, 705)), expected)
+    assert np.array_equal(painted(blocks[:, [1, 0, 3, 2]], (705, 4)), expected.T)
