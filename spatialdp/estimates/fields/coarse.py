@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
+from itertools import pairwise, product
 
 import numpy as np
 
@@ -26,6 +26,8 @@ __all__ = ["BlockTree", "coarse_counts", "coarse_lines", "refined"]
 
 Blocks = Integers | Integers32  # (n, 4): first column and row, and those after the last
 
+MOST_CELLS = 2**19  # of a grid whose field is solved on its own cells
+FEWER_CELLS = 2**18  # on which the fields of larger grids are solved, at most
 _ROWS = 64  # rows of cells that are filled at a time
 
 
@@ -62,18 +64,63 @@ class BlockTree:
         return TreeNoise(self.tree, self.variances, np.zeros(self.tree.n_nodes))
 
 
-def coarse_lines(length: int, longest: int) -> Integers:
-    """The lines at which halving `length` cells leaves intervals of at most `longest` cells.
+def coarse_lines(shape: tuple[int, int]) -> tuple[Integers, Integers]:
+    """Lines along x and along y between the cells on which the field of a grid is solved.
+
+    Grids of up to 2^19 cells are solved as they are. Of larger ones, at most 2^18 coarse cells are made, by halving all
+    blocks as often as blocks of the tree are halved along x and along y, so that they cut no block of the tree.
 
     Examples
     --------
-    >>> coarse_lines(10, 3).tolist()
+    >>> [each.size - 1 for each in coarse_lines((700, 500))], [each.size - 1 for each in coarse_lines((1400, 750))]
+    ([700, 500], [512, 256])
+    """
+    if shape[0] * shape[1] <= MOST_CELLS:
+        return np.arange(shape[0] + 1), np.arange(shape[1] + 1)
+    times = (0, 0)
+    while (more := _next_halvings(shape, times)) is not None and 2 ** sum(more) <= FEWER_CELLS:
+        times = more
+    return _halved(shape[0], times[0]), _halved(shape[1], times[1])
+
+
+def _next_halvings(shape: tuple[int, int], times: tuple[int, int]) -> tuple[int, int] | None:
+    """After how many halvings along x and y all blocks of a grid have been halved once more, or once along each axis.
+
+    Blocks are halved across the longer side, and their sides differ by up to one cell. None if some blocks would be
+    halved along x and others along y, or if some are too small.
+    """
+    sides = [{length >> halvings, -(-length >> halvings)} for length, halvings in zip(shape, times, strict=True)]
+    blocks = list(product(*sides))
+    axes = {_longer(*block) for block in blocks}
+    if len(axes) > 1 and not all(_halved_along_both(*block) for block in blocks):
+        return None
+    more = times[0] + (0 in axes), times[1] + (1 in axes)
+    return more if all(min(sides[axis]) > 1 for axis in axes) else None
+
+
+def _longer(width: int, height: int) -> int:
+    """The axis along which `Subdivision` halves a block: y if both sides are equal."""
+    return 0 if width > height else 1
+
+
+def _halved_along_both(width: int, height: int) -> bool:
+    """Whether both halves of a block are halved along the other axis."""
+    if _longer(width, height) == 0:
+        return all(_longer(half, height) == 1 for half in (width // 2, width - width // 2))
+    return all(_longer(width, half) == 0 for half in (height // 2, height - height // 2))
+
+
+def _halved(length: int, times: int) -> Integers:
+    """The lines at which a number of cells is halved so many times.
+
+    Examples
+    --------
+    >>> _halved(10, 2).tolist()
     [0, 2, 5, 7, 10]
     """
     lines = np.array([0, length])
-    while np.diff(lines).max() > longest:
-        middles = (lines[1:] + lines[:-1]) // 2
-        lines = np.unique(np.concatenate([lines, middles]))
+    for _ in range(times):
+        lines = np.unique(np.concatenate([lines, (lines[1:] + lines[:-1]) // 2]))
     return lines
 
 
@@ -157,7 +204,7 @@ def _joined(nodes: BlockTree, division: Subdivision, lines: tuple[Integers, Inte
     small = ~is_union
     small[0] = False
     first_small = small & ~np.append(True, small[parent[1:]])
-    # A node ends where small children would straddle coarse cells; halving along the longer side makes that rare.
+    # A node ends where small children would straddle coarse cells; `coarse_lines` makes that rare.
     ends = np.zeros(tree.n_nodes, dtype=bool)
     ends[parent[first_small & ~in_one]] = True
     measured, noise = np.where(ends, best, nodes.measured), np.where(ends, variances, nodes.variances)

@@ -34,7 +34,6 @@ __all__ = ["LARGEST_FIELD", "Field"]
 LARGEST_FIELD = 2**24  # cells, such as 4096 x 4096
 _LEAST_VARIANCE = 1e-6  # counts that are certain are taken as nearly so, for the solver
 LAPLACE_KURTOSIS = 3.0  # excess; that of discrete noise is larger, that of Gaussian noise is 0
-LONGEST_SIDE = 512  # cells along an axis on which the field is solved; larger grids are solved on coarser cells
 
 
 @dataclass(frozen=True, eq=False)
@@ -233,12 +232,10 @@ class Field:
 
     def _field(self) -> Floats:
         """The field's count of each cell."""
-        longest = -(-max(self.grid.shape) // LONGEST_SIDE)
-        lines = coarse_lines(self.grid.shape[0], longest), coarse_lines(self.grid.shape[1], longest)
-        division = Subdivision(self.grid)
+        lines, division = coarse_lines(self.grid.shape), Subdivision(self.grid)
         counts = coarse_counts(self._nodes, division, lines)
         field = gaussian_field(counts, pilot(counts)) * counts.raster.sizes
-        return field if longest == 1 else refined(field, self._nodes, division, lines)
+        return field if field.shape == self.grid.shape[::-1] else refined(field, self._nodes, division, lines)
 
     def _scaled(self, cells: Floats) -> Floats:
         """Scale each leaf's cells to the count of the leaf in the tree; leaves without any count are spread evenly."""

@@ -7,7 +7,7 @@ import pytest
 import shapely
 
 import spatialdp as sdp
-from spatialdp.estimates.fields import field as field_module
+from spatialdp.estimates.fields import coarse
 from spatialdp.estimates.fields.coarse import coarse_counts, coarse_lines, refined
 from spatialdp.trees.least_squares import two_pass
 from spatialdp.trees.subdivision import Subdivision
@@ -23,7 +23,11 @@ def estimate_of(shape, region=None, epsilon=3, seed=2):
 
 
 def lines_of(shape, longest):
-    return coarse_lines(shape[0], longest), coarse_lines(shape[1], longest)
+    """Lines between cells of at most so many columns and rows."""
+    return tuple(
+        next(lines for times in range(20) if np.diff(lines := coarse._halved(length, times)).max() <= longest)
+        for length in shape
+    )
 
 
 @pytest.mark.parametrize("region", [None, LAKE], ids=["whole", "region"])
@@ -33,9 +37,9 @@ def test_joined_counts_have_the_same_least_squares_fit(shape, longest, region):
     estimate, lines = estimate_of(shape, region), lines_of(shape, longest)
     counts = coarse_counts(estimate._nodes, Subdivision(estimate.grid), lines)
     fine = two_pass(estimate.basis.tree, estimate._nodes.measured, estimate._nodes.variances)
-    coarse = two_pass(counts.tree, counts.measured, counts.variances)
-    assert coarse.estimates[0] == pytest.approx(fine.estimates[0], rel=1e-9)
-    assert coarse.up_variance[0] == pytest.approx(fine.up_variance[0], rel=1e-9)
+    joined = two_pass(counts.tree, counts.measured, counts.variances)
+    assert joined.estimates[0] == pytest.approx(fine.estimates[0], rel=1e-9)
+    assert joined.up_variance[0] == pytest.approx(fine.up_variance[0], rel=1e-9)
     assert counts.raster.areas.sum() == estimate.grid.n_cells
     assert counts.tree.n_leaves <= counts.raster.inside.sum()
 
@@ -60,15 +64,43 @@ def test_shared_out_counts_add_up_to_those_of_coarse_cells(region):
 
 def test_a_coarse_field_answers_much_as_a_fine_one(monkeypatch):
     fine = estimate_of((96, 96))
-    assert fine.values.shape == (96, 96)  # before the limit changes
-    monkeypatch.setattr(field_module, "LONGEST_SIDE", 48)
-    coarse = estimate_of((96, 96))
-    boxes = coarse.grid.lattice_boxes(np.array([[0, 0, 96, 96], [10, 20, 60, 80], [24, 50, 32, 60]]))
-    assert coarse.answer(boxes) == pytest.approx(fine.answer(boxes), rel=0.05)
-    assert not np.array_equal(coarse.values, fine.values)
+    assert fine.values.shape == (96, 96)  # before the limits change
+    monkeypatch.setattr(coarse, "MOST_CELLS", 2**11)
+    monkeypatch.setattr(coarse, "FEWER_CELLS", 2**12)
+    other = estimate_of((96, 96))
+    boxes = other.grid.lattice_boxes(np.array([[0, 0, 96, 96], [10, 20, 60, 80], [24, 50, 32, 60]]))
+    assert other.answer(boxes) == pytest.approx(fine.answer(boxes), rel=0.05)
+    assert not np.array_equal(other.values, fine.values)
+
+
+@pytest.mark.parametrize("shape", [(51, 22), (60, 60), (62, 62), (70, 50), (52, 52), (96, 40), (100, 100), (33, 129)])
+def test_coarse_cells_cut_no_blocks(shape, monkeypatch):
+    """Nothing that was measured is dropped: a leaf of several coarse cells is one leaf of the tree."""
+    monkeypatch.setattr(coarse, "MOST_CELLS", 2**9)
+    monkeypatch.setattr(coarse, "FEWER_CELLS", 2**10)
+    estimate = estimate_of(shape, epsilon=30)
+    x, y = lines = coarse_lines(shape)
+    assert (x.size - 1) * (y.size - 1) <= 2**10
+    counts = coarse_counts(estimate._nodes, Subdivision(estimate.grid), lines)
+    leaves, blocks = estimate._leaves, counts.raster.blocks
+    of_leaves = np.zeros((shape[1] + 1, shape[0] + 1))
+    of_leaves[1:, 1:] = leaves.at_cells(1 / leaves.areas).cumsum(axis=0).cumsum(axis=1)
+    west, south, east, north = x[blocks[:, 0]], y[blocks[:, 1]], x[blocks[:, 2]], y[blocks[:, 3]]
+    within = of_leaves[north, east] - of_leaves[south, east] - of_leaves[north, west] + of_leaves[south, west]
+    large = (blocks[:, 2:] - blocks[:, :2]).prod(axis=1) > 1
+    assert np.all(within[large] < 1.01)
+    assert (~large).sum() > 100  # many leaves are coarse cells
 
 
 def test_lines_are_those_at_which_blocks_are_halved():
-    assert coarse_lines(10, 3).tolist() == [0, 2, 5, 7, 10]
-    assert coarse_lines(7, 1).tolist() == list(range(8))
-    assert coarse_lines(5, 5).tolist() == [0, 5]
+    assert coarse._halved(10, 2).tolist() == [0, 2, 5, 7, 10]
+    assert coarse._halved(7, 3).tolist() == list(range(8))
+    assert coarse._halved(5, 0).tolist() == [0, 5]
+
+
+@pytest.mark.parametrize(
+    ("shape", "columns", "rows"),
+    [((514, 221), 514, 221), ((1024, 1024), 512, 512), ((4096, 4096), 512, 512), ((1000, 1000), 512, 512)],
+)
+def test_large_grids_are_solved_on_a_quarter_of_a_million_cells(shape, columns, rows):
+    assert [each.size - 1 for each in coarse_lines(shape)] == [columns, rows]
