@@ -7,7 +7,7 @@ import json
 import numpy as np
 
 import spatialdp as sdp
-from spatialdp.planning import all_boxes
+from spatialdp.planning.queries import all_boxes
 from tests.helpers.commands import BOUNDS, run
 
 DOMAIN = sdp.Domain((0, 0, 1, 1))
@@ -53,7 +53,7 @@ def test_the_text_is_a_table():
 
 
 def test_refusals_speak_of_options():
-    assert "--error is -1.0; it must be a positive number" in run("epsilon-for", *FLAT, "--error=-1", code=2).stderr
+    assert "--error is -1; it must be a positive number" in run("epsilon-for", *FLAT, "--error=-1", code=2).stderr
     assert "--error is 1e-09; no epsilon" in run("epsilon-for", *FLAT, "--law=laplace", "--error=1e-9", code=2).stderr
     tree = run("epsilon-for", BOUNDS, "--method=kd-tree", "--height=3", "--error=10", code=2).stderr
     assert "depends on the records" in tree

@@ -33,7 +33,7 @@ def test_the_ranking_is_that_of_the_library():
 def test_the_table_has_options_that_can_be_pasted(boxes):
     """`plan` takes each row as it is, and the errors are those of the table."""
     told = run("recommend", *WORDS, "--boxes", boxes, "--delta=1e-9", "--neighbours=replace").stdout
-    rows = [line.split(maxsplit=1) for line in told.splitlines()[3:]]
+    rows = [line.split(maxsplit=1) for line in told.split("\n\n")[1].splitlines()[1:]]
     assert "in the count of the 2 boxes in" in told
     assert [float(error) for error, _ in rows] == sorted(float(error) for error, _ in rows)
     assert {"--law gaussian" in options for _, options in rows} == {True, False}

@@ -1,4 +1,4 @@
-"""What is said beforehand is what comes."""
+"""What is said beforehand is what comes, and the best comes first."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import pytest
 import shapely
 
 import spatialdp as sdp
-from spatialdp.errors import BudgetError, ParameterError
-from spatialdp.planning import all_boxes
+from spatialdp.errors import ParameterError
+from spatialdp.planning.queries import all_boxes
 from spatialdp.privacy.noise.source import SeededNoise
 from tests.helpers.cases import LARGE, has_several_counts, in_turn, is_foreseeable, select, terms
 from tests.helpers.sources import ZeroNoise
@@ -57,15 +57,6 @@ def test_what_depends_on_records_is_not_told():
             mechanism.expected_error(DOMAIN, all_boxes(DOMAIN), epsilon=1)
 
 
-def test_boxes_are_spread_over_the_domain():
-    boxes = all_boxes(DOMAIN, 10_000)
-    assert (boxes[:, :2] <= boxes[:, 2:]).all()
-    assert boxes[:, 0].min() >= -10
-    assert boxes[:, 3].max() <= 60
-    shares = np.prod(boxes[:, 2:] - boxes[:, :2], axis=1) / 400
-    assert shares.mean() == pytest.approx(1 / 9, rel=0.03)
-
-
 def test_recommendation_depends_on_the_queries():
     ranked = sdp.recommend(DOMAIN, 1, shape=(256, 256))
     assert [r.error for r in ranked] == sorted(r.error for r in ranked)
@@ -77,15 +68,6 @@ def test_recommendation_depends_on_the_queries():
     assert len(with_delta) > len(ranked)
 
 
-@pytest.mark.parametrize("name", ["flat", "quadtree", "wavelet", "flat, gaussian"])
-def test_epsilon_for_an_accuracy(name):
-    mechanism, boxes = FORESEEABLE[name], all_boxes(DOMAIN)
-    delta = terms(mechanism, "add-remove")["delta"]
-    epsilon = sdp.epsilon_for(mechanism, DOMAIN, error=40, delta=delta)
-    assert mechanism.expected_error(DOMAIN, boxes, epsilon=epsilon, delta=delta) <= 40
-    assert mechanism.expected_error(DOMAIN, boxes, epsilon=round(epsilon * 0.98, 6), delta=delta) > 40
-
-
 def test_odd_wishes_are_refused_or_met():
     for bad in ({"shape": (4, 4, 4)}, {"shape": 5}, {"workload": np.zeros((0, 4))}, {"workload": "boxes"}):
         with pytest.raises(ParameterError):
@@ -94,10 +76,6 @@ def test_odd_wishes_are_refused_or_met():
         sdp.recommend((0, 0, 1, 1), 1)
     assert sdp.recommend(DOMAIN, 1, shape=np.array([8, 8]))
     assert sdp.recommend(DOMAIN, 1, shape=(8192, 4))
-    assert sdp.epsilon_for(sdp.Tailored((32, 32), law="laplace"), DOMAIN, error=1e6) < 0.01
-    for mechanism, error in ((sdp.Flat, 1), (sdp.Flat((4, 4)), "a"), (sdp.Flat((4, 4)), math.inf)):
-        with pytest.raises(ParameterError):
-            sdp.epsilon_for(mechanism, DOMAIN, error=error)
 
 
 @pytest.mark.parametrize(
@@ -115,23 +93,56 @@ def test_what_is_known_to_be_empty_is_answered_with_nothing(mechanism):
     )
 
 
-def test_accuracies_that_can_not_be_had_are_refused():
-    for error in (0, -1, math.nan):
-        with pytest.raises(ParameterError, match="positive"):
-            sdp.epsilon_for(sdp.Flat((4, 4)), DOMAIN, error=error)
-    with pytest.raises(ParameterError, match="no epsilon"):
-        sdp.epsilon_for(sdp.Wavelet((64, 64)), DOMAIN, error=1e-12)
+# --- with a guess of the number of records ----------------------------------------------------------
 
 
-def test_a_delta_that_does_not_fit_the_law_is_named_and_not_mistaken_for_a_large_error():
-    with pytest.raises(BudgetError, match="purely epsilon-private"):
-        sdp.epsilon_for(sdp.Flat((4, 4)), DOMAIN, error=10, delta=1e-6)
-    with pytest.raises(BudgetError, match="needs a positive delta"):
-        sdp.epsilon_for(sdp.Flat((4, 4), law="gaussian"), DOMAIN, error=10)
+def test_a_guess_brings_the_adaptive_tree_and_says_what_is_assumed():
+    ranked = sdp.recommend(DOMAIN, 0.1, records=100_000)
+    assert [each.error for each in ranked] == sorted(each.error for each in ranked)
+    assert {each.mechanism.name for each in ranked} >= {"adaptive", "flat", "hierarchy", "tailored", "quadtree"}
+    assert {each.assumed for each in ranked} == {
+        "100,000 records, spread as unevenly as those of the data sets that come with spatialdp"
+    }
+    without = sdp.recommend(DOMAIN, 0.1)
+    assert "adaptive" not in {each.mechanism.name for each in without}
+    assert {each.assumed for each in without} == {"nothing about the records: the error is that of the noise alone"}
 
 
-def test_an_accuracy_can_be_any_real_number_but_no_truth_value():
-    found = {sdp.epsilon_for(sdp.Flat((4, 4)), DOMAIN, error=error) for error in (3, np.int64(3), np.float32(3))}
-    assert len(found) == 1
-    with pytest.raises(ParameterError, match="positive number"):
-        sdp.epsilon_for(sdp.Flat((4, 4)), DOMAIN, error=True)
+def test_more_records_get_finer_cells():
+    few, many = (sdp.recommend(DOMAIN, 1, records=records) for records in (1e3, 1e6))
+    few, many = ({each.mechanism.name: each.mechanism.leaf_grid(DOMAIN).shape for each in some} for some in (few, many))
+    for name in ("flat", "hierarchy", "tailored", "quadtree"):
+        assert few[name] < many[name]
+
+
+def test_a_given_shape_is_that_of_all_mechanisms():
+    ranked = sdp.recommend(DOMAIN, 1, shape=(64, 32), records=5e4)
+    assert {each.mechanism.leaf_grid(DOMAIN).shape for each in ranked} == {(64, 32)}
+
+
+def test_cells_of_a_given_grid_are_best_counted_one_by_one():
+    """Boxes along the lines of a grid have no error of uneven spread on that grid."""
+    edges = np.linspace(-10, 10, 17)
+    cells = np.stack([edges[:-1], np.full(16, 40), edges[1:], np.full(16, 40 + 20 / 16)], axis=1)
+    assert sdp.recommend(DOMAIN, 1, cells, records=1e5)[0].mechanism == sdp.Flat((16, 16))
+
+
+def test_gaussian_noise_and_regions_are_considered():
+    ranked = sdp.recommend(REGION, 0.1, records=3e4, delta=1e-9)
+    assert {str(each.mechanism.law) for each in ranked if each.mechanism.name == "adaptive"} == {
+        "discrete-laplace",
+        "gaussian",
+    }
+    assert all(0 < each.error < 3e4 for each in ranked)
+
+
+def test_sizes_without_a_cell_in_the_region_are_left_out():
+    speck = sdp.Domain((0, 0, 1, 1), region=shapely.box(0.1, 0.1, 0.12, 0.12), region_cells="centres")
+    ranked = sdp.recommend(speck, 0.001, records=10, shape=None)
+    assert "adaptive" in {each.mechanism.name for each in ranked}
+
+
+@pytest.mark.parametrize("records", [0, -5, math.nan, math.inf, True, "many"])
+def test_impossible_guesses_are_refused(records):
+    with pytest.raises(ParameterError, match="it must be a positive number: a public guess, such as 100000"):
+        sdp.recommend(DOMAIN, 1, records=records)
