@@ -140,8 +140,9 @@ def trees(data: Data, reading: Reading, trials: int) -> pd.DataFrame:
         grid = tree.leaf_grid(data.domain)
         for words, error in data.trials(tree, epsilon, trials).items():
             theory = math.sqrt(best_grid(grid, data.boxes[words], data.records, deviation)[0])
-            rows.append((data.name, epsilon, words, error, data.records / deviation, error / theory))
-    return pd.DataFrame(rows, columns=["dataset", "epsilon", "boxes", "error", "strength", "ratio"])
+            share = SHARES.get(words, 1 / 9)  # a ninth is the mean of any box
+            rows.append((share, data.records / deviation, error / theory))
+    return pd.DataFrame(rows, columns=["share", "strength", "ratio"])
 
 
 def power_law(x: pd.Series, y: pd.Series) -> tuple[float, float, float]:
@@ -160,10 +161,11 @@ def laws(measured: list[Data], trials: int) -> str:
     ]
     for reading in Reading:
         found = pd.concat([trees(data, reading, trials) for data in measured])
-        factor, fall, rest = power_law(found["strength"], found["ratio"])
-        lines.append(
-            f"TREE, {reading}: {factor:.3g} and {-fall:.2g} (in use: {TREE[reading]}); errors are off by {rest:.0%}"
-        )
+        records, area = np.log(found["strength"]), np.log(found["share"])
+        columns = np.stack([np.ones(len(found)), records, area, records * area], axis=1)
+        fitted, *_ = np.linalg.lstsq(columns, np.log(found["ratio"]), rcond=None)
+        rest = float((np.log(found["ratio"]) - columns @ fitted).std())
+        lines.append(f"TREE, {reading}: {fitted.round(4)} (in use: {TREE[reading]}); errors are off by {rest:.0%}")
     return "\n".join(lines)
 
 

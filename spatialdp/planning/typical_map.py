@@ -32,9 +32,13 @@ __all__ = [
 UNEVEN = 2.7  # variance of the share of a cell's records that lies in a part of the cell, if there is one cell
 GROWTH = 0.49  # exponent with which it grows with the number of cells along a side
 ROUGH = 1.7  # exponent of the covered share: 2 for smooth densities, 1 for records that lie in a few places
-# Error of an adaptive tree over that of the best grid: a factor, and the exponent with which it falls with the number
-# of records over the noise.
-TREE = {Reading.FIELD: (1.05, 0.061), Reading.UNBIASED: (1.11, 0.052)}
+# Logarithm of the error of an adaptive tree over that of the best grid: a constant, and the coefficients of l, a and
+# l a, where l is the logarithm of the number of records over the noise, and a that of the mean share of the area.
+TREE = {
+    Reading.FIELD: (0.92, -0.184, 0.218, -0.0306),
+    Reading.UNBIASED: (0.85, -0.151, 0.186, -0.0248),
+}
+SMALLEST = 1e-4  # share of the area, of boxes for which the law is used
 
 NOISE_ALONE = "nothing about the records: the error is that of the noise alone"
 OF_CELLS = (Flat, Hierarchy, Quadtree, Tailored, Wavelet)
@@ -74,8 +78,7 @@ def typical_error(
     if isinstance(mechanism, Adaptive):
         grid = mechanism.leaf_grid(domain)
         deviation = prepared.plan.standard_deviation
-        factor, fall = TREE[mechanism.estimate]
-        gain = factor * max(records / max(deviation, 1e-9), 1.0) ** -fall
+        gain = _gain(mechanism.estimate, grid, boxes, records / max(deviation, 1e-9))
         best, _ = best_grid(grid, boxes, records, deviation)
         return math.sqrt(gain**2 * best + _uneven_square(grid, boxes, records))
     noise = prepared.expected_error(boxes)  # raises an error if noise depends on the records
@@ -144,6 +147,14 @@ def _filled(grid: Grid) -> float:
 
 
 # --- adaptive trees --------------------------------------------------------------------------------
+
+
+def _gain(reading: Reading, grid: Grid, boxes: Floats, strength: float) -> float:
+    """The error of an adaptive tree over that of the best grid."""
+    share = float((boxes[:, 2:] - boxes[:, :2]).prod(axis=1).mean()) / math.prod(grid.domain.size)
+    records, area = math.log(max(strength, 1.0)), math.log(min(max(share, SMALLEST), 1.0))
+    constant, by_records, by_area, by_both = TREE[reading]
+    return math.exp(constant + by_records * records + by_area * area + by_both * records * area)
 
 
 def tree_shape(domain: Domain, boxes: Floats, records: float, deviation: float) -> tuple[int, int]:

@@ -9,9 +9,14 @@ import pytest
 import shapely
 
 import spatialdp as sdp
+from spatialdp.datasets import DATASETS
 from spatialdp.errors import ParameterError
 from spatialdp.planning.queries import all_boxes
+from spatialdp.planning.recommend import plain_mechanisms
+from spatialdp.privacy.noise.laws import Law
 from spatialdp.privacy.noise.source import SeededNoise
+from spatialdp.records.points import lattice_points
+from spatialdp.records.truth import Counter
 from tests.helpers.cases import LARGE, has_several_counts, in_turn, is_foreseeable, select, terms
 from tests.helpers.sources import ZeroNoise
 
@@ -146,3 +151,46 @@ def test_sizes_without_a_cell_in_the_region_are_left_out():
 def test_impossible_guesses_are_refused(records):
     with pytest.raises(ParameterError, match="it must be a positive number: a public guess, such as 100000"):
         sdp.recommend(DOMAIN, 1, records=records)
+
+
+# --- in hindsight ----------------------------------------------------------------------------------
+
+
+def ratio_to_the_best(dataset, epsilon, trials):
+    """The error of following `recommend` over the least error of mechanisms and sizes, chosen with the truth.
+
+    That of grids is exact: noise is known, and uneven spread is measured at an enormous ε.
+    """
+    points, domain = dataset.points(), dataset.domain
+    lattice = lattice_points(points, domain)
+    boxes = all_boxes(domain, 500)
+    truth = Counter(*lattice).count(domain.boxes(boxes))
+
+    def square(mechanism, epsilon, seed):
+        noise = SeededNoise(seed)
+        return np.mean((mechanism.release(points, domain, epsilon=epsilon, noise=noise).answer(boxes) - truth) ** 2)
+
+    def error(mechanism):
+        if mechanism.name in ("adaptive", "kd-tree"):
+            return math.sqrt(np.mean([square(mechanism, epsilon, seed) for seed in range(trials)]))
+        noise = mechanism.expected_error(domain, boxes, epsilon=epsilon)
+        return math.hypot(noise, math.sqrt(square(sdp.Flat(mechanism.leaf_grid(domain).shape), 500, 0)))
+
+    guess = float(f"{lattice[0].size:.0e}")
+    best = sdp.recommend(domain, epsilon, records=guess)[0].mechanism
+    grids = [each for k in range(2, 9) for _, each in plain_mechanisms((2**k, 2**k), Law.DISCRETE_LAPLACE)]
+    others = [sdp.Adaptive((256, 256)), sdp.Adaptive((256, 256), estimate="unbiased"), sdp.KdTree(6)]
+    return error(best) / min(map(error, [best, *grids, *others]))
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize(
+    ("names", "trials"),
+    [
+        (("chattanooga", "auckland"), 3),
+        pytest.param(tuple(DATASETS), 10, marks=pytest.mark.audit),
+    ],
+)
+def test_following_recommend_is_nearly_as_good_as_the_best_in_hindsight(names, trials):
+    ratios = [ratio_to_the_best(DATASETS[name], epsilon, trials) for name in names for epsilon in (0.01, 0.1, 1)]
+    assert math.exp(np.mean(np.log(ratios))) < 1.15

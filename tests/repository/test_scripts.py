@@ -188,7 +188,7 @@ def test_every_figure_is_made_by_make():
     recipe = (SCRIPTS.parent / "Makefile").read_text().split("\nfigures:")[1].split("\n\n")[0]
     called = set(re.findall(r"scripts/(\w+)\.py", recipe))
     helpers = {"common", "curves", "release_map", "answer_queries", "optimise_strategies", "vendor_leaflet"}
-    helpers |= {"cell_lines", "data_walk", "fingerprint", "interval_coverage"}
+    helpers |= {"cell_lines", "data_walk", "fingerprint", "interval_coverage", "planning_laws"}
     assert called == {path.stem for path in SCRIPTS.glob("*.py")} - helpers - {"explorer_picture"}
 
 

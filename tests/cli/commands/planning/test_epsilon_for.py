@@ -58,3 +58,11 @@ def test_refusals_speak_of_options():
     tree = run("epsilon-for", BOUNDS, "--method=kd-tree", "--height=3", "--error=10", code=2).stderr
     assert "depends on the records" in tree
     assert "`spatialdp evaluate`" in tree
+
+
+def test_adaptive_trees_need_a_guess_of_the_records():
+    tree = (BOUNDS, "--method=adaptive", "--shape=64,64", "--error=100")
+    assert "such as --records 100000" in run("epsilon-for", *tree, code=2).stderr
+    told = run("epsilon-for", *tree, "--records=20000").stdout
+    assert "assumed   20,000 records, spread as unevenly" in told
+    assert f"ε         {sdp.epsilon_for(sdp.Adaptive((64, 64)), DOMAIN, error=100, records=20000):g}" in told
