@@ -34,8 +34,8 @@ if TYPE_CHECKING:  # type checkers and editors read the names of _HOMES here
     from spatialdp.mechanisms import Wavelet as Wavelet
     from spatialdp.mechanisms.publish import publish as publish
     from spatialdp.outputs.files.geoparquet import load as load
-    from spatialdp.planning import epsilon_for as epsilon_for
-    from spatialdp.planning import recommend as recommend
+    from spatialdp.planning.epsilon_for import epsilon_for as epsilon_for
+    from spatialdp.planning.recommend import recommend as recommend
     from spatialdp.privacy.accounting import budget_per_record as budget_per_record
     from spatialdp.privacy.budget import Budget as Budget
     from spatialdp.privacy.noise.source import SeededNoise as SeededNoise
@@ -70,7 +70,7 @@ _HOMES = {
     "Workload": "workload",
     "budget_per_record": "privacy.accounting",
     "datasets": "datasets",
-    "epsilon_for": "planning",
+    "epsilon_for": "planning.epsilon_for",
     "evaluate": "evaluation.evaluate",
     "evaluate_subsamples": "evaluation.evaluate",
     "load": "outputs.files.geoparquet",
@@ -78,7 +78,7 @@ _HOMES = {
     "publish": "mechanisms.publish",
     "ranking": "evaluation.figures",
     "read_points": "records.files",
-    "recommend": "planning",
+    "recommend": "planning.recommend",
     "workload": "workload",
 }
 

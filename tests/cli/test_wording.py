@@ -319,7 +319,7 @@ REFUSED = {
     # planning
     "recommend --bounds 0 0 1 1 --epsilon 1 --shape 0,8": "--shape is 0",
     "recommend --bounds 0 0 1 1 --epsilon 1 --shape 8,8 --boxes empty.csv": "the workload has no boxes",
-    "epsilon-for --bounds 0 0 1 1 --error -1 --method flat --shape 8,8": "--error is -1.0",
+    "epsilon-for --bounds 0 0 1 1 --error -1 --method flat --shape 8,8": "--error is -1",
     "epsilon-for --bounds 0 0 1 1 --error 1 --method kd-tree --height 3": "run `spatialdp evaluate` on public data",
     # evaluations, whose methods and queries have parameters within an option
     f"{EVALUATE} -m quadtree:height=99": "height is 99",

@@ -6,7 +6,7 @@ import numpy as np
 import shapely
 
 import spatialdp as sdp
-from spatialdp.planning import all_boxes
+from spatialdp.planning.queries import all_boxes
 
 DOMAIN = sdp.Domain((-10, 40, 10, 60))
 ROUND = sdp.Domain((-10, 40, 10, 60), region=shapely.Point(0, 50).buffer(7))

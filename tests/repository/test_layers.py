@@ -46,6 +46,7 @@ LINES: dict[str, list[set[str]]] = {
         {"fixed", "adaptive"},
         {"publish"},
     ],
+    "spatialdp.planning": [{"queries", "typical_map"}, {"recommend", "epsilon_for"}],
     "spatialdp.outputs": [{"files", "maps"}, {"explorer"}],
 }
 SEE_RECORDS = {"records", "datasets", "mechanisms", "evaluation", "cli"}

@@ -11,7 +11,7 @@ import pytest
 
 import spatialdp as sdp
 from spatialdp.errors import ParameterError
-from spatialdp.planning import all_boxes
+from spatialdp.planning.queries import all_boxes
 from spatialdp.strategies.products import BoxQueries, box_queries, parse_workload
 from tests.helpers.workloads import DOMAIN, ROUND, SHAPE, WORKLOADS
 

@@ -77,9 +77,17 @@ def _map_lines(release: Release) -> list[str]:
     domain = release.domain
     edges = ", ".join(f"{edge:.15g}" for edge in domain.bounds)
     return [
-        f"cells      {release.estimate.n_cells:,}",
+        _sizes(release),
         f"bounds     {edges}{'' if domain.region is None else ', with a region inside'}",
         f"CRS        {domain.crs or 'none'}",
         f"total      about {release.total:,.0f} records, estimated from the release",
         f"intervals  {'none: the estimates are biased' if release.estimate.biased else 'yes'}",
     ]
+
+
+def _sizes(release: Release) -> str:
+    """Return the number of cells; adaptive trees have blocks of cells, and the plan speaks of the cells in them."""
+    number = f"{release.estimate.n_cells:,}"
+    if release.privacy.mechanism != "adaptive":
+        return f"cells      {number}"
+    return f"blocks     {number}, of different sizes"

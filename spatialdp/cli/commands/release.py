@@ -117,7 +117,8 @@ def _summary(release: Release, mechanism: Mechanism) -> list[str]:
     else:
         sides = [size / count for size, count in zip(ground or domain.size, grid.shape, strict=True)]
         size = f"{_pair(sides, 1)} units" if ground is None else _lengths(sides)
-        cells = f"{release.estimate.n_cells:,}; on a grid of {grid.shape[0]} x {grid.shape[1]}, each about {size}"
+        number = f"{release.estimate.n_cells:,}{' blocks' if mechanism.name == 'adaptive' else ''}"
+        cells = f"{number}; on a grid of {grid.shape[0]} x {grid.shape[1]}, each about {size}"
     total = f"{release.total:,.0f} records, estimated"
     if not release.estimate.biased:
         low, high = release.interval(domain.bounds)

@@ -40,16 +40,21 @@ class MethodCommand(click.Command):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Find the method first, because it decides which options there are; then parse the arguments."""
-        name = _find_method_name(args) or self.default_method
+        typed = list(args)  # click takes words out of the list
+        name = _find_method_name(typed) or self.default_method
         ctx.meta["spatialdp.method"] = name if not ctx.resilient_parsing or _exists(name) else None
         try:
-            rest = super().parse_args(ctx, join_numbers(args, _parameter_options(ctx)))
+            rest = super().parse_args(ctx, join_numbers(typed, _parameter_options(ctx)))
         except click.NoSuchOption as error:
             raise _explained(error, name, ctx) from None
         values = {key: ctx.params.pop(key) for key in list(ctx.params) if key.startswith("parameter_")}
         if not ctx.resilient_parsing:
-            ctx.params["mechanism"] = self._mechanism(ctx.params.pop("method"), values)
+            ctx.params["mechanism"] = self._mechanism(ctx.params.pop("method"), self._completed(ctx, typed, values))
         return rest
+
+    def _completed(self, ctx: click.Context, args: Sequence[str], values: dict[str, Any]) -> dict[str, Any]:  # noqa: ARG002 (subclasses)
+        """The values of the method's options, with those that follow from other options."""
+        return values
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
         """Return the options of the command, `--method`, and the options of the method."""
@@ -98,6 +103,13 @@ class ReleaseCommand(MethodCommand):
     """A command whose method is the adaptive tree, unless another one is named."""
 
     default_method: ClassVar[str | None] = "adaptive"
+
+    @override
+    def _completed(self, ctx: click.Context, args: Sequence[str], values: dict[str, Any]) -> dict[str, Any]:
+        """Take Gaussian noise for a δ if neither a method nor a law is named, as `publish` does."""
+        if ctx.params.get("delta") and _find_method_name(args) is None and values.get("parameter_law") is None:
+            return {**values, "parameter_law": "gaussian"}
+        return values
 
 
 def _find_method_name(args: Sequence[str]) -> str | None:

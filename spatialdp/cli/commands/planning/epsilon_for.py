@@ -8,11 +8,11 @@ from __future__ import annotations
 import json
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from spatialdp.cli.commands.planning.recommend import boxes_option, read_queries
+from spatialdp.cli.commands.planning.recommend import boxes_option, read_queries, records_option
 from spatialdp.cli.options.domain import domain_options
 from spatialdp.cli.options.method import MethodCommand
 from spatialdp.cli.options.terms import delta_option, neighbours_option
@@ -26,9 +26,8 @@ __all__ = ["command"]
 
 @click.command("epsilon-for", cls=MethodCommand)
 @domain_options
-@click.option(
-    "--error", type=float, required=True, help="Root-mean-square error from noise that is acceptable, in records."
-)
+@click.option("--error", type=float, required=True, help="Root-mean-square error that is acceptable, in records.")
+@records_option
 @boxes_option
 @delta_option
 @neighbours_option
@@ -36,6 +35,7 @@ __all__ = ["command"]
 def command(
     domain: Domain,
     error: float,
+    records: float | None,
     boxes: Path | None,
     delta: Fraction,
     neighbours: str,
@@ -44,32 +44,40 @@ def command(
 ) -> None:
     r"""Find the least ε for an accuracy. No points are read.
 
-    The error is that of the noise, and ε is rounded up to three digits. The error of records that are not evenly spread
-    within cells comes on top; it depends on the records.
+    Without --records, the error is that of the noise; the error of records that are not evenly spread within cells
+    comes on top and depends on the records. With --records, a public guess of their number, both errors are foreseen
+    together, as they are on typical maps; adaptive trees need it. ε is rounded up to three digits.
 
     \b
     Examples:
+      spatialdp epsilon-for --bounds 0,0,100,100 --method adaptive --records 100000 --error 100
       spatialdp epsilon-for --bounds 0,0,100,100 --method quadtree --height 7 --error 100
       spatialdp epsilon-for --bounds 0,0,9,6 --method flat --shape 90,60 --error 20 --boxes boxes.csv --json
     """
     from spatialdp._support.json_values import with_exact
     from spatialdp.cli.parameters import INPUTS, options_of
-    from spatialdp.planning import epsilon_for
+    from spatialdp.planning.epsilon_for import epsilon_for
+    from spatialdp.planning.typical_map import NOISE_ALONE, assumption
 
     queries, words = read_queries(boxes)
-    epsilon = Fraction(repr(epsilon_for(mechanism, domain, queries, error=error, delta=delta, neighbours=neighbours)))
+    terms: dict[str, Any] = {"records": records, "delta": delta, "neighbours": neighbours}
+    epsilon = Fraction(repr(epsilon_for(mechanism, domain, queries, error=error, **terms)))
+    assumed = NOISE_ALONE if records is None else assumption(records)
     facts = {
         "mechanism": mechanism.name,
         "parameters": mechanism.parameters(),
         "queries": words,
         "error": error,
+        "records": records,
+        "assumed": assumed,
         **with_exact("epsilon", epsilon),
         **with_exact("delta", delta),
         "neighbours": neighbours,
     }
     rows = {
         "options": options_of(mechanism, click.get_current_context().meta.get(INPUTS, [None])[-1]),
-        "error": f"at most {error:,g} (root mean square, from noise), for {words}",
+        "error": f"at most {error:,g} (root mean square{', from noise' if records is None else ''}), for {words}",
+        **({} if records is None else {"assumed": assumed}),
         "ε": f"{float(epsilon):g}",
     }
     text = "\n".join(f"{name:9} {value}" for name, value in rows.items())

@@ -7,7 +7,7 @@ import json
 import numpy as np
 
 import spatialdp as sdp
-from spatialdp.planning import all_boxes
+from spatialdp.planning.queries import all_boxes
 from tests.helpers.commands import BOUNDS, run
 
 DOMAIN = sdp.Domain((0, 0, 1, 1))
@@ -53,8 +53,16 @@ def test_the_text_is_a_table():
 
 
 def test_refusals_speak_of_options():
-    assert "--error is -1.0; it must be a positive number" in run("epsilon-for", *FLAT, "--error=-1", code=2).stderr
+    assert "--error is -1; it must be a positive number" in run("epsilon-for", *FLAT, "--error=-1", code=2).stderr
     assert "--error is 1e-09; no epsilon" in run("epsilon-for", *FLAT, "--law=laplace", "--error=1e-9", code=2).stderr
     tree = run("epsilon-for", BOUNDS, "--method=kd-tree", "--height=3", "--error=10", code=2).stderr
     assert "depends on the records" in tree
     assert "`spatialdp evaluate`" in tree
+
+
+def test_adaptive_trees_need_a_guess_of_the_records():
+    tree = (BOUNDS, "--method=adaptive", "--shape=64,64", "--error=100")
+    assert "such as --records 100000" in run("epsilon-for", *tree, code=2).stderr
+    told = run("epsilon-for", *tree, "--records=20000").stdout
+    assert "assumed   20,000 records, spread as unevenly" in told
+    assert f"ε         {sdp.epsilon_for(sdp.Adaptive((64, 64)), DOMAIN, error=100, records=20000):g}" in told

@@ -49,3 +49,11 @@ def test_plan_prints_what_the_library_prints():
 
 def test_plan_takes_no_points(tmp_path):
     assert "unexpected extra argument" in run("plan", tmp_path, BOUNDS, *QUADTREE, code=2).stderr
+
+
+def test_a_delta_alone_means_gaussian_noise_as_for_publish():
+    told = run("plan", BOUNDS, "--epsilon=1", "--delta=1e-6", "--shape=8,8").stdout
+    assert "ρ (zCDP)" in told
+    for words in (("--method=adaptive",), ("--law=laplace",)):
+        refused = run("plan", BOUNDS, "--epsilon=1", "--delta=1e-6", "--shape=8,8", *words, code=2).stderr
+        assert "Leave --delta out" in refused

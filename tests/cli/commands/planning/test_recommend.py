@@ -33,7 +33,7 @@ def test_the_ranking_is_that_of_the_library():
 def test_the_table_has_options_that_can_be_pasted(boxes):
     """`plan` takes each row as it is, and the errors are those of the table."""
     told = run("recommend", *WORDS, "--boxes", boxes, "--delta=1e-9", "--neighbours=replace").stdout
-    rows = [line.split(maxsplit=1) for line in told.splitlines()[3:]]
+    rows = [line.split(maxsplit=1) for line in told.split("\n\n")[1].splitlines()[1:]]
     assert "in the count of the 2 boxes in" in told
     assert [float(error) for error, _ in rows] == sorted(float(error) for error, _ in rows)
     assert {"--law gaussian" in options for _, options in rows} == {True, False}
@@ -54,3 +54,15 @@ def test_wrong_shapes_are_refused_by_their_option():
 
 def test_no_points_are_taken(tmp_path):
     assert "unexpected extra argument" in run("recommend", tmp_path, *WORDS, code=2).stderr
+
+
+def test_a_guess_of_the_records_ranks_the_adaptive_tree():
+    told = run("recommend", BOUNDS, "--epsilon=0.1", "--shape=16,16", "--records=20000").stdout
+    assert "--method adaptive --shape 16,16 --epsilon 0.1" in told
+    assert told.startswith("Root-mean-square error in the count of any box")
+    assert "Assumed: 20,000 records, spread as unevenly as those of the data sets" in told
+    assert "Give --records NUMBER, a public guess" in run("recommend", *WORDS).stdout
+    facts = json.loads(run("recommend", *WORDS, "--records=20000", "--json").stdout)
+    assert facts["records"] == 20000
+    assert facts["assumed"].startswith("20,000 records")
+    assert "--records is -1; it must be a positive number" in run("recommend", *WORDS, "--records=-1", code=2).stderr

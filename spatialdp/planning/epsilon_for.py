@@ -1,0 +1,107 @@
+"""Which ε does an accuracy need? The least one with which the error to expect stays within a bound.
+
+No record is read: errors follow from public parameters and, if given, from a public guess of the number of records.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy.typing as npt
+
+from spatialdp.errors import BudgetError, ParameterError
+from spatialdp.mechanisms import Adaptive, Mechanism
+from spatialdp.planning.queries import boxes_of, guessed_records, positive_number
+from spatialdp.planning.typical_map import typical_error
+from spatialdp.privacy.budget import LARGEST_EPSILON, SMALLEST_EPSILON, Number
+from spatialdp.privacy.neighbours import Neighbours
+from spatialdp.space.domain import Domain
+from spatialdp.wording import parameter
+from spatialdp.workload import Workload
+
+__all__ = ["epsilon_for"]
+
+
+def epsilon_for(
+    mechanism: Mechanism,
+    domain: Domain,
+    workload: Workload | npt.ArrayLike | None = None,
+    *,
+    error: float,
+    records: float | None = None,
+    delta: Number = 0,
+    neighbours: str = Neighbours.ADD_REMOVE,
+) -> float:
+    """The least ε with which a mechanism's error stays within a bound.
+
+    Parameters
+    ----------
+    mechanism : Mechanism
+        `Adaptive`, which needs `records`, or a mechanism whose noise does not depend on the records.
+    domain : Domain
+    workload : Workload or (m, 4) array-like of boxes, optional
+        Any box by default.
+    error : float
+        Root-mean-square error that is acceptable, in records.
+    records : float, optional
+        A public guess of the number of records. With it, the error is that of noise and of uneven spread, on maps
+        like those of the data sets that come with spatialdp; without, that of the noise alone.
+    delta, neighbours
+        As for `release`.
+
+    Returns
+    -------
+    float
+        Rounded up to three digits; not below 1e-5.
+
+    Privacy
+    -------
+    No record is read and nothing is spent. The guess must be public; never count the records for it. A wrong guess
+    costs accuracy, never privacy.
+
+    Examples
+    --------
+    >>> domain = Domain((0, 0, 1, 1))
+    >>> large, small = (epsilon_for(Adaptive(), domain, error=error, records=100_000) for error in (100, 50))
+    >>> large < small
+    True
+    """
+    bound = positive_number(error, "error", "number of records, such as 10")
+    if not isinstance(mechanism, Mechanism):
+        raise ParameterError(f"mechanism is {mechanism!r}; give one with its parameters, such as Flat((64, 64)).")
+    boxes, guess = boxes_of(domain, workload), guessed_records(records)
+    if isinstance(mechanism, Adaptive) and guess is None:
+        raise ParameterError(
+            f"{parameter('records')} was not given, but the error of an adaptive tree depends on the number of "
+            f"records; give a public guess of it, such as {parameter('records', 100_000)}."
+        )
+
+    def expected(log_epsilon: float) -> float:
+        epsilon = _rounded_up(math.exp(log_epsilon))
+        if guess is None:
+            return mechanism.expected_error(domain, boxes, epsilon=epsilon, delta=delta, neighbours=neighbours)
+        return typical_error(mechanism, domain, boxes, guess, epsilon=epsilon, delta=delta, neighbours=neighbours)
+
+    def too_large(log_epsilon: float) -> bool:
+        try:
+            return bound < expected(log_epsilon)
+        except BudgetError:  # this ε needs more noise than can be drawn
+            return True
+
+    low, high = math.log(float(SMALLEST_EPSILON) * 1e4), math.log(float(LARGEST_EPSILON) / 2)
+    if bound < expected(high):  # also raises an error if law and delta do not fit
+        remedy = "larger cells" if guess is None else "other cells"
+        raise ParameterError(
+            f"{parameter('error')} is {error:g}; no epsilon up to 500 reaches it. Use {remedy} or accept a larger "
+            "error."
+        )
+    while high - low > 1e-4:
+        middle = (low + high) / 2
+        low, high = (middle, high) if too_large(middle) else (low, middle)
+    return _rounded_up(math.exp(high))
+
+
+def _rounded_up(value: float) -> float:
+    """A value, rounded up to three significant digits."""
+    unit = 10.0 ** (math.floor(math.log10(value)) - 2)
+    return float(f"{math.ceil(value / unit - 1e-9) * unit:.3g}")
