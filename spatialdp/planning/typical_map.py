@@ -160,10 +160,13 @@ def _gain(reading: Reading, grid: Grid, boxes: Floats, strength: float) -> float
 def tree_shape(domain: Domain, boxes: Floats, records: float, deviation: float) -> tuple[int, int]:
     """The finest grid that an adaptive tree needs: its cells are at least four times as small as those of a good grid.
 
-    Blocks end above smaller cells, and the field is less accurate on a grid that is much finer than its blocks.
+    Blocks end above smaller cells, and the field is less accurate on a grid that is much finer than its blocks. Cells
+    are smaller than that if none of them would lie in the region.
     """
     _, side = best_grid(domain.grid(LARGEST), boxes, records, deviation)
     side = min(2 ** math.ceil(math.log2(4 * side)), LARGEST[0])
+    while side < LARGEST[0] and not domain.grid((side, side)).n_cells:
+        side *= 2
     return side, side
 
 
