@@ -41,6 +41,7 @@ if TYPE_CHECKING:  # type checkers and editors read the names of _HOMES here
     from spatialdp.privacy.noise.source import SeededNoise as SeededNoise
     from spatialdp.privacy.noise.source import SystemNoise as SystemNoise
     from spatialdp.privacy.statement import Privacy as Privacy
+    from spatialdp.privacy.unit import Person as Person
     from spatialdp.records.files import read_points as read_points
     from spatialdp.records.points import Points as Points
     from spatialdp.release import Release as Release
@@ -57,6 +58,7 @@ _HOMES = {
     "Grid": "space.domain",
     "Hierarchy": "mechanisms",
     "KdTree": "mechanisms",
+    "Person": "privacy.unit",
     "Points": "records.points",
     "Privacy": "privacy.statement",
     "Quadtree": "mechanisms",

@@ -22,10 +22,20 @@ class Neighbours(Option):
 
 @dataclass(frozen=True)
 class Sensitivity:
-    """How far one record can move a vector of counts: in L1 norm, and in the square of the L2 norm."""
+    """How far one record, or one person, can move a vector of counts: in L1 norm, and in the square of the L2 norm.
+
+    Attributes
+    ----------
+    l1, l2_squared : int
+        In steps of the counts.
+    steps : int
+        How many steps make up one count; a power of two. Counts of records have whole counts, shares of persons have
+        fractions of them.
+    """
 
     l1: int
     l2_squared: int
+    steps: int = 1
 
 
 def count_sensitivity(neighbours: Neighbours, cells: int) -> Sensitivity:

@@ -18,19 +18,27 @@ from spatialdp.space.domain import Grid
 from spatialdp.space.lattice import LATTICE, LATTICE_BITS, Axis, cells_of
 
 if TYPE_CHECKING:
+    from spatialdp.privacy.unit import Person
     from spatialdp.records.points import Points
 
-__all__ = ["cell_numbers", "count_cells", "lattice_cell_numbers"]
+__all__ = ["cell_numbers", "count_cells", "count_records", "lattice_cell_numbers"]
 
 _CHUNK = 2**15  # records at a time: the work arrays stay in the processor's cache
 _MANY_CELLS = 2**19  # from so many cells on, records are added one by one: arrays of all cells take longer than a block
 
 
-def count_cells(points: Points, grid: Grid) -> Integers:
-    """Return the exact number of records in each cell, as an (ny, nx) array; zero outside the region.
+def count_cells(points: Points, grid: Grid, person: Person | None = None) -> Integers:
+    """Return the exact counts of the cells, as an (ny, nx) array; zero outside the region.
 
-    The records are read once, in blocks: beyond the input, memory holds a few megabytes and the counts.
+    Without a bound on persons, these are numbers of records, which are read once, in blocks: beyond the input, memory
+    holds a few megabytes and the counts. With a bound they are what is kept of each person's records: numbers of
+    records, numbers of persons, or shares in steps of 1 / `Person.steps`.
     """
+    return points._counts(grid, person)
+
+
+def count_records(points: Points, grid: Grid) -> Integers:
+    """Return the exact number of records in each cell, block by block, as `count_cells` does without persons."""
     nx, ny = grid.shape
     counts = np.zeros(nx * ny + 1, dtype=np.int64)  # the last entry collects the records outside the bounds
     for cells in points._cells(grid):

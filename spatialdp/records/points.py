@@ -18,7 +18,8 @@ import numpy as np
 from spatialdp._support.arrays import Array, Booleans, Integers, Integers32
 from spatialdp._support.override import override
 from spatialdp.errors import PointsError
-from spatialdp.records.counting import cell_numbers, lattice_cell_numbers
+from spatialdp.privacy.unit import Person
+from spatialdp.records.counting import cell_numbers, count_records, lattice_cell_numbers
 from spatialdp.records.formats.base import forgetful
 from spatialdp.records.reading import (
     arrow_coordinates,
@@ -105,6 +106,10 @@ class Points:
 
     def __repr__(self) -> str:
         return "Points(<private>)" if self.crs is None else f"Points(<private>, crs={self.crs!r})"
+
+    def _counts(self, grid: Grid, person: Person | None) -> Integers:  # noqa: ARG002 - bounds come next
+        """Return the exact counts of the cells, (ny, nx), as `records.counting.count_cells` describes them."""
+        return count_records(self, grid)
 
     def _cells(self, grid: Grid) -> Iterator[Integers]:
         """Yield the cell numbers of the records, row * nx + column, block by block; nx * ny for those out of bounds.

@@ -37,7 +37,7 @@ LINES: dict[str, list[set[str]]] = {
         {"evaluation"},
         {"cli"},
     ],
-    "spatialdp.privacy": [{"budget", "neighbours"}, {"accounting"}, {"noise", "statement"}],
+    "spatialdp.privacy": [{"budget", "neighbours"}, {"accounting", "unit"}, {"noise", "statement"}],
     "spatialdp.mechanisms": [
         {"plan"},
         {"base"},

@@ -55,11 +55,15 @@ class NoiseLaw:
         Scale (Laplace laws) or variance parameter (Gaussian), in steps.
     steps : int
         Steps of the lattice in one count; a power of two.
+    counted : int
+        Steps in one count of what the noise is added to; `steps` is a multiple of it. Records are counted in whole
+        counts, shares of persons in fractions.
     """
 
     law: Law
     parameter: Fraction
     steps: int = 1
+    counted: int = 1
 
     def __post_init__(self) -> None:
         widest = WIDEST_OF_WIDE ** (2 if self.law is Law.GAUSSIAN else 1)
@@ -78,12 +82,12 @@ class NoiseLaw:
         gaussian = self.law is Law.GAUSSIAN
         if not isinstance(counts, Wide):
             if self.parameter <= WIDEST ** (2 if gaussian else 1):
-                whole = counts if self.steps == 1 else counts * self.steps
+                whole = counts if self.steps == self.counted else counts * (self.steps // self.counted)
                 draw = noise.gaussian if gaussian else noise.laplace
                 return (whole + draw(self.parameter, counts.shape)) / self.steps
             # The noise needs wide integers, so the counts become wide first: a product that wraps around in 64 bits is
             # harmless only if the noise wraps around with it.
-            counts = Wide.shifted(counts, self.steps.bit_length() - 1)
+            counts = Wide.shifted(counts, (self.steps // self.counted).bit_length() - 1)
         draw_wide = noise.wide_gaussian if gaussian else noise.wide_laplace
         return (counts + draw_wide(self.parameter, counts.shape)).floats() / self.steps
 
@@ -132,11 +136,12 @@ def calibrate(law: Law, cost: Fraction, sensitivity: Sensitivity) -> NoiseLaw:
     >>> calibrate(Law.DISCRETE_LAPLACE, Fraction(1, 10), Sensitivity(l1=1, l2_squared=1)).parameter
     Fraction(10, 1)
     """
+    counted = sensitivity.steps
     if law is Law.GAUSSIAN:
-        return NoiseLaw(law, Fraction(sensitivity.l2_squared) / (2 * cost))
+        return NoiseLaw(law, Fraction(sensitivity.l2_squared) / (2 * cost), counted, counted)
     # A measurement that one record moves by 1024 steps or more is on a fine lattice already.
-    steps = FINE_STEPS if law is Law.LAPLACE and sensitivity.l1 < FINE_STEPS else 1
-    return NoiseLaw(law, steps * sensitivity.l1 / cost, steps)
+    finer = FINE_STEPS if law is Law.LAPLACE and sensitivity.l1 < FINE_STEPS else 1
+    return NoiseLaw(law, finer * sensitivity.l1 / cost, finer * counted, counted)
 
 
 def _gaussian_weights(variance: float) -> tuple[Floats, Floats]:

@@ -1,0 +1,159 @@
+"""Whose privacy does a release protect? One record, or one person with several records, whose share is bounded.
+
+A `Person` is a public bound on what one person contributes: at most L records, at most L cells (once each), or one unit
+that is divided over the person's records. `records.persons` carries the bound out, on each person's records alone, so
+one person more or less changes the counts by what the bound allows and no more. From that follows how far one person
+can move a measurement, given how far one record can (``docs/design/persons.md``). This module knows no records.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from spatialdp._support.checks import true_or_false, whole_number
+from spatialdp._support.options import Option
+from spatialdp.errors import ParameterError
+from spatialdp.privacy.neighbours import Sensitivity
+from spatialdp.wording import either
+
+__all__ = ["SHARE_STEPS", "Bound", "Person", "unit_of"]
+
+MOST = 10**9  # records or cells of one person
+SHARE_STEPS = 2**20  # shares are counted in whole steps; a person's shares are at most this many steps together
+
+
+class Bound(Option):
+    """What is bounded: a person's records, a person's cells, or the sum of a person's shares."""
+
+    RECORDS = "records"
+    CELLS = "cells"
+    SHARES = "shares"
+
+
+@dataclass(frozen=True)
+class Person:
+    """The person as the unit of privacy: a public bound on what each one contributes to a release.
+
+    Give exactly one of the three.
+
+    Parameters
+    ----------
+    records : int, optional
+        At most so many records of each person are counted. Whole cells come first: of two cells with two records each,
+        three records are two of one cell and one of the other.
+    cells : int, optional
+        Each person is counted once in each cell, in at most so many cells.
+    shares : bool
+        Each person counts once in all, divided over the cells in proportion to the person's records there. Nobody is
+        cut off, and there is nothing to choose.
+
+    Raises
+    ------
+    ParameterError
+        If none of the three is given, or more than one.
+
+    Notes
+    -----
+    Which records or cells are kept is decided by a keyed hash of the person and the cell, so it depends on this
+    person's own records alone. Records without a person count nowhere. One person with two identifiers is two persons.
+    The bound holds for the release as a whole.
+
+    Privacy
+    -------
+    The bound is a public parameter: a bound that was read off the records would tell about them.
+
+    Examples
+    --------
+    >>> Person(cells=50)
+    Person(cells=50)
+    >>> Person()
+    Traceback (most recent call last):
+    spatialdp.errors.ParameterError: a person is bounded by none of records, cells and shares, ...
+    """
+
+    records: int | None = None
+    cells: int | None = None
+    shares: bool = False
+
+    def __post_init__(self) -> None:
+        true_or_false(self.shares, "shares")
+        given = [name for name in ("records", "cells") if getattr(self, name) is not None] + ["shares"] * self.shares
+        if len(given) != 1:
+            raise ParameterError(
+                f"a person is bounded by {' and '.join(given) or 'none of records, cells and shares'}, but exactly one "
+                "bound is needed; give "
+                + either(
+                    "Person(records=L), Person(cells=L) or Person(shares=True)",
+                    "--person records=L, --person cells=L or --person shares",
+                )
+                + "."
+            )
+        for name in ("records", "cells"):
+            if getattr(self, name) is not None:
+                object.__setattr__(self, name, whole_number(getattr(self, name), name, 1, MOST))
+
+    def __repr__(self) -> str:
+        return "Person(shares=True)" if self.shares else f"Person({self.bound}={self.most})"
+
+    @property
+    def bound(self) -> Bound:
+        """What is bounded."""
+        return Bound.SHARES if self.shares else Bound.CELLS if self.records is None else Bound.RECORDS
+
+    @property
+    def most(self) -> int:
+        """The largest sum of a person's counts: L records, L cells, or 1 in shares."""
+        return self.records or self.cells or 1
+
+    @property
+    def steps(self) -> int:
+        """How many steps make up one count: counts of shares come as whole numbers of these."""
+        return SHARE_STEPS if self.shares else 1
+
+    def sensitivity(self, one_record: Sensitivity) -> Sensitivity:
+        """How far one person can move a measurement that one record moves by a given amount, under the same relation.
+
+        A person's counts c are not negative and have a sum of at most m. The norm of the measurement of c is convex, so
+        it is largest at a corner of these counts: m times one record. For replace, the differences of two such counts
+        have corners m (e - e'), and it is m times what replacing one record moves. So a person moves any measurement by
+        m times what one record does, and this is attained where all counts are in one cell. `cells` has this as a
+        bound in L2; structures know better ones.
+
+        Examples
+        --------
+        >>> Person(records=3).sensitivity(Sensitivity(l1=2, l2_squared=2))
+        Sensitivity(l1=6, l2_squared=18, steps=1)
+        """
+        most = self.most * self.steps
+        return Sensitivity(most * one_record.l1, most**2 * one_record.l2_squared, self.steps)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the bound as plain values for JSON.
+
+        Examples
+        --------
+        >>> Person(shares=True).to_json(), Person(records=3).to_json()
+        ({'shares': True}, {'records': 3})
+        """
+        return {str(self.bound): True if self.shares else self.most}
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Person:
+        """Rebuild the bound that `to_json` wrote; a `ValueError` or `TypeError` is raised for anything else."""
+        try:
+            return cls(**data)
+        except ParameterError:
+            raise ValueError from None
+
+
+def unit_of(person: Person | None) -> str:
+    """The name of the unit of privacy: ``"record"``, or ``"person"`` if there is a bound on persons.
+
+    Examples
+    --------
+    >>> unit_of(None), unit_of(Person(cells=3))
+    ('record', 'person')
+    """
+    return "record" if person is None else "person"
