@@ -17,13 +17,13 @@ from typing import Any
 import numpy as np
 
 from spatialdp._support.arrays import Booleans
+from spatialdp.records.counting import FINE_SIDE
 from spatialdp.space.domain import RASTER_SIDE, Domain, Grid
 from spatialdp.space.lattice import LATTICE, LATTICE_BITS, Axis
 
-__all__ = ["FINE_BITS", "FINE_SIDE", "cells_of_table", "counts_of", "rows_of_text", "within_grid", "within_raster"]
+__all__ = ["FINE_BITS", "cells_of_table", "counts_of", "rows_of_text", "within_grid", "within_raster"]
 
-FINE_BITS = 12
-FINE_SIDE = 2**FINE_BITS  # columns, and rows, of the public grid that trees of their own lines are grown on
+FINE_BITS = FINE_SIDE.bit_length() - 1
 _RASTER_BITS = RASTER_SIDE.bit_length() - 1
 
 

@@ -9,7 +9,7 @@ its reach (``docs/tables.md`` says what that is).
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Any
 
@@ -17,6 +17,7 @@ import numpy as np
 
 from spatialdp._support.arrays import Integers
 from spatialdp._support.override import override
+from spatialdp.errors import PointsError
 from spatialdp.records.engines.dialects import DIALECTS, Dialect
 
 __all__ = ["Driver", "driver_of"]
@@ -55,9 +56,7 @@ class Driver:
 
     def pairs(self, expression: Any) -> Iterator[Pairs]:
         """Run a query of two columns of whole numbers, and yield the rows as two arrays, batch by batch."""
-        for batch in self.backend.to_pyarrow_batches(expression, chunk_size=_BATCH):
-            first, second = (_whole_numbers(column) for column in batch.columns)
-            yield first, second
+        return _pairs_of(self.backend.to_pyarrow_batches(expression, chunk_size=_BATCH))
 
     @contextmanager
     def silence(self) -> Iterator[None]:
@@ -85,13 +84,22 @@ class Driver:
         """Whether an error means that the connection broke, so that the same query may succeed on a new one."""
         return False
 
+    def check_persons(self, kind: Any) -> None:
+        """Refuse a type of persons that this connection cannot compare byte by byte."""
+
     def reconnect(self) -> None:
         """Open the connection again."""
         self.backend.reconnect()
 
 
 class DuckDBDriver(Driver):
-    """DuckDB within this process."""
+    """DuckDB within this process. Its own reader is used: the one that Ibis 12 calls is gone from DuckDB 2."""
+
+    @override
+    def pairs(self, expression: Any) -> Iterator[Pairs]:
+        answer = self.connection.sql(self.backend.compile(expression))
+        read = answer.to_arrow_reader if hasattr(answer, "to_arrow_reader") else answer.fetch_record_batch
+        return _pairs_of(read(_BATCH))
 
     @override
     @contextmanager
@@ -159,6 +167,17 @@ class PostgreSQLDriver(Driver):
         return isinstance(error, psycopg.OperationalError | psycopg.InterfaceError) and bool(self.connection.closed)
 
 
+    @override
+    def check_persons(self, kind: Any) -> None:
+        encoding = self.connection.info.parameter_status("server_encoding")
+        if kind.is_string() and encoding != "UTF8":
+            raise PointsError(
+                f"persons are text and the database is encoded in {encoding}; text is compared in UTF-8, and "
+                "converting it fails on some characters. Give persons as whole numbers or UUIDs, or use a database in "
+                "UTF8."
+            )
+
+
 class SparkDriver(Driver):
     """Spark, through its session. Errors quote records in the logs of Python and of Java, so both are off."""
 
@@ -173,11 +192,8 @@ class SparkDriver(Driver):
     def pairs(self, expression: Any) -> Iterator[Pairs]:
         frame = self.connection.sql(self.backend.compile(expression))
         if not hasattr(frame, "toArrow"):  # before Spark 4
-            yield from super().pairs(expression)
-            return
-        for batch in frame.toArrow().to_batches(max_chunksize=_BATCH):
-            first, second = (_whole_numbers(column) for column in batch.columns)
-            yield first, second
+            return super().pairs(expression)
+        return _pairs_of(frame.toArrow().to_batches(max_chunksize=_BATCH))
 
     @override
     @contextmanager
@@ -203,6 +219,12 @@ _DRIVERS = {"duckdb": DuckDBDriver, "postgres": PostgreSQLDriver, "pyspark": Spa
 def driver_of(backend: Any, *, owned: bool = False) -> Driver:
     """Return the driver of a backend's engine."""
     return _DRIVERS.get(backend.name, Driver)(backend, owned=owned)
+
+
+def _pairs_of(batches: Iterable[Any]) -> Iterator[Pairs]:
+    for batch in batches:
+        first, second = (_whole_numbers(column) for column in batch.columns)
+        yield first, second
 
 
 def _whole_numbers(column: Any) -> Integers:

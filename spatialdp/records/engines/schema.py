@@ -17,7 +17,7 @@ from spatialdp.space.domain import Domain
 from spatialdp.space.placement import check_column_names
 from spatialdp.wording import either, parameter
 
-__all__ = ["Columns", "checked_crs", "located"]
+__all__ = ["Columns", "check_rows", "checked_crs", "located"]
 
 _MOST_DIGITS = 300  # of a decimal that any double can hold, before and after the point
 _BEYOND = "1e300"  # farther out than any domain
@@ -51,6 +51,23 @@ class Columns:
     def names(self) -> list[str]:
         """The names of the columns that are used."""
         return [name for name in (self.x, self.y, self.geometry, self.person) if name is not None]
+
+
+def check_rows(table: Any) -> None:
+    """Refuse an expression whose rows depend on each other, so that one record could move many of them.
+
+    Columns may be selected and computed, rows filtered, tables joined and stacked.
+    """
+    from ibis.expr import operations as ops
+
+    kinds = (ops.Limit, ops.Sample, ops.Distinct, ops.Aggregate, ops.WindowFunction, ops.Intersection, ops.Difference)
+    dependent = sorted({type(node).__name__ for node in table.op().find((*kinds, ops.RandomScalar))})
+    if dependent:
+        raise PointsError(
+            f"the table is computed with {' and '.join(dependent)}, so one record may change several of its rows, and "
+            "the promise of privacy would not hold; give a table whose rows are records, with rows filtered and columns "
+            "computed at most."
+        )
 
 
 def located(table: Any, columns: Columns, dialect: Dialect) -> Any:

@@ -145,13 +145,19 @@ def _names(person: Any) -> list[str | None] | None:
 def _table(x: Floats, y: Floats, names: list[str | None] | None, person: Any, driver: Driver) -> Any:
     """Return the points as a table that is part of the query, with the columns that `schema.located` makes."""
     ids = [_MISSING] * x.size if names is None else [_MISSING if name is None else name for name in names]
-    rows = rows_of_text([list(row) for row in zip(map(repr, x.tolist()), map(repr, y.tolist()), ids, strict=True)])
-    columns = {"x": rows.f0.cast("float64"), "y": rows.f1.cast("float64")}
+    rows = rows_of_text([list(row) for row in zip(_texts(x), _texts(y), ids, strict=True)])
+    columns = {name: text.nullif(_MISSING).cast("float64") for name, text in (("x", rows.f0), ("y", rows.f1))}
     if names is None:
         return rows.select(**columns)
     known = rows.f2.nullif(_MISSING)
     text = person.is_binary() or person.is_string()
     return rows.select(**columns, person=driver.dialect.identity(known if text else known.cast(person)))
+
+
+def _texts(values: Floats) -> list[str]:
+    """Return numbers as text; every other one that is not a number is missing instead."""
+    missing = np.isnan(values) & (np.cumsum(np.isnan(values)) % 2 == 0)
+    return [_MISSING if gone else repr(value) for value, gone in zip(values.tolist(), missing.tolist(), strict=True)]
 
 
 def _questions(table: Any, domain: Domain, driver: Driver, *, with_persons: bool) -> Any:

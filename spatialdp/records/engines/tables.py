@@ -18,12 +18,13 @@ from spatialdp._support.arrays import Integers, Integers32
 from spatialdp._support.override import override
 from spatialdp.errors import PointsError
 from spatialdp.privacy.unit import Bound, Person
+from spatialdp.records.counting import FINE_SIDE
 from spatialdp.records.engines.bounding import bounded_counts, contributions
-from spatialdp.records.engines.cells import FINE_BITS, FINE_SIDE, cells_of_table, counts_of, within_grid, within_raster
+from spatialdp.records.engines.cells import FINE_BITS, cells_of_table, counts_of, within_grid, within_raster
 from spatialdp.records.engines.dialects import DIALECTS
 from spatialdp.records.engines.drivers import Driver, driver_of
 from spatialdp.records.engines.queries import discreetly, sparse_counts
-from spatialdp.records.engines.schema import Columns, checked_crs, located
+from spatialdp.records.engines.schema import Columns, check_rows, checked_crs, located
 from spatialdp.records.engines.self_test import self_test
 from spatialdp.records.engines.sources import open_table
 from spatialdp.records.formats.base import forgetful
@@ -59,6 +60,7 @@ class TablePoints(Points):
         self._table, self._driver, self.crs, self._ready = table, driver, crs, ready
 
     @property
+    @override
     def _has_persons(self) -> bool:
         return "person" in self._table.columns
 
@@ -73,6 +75,7 @@ class TablePoints(Points):
         dense[~grid.mask.ravel()] = 0
         return dense.reshape(ny, nx)
 
+    @override
     def _fine_cells(self, domain: Domain, person: Person | None) -> tuple[Integers32, Integers32, Integers]:
         cells = within_raster(cells_of_table(self._table, Grid(domain, (FINE_SIDE, FINE_SIDE))), domain)
         answer = counts_of(cells) if person is None else bounded_counts(cells, person, self._dialect)
@@ -81,6 +84,7 @@ class TablePoints(Points):
         rows, columns = (part << shift for part in np.divmod(keys, FINE_SIDE))
         return columns.astype(np.int32), rows.astype(np.int32), counts
 
+    @override
     def _persons_above(self, grid: Grid, bound: Bound, candidates: Sequence[int]) -> Integers:
         bounds = np.asarray(candidates, dtype=np.int64)
         most = int(bounds.max()) + 1
@@ -187,8 +191,11 @@ def read_table(
     columns = Columns(x, y, geometry, person)
     owned = isinstance(table, str)
     expression = open_table(table) if owned else _checked_table(table)
+    check_rows(expression)
     driver = _checked_driver(expression, owned=owned)
     place = located(expression, columns, driver.dialect)
+    if columns.person is not None:
+        driver.check_persons(expression[columns.person].type())
     points = TablePoints(place, driver, checked_crs(expression, columns, crs, domain), _tester(place))
     discreetly(lambda: points._ready(driver, domain), driver, "testing the engine")
     return points
