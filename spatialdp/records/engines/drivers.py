@@ -23,6 +23,7 @@ from spatialdp.records.engines.dialects import DIALECTS, Dialect
 __all__ = ["Driver", "driver_of"]
 
 _SILENT = logging.CRITICAL + 1
+_SEVERE = ("OFF", "FATAL", "ERROR")  # levels of Spark's log above warnings
 _BATCH = 2**17  # rows of an answer that are fetched at a time
 Pairs = tuple[Integers, Integers]
 
@@ -210,7 +211,8 @@ class SparkDriver(Driver):
         try:
             yield
         finally:
-            context.setLogLevel(level)
+            # Shells show warnings at most by a filter that setLogLevel takes away, so lower levels are not set again.
+            context.setLogLevel(level if level in _SEVERE else "WARN")
 
 
 _DRIVERS = {"duckdb": DuckDBDriver, "postgres": PostgreSQLDriver, "pyspark": SparkDriver}

@@ -14,7 +14,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from spatialdp._support.arrays import Integers, Integers32
+from spatialdp._support.arrays import Booleans, Integers, Integers32
 from spatialdp._support.override import override
 from spatialdp.errors import PointsError
 from spatialdp.privacy.unit import Bound, Person
@@ -29,7 +29,7 @@ from spatialdp.records.engines.self_test import self_test
 from spatialdp.records.engines.sources import open_table
 from spatialdp.records.formats.base import forgetful
 from spatialdp.records.points import Points
-from spatialdp.space.domain import Domain, Grid
+from spatialdp.space.domain import RASTER_SHIFT, Domain, Grid
 from spatialdp.space.lattice import LATTICE_BITS
 from spatialdp.wording import parameter
 
@@ -77,12 +77,15 @@ class TablePoints(Points):
 
     @override
     def _fine_cells(self, domain: Domain, person: Person | None) -> tuple[Integers32, Integers32, Integers]:
-        cells = within_raster(cells_of_table(self._table, Grid(domain, (FINE_SIDE, FINE_SIDE))), domain)
-        answer = counts_of(cells) if person is None else bounded_counts(cells, person, self._dialect)
+        cells = cells_of_table(self._table, Grid(domain, (FINE_SIDE, FINE_SIDE)))
+        if person is None:
+            answer = counts_of(cells)
+        else:
+            answer = bounded_counts(within_raster(cells, domain), person, self._dialect)
         keys, counts = self._ask(answer, domain, FINE_SIDE**2, "counting fine cells")
-        shift = LATTICE_BITS - FINE_BITS
-        rows, columns = (part << shift for part in np.divmod(keys, FINE_SIDE))
-        return columns.astype(np.int32), rows.astype(np.int32), counts
+        rows, columns = (part << (LATTICE_BITS - FINE_BITS) for part in np.divmod(keys, FINE_SIDE))
+        inside = _in_region(domain, columns, rows)
+        return columns[inside].astype(np.int32), rows[inside].astype(np.int32), counts[inside]
 
     @override
     def _persons_above(self, grid: Grid, bound: Bound, candidates: Sequence[int]) -> Integers:
@@ -199,6 +202,12 @@ def read_table(
     points = TablePoints(place, driver, checked_crs(expression, columns, crs, domain), _tester(place))
     discreetly(lambda: points._ready(driver, domain), driver, "testing the engine")
     return points
+
+
+def _in_region(domain: Domain, columns: Integers, rows: Integers) -> Booleans:
+    """Which lattice squares lie in the region, by its raster."""
+    raster = domain.region_raster
+    return np.ones(rows.size, dtype=bool) if raster is None else raster[rows >> RASTER_SHIFT, columns >> RASTER_SHIFT]
 
 
 def _tester(table: Any) -> Callable[[Driver, Domain], None]:
