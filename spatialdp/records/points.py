@@ -11,7 +11,7 @@ CRS), never of a value or a number of rows. See ``docs/design/lattice.md``.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -21,6 +21,7 @@ from spatialdp.errors import PointsError
 from spatialdp.privacy.unit import Person
 from spatialdp.records.counting import cell_numbers, count_records, lattice_cell_numbers
 from spatialdp.records.formats.base import forgetful
+from spatialdp.records.nodes import Records
 from spatialdp.records.reading import (
     arrow_coordinates,
     column_of,
@@ -34,7 +35,7 @@ from spatialdp.space.domain import RASTER_SHIFT, Domain, Grid
 from spatialdp.space.lattice import LATTICE
 from spatialdp.space.placement import check_column_names
 
-__all__ = ["LatticePoints", "Points", "as_points", "lattice_points", "snap"]
+__all__ = ["LatticePoints", "Points", "as_points", "lattice_points", "snap", "tree_records"]
 
 _BLOCK = 2**18  # records that are counted at a time
 
@@ -78,6 +79,8 @@ class Points:
 
     __slots__ = ("_geometric", "_x", "_y", "crs")
 
+    _has_positions: ClassVar[bool] = True  # false where records do not leave an engine
+
     @forgetful
     def __init__(self, x: Any, y: Any = None, *, crs: Any = None) -> None:
         self._geometric = is_geometric(x)
@@ -110,6 +113,10 @@ class Points:
     def _counts(self, grid: Grid, person: Person | None) -> Integers:  # noqa: ARG002 - bounds come next
         """Return the exact counts of the cells, (ny, nx), as `records.counting.count_cells` describes them."""
         return count_records(self, grid)
+
+    def _fine_cells(self, domain: Domain, person: Person | None) -> tuple[Integers32, Integers32, Integers]:
+        """Return columns, rows and counts of the fine grid's occupied cells, each at its lower lattice corner."""
+        raise NotImplementedError
 
     def _cells(self, grid: Grid) -> Iterator[Integers]:
         """Yield the cell numbers of the records, row * nx + column, block by block; nx * ny for those out of bounds.
@@ -158,7 +165,7 @@ class LatticePoints(Points):
         return iter(self._parts)
 
 
-def as_points(points: Any, domain: Domain) -> Points:
+def as_points(points: Any, domain: Domain, person: Person | None = None) -> Points:  # noqa: ARG001
     """Return the caller's points, in any accepted form, as `Points`; a CRS other than the domain's is refused."""
     records = points if isinstance(points, Points) else Points(points)
     if records._geometric or records.crs is not None:
@@ -177,6 +184,17 @@ def lattice_points(points: Points, domain: Domain) -> tuple[Integers32, Integers
         return np.empty(0, dtype=np.int32), np.empty(0, dtype=np.int32)
     columns, rows = (np.concatenate(part) for part in zip(*parts, strict=True))
     return columns, rows
+
+
+def tree_records(points: Points, domain: Domain, person: Person | None) -> Records:
+    """Return the records in the domain and its region for a tree: lattice columns and rows and, if needed, weights.
+
+    With a bound on persons, or if the records do not leave an engine, they are counts of small public squares: each
+    square stands at its lower corner and has the count as its weight.
+    """
+    if person is None and points._has_positions:
+        return lattice_points(points, domain)
+    return points._fine_cells(domain, person)
 
 
 def _within(raster: Booleans | None, columns: Integers32, rows: Integers32) -> tuple[Integers32, Integers32]:
