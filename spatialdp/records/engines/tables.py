@@ -55,6 +55,8 @@ class TablePoints(Points):
 
     __slots__ = ("_driver", "_ready", "_table")
 
+    _has_positions = False
+
     def __init__(self, table: Any, driver: Driver, crs: str | None, ready: Callable[[Driver, Domain], None]) -> None:
         self._geometric = False
         self._table, self._driver, self.crs, self._ready = table, driver, crs, ready
