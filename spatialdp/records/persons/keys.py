@@ -12,6 +12,7 @@ can choose identifiers to prefer certain cells could as well choose the records.
 
 from __future__ import annotations
 
+import hashlib
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -32,6 +33,7 @@ SALT = "spatialdp"  # a public constant
 _SEPARATOR = "|"
 _BLOCK = 64  # bytes that MD5 takes in at a time
 _LENGTH = 8  # bytes at the end of the last block that hold the length of the message; one more marks where it ended
+_MOST_BLOCKS = 4  # of texts that are hashed together; identifiers are rarely that long
 _MESSAGES = 2**18  # that are made at a time
 _CHUNK = 2**13  # messages that are hashed at a time: the work arrays stay in the processor's cache
 
@@ -81,15 +83,22 @@ def md5_keys(messages: pa.Array) -> Keys:
     offsets = np.frombuffer(positions, dtype=np.int64)[messages.offset :][: size + 1]
     starts, lengths = offsets[:-1], np.diff(offsets)
     blocks = (lengths + _LENGTH) // _BLOCK + 1
-    octets = _with_zeros(content, _BLOCK * int(blocks.max(initial=1)))
+    octets = _with_zeros(content, _BLOCK * _MOST_BLOCKS)
     keys = np.empty(size, dtype=np.uint64)
-    for count in np.unique(blocks).tolist():
+    (long,) = np.nonzero(blocks > _MOST_BLOCKS)
+    keys[long] = [_long_key(octets[start:stop]) for start, stop in zip(starts[long], offsets[long + 1], strict=True)]
+    for count in range(1, _MOST_BLOCKS + 1):
         (some,) = np.nonzero(blocks == count)
-        step = max(1, _CHUNK // count)
-        for first in range(0, some.size, step):
-            chunk = some[first : first + step]
+        for first in range(0, some.size, _CHUNK):
+            chunk = some[first : first + _CHUNK]
             keys[chunk] = _digest_starts(_padded(octets, starts[chunk], lengths[chunk], count))
     return keys
+
+
+def _long_key(octets: Array) -> int:
+    """Return the key of one long text: numpy would take 64 steps for each of its blocks."""
+    digest = hashlib.md5(octets.tobytes(), usedforsecurity=False).digest()
+    return int.from_bytes(digest[:_LENGTH], "big")
 
 
 def _with_zeros(content: pa.Buffer | None, width: int) -> Array:
@@ -102,8 +111,7 @@ def _padded(octets: Array, starts: Integers, lengths: Integers, blocks: int) -> 
     """Return messages as MD5 reads them, (blocks, 16, messages): each with its end marked, zeros, and its length."""
     width = blocks * _BLOCK
     padded = np.lib.stride_tricks.sliding_window_view(octets, width)[starts]  # (messages, bytes)
-    small = np.min_scalar_type(width)
-    padded *= np.arange(width, dtype=small) < lengths[:, None].astype(small)
+    padded *= np.arange(width, dtype=np.int16) < lengths[:, None].astype(np.int16)
     padded[np.arange(lengths.size), lengths] = 0x80
     padded[:, -_LENGTH:] = (lengths * 8).astype("<u8").view(np.uint8).reshape(-1, _LENGTH)
     words = padded.view("<u4").reshape(lengths.size, blocks, 16)
