@@ -16,9 +16,7 @@ def kept(persons: list, cells: list[int], n_cells: int, bound: Person) -> dict[t
             records[str(person)][cell] += 1
     result = {}
     for person, own in records.items():
-        order = sorted(
-            own, key=lambda cell: (hashlib.md5(f"spatialdp|{person}|{cell}".encode()).hexdigest()[:16], cell)
-        )
+        keys = {cell: hashlib.md5(f"spatialdp|{person}|{cell}".encode()).hexdigest()[:16] for cell in own}
         left = bound.most
         for cell in sorted(own, key=lambda cell: (keys[cell], cell)):
             if bound.shares:

@@ -38,22 +38,24 @@ _MESSAGES = 2**18  # that are made at a time
 _CHUNK = 2**13  # messages that are hashed at a time: the work arrays stay in the processor's cache
 
 
-def cell_keys(persons: pa.Array, cells: Integers) -> Keys:
-    """Return the key of each person and cell; cells of a person are kept in the order of (key, cell).
+def cell_keys(names: pa.Array, persons: Integers, cells: Integers) -> Keys:
+    """Return the key of each pair of a person and a cell; cells of a person are kept in the order of (key, cell).
 
     Parameters
     ----------
-    persons : Arrow array of int64 or large_string
-        As `identifiers.persons_of` returns them, without nulls.
+    names : Arrow array of int64 or large_string
+        Persons, as `identifiers.persons_of` returns them, without nulls.
+    persons : integer array
+        The person of each pair, by its place among the names.
     cells : integer array
-        Their numbers, row * nx + column.
+        The cell of each pair, row * nx + column.
 
     Examples
     --------
     >>> import hashlib
     >>> import pyarrow as pa
     >>> key = int(hashlib.md5(b"spatialdp|ann|7").hexdigest()[:16], 16)
-    >>> cell_keys(pa.array(["ann"], pa.large_string()), np.array([7])).tolist() == [key]
+    >>> cell_keys(pa.array(["bob", "ann"]), np.array([1]), np.array([7])).tolist() == [key]
     True
     """
     import pyarrow as pa
@@ -64,7 +66,8 @@ def cell_keys(persons: pa.Array, cells: Integers) -> Keys:
     for start in range(0, cells.size, _MESSAGES):
         part = slice(start, start + _MESSAGES)
         numbers = pa.array(cells[part]).cast(pa.large_string())
-        messages = pc.binary_join_element_wise(salt, texts_of(persons[part]), numbers, separator)
+        texts = texts_of(names.take(pa.array(persons[part])))
+        messages = pc.binary_join_element_wise(salt, texts, numbers, separator)
         keys[part] = md5_keys(messages)
     return keys
 

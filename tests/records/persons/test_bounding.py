@@ -212,7 +212,7 @@ def test_sums_of_cells_are_whole_numbers_beyond_what_doubles_hold():
 
 
 def test_cells_with_equal_keys_are_kept_in_their_own_order(monkeypatch):
-    monkeypatch.setattr(bounding, "cell_keys", lambda persons, cells: np.zeros(cells.size, dtype=np.uint64))
+    monkeypatch.setattr(bounding, "cell_keys", lambda names, persons, cells: np.zeros(cells.size, dtype=np.uint64))
     records = [("ann", cell) for cell in (9, 4, 6, 4)] + [("bob", cell) for cell in (8, 2)]
     assert kept(records, Person(cells=2)) == {("ann", 4): 1, ("ann", 6): 1, ("bob", 2): 1, ("bob", 8): 1}
     assert kept(records, Person(records=3)) == {("ann", 4): 2, ("ann", 6): 1, ("bob", 2): 1, ("bob", 8): 1}
@@ -244,10 +244,10 @@ def test_each_cell_is_kept_equally_often():
 @pytest.mark.parametrize(
     "wrong",
     [
-        lambda persons, cells: cells.astype(np.uint64),
-        lambda persons, cells: cell_keys(pa.array(["x"] * cells.size, pa.large_string()), cells),
-        lambda persons, cells: cell_keys(persons, cells // 2),
-        lambda persons, cells: cell_keys(persons, cells) & np.uint64(3),
+        lambda names, persons, cells: cells.astype(np.uint64),
+        lambda names, persons, cells: cell_keys(names, np.zeros_like(persons), cells),
+        lambda names, persons, cells: cell_keys(names, persons, cells // 2),
+        lambda names, persons, cells: cell_keys(names, persons, cells) & np.uint64(3),
     ],
     ids=["by number", "without the person", "of two cells", "of two bits"],
 )

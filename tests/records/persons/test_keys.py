@@ -49,17 +49,19 @@ def test_keys_are_big_endian_numbers_in_the_order_of_the_digits():
 def test_keys_do_not_depend_on_the_type_of_persons(persons):
     cells = np.array([0, 2**28 - 1, 3, 4])
     expected = [by_hand(f"spatialdp|{person}|{cell}") for person, cell in zip(persons, cells, strict=True)]
-    assert cell_keys(persons_of(persons), cells).tolist() == expected
+    assert cell_keys(persons_of(persons), np.arange(4), cells).tolist() == expected
 
 
 def test_neither_batches_nor_chunks_matter(monkeypatch):
-    persons, cells = persons_of(list("abcdefg" * 30)), np.arange(210)
-    whole = cell_keys(persons, cells)
+    persons, cells = np.repeat(np.arange(30), 7), np.arange(210)
+    names = persons_of(["x" * number for number in range(30)])
+    whole = cell_keys(names, persons, cells)
     monkeypatch.setattr(keys, "_MESSAGES", 11)
     monkeypatch.setattr(keys, "_CHUNK", 3)
-    assert np.array_equal(cell_keys(persons, cells), whole)
+    assert np.array_equal(cell_keys(names, persons, cells), whole)
 
 
 def test_no_texts_have_no_keys():
     assert md5_keys(pa.array([], pa.large_string())).size == 0
-    assert cell_keys(persons_of([]), np.empty(0, dtype=np.int64)).size == 0
+    nothing = np.empty(0, dtype=np.int64)
+    assert cell_keys(persons_of([]), nothing, nothing).size == 0
