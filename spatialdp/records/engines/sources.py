@@ -12,6 +12,7 @@ import shutil
 import tempfile
 import weakref
 from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 from urllib.parse import SplitResult, parse_qsl, unquote, urlencode, urlsplit, urlunsplit
@@ -191,15 +192,9 @@ def _embedded(database: Path | None, options: dict[str, str]) -> Any:
         **options,
     }
     place = {} if database is None else {"database": str(database), "read_only": True}
-    try:
+    with ExitStack() as stack:
+        stack.callback(shutil.rmtree, folder, ignore_errors=True)
         backend = ibis.duckdb.connect(**place, **settings)
-    except BaseException:
-        shutil.rmtree(folder, ignore_errors=True)
-        raise
-    weakref.finalize(backend, _close, backend.con, folder)
+        stack.callback(backend.con.close)
+        weakref.finalize(backend, stack.pop_all().close)
     return backend
-
-
-def _close(connection: Any, folder: str) -> None:
-    connection.close()
-    shutil.rmtree(folder, ignore_errors=True)
