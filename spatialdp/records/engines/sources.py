@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
+import warnings
 import weakref
 from collections.abc import Callable
 from contextlib import ExitStack
@@ -80,7 +81,9 @@ def _open(work: Callable[[], Any]) -> Any:
     """Open something; what a library says of it may hold a password."""
     failure: Exception
     try:
-        return work()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return work()
     except SpatialDPError as error:
         failure = error
     except ImportError:
