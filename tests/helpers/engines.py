@@ -17,10 +17,16 @@ import pytest
 NEEDED = os.environ.get("SPATIALDP_NEEDS_ENGINES") == "1"
 _SECONDS = 60  # that a server may take to start or to stop
 
+# pyspark leaves sockets to Java open.
+ON_SPARK = (
+    pytest.mark.engines,
+    pytest.mark.filterwarnings("ignore:unclosed <socket.socket:ResourceWarning"),
+    pytest.mark.filterwarnings("ignore:Exception ignored in. <socket.socket:pytest.PytestUnraisableExceptionWarning"),
+)
 ALL = (
     "duckdb",
     pytest.param("postgresql", marks=pytest.mark.engines),
-    pytest.param("spark", marks=pytest.mark.engines),
+    pytest.param("spark", marks=ON_SPARK),
 )
 
 

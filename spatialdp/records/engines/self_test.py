@@ -102,12 +102,15 @@ def adversarial_values(axis: Axis, count: int) -> Floats:
     places = np.arange(count) * 0.6180339887498949 % 1  # spread evenly, without random bits
     edges = np.concatenate([axis.edges(n)[np.floor(places * n).astype(int)] for n in (1000, 7, 4093, 23, 17)])
     lines = axis.coordinates(np.floor(places * LATTICE).astype(np.int64))
+    special = _and_neighbours(_special(axis))  # each of them once at least
+    common = _and_neighbours(np.concatenate([edges, lines]))
+    chosen = common[np.linspace(0, common.size - 1, max(count - special.size, 0)).astype(int)]
+    return np.concatenate([special, chosen])[:count]
+
+
+def _and_neighbours(values: Floats) -> Floats:
     with np.errstate(all="ignore"):  # beyond the largest numbers
-        bases = np.concatenate([edges, lines, _special(axis)])
-        near = [bases, *(_moved(bases, steps) for steps in (-3, -2, -1, 1, 2, 3))]
-    values = np.concatenate([_special(axis), *near])
-    chosen: Floats = values[np.linspace(0, values.size - 1, max(count - _special(axis).size, 0)).astype(int)]
-    return np.concatenate([_special(axis), chosen])[:count]
+        return np.concatenate([values, *(_moved(values, steps) for steps in (-3, -2, -1, 1, 2, 3))])
 
 
 def _special(axis: Axis) -> Floats:

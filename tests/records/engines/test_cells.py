@@ -15,7 +15,7 @@ from spatialdp.records.engines.drivers import driver_of
 from spatialdp.space.domain import Grid
 from tests.helpers.adversarial import DOMAINS, GRIDS, pairs, table_of
 
-PAIRS = {"duckdb": 10**5, "postgres": 10**5, "pyspark": 10**5}
+PAIRS = {"duckdb": 10**5, "postgres": 10**5, "pyspark": 10**5}  # of each domain
 
 
 def numbered_cells(engine, table, grid, size):
