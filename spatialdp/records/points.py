@@ -116,7 +116,7 @@ class Points:
 
         A block may be overwritten by the next one: read it before.
         """
-        return cell_numbers(self._blocks(), grid, _BLOCK)
+        return cell_numbers(self._blocks(), grid)
 
     def _positions(self, domain: Domain) -> Iterator[tuple[Integers32, Integers32]]:
         """Yield the lattice columns and rows of the records within the bounds, block by block."""
