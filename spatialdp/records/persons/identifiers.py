@@ -1,8 +1,9 @@
 """Who is a record about? How a column of identifiers, as a caller or a file has it, becomes one Arrow array.
 
-A person is the **text** of its identifier: whole numbers in decimal, text byte by byte, UUIDs in lower case with dashes.
-So 5 and "5" are one person, "05" is another one, and the empty text is a person like any other. Columns of whole numbers
-stay `int64`, because that is fast; all others become `large_string`. Which of the two it is changes no result.
+A person is the **text** of its identifier: whole numbers in decimal, text byte by byte, UUIDs in lower case with
+dashes. So 5 and "5" are one person, "05" is another one, and the empty text is a person like any other. Columns of
+whole numbers stay `int64`, because that is fast; all others become `large_string`. Which of the two it is changes no
+result.
 
 A record without a person counts nowhere: a missing value, and whatever is not an identifier (a list, bytes, a truth
 value, a date, text with half a surrogate pair). Each element is judged by itself, so that one record changes nothing
@@ -209,7 +210,7 @@ def _whole_number(value: Any) -> int | None:
     if isinstance(value, int | np.integer):
         return int(value)
     if isinstance(value, float | np.floating):
-        return int(value) if value == np.floor(value) and abs(value) < _EXACT else None
+        return int(value) if abs(float(value)) < _EXACT and value == int(value) else None
     if isinstance(value, Decimal) and value.is_finite() and value.adjusted() < _LONGEST:
         return int(value) if value == int(value) else None
     return None
