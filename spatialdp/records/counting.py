@@ -133,7 +133,7 @@ class _CellSnapper:
     def cells(self, x: Array, y: Array, out: Integers) -> None:
         """Write row * nx + column of each record, or nx * ny if it is outside the bounds."""
         nx, ny = self._shape
-        columns, rows, inside = (array[: out.size] for array in (self._columns, self._rows, self._inside))
+        columns, rows, inside = self._columns[: out.size], self._rows[: out.size], self._inside[: out.size]
         inside[:] = True
         # NaN and overflow must pass silently: a warning would tell that such a record exists.
         with np.errstate(all="ignore"):

@@ -233,8 +233,11 @@ def forgetful(function: Callable[P, T]) -> Callable[P, T]:
 
     @wraps(function)
     def forget(*args: P.args, **kwargs: P.kwargs) -> T:
+        failure: Exception
         try:
             return function(*args, **kwargs)
+        except MemoryError:  # numpy's tells the number of records
+            failure = MemoryError("there is not enough memory to read the points")
         except Exception as error:
             failure = error
         del args, kwargs

@@ -165,8 +165,8 @@ def _batches(file: IO[bytes], form: _Form, columns: int, places: list[int], pers
     )
     for chunk in chunks:
         cells = [_column(chunk[str(place)], form) for place in places]
-        points = points_of_wkt(cells[0]) if len(cells) == 1 else (numbers_of(cells[0]), numbers_of(cells[1]))
-        yield Batch(*points, None if person is None else _persons(_column(chunk[str(person)], form)))
+        x, y = points_of_wkt(cells[0]) if len(cells) == 1 else (numbers_of(column) for column in cells)
+        yield Batch(x, y, None if person is None else _persons(_column(chunk[str(person)], form)))
 
 
 def _persons(cells: pa.Array) -> pa.Array:
