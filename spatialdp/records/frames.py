@@ -25,6 +25,7 @@ from spatialdp.records.formats.base import (
     Source,
     Table,
     check_names,
+    check_person_name,
     without_layers,
 )
 from spatialdp.records.persons.identifiers import persons_of
@@ -47,7 +48,7 @@ def open_frame(frame: Any, selection: Selection) -> Table:
     names = [str(name) for name in getattr(frame, "columns", ())]
     persons = None
     if selection.person is not None:
-        check_names(source, names, [selection.person])
+        check_person_name(source, names, selection.person)
         persons = persons_of(frame.iloc[:, names.index(selection.person)])
     coordinates, crs, plain = _place(source, frame, names, selection)
     return Table(crs, _batches(*coordinates, persons), plain=plain)

@@ -1,6 +1,7 @@
 """Which files hold the records? The argument POINTS, and options for their columns, layer, CRS and format.
 
-The files must not be opened before all public options are checked: `PointsFile.read` opens them.
+The files must not be opened before all public options are checked: `PointsFile.read` opens them. It checks their
+structure; records of files are read when they are counted, and those of standard input at once.
 """
 
 from __future__ import annotations
@@ -54,7 +55,7 @@ class PointsFile:
         return f" (the columns {x} and {y} are assumed to be in the domain's CRS, {domain.crs})"
 
     def read(self, domain: Domain) -> Points:
-        """Read the records and check their CRS against the domain's."""
+        """Check the files' structure, and their CRS against the domain's; read standard input."""
         from spatialdp.records.files import read_points
 
         if self.names == (_STANDARD_INPUT,):
@@ -70,6 +71,7 @@ def _points_file(
     layer: str | None,
     points_crs: str | None,
     reproject: bool,
+    person_column: str | None,
     points_format: str | None,
 ) -> PointsFile:
     if (x is None) != (y is None):
@@ -81,7 +83,7 @@ def _points_file(
             "standard input (-) must be the only file, and needs its format; add --points-format, such as csv."
         )
     options = {"x": x, "y": y, "geometry": geometry, "layer": layer, "crs": points_crs, "reproject": reproject}
-    return PointsFile(points, {**options, "file_format": points_format})
+    return PointsFile(points, {**options, "person": person_column, "file_format": points_format})
 
 
 points_options = bundled(
@@ -103,6 +105,12 @@ points_options = bundled(
         "--reproject",
         is_flag=True,
         help="Reproject points that are in another CRS than the domain; without it they are refused.",
+    ),
+    click.option(
+        "--person-column",
+        metavar="NAME",
+        help="Column (in GeoJSON, property) that says who a record is about: whole numbers or text. Records without a "
+        "person are not counted.",
     ),
     click.option(
         "--points-format",

@@ -29,6 +29,7 @@ from spatialdp.records.formats.base import (
     Source,
     Table,
     check_names,
+    check_person_name,
     no_geometry,
     without_layers,
 )
@@ -98,7 +99,7 @@ def _table(
     if selection.person is None:
         return Table(crs, (Batch(*coordinates(rows)) for rows in read(columns)), plain=plain)
     name = selection.person
-    check_names(source, schema.names, [name])
+    check_person_name(source, schema.names, name)
     persons = _person_reader(source, schema, name)
     rows = read(list(dict.fromkeys([*columns, name])))
     return Table(crs, (Batch(*coordinates(each), persons(each.column(name))) for each in rows), plain=plain)

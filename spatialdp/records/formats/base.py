@@ -23,7 +23,7 @@ import numpy.typing as npt
 
 from spatialdp._support.arrays import Array
 from spatialdp.errors import PointsError, SpatialDPError
-from spatialdp.wording import parameter
+from spatialdp.wording import either, parameter
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -37,6 +37,7 @@ __all__ = [
     "Source",
     "Table",
     "check_names",
+    "check_person_name",
     "forgetful",
     "no_geometry",
     "not_whole",
@@ -151,14 +152,22 @@ class Table:
 
 
 def check_names(source: Source, names: Sequence[str], wanted: Sequence[str]) -> None:
-    """Refuse a file that does not have each of the wanted columns exactly once."""
+    """Refuse a file that does not have each of the wanted columns of coordinates exactly once."""
     for name in wanted:
-        if names.count(name) != 1:
-            leave_out = f"none but the geometry; leave {parameter('x')} and {parameter('y')} out"
-            raise PointsError(
-                f"{source.name} has {'more than one' if name in names else 'no'} column {name!r}; "
-                f"its columns are {', '.join(names) or leave_out}."
-            )
+        _check_name(source, names, name, f"{parameter('x')} and {parameter('y')}")
+
+
+def check_person_name(source: Source, names: Sequence[str], name: str) -> None:
+    """Refuse a file that does not have the wanted column of persons exactly once."""
+    _check_name(source, names, name, either("person", "--person-column"))
+
+
+def _check_name(source: Source, names: Sequence[str], name: str, options: str) -> None:
+    if names.count(name) != 1:
+        raise PointsError(
+            f"{source.name} has {'more than one' if name in names else 'no'} column {name!r}; "
+            f"its columns are {', '.join(names) or f'none but the geometry; leave {options} out'}."
+        )
 
 
 def without_columns(source: Source, selection: Selection, what: str) -> None:

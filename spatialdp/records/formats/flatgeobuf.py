@@ -29,7 +29,7 @@ from spatialdp.records.formats.base import (
     Selection,
     Source,
     Table,
-    check_names,
+    check_person_name,
     not_whole,
     without_columns,
     without_layers,
@@ -252,7 +252,7 @@ class _Column:
     @staticmethod
     def of(source: Source, columns: list[tuple[str, int]], name: str) -> _Column:
         names = [each for each, _ in columns]
-        check_names(source, names, [name])
+        check_person_name(source, names, name)
         number = names.index(name)
         kind = columns[number][1]
         if kind >= len(_NAMES) or _NAMES[kind] in _NO_PERSONS:

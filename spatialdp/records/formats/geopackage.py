@@ -32,6 +32,7 @@ from spatialdp.records.formats.base import (
     Source,
     Table,
     check_names,
+    check_person_name,
     no_geometry,
     not_whole,
 )
@@ -155,7 +156,9 @@ def _check_columns(
     source: Source, database: sqlite3.Connection, layer: str, columns: tuple[str, str]
 ) -> tuple[bool, ...]:
     """Refuse columns that cannot hold numbers; return which of them are declared as text."""
-    declared = _declared(source, database, layer, columns)
+    _check_stored(source, database, layer, columns)
+    declared = _declared(database, layer)
+    check_names(source, list(declared), columns)
     for name in columns:
         if not (_NUMBER.fullmatch(declared[name]) or _TEXT.fullmatch(declared[name])):
             raise PointsError(
@@ -167,7 +170,10 @@ def _check_columns(
 
 def _check_person(source: Source, database: sqlite3.Connection, layer: str, name: str) -> None:
     """Refuse a column whose type is not one of identifiers."""
-    kind = _declared(source, database, layer, [name])[name]
+    _check_stored(source, database, layer, [name])
+    declared = _declared(database, layer)
+    check_person_name(source, list(declared), name)
+    kind = declared[name]
     if kind.upper() == "BOOLEAN" or not (_NUMBER.fullmatch(kind) or _TEXT.fullmatch(kind)):
         raise PointsError(
             f"column {name!r} of {source.name} is of type {kind}; persons must be whole numbers or text. Convert it "
@@ -175,17 +181,14 @@ def _check_person(source: Source, database: sqlite3.Connection, layer: str, name
         )
 
 
-def _declared(source: Source, database: sqlite3.Connection, layer: str, columns: Sequence[str]) -> dict[str, str]:
-    """Return the declared types of a layer's columns; refuse the wanted ones if they are missing or not stored."""
-    _check_stored(source, database, layer, columns)
-    declared = dict(database.execute("SELECT name, type FROM pragma_table_xinfo(?)", (layer,)).fetchall())
+def _declared(database: sqlite3.Connection, layer: str) -> dict[str, str]:
+    """Return the declared types of a layer's columns but its geometry and its key."""
+    declared = database.execute("SELECT name, type FROM pragma_table_xinfo(?)", (layer,)).fetchall()
     geometries = database.execute(
         "SELECT column_name FROM gpkg_geometry_columns WHERE lower(table_name) = lower(?)", (layer,)
     ).fetchall()
     keys = database.execute("SELECT name FROM pragma_table_info(?) WHERE pk", (layer,)).fetchall()
-    hidden = {name for (name,) in [*geometries, *keys]}
-    check_names(source, [name for name in declared if name not in hidden], columns)
-    return {str(name): str(kind) for name, kind in declared.items()}
+    return {str(name): str(kind) for name, kind in declared if (name,) not in [*geometries, *keys]}
 
 
 def _crs(database: sqlite3.Connection, srs: Any) -> str | None:

@@ -29,11 +29,12 @@ from spatialdp.records.formats.base import (
     Source,
     Table,
     check_names,
+    check_person_name,
     not_whole,
     without_layers,
 )
 from spatialdp.records.formats.text import numbers_of, persons_of_numerals, persons_of_text, slices
-from spatialdp.wording import parameter
+from spatialdp.wording import either, parameter
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -66,14 +67,15 @@ def open_shapefile(source: Source, selection: Selection, stack: ExitStack) -> Ta
     if code != _CODE or 2 * words > shapes.size:
         raise not_whole(source)
     table = _table(source, selection)
+    person = None if table is None or selection.person is None else table.person(source, selection.person)
     if selection.columns and table is not None:
-        x, y = (table.field(source, name, "coordinates must be numbers") for name in selection.columns)
-        return Table(None, _field_batches(table, x, y, _person(source, table, selection)), plain=True)
+        x, y = (table.coordinate(source, name) for name in selection.columns)
+        return Table(None, _field_batches(table, x, y, person), plain=True)
     index = _beside(source.path, ".shx")
     if index is None:
         raise PointsError(f"{source.name} has no .shx beside it, which says where its records are; copy that file too.")
     entries = _entries(source, _bytes(index))
-    return Table(_crs(source.path), _shape_batches(shapes, entries, table, _person(source, table, selection)))
+    return Table(_crs(source.path), _shape_batches(shapes, entries, table, person))
 
 
 def _beside(path: Path, suffix: str) -> Path | None:
@@ -186,9 +188,16 @@ class _Rows(NamedTuple):
     rows: Bytes
     fields: list[tuple[str, _Field]]
 
-    def field(self, source: Source, name: str, required: str) -> _Field:
-        """Return the field of a name, whose type must be one of numbers or text."""
+    def coordinate(self, source: Source, name: str) -> _Field:
         check_names(source, [each for each, _ in self.fields], [name])
+        return self._checked(source, name, "coordinates must be numbers")
+
+    def person(self, source: Source, name: str) -> _Field:
+        check_person_name(source, [each for each, _ in self.fields], name)
+        return self._checked(source, name, "persons must be whole numbers or text")
+
+    def _checked(self, source: Source, name: str, required: str) -> _Field:
+        """Return the field of a name, whose type must be one of numbers or text."""
         field = dict(self.fields)[name]
         if field.kind not in _NUMBERS + _CHARACTERS:
             raise PointsError(
@@ -202,7 +211,7 @@ def _table(source: Source, selection: Selection) -> _Rows | None:
     path = _beside(source.path or Path(), ".dbf")
     needed = selection.columns is not None or selection.person is not None
     if path is None and needed:
-        columns = f"{parameter('person')}" if selection.columns is None else f"{parameter('x')} and {parameter('y')}"
+        columns = f"{parameter('x')} and {parameter('y')}" if selection.columns else either("person", "--person-column")
         raise PointsError(
             f"{source.name} has no .dbf beside it, which holds its columns; add it, or leave {columns} out."
         )
@@ -210,12 +219,6 @@ def _table(source: Source, selection: Selection) -> _Rows | None:
     if table is None and needed:
         raise not_whole(source)
     return table
-
-
-def _person(source: Source, table: _Rows | None, selection: Selection) -> _Field | None:
-    if table is None or selection.person is None:
-        return None
-    return table.field(source, selection.person, "persons must be whole numbers or text")
 
 
 def _rows(table: Bytes) -> _Rows | None:
