@@ -115,8 +115,8 @@ class Points:
         self._read(x, y, crs)
         if self._persons is not None and len(self._persons) != self._x.shape[0]:
             raise PointsError(
-                "the points and their persons have different lengths; each record needs one of each, or a missing "
-                "value. Give arrays of one length."
+                "the points and their persons have different lengths; each record needs a person, or a missing value. "
+                "Give as many persons as points."
             )
 
     def _read(self, x: Any, y: Any, crs: Any) -> None:
@@ -292,10 +292,10 @@ def as_points(points: Any, domain: Domain, person: Person | None = None) -> Poin
     if person is not None:
         _required(records if records._has_persons else None)
     elif records._has_persons:
+        bound = either("person=Person(cells=20)", "--person cells=20")
         raise PointsError(
             "the points say who they are about, but what one person contributes is not bounded; give a bound, such as "
-            + either("person=Person(cells=20)", "--person cells=20")
-            + ", or leave the persons out to protect single records."
+            f"{bound}, or leave the persons out to protect single records."
         )
     return records
 
@@ -304,10 +304,10 @@ def _required(persons: T | None) -> T:
     """Return the persons, or whatever has them; refuse points that have none."""
     if persons is not None:
         return persons
+    name_them = either("Points(x, y, person=...) or read_points(..., person=...)", "--person-column NAME")
     raise PointsError(
         "what a person contributes is to be bounded, but the points do not say who they are about; name their persons: "
-        + either("Points(x, y, person=...) or read_points(..., person=...)", "--person-column NAME")
-        + "."
+        f"{name_them}."
     )
 
 

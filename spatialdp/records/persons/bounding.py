@@ -78,7 +78,7 @@ class Contributions:
         if places.size == 0:
             return counts
         persons = np.repeat(np.arange(self.starts.size), self.n_cells)[places]
-        keys = cell_keys(self.names.take(_arrow(persons)), self.cells[places])
+        keys = cell_keys(self.names, persons, self.cells[places])
         # Sorting is stable and pairs are ordered by cell, so equal keys stay in the order of cells.
         order = np.lexsort((keys, persons))
         places, sizes = places[order], counts[places[order]]

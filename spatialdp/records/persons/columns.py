@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 from spatialdp.errors import PointsError
 from spatialdp.records.formats.base import Source, check_names, quietly
 from spatialdp.records.persons.identifiers import persons_of
-from spatialdp.wording import quoted
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -44,8 +43,8 @@ def without_persons(points: Any, person: Any) -> tuple[Any, pa.Array]:
     if hasattr(points, "__arrow_c_stream__"):
         return quietly(lambda: _of_table(points, person), Source("the Arrow table", ".arrow"))
     raise PointsError(
-        f"person is {quoted(person)}, the name of a column, but the points are no frame or Arrow table and have no "
-        "columns; give an array with one identifier for each record."
+        f"points are neither a frame nor an Arrow table, so they have no column {person!r}; give person as an array "
+        "with one identifier for each record."
     )
 
 

@@ -12,6 +12,7 @@ can choose identifiers to prefer certain cells could as well choose the records.
 
 from __future__ import annotations
 
+import hashlib
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -32,26 +33,29 @@ SALT = "spatialdp"  # a public constant
 _SEPARATOR = "|"
 _BLOCK = 64  # bytes that MD5 takes in at a time
 _LENGTH = 8  # bytes at the end of the last block that hold the length of the message; one more marks where it ended
+_MOST_BLOCKS = 4  # of texts that are hashed together; identifiers are rarely that long
 _MESSAGES = 2**18  # that are made at a time
 _CHUNK = 2**13  # messages that are hashed at a time: the work arrays stay in the processor's cache
 
 
-def cell_keys(persons: pa.Array, cells: Integers) -> Keys:
-    """Return the key of each person and cell; cells of a person are kept in the order of (key, cell).
+def cell_keys(names: pa.Array, persons: Integers, cells: Integers) -> Keys:
+    """Return the key of each pair of a person and a cell; cells of a person are kept in the order of (key, cell).
 
     Parameters
     ----------
-    persons : Arrow array of int64 or large_string
-        As `identifiers.persons_of` returns them, without nulls.
+    names : Arrow array of int64 or large_string
+        Persons, as `identifiers.persons_of` returns them, without nulls.
+    persons : integer array
+        The person of each pair, by its place among the names.
     cells : integer array
-        Their numbers, row * nx + column.
+        The cell of each pair, row * nx + column.
 
     Examples
     --------
     >>> import hashlib
     >>> import pyarrow as pa
     >>> key = int(hashlib.md5(b"spatialdp|ann|7").hexdigest()[:16], 16)
-    >>> cell_keys(pa.array(["ann"], pa.large_string()), np.array([7])).tolist() == [key]
+    >>> cell_keys(pa.array(["bob", "ann"]), np.array([1]), np.array([7])).tolist() == [key]
     True
     """
     import pyarrow as pa
@@ -62,7 +66,8 @@ def cell_keys(persons: pa.Array, cells: Integers) -> Keys:
     for start in range(0, cells.size, _MESSAGES):
         part = slice(start, start + _MESSAGES)
         numbers = pa.array(cells[part]).cast(pa.large_string())
-        messages = pc.binary_join_element_wise(salt, texts_of(persons[part]), numbers, separator)
+        texts = texts_of(names.take(pa.array(persons[part])))
+        messages = pc.binary_join_element_wise(salt, texts, numbers, separator)
         keys[part] = md5_keys(messages)
     return keys
 
@@ -81,15 +86,22 @@ def md5_keys(messages: pa.Array) -> Keys:
     offsets = np.frombuffer(positions, dtype=np.int64)[messages.offset :][: size + 1]
     starts, lengths = offsets[:-1], np.diff(offsets)
     blocks = (lengths + _LENGTH) // _BLOCK + 1
-    octets = _with_zeros(content, _BLOCK * int(blocks.max(initial=1)))
+    octets = _with_zeros(content, _BLOCK * _MOST_BLOCKS)
     keys = np.empty(size, dtype=np.uint64)
-    for count in np.unique(blocks).tolist():
+    (long,) = np.nonzero(blocks > _MOST_BLOCKS)
+    keys[long] = [_long_key(octets[start:stop]) for start, stop in zip(starts[long], offsets[long + 1], strict=True)]
+    for count in range(1, _MOST_BLOCKS + 1):
         (some,) = np.nonzero(blocks == count)
-        step = max(1, _CHUNK // count)
-        for first in range(0, some.size, step):
-            chunk = some[first : first + step]
+        for first in range(0, some.size, _CHUNK):
+            chunk = some[first : first + _CHUNK]
             keys[chunk] = _digest_starts(_padded(octets, starts[chunk], lengths[chunk], count))
     return keys
+
+
+def _long_key(octets: Array) -> int:
+    """Return the key of one long text: numpy would take 64 steps for each of its blocks."""
+    digest = hashlib.md5(octets.tobytes(), usedforsecurity=False).digest()
+    return int.from_bytes(digest[:_LENGTH], "big")
 
 
 def _with_zeros(content: pa.Buffer | None, width: int) -> Array:
@@ -102,8 +114,7 @@ def _padded(octets: Array, starts: Integers, lengths: Integers, blocks: int) -> 
     """Return messages as MD5 reads them, (blocks, 16, messages): each with its end marked, zeros, and its length."""
     width = blocks * _BLOCK
     padded = np.lib.stride_tricks.sliding_window_view(octets, width)[starts]  # (messages, bytes)
-    small = np.min_scalar_type(width)
-    padded *= np.arange(width, dtype=small) < lengths[:, None].astype(small)
+    padded *= np.arange(width, dtype=np.int16) < lengths[:, None].astype(np.int16)
     padded[np.arange(lengths.size), lengths] = 0x80
     padded[:, -_LENGTH:] = (lengths * 8).astype("<u8").view(np.uint8).reshape(-1, _LENGTH)
     words = padded.view("<u4").reshape(lengths.size, blocks, 16)
