@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import spatialdp as sdp
 from spatialdp.errors import CRSMismatchError, PointsError
 from spatialdp.records.counting import count_cells
-from spatialdp.records.formats.flatgeobuf import _points
+from spatialdp.records.formats.flatgeobuf import _batch
 from tests.attacks.records import flat_feature, write_flatgeobuf
 from tests.helpers.point_files import place_in
 
@@ -66,7 +66,7 @@ def test_a_feature_without_a_type_is_of_the_declared_one(kind):
     """Points and multi-points are; of a layer of lines or polygons, no feature counts."""
     records = [flat_feature(0.5, 0.5, kind=0), flat_feature(0.5, 0.5, kind=4), flat_feature(0.5, 0.5, kind=3)]
     data = np.frombuffer(b"".join(struct.pack("<I", len(record)) + record for record in records), dtype=np.uint8)
-    x, _ = _points(data, np.cumsum([0, *(4 + len(record) for record in records[:-1])]), kind)
+    x = _batch(data, np.cumsum([0, *(4 + len(record) for record in records[:-1])]), kind, None).x
     assert np.isfinite(x).tolist() == [kind in (1, 4), True, False]
 
 
@@ -77,7 +77,7 @@ def test_any_bytes_of_a_feature_are_a_record(content, keep, declared):
     records = [flat_feature(0.25, 0.25), odd, flat_feature(0.75, 0.75)]
     data = np.frombuffer(b"".join(struct.pack("<I", len(record)) + record for record in records), dtype=np.uint8)
     starts = np.cumsum([0, *(4 + len(record) for record in records[:-1])])
-    x, _ = _points(data, starts, declared)
+    x = _batch(data, starts, declared, None).x
     assert (x[0], x[2]) == (0.25, 0.75)
     assert x.size == 3
 

@@ -62,9 +62,9 @@ def test_geometries_with_an_envelope_or_flags_are_read():
     ]
     from spatialdp.records.formats.geopackage import _coordinates
 
-    assert _coordinates(rows)[0].tolist() == [0.5] * 5
+    assert _coordinates(list(zip(*rows, strict=True)))[0].tolist() == [0.5] * 5
     odd = [(geometry_blob(wkb(0.5, 0.5), flags, b""),) for flags in (0x0B, 0x0D, 0x0F, 0x21, 0x03)]
-    assert np.isnan(_coordinates([*odd, (None,), (b"",)])[0]).all()
+    assert np.isnan(_coordinates(list(zip(*odd, (None,), (b"",), strict=True)))[0]).all()
 
 
 def test_layers_and_tables(tmp_path):
