@@ -189,8 +189,8 @@ def _embedded(database: Path | None, options: dict[str, str]) -> Any:
     settings = {
         "temp_directory": folder,
         "memory_limit": f"{limit // 2**20}MiB",
-        "enable_progress_bar": "false",
         "autoinstall_known_extensions": "false",
+        "enable_geoparquet_conversion": "false",  # geometries stay bytes, because Ibis does not know their type
         **options,
     }
     place = {} if database is None else {"database": str(database), "read_only": True}
