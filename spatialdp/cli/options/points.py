@@ -87,8 +87,8 @@ class PointsFile:
 
         from spatialdp.records.files import paths_of
 
-        other = self.options["reproject"] or self.options["layer"] or self.options["file_format"]
-        if self.options["person"] is None or self.options["x"] is None or other or len(self.names) != 1:
+        needed, other = (self.options.get(name) for name in ("person", "x")), ("reproject", "layer", "file_format")
+        if None in needed or any(self.options.get(name) for name in other) or len(self.names) != 1:
             return False
         paths = paths_of(self.names[0])
         parquet = all(path.suffix.lower() in (".parquet", ".pq") for path in paths)
