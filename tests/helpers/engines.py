@@ -155,7 +155,7 @@ def _postgresql_programs():
     folders = sorted(Path("/usr/lib/postgresql").glob("*/bin"))
     found = [folder for folder in folders if (folder / "initdb").exists()]
     if not found:
-        missing("PostgreSQL", "Debian's postgresql and postgresql-15-postgis-3")
+        missing("PostgreSQL", "postgresql and postgresql-postgis")
     return found[-1]
 
 

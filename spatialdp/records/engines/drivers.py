@@ -9,6 +9,7 @@ its reach (``docs/tables.md`` says what that is).
 from __future__ import annotations
 
 import logging
+import weakref
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Any
@@ -20,7 +21,7 @@ from spatialdp._support.override import override
 from spatialdp.errors import PointsError
 from spatialdp.records.engines.dialects import DIALECTS, Dialect
 
-__all__ = ["Driver", "driver_of"]
+__all__ = ["Driver", "closed_at_the_end", "driver_of"]
 
 _SILENT = logging.CRITICAL + 1
 _SEVERE = ("OFF", "FATAL", "ERROR")  # levels of Spark's log above warnings
@@ -91,6 +92,7 @@ class Driver:
     def reconnect(self) -> None:
         """Open the connection again."""
         self.backend.reconnect()
+        closed_at_the_end(self.backend)
 
 
 class DuckDBDriver(Driver):
@@ -221,6 +223,12 @@ _DRIVERS = {"duckdb": DuckDBDriver, "postgres": PostgreSQLDriver, "pyspark": Spa
 def driver_of(backend: Any, *, owned: bool = False) -> Driver:
     """Return the driver of a backend's engine."""
     return _DRIVERS.get(backend.name, Driver)(backend, owned=owned)
+
+
+def closed_at_the_end(backend: Any) -> Any:
+    """Close the connection of a backend that spatialdp opened as soon as nobody uses the backend any more."""
+    weakref.finalize(backend, backend.con.close)
+    return backend
 
 
 def _pairs_of(batches: Iterable[Any]) -> Iterator[Pairs]:

@@ -20,7 +20,6 @@ from spatialdp.wording import either, parameter
 __all__ = ["Columns", "check_rows", "checked_crs", "located"]
 
 _MOST_DIGITS = 300  # of a decimal that any double can hold, before and after the point
-_BEYOND = "1e300"  # farther out than any domain
 
 
 @dataclass(frozen=True)
@@ -94,14 +93,18 @@ def _numbers(column: Any) -> Any:
 
 
 def _small_enough(column: Any) -> Any:
-    """Leave decimals out that no double can hold: PostgreSQL has decimals of any size, and raises an error for those."""
+    """Leave decimals out that are too large for doubles, and take those that are too small for zero.
+
+    PostgreSQL has decimals of any size, and a cast raises an error for these.
+    """
     import ibis
 
     kind = column.type()
     if kind.precision is not None and max(kind.precision, kind.scale or 0) <= _MOST_DIGITS:
         return column
-    limit = ibis.literal(_BEYOND).cast("decimal")
-    return ibis.ifelse((column >= -limit) & (column <= limit), column.round(_MOST_DIGITS), ibis.null())
+    large, small = (ibis.literal(f"1e{sign}{_MOST_DIGITS}").cast("decimal") for sign in ("", "-"))
+    nonzero = ibis.ifelse((column >= small) | (column <= -small), column, ibis.literal("0").cast("decimal"))
+    return ibis.ifelse((column >= -large) & (column <= large), nonzero, ibis.null("decimal"))
 
 
 def _persons(column: Any, dialect: Dialect) -> Any:

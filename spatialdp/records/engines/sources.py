@@ -19,6 +19,7 @@ from typing import Any
 from urllib.parse import SplitResult, parse_qsl, unquote, urlencode, urlsplit, urlunsplit
 
 from spatialdp.errors import PointsError, SpatialDPError
+from spatialdp.records.engines.drivers import closed_at_the_end
 from spatialdp.records.files import paths_of
 from spatialdp.wording import either
 
@@ -148,7 +149,9 @@ def _postgresql(parts: SplitResult, options: dict[str, str]) -> Any:
         "password": parts.password and unquote(parts.password),
         "database": unquote(parts.path.lstrip("/")),
     }
-    return ibis.postgres.connect(**{name: value for name, value in place.items() if value}, **options)
+    return closed_at_the_end(
+        ibis.postgres.connect(**{name: value for name, value in place.items() if value}, **options)
+    )
 
 
 def _other(parts: SplitResult, options: dict[str, str]) -> Any:

@@ -8,7 +8,6 @@ import pytest
 import shapely
 
 import spatialdp as sdp
-from spatialdp.records.counting import cell_numbers
 from spatialdp.records.engines import cells
 from spatialdp.records.engines.cells import cells_of_table, counts_of, rows_of_text, within_grid, within_raster
 from spatialdp.records.engines.drivers import driver_of
@@ -29,7 +28,7 @@ def numbered_cells(engine, table, grid, size):
 
 
 def by_numpy(x, y, grid):
-    (numbers,) = cell_numbers([(x, y)], grid, x.size)
+    numbers = np.concatenate([block.copy() for block in sdp.Points(x, y)._cells(grid)])
     return np.where(numbers == grid.shape[0] * grid.shape[1], -1, numbers)
 
 

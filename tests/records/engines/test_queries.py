@@ -215,9 +215,9 @@ def terminate(place, like, times):
                 "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
                 f"WHERE pid <> pg_backend_pid() AND state = 'active' AND query LIKE '%{like}%'"
             ).fetchall()
+            time.sleep(0.05 if not killed else 0.5)
             if killed:
                 break
-            time.sleep(0.05)
     other.backend.disconnect()
 
 
