@@ -6,6 +6,7 @@ import gc
 import threading
 import time
 import traceback
+from contextlib import contextmanager
 
 import numpy as np
 import pyarrow as pa
@@ -206,19 +207,33 @@ def test_a_query_without_enough_memory_releases_nothing(duckdb, capfd, caplog, r
     assert "OutOfMemoryException" in words
 
 
-def terminate(place, like, times):
-    """Terminate the sessions that run a query, once it runs, a number of times."""
+def terminate(place, condition, times, killed_sessions):
+    """Terminate the sessions that run a certain query, once it runs, a number of times."""
     other = PostgreSQL(place)
     for _ in range(times):
         for _ in range(400):
             killed = other.backend.con.execute(
                 "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
-                f"WHERE pid <> pg_backend_pid() AND state = 'active' AND query LIKE '%{like}%'"
+                f"WHERE pid <> pg_backend_pid() AND state = 'active' AND {condition}"
             ).fetchall()
             time.sleep(0.05 if not killed else 0.5)
             if killed:
+                killed_sessions.extend(killed)
                 break
     other.backend.disconnect()
+
+
+@contextmanager
+def killer(place, condition, times):
+    """Terminate sessions meanwhile; at the end it is checked that so many were."""
+    killed = []
+    thread = threading.Thread(target=terminate, args=(place, condition, times, killed))
+    thread.start()
+    try:
+        yield
+    finally:
+        thread.join()
+    assert len(killed) == times
 
 
 def slow_view(postgresql, name="slow"):
@@ -232,10 +247,8 @@ def slow_view(postgresql, name="slow"):
 @pytest.mark.engines
 def test_a_killed_session_of_postgresql_releases_nothing(postgresql, postgresql_place, capfd, caplog, recwarn):
     points = sdp.read_table(slow_view(postgresql), DOMAIN, x="x", y="y")
-    killer = threading.Thread(target=terminate, args=(postgresql_place, "string_agg", 1))
-    killer.start()
-    assert "AdminShutdown" in assert_nothing_is_released(points, capfd, caplog, recwarn)
-    killer.join()
+    with killer(postgresql_place, "query LIKE '%string_agg%'", 1):
+        assert "AdminShutdown" in assert_nothing_is_released(points, capfd, caplog, recwarn)
 
 
 @pytest.mark.engines
@@ -245,14 +258,10 @@ def test_a_session_of_ours_is_opened_again_once(postgresql, postgresql_place, ca
     postgresql.run("CREATE OR REPLACE VIEW sleepy AS SELECT x, y FROM few, pg_sleep(1)")
     address = f"postgresql://postgres@/postgres?host={postgresql_place['host']}&table=sleepy"
     points = sdp.read_table(address, DOMAIN, x="x", y="y")
-    killer = threading.Thread(target=terminate, args=(postgresql_place, "sleepy", 1))
-    killer.start()
-    assert points._counts(DOMAIN.grid((2, 2)), None).tolist() == [[1, 0], [0, 1]]
-    killer.join()
-    killer = threading.Thread(target=terminate, args=(postgresql_place, "sleepy", 2))
-    killer.start()
-    assert "AdminShutdown" in assert_nothing_is_released(points, capfd, caplog, recwarn)
-    killer.join()
+    with killer(postgresql_place, "wait_event = 'PgSleep'", 1):
+        assert points._counts(DOMAIN.grid((2, 2)), None).tolist() == [[1, 0], [0, 1]]
+    with killer(postgresql_place, "wait_event = 'PgSleep'", 2):
+        assert "AdminShutdown" in assert_nothing_is_released(points, capfd, caplog, recwarn)
 
 
 @pytest.mark.engines
