@@ -39,10 +39,9 @@ def _values(axis, count, rng):
     inside = rng.uniform(0, 1, count) * (axis.high - axis.low) + axis.low
     edges = axis.edges(1000)[rng.integers(0, 1001, count)], axis.edges(4093)[rng.integers(0, 4094, count)]
     lines = axis.coordinates(rng.integers(0, LATTICE + 1, count))
-    special = np.array(
-        [0.0, -0.0, 5e-324, -5e-324, 2.2250738585072014e-308, 1e-310, -1e-310, np.nan, np.inf, -np.inf, 1.8e308, 1e308]
-        + [-1e308, axis.low, axis.high, axis.low + axis.spacing, axis.low + axis.spacing / 2, 0.7, 3.5, 2.0**63]
-    )
+    tiny = [0.0, -0.0, 5e-324, -5e-324, 2.2250738585072014e-308, 1e-310, -1e-310, 0.7, 3.5]
+    large = [np.nan, np.inf, -np.inf, 1e308, -1e308, 2.0**63]
+    special = [*tiny, *large, axis.low, axis.high, axis.low + axis.spacing, axis.low + axis.spacing / 2]
     with np.errstate(all="ignore"):
         patterns = rng.integers(0, 2**64, count, dtype=np.uint64).view(np.float64)
         patterns = np.where(np.isnan(patterns), np.nan, patterns)
@@ -50,5 +49,7 @@ def _values(axis, count, rng):
         values = choices[rng.choice(6, count, p=[0.1, 0.25, 0.2, 0.25, 0.1, 0.1]), np.arange(count)]
         values = np.where(rng.random(count) < 0.1, rng.choice(special, count), values)
         for _ in range(3):
-            values = np.where(rng.random(count) < 0.5, np.nextafter(values, rng.choice([-np.inf, np.inf], count)), values)
+            values = np.where(
+                rng.random(count) < 0.5, np.nextafter(values, rng.choice([-np.inf, np.inf], count)), values
+            )
     return values

@@ -1,4 +1,4 @@
-"""Engines for tests: DuckDB in this process, a temporary PostgreSQL with PostGIS on a socket, and Spark in local mode."""
+"""Engines for tests: DuckDB in this process, a temporary PostgreSQL with PostGIS on a socket, and a local Spark."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 
 NEEDED = os.environ.get("SPATIALDP_NEEDS_ENGINES") == "1"
+_TYPES = {pa.float64(): "double precision", pa.int64(): "bigint", pa.string(): "text"}  # of PostgreSQL
 _SECONDS = 60  # that a server may take to start or to stop
 
 # pyspark leaves sockets to Java open.
@@ -23,6 +24,15 @@ ON_SPARK = (
     pytest.mark.filterwarnings("ignore:unclosed <socket.socket:ResourceWarning"),
     pytest.mark.filterwarnings("ignore:Exception ignored in. <socket.socket:pytest.PytestUnraisableExceptionWarning"),
 )
+
+
+def on_spark(test):
+    """Mark a test that runs Spark."""
+    for mark in ON_SPARK:
+        test = mark(test)
+    return test
+
+
 ALL = (
     "duckdb",
     pytest.param("postgresql", marks=pytest.mark.engines),
@@ -52,8 +62,6 @@ class DuckDB:
 class PostgreSQL:
     """A connection to a PostgreSQL server."""
 
-    types = {pa.float64(): "double precision", pa.int64(): "bigint", pa.string(): "text"}
-
     def __init__(self, place):
         import ibis
 
@@ -61,7 +69,7 @@ class PostgreSQL:
         self.backend = ibis.postgres.connect(**place)
 
     def load(self, name, table):
-        columns = ", ".join(f"{field.name} {self.types[field.type]}" for field in table.schema)
+        columns = ", ".join(f"{field.name} {_TYPES[field.type]}" for field in table.schema)
         self.run(f"DROP TABLE IF EXISTS {name} CASCADE")
         self.run(f"CREATE UNLOGGED TABLE {name} ({columns})")
         with self.backend.con.cursor() as cursor, cursor.copy(f"COPY {name} FROM STDIN (FORMAT BINARY)") as copy:
@@ -175,6 +183,7 @@ def spark_session():
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.driver.host": "127.0.0.1",
         "spark.sql.shuffle.partitions": "2",
+        "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1",  # tests are short: less is compiled
         "spark.sql.warehouse.dir": f"{folder}/warehouse",
         "spark.local.dir": folder,
         "spark.log.level": "OFF",

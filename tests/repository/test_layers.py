@@ -306,7 +306,19 @@ def test_planted_imports_of_engines_are_caught(source, found):
     assert engine_imports(source) == found
 
 
-HEAVY = ("matplotlib", "geopandas", "shapely", "pandas", "pyarrow", "pyproj", "scipy", "click", "tqdm", "ibis", "duckdb")
+HEAVY = (
+    "matplotlib",
+    "geopandas",
+    "shapely",
+    "pandas",
+    "pyarrow",
+    "pyproj",
+    "scipy",
+    "click",
+    "tqdm",
+    "ibis",
+    "duckdb",
+)
 
 
 def loaded_by(statement: str, modules: tuple[str, ...]) -> str:

@@ -1,4 +1,4 @@
-"""How does each engine compare persons byte by byte, and compute the key of a person and a cell?
+"""How does each engine compare persons, and compute keys? The expressions in which engines differ.
 
 Persons are equal if their texts have the same bytes. Engines compare texts by collations, which may take "Ann" for
 "ann", so texts are turned into bytes by a function of the engine before anything is grouped by them; integers and UUIDs

@@ -1,4 +1,4 @@
-"""How is a query sent to each engine and its answer fetched, without a word on any screen or in any log of this process?
+"""How is a query sent to an engine, and its answer fetched? Without a word on a screen or in a log of this process.
 
 A driver wraps the connection of an Ibis backend. It fetches answers of two columns of whole numbers, batch by batch; it
 keeps the engine's progress bars and loggers silent while a query runs, because they show values of records or how many
@@ -168,7 +168,6 @@ class PostgreSQLDriver(Driver):
         import psycopg
 
         return isinstance(error, psycopg.OperationalError | psycopg.InterfaceError) and bool(self.connection.closed)
-
 
     @override
     def check_persons(self, kind: Any) -> None:

@@ -1,4 +1,4 @@
-"""How does a query become counts: whole and checked, or not at all?
+"""How does a query become counts? As a whole and checked, or not at all.
 
 `sparse_counts` runs one query and returns its pairs (key, n) when the last of them has arrived and all of them have
 passed the checks. Whatever an engine raises becomes one error of ours, which names the type of the failure and the step
@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from typing import Any, TypeVar
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 
@@ -25,7 +26,7 @@ _LARGEST_TOTAL = 2**62
 
 
 def sparse_counts(
-    driver: Driver, expression: Any, size: int, step: str, ready: Callable[[Driver], None] = lambda driver: None
+    driver: Driver, expression: Any, size: int, step: str, ready: Callable[[Driver], None] | None = None
 ) -> tuple[Integers, Integers]:
     """Return the answer to a query: keys from 0 to `size` - 1 in ascending order, and their counts, which are not 0.
 
@@ -37,12 +38,13 @@ def sparse_counts(
     size : int
     step : str
         What the query does, for messages, such as ``"counting cells"``.
-    ready : callable
+    ready : callable, optional
         Called with the driver before the query, and again on a connection that was opened anew.
     """
 
     def ask() -> tuple[Integers, Integers]:
-        ready(driver)
+        if ready is not None:
+            ready(driver)
         with driver.silence():
             batches = list(driver.pairs(expression))
         keys, counts = (np.concatenate([np.empty(0, dtype=np.int64), *part]) for part in _columns(batches))
@@ -53,37 +55,43 @@ def sparse_counts(
 
 def discreetly(work: Callable[[], T], driver: Driver, step: str) -> T:
     """Run some work on an engine; its errors become one of ours. A lost connection is opened again, once."""
-    lost, failure = _attempt(work, driver, step)
-    if lost and driver.owned and not driver.in_snapshot:
-        _, failure = _attempt(lambda: (driver.reconnect(), work())[1], driver, step)
-    if isinstance(failure, _Result):
-        return failure.value
-    failure.__cause__ = failure.__context__ = None
-    raise failure.with_traceback(None)
+
+    def again() -> T:
+        driver.reconnect()
+        return work()
+
+    outcome = _attempt(work, driver, step)
+    if outcome.lost and driver.owned and not driver.in_snapshot:
+        outcome = _attempt(again, driver, step)
+    if outcome.failure is not None:
+        raise outcome.failure.with_traceback(None)
+    return outcome.values[0]
 
 
-class _Result:
-    """The value of work that was done."""
+@dataclass(frozen=True, eq=False)
+class _Outcome(Generic[T]):
+    """What came of some work: one value, or the error to raise and whether the connection was lost."""
 
-    def __init__(self, value: Any) -> None:
-        self.value = value
+    values: tuple[T, ...] = ()
+    failure: Exception | None = None
+    lost: bool = False
 
 
-def _attempt(work: Callable[[], Any], driver: Driver, step: str) -> tuple[bool, Any]:
-    """Return whether the connection was lost, and a `_Result` or the error to raise, without frames or causes."""
-    lost, failure = False, None
+def _attempt(work: Callable[[], T], driver: Driver, step: str) -> _Outcome[T]:
+    lost = False
+    failure: Exception
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            return False, _Result(work())
+            return _Outcome((work(),))
     except SpatialDPError as error:
         failure = error
     except MemoryError:
         failure = MemoryError("there is not enough memory for the counts of the cells")
     except Exception as error:  # each engine has errors of its own, and they quote records
-        lost = driver.is_lost(error)
-        failure = _failed(driver.dialect.name, step, type(error).__name__)
-    return lost, failure
+        lost, failure = driver.is_lost(error), _failed(driver.dialect.name, step, type(error).__name__)
+    failure.__cause__ = failure.__context__ = None
+    return _Outcome(failure=failure, lost=lost)
 
 
 def _failed(engine: str, step: str, kind: str) -> PointsError:

@@ -64,8 +64,8 @@ def check_rows(table: Any) -> None:
     if dependent:
         raise PointsError(
             f"the table is computed with {' and '.join(dependent)}, so one record may change several of its rows, and "
-            "the promise of privacy would not hold; give a table whose rows are records, with rows filtered and columns "
-            "computed at most."
+            "the promise of privacy would not hold; give a table whose rows are records, with rows filtered and "
+            "columns computed at most."
         )
 
 
@@ -112,8 +112,8 @@ def _persons(column: Any, dialect: Dialect) -> Any:
     kind = column.type()
     if not (kind.is_integer() or kind.is_string() or kind.is_uuid() or (kind.is_decimal() and kind.scale == 0)):
         raise PointsError(
-            f"column {column.get_name()!r} is of type {kind}; persons must be whole numbers, text or UUIDs. Convert the "
-            "column in the engine first, to text if nothing else is exact."
+            f"column {column.get_name()!r} is of type {kind}; persons must be whole numbers, text or UUIDs. Convert "
+            "the column in the engine first, to text if nothing else is exact."
         )
     return dialect.identity(column)
 

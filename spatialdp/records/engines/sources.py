@@ -175,8 +175,8 @@ def _of_files(text: str) -> Any:
     other = [path for path in paths if path.suffix.lower() not in _PARQUET or not path.is_file()]
     if other:
         raise PointsError(
-            f"{other[0]} is not a file of Parquet; read it with {either('read_points', 'the same command, as a file')}, "
-            "or give files of Parquet, a pattern or a folder of them, or the address of a database."
+            f"{other[0]} is not a file of Parquet; read it {either('with read_points', 'as a file')}, or "
+            "give files of Parquet, a pattern or a folder of them, or the address of a database."
         )
     if any(_MAGIC & set(str(path)) for path in paths):
         raise PointsError(f"{paths[0]} has *, ? or [ in its path, which DuckDB takes for a pattern; rename it.")

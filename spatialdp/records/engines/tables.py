@@ -99,11 +99,11 @@ class TablePoints(Points):
         return np.asarray(persons.sum() - below)
 
     @override
-    def _cells(self, grid: Grid) -> Iterator[Integers]:
+    def _cells(self, grid: Grid) -> Iterator[Integers]:  # noqa: ARG002 - records stay where they are
         self._refuse()
 
     @override
-    def _positions(self, domain: Domain) -> Iterator[tuple[Integers32, Integers32]]:
+    def _positions(self, domain: Domain) -> Iterator[tuple[Integers32, Integers32]]:  # noqa: ARG002
         self._refuse()
 
     def _refuse(self) -> NoReturn:

@@ -149,6 +149,7 @@ def test_no_output_replaces_an_input_in_a_folder(halves):
         words = [*command(points=points, x="lon", y="lat", o="data/a.csv"), "--force"]
         assert "would replace the input data/a.csv" in refused(words)
 
+
 @pytest.fixture
 def crashes(place):
     """A database with a table, and a folder of Parquet with the same records and their persons."""

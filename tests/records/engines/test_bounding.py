@@ -17,13 +17,18 @@ from tests.reference import persons as reference
 N_CELLS = 40
 BOUNDS = (sdp.Person(records=7), sdp.Person(cells=4), sdp.Person(cells=1), sdp.Person(shares=True))
 RNG = np.random.default_rng(11)
-WORDS = np.array(["ann", "Ann", "ANN", "ann ", "", "Zoë", "o'neil", "日本", "a|1", "1", "01", "e\u0301", "é"], dtype=object)
+WORDS = np.array(
+    ["ann", "Ann", "ANN", "ann ", "", "Zoë", "o'neil", "日本", "a|1", "1", "01", "e\u0301", "é"], dtype=object
+)
 
 
 def records(kind, count=4000):
     """Persons, some of them missing, and cells; a few persons have most of the records."""
     who = RNG.zipf(1.4, count) % 300
-    persons = {"numbers": (who - 5).astype(object), "texts": WORDS[who % WORDS.size] + (who // 13).astype(str).astype(object)}[kind]
+    persons = {
+        "numbers": (who - 5).astype(object),
+        "texts": WORDS[who % WORDS.size] + (who // 13).astype(str).astype(object),
+    }[kind]
     persons[RNG.random(count) < 0.02] = None
     return persons.tolist(), RNG.integers(0, N_CELLS, count)
 
@@ -90,7 +95,9 @@ def test_random_keys_are_noticed(postgresql, monkeypatch):
     """DuckDB refuses them by itself."""
     monkeypatch.setattr(bounding, "_order", random_order)
     persons, cells = records("texts")
-    assert counts(postgresql, persons, cells, BOUNDS[1]) != reference.counts(persons, cells.tolist(), N_CELLS, BOUNDS[1])
+    assert counts(postgresql, persons, cells, BOUNDS[1]) != reference.counts(
+        persons, cells.tolist(), N_CELLS, BOUNDS[1]
+    )
 
 
 @pytest.mark.parametrize("bound", [Bound.RECORDS, Bound.CELLS])

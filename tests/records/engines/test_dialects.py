@@ -12,6 +12,7 @@ import pytest
 from spatialdp.records.engines.bounding import SALT
 from spatialdp.records.engines.dialects import DIALECTS
 from spatialdp.records.engines.drivers import driver_of
+from tests.helpers.engines import on_spark
 
 NAMES = ["ann", "Ann", "ann ", "", "Zoë", "Zoe\u0308", "o'neil", "日本", "😀", "a\\b", "a|1", "%s", "tab\t"]
 
@@ -89,7 +90,7 @@ def test_padding_of_postgresql_is_not_part_of_a_person(postgresql):
     assert sorted(numbers(postgresql, table.select(table.number, length=lengths))) == [[1, 3], [2, 3], [3, 3]]
 
 
-@pytest.mark.engines
+@on_spark
 def test_collations_of_spark_play_no_part(spark):
     spark.session.sql(
         "SELECT collate(who, 'UTF8_LCASE') AS who FROM VALUES ('Ann'), ('ann'), ('ann') AS names(who)"

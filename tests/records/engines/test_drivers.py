@@ -9,6 +9,7 @@ import pyarrow as pa
 import pytest
 
 from spatialdp.records.engines.drivers import Driver, DuckDBDriver, PostgreSQLDriver, SparkDriver, driver_of
+from tests.helpers.engines import on_spark
 
 MANY = 300_000
 
@@ -77,7 +78,7 @@ def test_a_driver_without_an_engine_of_its_own_asks_ibis(duckdb, monkeypatch):
     assert [part.tolist() for part in batch] == [[1, 2], [3, 4]]
 
 
-@pytest.mark.engines
+@on_spark
 def test_spark_is_silent_and_its_level_is_never_lowered(spark, capfd):
     driver = driver_of(spark.backend)
     context = spark.session.sparkContext

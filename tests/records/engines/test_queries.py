@@ -17,7 +17,7 @@ from spatialdp.errors import PointsError
 from spatialdp.privacy.noise.source import SeededNoise
 from spatialdp.records.engines.drivers import Driver, driver_of
 from spatialdp.records.engines.queries import discreetly, sparse_counts
-from tests.helpers.engines import PostgreSQL
+from tests.helpers.engines import PostgreSQL, on_spark
 
 DOMAIN = sdp.Domain((0, 0, 1, 1))
 SECRET = "alice@home 51.48613"
@@ -64,7 +64,9 @@ def test_an_impossible_answer_is_refused_without_its_numbers(duckdb, batches):
 
 def test_nothing_of_an_answer_that_breaks_off_is_used(duckdb):
     driver = Answering(duckdb, [([1], [1]), RuntimeError(SECRET)])
-    with pytest.raises(PointsError, match=r"DuckDB failed while counting \(RuntimeError\); nothing was released") as caught:
+    with pytest.raises(
+        PointsError, match=r"DuckDB failed while counting \(RuntimeError\); nothing was released"
+    ) as caught:
         sparse_counts(driver, None, 6, "counting")
     assert_silent(caught.value)
 
@@ -160,7 +162,9 @@ def assert_silent(error, *shown):
 def assert_nothing_is_released(points, capfd, caplog, recwarn, mechanism=None, person=None):
     noise = Counting(1)
     mechanism = mechanism or sdp.Flat((64, 64))
-    with pytest.raises(PointsError, match=r"failed while counting .*nothing was released and nothing was spent") as caught:
+    with pytest.raises(
+        PointsError, match=r"failed while counting .*nothing was released and nothing was spent"
+    ) as caught:
         mechanism.release(points, DOMAIN, epsilon=1, noise=noise, person=person)
     assert noise.drawn == 0
     gc.collect()
@@ -297,8 +301,7 @@ def test_a_value_that_postgresql_cannot_cast_is_not_quoted(postgresql, capfd, ca
     assert points._counts(DOMAIN.grid((1, 1)), None).tolist() == [[1]]  # the connection is still of use
 
 
-@pytest.mark.engines
-@pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning")
+@on_spark
 def test_a_value_that_spark_cannot_cast_is_not_quoted(spark, capfd, caplog):
     spark.load("texts", pa.table({"t": ["0.5", SECRET]}))
     spark.run("CREATE OR REPLACE TEMPORARY VIEW numbers AS SELECT CAST(t AS DOUBLE) AS x, 0.5D AS y FROM texts")

@@ -1,4 +1,4 @@
-"""A table releases what the same records release from arrays and files, bit by bit; and its records stay where they are."""
+"""A table releases what the same records release from arrays and files, bit by bit; its records stay where they are."""
 
 from __future__ import annotations
 
