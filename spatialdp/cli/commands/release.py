@@ -61,7 +61,7 @@ def command(
 
     POINTS is one or more files: Parquet, GeoParquet, CSV or TSV (also .gz), GeoPackage, GeoJSON, Shapefile or
     FlatGeobuf. A folder stands for the files in it, and - for standard input. Or it is the address of a table in a
-    database, which counts its records itself, such as duckdb:///crashes.db?table=crashes. Records that lie outside the
+    database, which counts its records itself, such as duckdb:///FILE?table=NAME. Records that lie outside the
     domain, have no coordinates or are not points are not counted. No message says so, because their number is private.
 
     A GeoParquet file holds the complete release; the other commands read it. Files in the other formats hold the map,
@@ -73,7 +73,7 @@ def command(
           --epsilon 1 -o homes.parquet
       spatialdp release trips.gpkg --region county.geojson --method flat --shape 100,80 \
           --epsilon 0.5 -o map.parquet -o map.gpkg -o map.tif
-      spatialdp release 'postgresql://ann@host/city?table=visits' --geometry geom --bounds -85.6,34.9,-84.9,35.5 \
+      spatialdp release 'postgresql://USER@HOST/DATABASE?table=VISITS' --geometry geom --bounds -85.6,34.9,-84.9,35.5 \
           --crs EPSG:4326 --epsilon 1 -o visits.parquet
       spatialdp release --method kd-tree --help
     """

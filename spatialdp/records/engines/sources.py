@@ -134,7 +134,7 @@ def _duckdb_file(parts: SplitResult) -> Path:
         shown = " or ".join(sorted(str(choice) for choice in choices))
         raise PointsError(
             f"{'more than one' if files else 'no'} file is meant by the address: {shown}; give the path of one, such "
-            "as duckdb:////data/crashes.db?table=crashes or duckdb://./crashes.db?table=crashes."
+            "as duckdb:////data/FILE?table=NAME or duckdb://./FILE?table=NAME."
         )
     return files[0]
 

@@ -179,10 +179,12 @@ def read_table(
 
     Examples
     --------
-    >>> import ibis, pandas as pd, spatialdp as sdp
-    >>> homes = ibis.duckdb.connect().create_table("homes", pd.DataFrame({"lon": [0.5, 0.7], "lat": [0.5, None]}))
+    >>> import ibis
+    >>> import spatialdp as sdp
+    >>> database = ibis.duckdb.connect()
+    >>> _ = database.raw_sql("CREATE TABLE homes AS SELECT 0.5::DOUBLE AS lon, 0.7::DOUBLE AS lat")
     >>> domain = sdp.Domain((0, 0, 1, 1))
-    >>> points = sdp.read_table(homes, domain, x="lon", y="lat")
+    >>> points = sdp.read_table(database.table("homes"), domain, x="lon", y="lat")
     >>> points
     Points(<private>)
     >>> sdp.Flat(shape=(4, 4)).release(points, domain, epsilon=1)
