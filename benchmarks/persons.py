@@ -50,7 +50,7 @@ def _memory() -> float:
     bounded_counts(persons_of(persons), cells, SIDE**2, BOUNDS[0])
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
-    return (peak + pa.default_memory_pool().max_memory()) / (persons.nbytes + cells.nbytes)
+    return float(peak + pa.default_memory_pool().max_memory()) / (persons.nbytes + cells.nbytes)
 
 
 BENCHMARKS = (bounding,)

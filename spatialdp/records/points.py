@@ -12,7 +12,7 @@ CRS), never of a value or a number of rows. See ``docs/design/lattice.md``.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import numpy as np
 
@@ -22,6 +22,7 @@ from spatialdp.errors import PointsError
 from spatialdp.privacy.unit import Bound, Person
 from spatialdp.records.counting import FINE_SIDE, cell_numbers, count_records, lattice_cell_numbers
 from spatialdp.records.formats.base import forgetful
+from spatialdp.records.nodes import Records
 from spatialdp.records.persons.bounding import bounded_cells, bounded_counts, gathered
 from spatialdp.records.persons.columns import without_persons
 from spatialdp.records.persons.contributions import count_above
@@ -42,7 +43,7 @@ from spatialdp.wording import either
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["LatticePoints", "Points", "as_points", "lattice_points", "snap", "snap_with_persons"]
+__all__ = ["LatticePoints", "Points", "as_points", "lattice_points", "snap", "snap_with_persons", "tree_records"]
 
 T = TypeVar("T")
 
@@ -95,6 +96,8 @@ class Points:
     """
 
     __slots__ = ("_geometric", "_persons", "_x", "_y", "crs")
+
+    _has_positions: ClassVar[bool] = True  # false where records do not leave an engine
 
     @forgetful
     def __init__(self, x: Any, y: Any = None, *, crs: Any = None, person: Any = None) -> None:
@@ -291,6 +294,17 @@ def lattice_points(points: Points, domain: Domain) -> tuple[Integers32, Integers
         return np.empty(0, dtype=np.int32), np.empty(0, dtype=np.int32)
     columns, rows = (np.concatenate(part) for part in zip(*parts, strict=True))
     return columns, rows
+
+
+def tree_records(points: Points, domain: Domain, person: Person | None) -> Records:
+    """Return the records in the domain and its region for a tree: lattice columns and rows and, if needed, weights.
+
+    With a bound on persons, or if the records do not leave an engine, they are counts of small public squares: each
+    square stands at its lower corner and has the count as its weight.
+    """
+    if person is None and points._has_positions:
+        return lattice_points(points, domain)
+    return points._fine_cells(domain, person)
 
 
 def _within(raster: Booleans | None, columns: Integers32, rows: Integers32) -> tuple[Integers32, Integers32]:

@@ -225,13 +225,13 @@ def bounds_from_data() -> Patch:
     """Count in cells of the records' bounding box instead of the domain's bounds."""
     real = count_cells
 
-    def count(points: Points, grid: Any) -> Any:
+    def count(points: Points, grid: Any, person: Any = None) -> Any:
         x, y = (np.asarray(part, dtype=float) for part in (points._x, points._y))
         near = np.isfinite(x) & np.isfinite(y) & (np.abs(x) < 9) & (np.abs(y) < 9)
         if near.sum() < 2 or np.ptp(x[near]) == 0 or np.ptp(y[near]) == 0:
-            return real(points, grid)
+            return real(points, grid, person)
         box = (x[near].min(), y[near].min(), x[near].max(), y[near].max())
-        return real(points, Domain(box).grid(grid.shape))
+        return real(points, Domain(box).grid(grid.shape), person)
 
     return everywhere(real, count)
 
@@ -362,7 +362,7 @@ def exact_phase() -> Patch:
 
 def _recount(change: Callable[[Any, Points, Any], Any]) -> Patch:
     real = count_cells
-    return everywhere(real, lambda points, grid: change(real(points, grid), points, grid))
+    return everywhere(real, lambda points, grid, person=None: change(real(points, grid, person), points, grid))
 
 
 def nan_counted() -> Patch:
@@ -396,9 +396,9 @@ def edge_counted_twice() -> Patch:
 
     real = count_cells
 
-    def count(points: Points, grid: Any) -> Any:
+    def count(points: Points, grid: Any, person: Any = None) -> Any:
         with everywhere(count, real):
-            return change(real(points, grid), points, grid)
+            return change(real(points, grid, person), points, grid)
 
     return everywhere(real, count)
 

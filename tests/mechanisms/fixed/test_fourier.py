@@ -81,7 +81,7 @@ def captured_choice(monkeypatch, mechanism, counts, **terms):
         return 0
 
     monkeypatch.setattr(fourier, "exponential", exponential)
-    monkeypatch.setattr(fourier, "count_cells", lambda *_: counts)
+    monkeypatch.setattr(recipe, "count_cells", lambda *_: counts)
     mechanism.release(np.empty((0, 2)), DOMAIN, **{"epsilon": 1, **terms})
     return asked
 
