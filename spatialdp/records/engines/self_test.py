@@ -66,7 +66,7 @@ def self_test(driver: Driver, domain: Domain, person: Any = None) -> None:
     if not np.array_equal(answer[np.argsort(answer[:, 0])], _expected(domain, names)):
         raise PointsError(
             f"{driver.dialect.name} does not compute the cells of points as spatialdp does: public test points came "
-            "out in other cells, so the counts of records would not be exact. Nothing was read. Switch off accelerators "
+            "out in other cells, so counts of records would not be exact. Nothing was read. Switch off accelerators "
             "or extensions with an arithmetic of their own, or export the points to a file."
         )
     tested.add((domain.bounds, str(person)))
