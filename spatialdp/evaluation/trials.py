@@ -31,7 +31,7 @@ from spatialdp.privacy.neighbours import Neighbours
 from spatialdp.privacy.noise.laws import Law
 from spatialdp.privacy.noise.source import SeededNoise
 from spatialdp.privacy.noise.wide import Wide
-from spatialdp.records.points import Points
+from spatialdp.records.points import Points, in_memory
 from spatialdp.records.truth import Counter, count_polygons
 from spatialdp.release import Release
 from spatialdp.space.domain import Domain
@@ -114,6 +114,7 @@ class Experiment:
         for label in blank.mechanisms:
             for epsilon in epsilons:
                 blank._prepared(label, epsilon)  # raises an error that says what is wrong with the parameters
+        blank = replace(blank, points=in_memory(blank.points, blank.domain))  # each trial would read the files again
         counter = blank._counter
         truths = tuple(_truth(workload, blank.points, blank.domain, counter) for workload in blank.workloads)
         floor = max(floor_share * counter.n_records, 1.0)

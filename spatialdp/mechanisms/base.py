@@ -28,14 +28,15 @@ from spatialdp.privacy.budget import Budget, Number
 from spatialdp.privacy.neighbours import Neighbours
 from spatialdp.privacy.noise.laws import Law
 from spatialdp.privacy.noise.source import Noise, SystemNoise, is_system_noise
-from spatialdp.privacy.statement import UNIT, Privacy
+from spatialdp.privacy.statement import Privacy
+from spatialdp.privacy.unit import Person, unit_of
 from spatialdp.records.points import Points, as_points
 from spatialdp.release import Release
 from spatialdp.space.domain import RASTER_SIDE, Domain, Grid
 from spatialdp.space.polygons import missed_share
 from spatialdp.space.questions import require_inside
 from spatialdp.strategies.products import BoxQueries
-from spatialdp.wording import either
+from spatialdp.wording import either, parameter
 
 __all__ = [
     "Mechanism",
@@ -46,10 +47,20 @@ __all__ = [
 
 @dataclass(frozen=True)
 class Terms:
-    """The terms of a release: its privacy budget, and the neighbour relation under which the promise holds."""
+    """The terms of a release: its privacy budget, and between which data sets the promise holds.
+
+    Attributes
+    ----------
+    budget : Budget
+    neighbours : Neighbours
+        Whether neighbours differ by adding, removing or replacing one unit.
+    person : Person or None
+        The bound on what one person contributes, if the unit is a person; None if it is a record.
+    """
 
     budget: Budget
     neighbours: Neighbours
+    person: Person | None = None
 
 
 class Mechanism(ABC):
@@ -70,6 +81,7 @@ class Mechanism(ABC):
         epsilon: Number,
         delta: Number = 0,
         neighbours: str = Neighbours.ADD_REMOVE,
+        person: Person | None = None,
     ) -> Plan:
         """Cost, size and noise of a release, before any record is read.
 
@@ -82,7 +94,8 @@ class Mechanism(ABC):
         >>> plan.cells, round(plan.errors["10 %"], 1)
         (4096, 27.0)
         """
-        return self.prepare(domain, epsilon=epsilon, delta=delta, neighbours=neighbours).plan_with_errors()
+        prepared = self.prepare(domain, epsilon=epsilon, delta=delta, neighbours=neighbours, person=person)
+        return prepared.plan_with_errors()
 
     def check(
         self,
@@ -91,6 +104,7 @@ class Mechanism(ABC):
         epsilon: Number,
         delta: Number = 0,
         neighbours: str = Neighbours.ADD_REMOVE,
+        person: Person | None = None,
     ) -> None:
         """Raise the errors that `release` would raise before it looks at a record.
 
@@ -104,7 +118,7 @@ class Mechanism(ABC):
         Traceback (most recent call last):
         spatialdp.errors.DomainError: cell_size (0.3, 0.3) does not divide the domain's 1 x 1; ...
         """
-        self.prepare(domain, epsilon=epsilon, delta=delta, neighbours=neighbours)
+        self.prepare(domain, epsilon=epsilon, delta=delta, neighbours=neighbours, person=person)
 
     def expected_error(
         self,
@@ -114,6 +128,7 @@ class Mechanism(ABC):
         epsilon: Number,
         delta: Number = 0,
         neighbours: str = Neighbours.ADD_REMOVE,
+        person: Person | None = None,
     ) -> float:
         """Root-mean-square error of box answers that noise will cause, before any record is read.
 
@@ -121,7 +136,7 @@ class Mechanism(ABC):
         ----------
         domain : Domain
         boxes : (m, 4) array-like
-        epsilon, delta, neighbours
+        epsilon, delta, neighbours, person
             As for `release`.
 
         Raises
@@ -138,7 +153,8 @@ class Mechanism(ABC):
         """
         if not np.size(boxes):
             raise ParameterError("boxes is empty, but the error is an average over boxes; give at least one.")
-        return self.prepare(domain, epsilon=epsilon, delta=delta, neighbours=neighbours).expected_error(boxes)
+        prepared = self.prepare(domain, epsilon=epsilon, delta=delta, neighbours=neighbours, person=person)
+        return prepared.expected_error(boxes)
 
     def prepare(
         self,
@@ -147,6 +163,7 @@ class Mechanism(ABC):
         epsilon: Number,
         delta: Number = 0,
         neighbours: str = Neighbours.ADD_REMOVE,
+        person: Person | None = None,
     ) -> PreparedRelease:
         """Decide everything public about a release, for callers who have not read their records yet.
 
@@ -163,7 +180,7 @@ class Mechanism(ABC):
         >>> prepared.release([[0.1, 0.2], [0.8, 0.9]])
         <Release of 64 cells: ε = 0.5 (add-remove one record), quadtree, spatialdp ...>
         """
-        terms = Terms(Budget(epsilon, delta), Neighbours.parse(neighbours, "neighbours"))
+        terms = Terms(Budget(epsilon, delta), Neighbours.parse(neighbours, "neighbours"), _checked_person(person))
         design = self._design(_checked_domain(domain), terms)
         plan = self._plan(design)
         return PreparedRelease(self, domain, terms, design, plan, self._statement(plan, terms))
@@ -176,6 +193,7 @@ class Mechanism(ABC):
         epsilon: Number,
         delta: Number = 0,
         neighbours: str = Neighbours.ADD_REMOVE,
+        person: Person | None = None,
         noise: Noise | None = None,
     ) -> Release:
         """Publish points under differential privacy.
@@ -192,6 +210,10 @@ class Mechanism(ABC):
         neighbours : {"add-remove", "replace"}
             Whether the promise compares data sets of which one has one more record, or data sets of
             the same size in which one record is different.
+        person : Person, optional
+            Protects persons instead of records: a public bound on what each one contributes, such as
+            ``Person(cells=50)``. The points must say whose each record is. Neighbours then differ by all
+            records of one person.
         noise : Noise, optional
             `SystemNoise` by default. A `SeededNoise` makes the release reproducible and not private.
 
@@ -213,7 +235,8 @@ class Mechanism(ABC):
         <Release of 64 cells: ε = 0.5 (add-remove one record), quadtree, spatialdp ...>
         """
         source = _checked_noise(noise)
-        return self.prepare(domain, epsilon=epsilon, delta=delta, neighbours=neighbours).release(points, noise=source)
+        prepared = self.prepare(domain, epsilon=epsilon, delta=delta, neighbours=neighbours, person=person)
+        return prepared.release(points, noise=source)
 
     @property
     def private(self) -> bool:
@@ -245,13 +268,14 @@ class Mechanism(ABC):
             epsilon=terms.budget.epsilon,
             delta=terms.budget.delta,
             neighbours=str(terms.neighbours),
-            unit=UNIT,
+            unit=unit_of(terms.person),
             mechanism=self.name,
             parameters=self.parameters(),
             currency=plan.currency,
             budget=plan.budget,
             private=self.private,
             version=__version__,
+            person=terms.person,
         )
         json.dumps(statement.to_json(), allow_nan=False)  # a statement that no file can hold must fail before spending
         return statement
@@ -352,7 +376,8 @@ class PreparedRelease:
         statement = self.statement
         if not is_system_noise(source):
             statement = replace(statement, private=False)
-        estimate = self.mechanism._estimate(as_points(points, self.domain), self.design, source)
+        records = as_points(points, self.domain, self.terms.person)
+        estimate = self.mechanism._estimate(records, self.design, source)
         return Release(self.domain, statement, estimate)
 
 
@@ -363,6 +388,16 @@ def _checked_domain(domain: Domain) -> Domain:
             "It is never taken from the points."
         )
     return domain
+
+
+def _checked_person(person: Person | None) -> Person | None:
+    if person is not None and not isinstance(person, Person):
+        raise ParameterError(
+            f"{parameter('person')} is a {type(person).__name__}; give a bound such as "
+            f"{either('spatialdp.Person(cells=50)', 'cells=50')}. The column that says whose each record is belongs to "
+            "the points."
+        )
+    return person
 
 
 def _checked_noise(noise: Noise | None) -> Noise:

@@ -24,6 +24,7 @@ from spatialdp.privacy.neighbours import Neighbours
 from spatialdp.privacy.noise.laws import Law, NoiseLaw, laws_for, noisy, spendable
 from spatialdp.privacy.noise.source import Noise
 from spatialdp.privacy.noise.wide import Wide
+from spatialdp.privacy.unit import Bound, Person
 from spatialdp.records.counting import count_cells
 from spatialdp.records.points import Points
 from spatialdp.space.domain import Domain, Grid, most_cells
@@ -48,12 +49,19 @@ class Design(Generic[S_co]):
         Cost of each group.
     laws : tuple of NoiseLaw or None
         Noise of each group; None for a group without cost, which is not measured.
+    person : Person or None
+        The bound on what one person contributes, by which records are counted.
     """
 
     structure: S_co
     neighbours: Neighbours
     costs: tuple[Fraction, ...]
     laws: tuple[NoiseLaw | None, ...]
+    person: Person | None = None
+
+    def counts(self, points: Points) -> Integers:
+        """The exact counts of the grid's cells, (ny, nx); of what the bound keeps, if persons are the unit."""
+        return count_cells(points, self.structure.grid, self.person)
 
     def carry_out(self, exact: Iterable[Integers | Wide], noise: Noise) -> Estimate:
         """Add noise to exact measurements and fit them; group by group, so that few copies are in memory."""
@@ -65,13 +73,25 @@ class Design(Generic[S_co]):
         return self.structure.blank(self.laws)
 
     @property
+    def bound(self) -> Bound | None:
+        """What is bounded of each person, if persons are the unit."""
+        return None if self.person is None else self.person.bound
+
+    @property
+    def steps(self) -> int:
+        """How many steps make up one count of a cell: shares of persons are counted in steps."""
+        return 1 if self.person is None else self.person.steps
+
+    @property
     def last_deviation(self) -> float:
         """Standard deviation of the noise in one measurement of the last group."""
         law = self.laws[-1]
         return math.inf if law is None else math.sqrt(law.variance)
 
 
-def design_of(structure: S, costs: Sequence[Fraction], law: Law, neighbours: Neighbours) -> Design[S]:
+def design_of(
+    structure: S, costs: Sequence[Fraction], law: Law, neighbours: Neighbours, person: Person | None = None
+) -> Design[S]:
     """The design of a structure, with the least noise that each group's cost allows."""
     for group, (name, cost) in enumerate(zip(structure.groups, costs, strict=True)):
         if not cost and structure.needs(group):
@@ -79,8 +99,8 @@ def design_of(structure: S, costs: Sequence[Fraction], law: Law, neighbours: Nei
                 f"nothing of the budget is left to {name!r}, without which nothing can be "
                 "estimated; divide the budget more evenly, or over fewer groups."
             )
-    sensitivities = [structure.sensitivity(group, neighbours) for group in range(len(costs))]
-    return Design(structure, neighbours, tuple(costs), laws_for(law, costs, sensitivities))
+    sensitivities = [structure.person_sensitivity(group, neighbours, person) for group in range(len(costs))]
+    return Design(structure, neighbours, tuple(costs), laws_for(law, costs, sensitivities), person)
 
 
 class StructuredMechanism(Mechanism):
@@ -108,7 +128,7 @@ class StructuredMechanism(Mechanism):
     def _priced(self, structure: S, terms: Terms) -> Design[S]:
         """The design of a structure, with the budget divided over its groups by `_costs`."""
         costs = self._costs(structure, spendable(self.law, terms.budget))
-        return design_of(structure, costs, self.law, terms.neighbours)
+        return design_of(structure, costs, self.law, terms.neighbours, terms.person)
 
     @override
     def _plan(self, design: Any) -> Plan:
@@ -128,7 +148,7 @@ class StructuredMechanism(Mechanism):
 
     @override
     def _estimate(self, points: Points, design: Any, noise: Noise) -> Estimate:
-        exact = design.structure.measure(count_cells(points, design.structure.grid))
+        exact = design.structure.measure(design.counts(points))
         return self._finished(design.carry_out(exact, noise))
 
 

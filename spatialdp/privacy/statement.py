@@ -22,10 +22,9 @@ from spatialdp.errors import FileFormatError, ReleaseError
 from spatialdp.privacy.accounting import Promise, promise_for_records, rho_for
 from spatialdp.privacy.budget import Budget
 from spatialdp.privacy.neighbours import Neighbours
+from spatialdp.privacy.unit import Person, unit_of
 
 __all__ = ["NOT_PRIVATE", "Privacy"]
-
-UNIT = "record"
 
 # The mark of everything that is made from a release that is not private.
 NOT_PRIVATE = "NOT PRIVATE (seeded noise or true medians)"
@@ -45,7 +44,7 @@ class Privacy:
     neighbours : str
         ``"add-remove"`` or ``"replace"``: which two data sets the promise compares.
     unit : str
-        The unit by which neighbouring data sets differ: one ``"record"``.
+        The unit by which neighbouring data sets differ: one ``"record"``, or all records of one ``"person"``.
     mechanism : str
         Name of the mechanism, as on the command line.
     parameters : mapping
@@ -59,6 +58,8 @@ class Privacy:
         then nothing is promised.
     version : str
         Version of spatialdp that made the release.
+    person : Person, optional
+        The bound on what one person contributes, if the unit is a person.
 
     Privacy
     -------
@@ -84,6 +85,7 @@ class Privacy:
     budget: Mapping[str, Fraction]
     private: bool
     version: str
+    person: Person | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "parameters", FrozenDict(self.parameters))
@@ -91,7 +93,7 @@ class Privacy:
 
     def __str__(self) -> str:
         delta = f", δ = {format_exact(self.delta)}" if self.delta else ""
-        promise = f"ε = {format_exact(self.epsilon)}{delta} ({self.neighbours} one {self.unit})"
+        promise = f"ε = {format_exact(self.epsilon)}{delta} ({self.neighbours} one {self.unit}{self._bounded})"
         if not self.private:
             promise = f"{NOT_PRIVATE}, would be {promise}"
         return f"{promise}, {self.mechanism}, spatialdp {self.version}"
@@ -114,15 +116,28 @@ class Privacy:
             return "NOT PRIVATE: the noise can be reproduced or records show through. For experiments; do not publish."
         change = "were left out or added" if self.neighbours == Neighbours.ADD_REMOVE else "had any other value"
         delta = f", and by at most δ = {format_exact(self.delta)} on top of that" if self.delta else ""
-        delta_grows = ", and δ grows too" if self.delta else ""
+        whom = f"one {self.unit}" if self.person is None else "one person, with all of their records,"
         return (
-            f"If any one {self.unit} {change}, the probability of any outcome would change by a factor of at most "
-            f"e^ε = {_factor(self.epsilon)} (rounded up){delta}. The promise is about one {self.unit}: for a person "
-            f"with k {self.unit}s, the factor grows to e^(kε){delta_grows}."
+            f"If any {whom} {change}, the probability of any outcome would change by a factor of at most "
+            f"e^ε = {_factor(self.epsilon)} (rounded up){delta}. {self._reach()}"
         )
+
+    def _reach(self) -> str:
+        """Whom the promise covers, in words."""
+        if self.person is not None:
+            return f"The promise is about whole persons: {self.person.in_words()}."
+        delta_grows = ", and δ grows too" if self.delta else ""
+        return f"The promise is about one record: for a person with k records, the factor grows to e^(kε){delta_grows}."
+
+    @property
+    def _bounded(self) -> str:
+        """The bound on a person's contribution, as the short form of the statement shows it."""
+        return "" if self.person is None else f", {self.person.in_short()}"
 
     def for_records(self, records: int) -> Promise:
         """Return the ε and δ that a person, or a group, with several records in the data is promised.
+
+        If persons are the unit, this is about a group of several persons, whatever the number of their records.
 
         For k records ε grows to kε. δ grows faster than k: Gaussian noise is accounted in zCDP, where ρ becomes k²ρ,
         and the result is the smallest δ that this proves at kε, rounded up. `spatialdp.budget_per_record` goes the
@@ -168,7 +183,7 @@ class Privacy:
         rows = [
             ("ε", format_exact(self.epsilon)),
             ("δ", format_exact(self.delta)),
-            ("neighbours", f"{self.neighbours} one {self.unit}"),
+            ("neighbours", f"{self.neighbours} one {self.unit}{self._bounded}"),
             ("method", self.mechanism),
             *((f"parameter {name}", str(value)) for name, value in self.parameters.items() if value is not None),
             *((f"spent on {step}", f"{unit} = {format_exact(cost)}") for step, cost in self.budget.items()),
@@ -194,6 +209,7 @@ class Privacy:
             **with_exact("delta", self.delta),
             "neighbours": self.neighbours,
             "unit": self.unit,
+            **({} if self.person is None else {"person": self.person.to_json()}),
             "mechanism": self.mechanism,
             "parameters": dict(self.parameters),
             "currency": self.currency,
@@ -230,6 +246,7 @@ class Privacy:
                 budget=exact_numbers(data, "budget"),
                 private=flag(data["private"]),
                 version=version,
+                person=Person.from_json(data["person"]) if "person" in data else None,
             )
             statement._check()
         except (KeyError, TypeError, ValueError, AttributeError, ZeroDivisionError):
@@ -245,7 +262,7 @@ class Privacy:
         sound = (
             all(isinstance(name, str) and is_printable(name) for name in names)
             and all(map(_is_plain, self.parameters.values()))
-            and self.unit == UNIT
+            and self.unit == unit_of(self.person)
             and self.neighbours in set(Neighbours)
             and _NAME.fullmatch(self.mechanism)
             and _VERSION.fullmatch(self.version)

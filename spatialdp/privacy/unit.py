@@ -129,6 +129,30 @@ class Person:
         most = self.most * self.steps
         return Sensitivity(most * one_record.l1, most**2 * one_record.l2_squared, self.steps)
 
+    def in_short(self) -> str:
+        """Return the bound in a few words, for statements and captions.
+
+        Examples
+        --------
+        >>> Person(records=10).in_short(), Person(shares=True).in_short()
+        ('at most 10 records each', 'one share each')
+        """
+        return "one share each" if self.shares else f"at most {self.most:,} {self.bound} each"
+
+    def in_words(self) -> str:
+        """Return what was counted of each person, in plain words.
+
+        Examples
+        --------
+        >>> Person(cells=50).in_words()
+        'each person was counted once in a cell, and in at most 50 cells'
+        """
+        if self.shares:
+            return "each person was counted as one in all, divided over the cells in proportion to their records there"
+        if self.cells is not None:
+            return f"each person was counted once in a cell, and in at most {self.most:,} cell{'s' * (self.most > 1)}"
+        return f"each person was counted with at most {self.most:,} record{'s' * (self.most > 1)}"
+
     def to_json(self) -> dict[str, Any]:
         """Return the bound as plain values for JSON.
 

@@ -2,19 +2,32 @@
 
 The records are stored twice: sorted within each node by x, and sorted within each node by y. Splitting nodes along x
 keeps the order by x and partitions the order by y stably, and the other way round, so that only the root is sorted. A
-level takes a few array operations. Everything but the boxes is private.
+level takes a few array operations. Records may also be counts of public squares, each standing at one place with a
+weight. Everything but the boxes is private.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from spatialdp._support.arrays import Booleans, Integers, Integers32
 from spatialdp.space.lattice import LATTICE
 
-__all__ = ["Nodes"]
+__all__ = ["Nodes", "Records", "one_by_one"]
+
+# Lattice positions x and y of records, or x, y and weights of places that several records share.
+Records = tuple[Integers32, Integers32] | tuple[Integers32, Integers32, Integers]
+
+
+def one_by_one(records: Records) -> Records:
+    """Return records without weights: each as often as its weight says."""
+    if len(records) == 2:
+        return records
+    x, y, weights = records
+    return np.repeat(x, weights), np.repeat(y, weights)
 
 
 @dataclass
@@ -27,24 +40,31 @@ class Nodes:
         Lattice box (xlo, ylo, xhi, yhi) of each node.
     starts : int array
         Where the records of each node begin in both orders, and at the end their number: n + 1 entries.
-    orders : list of two (x, y) pairs of int32 arrays
-        Lattice positions of all records, node after node, sorted within each node by x, and the same by y.
+    orders : list of two tuples of arrays
+        All records, x and y and, if they have any, weights, node after node: sorted within each node by x, and the
+        same sorted by y.
     """
 
     boxes: Integers
     starts: Integers
-    orders: list[tuple[Integers32, Integers32]]
+    orders: list[tuple[Any, ...]]
 
     @classmethod
-    def root(cls, x: Integers32, y: Integers32) -> Nodes:
-        """Put all records into one node, which is the whole domain."""
+    def root(cls, *records: Any) -> Nodes:
+        """Put all records (x, y and, if they have any, weights) into one node, which is the whole domain."""
         boxes = np.array([[0, 0, LATTICE, LATTICE]], dtype=np.int64)
-        by_x, by_y = np.argsort(x, kind="stable"), np.argsort(y, kind="stable")
-        return cls(boxes, np.array([0, x.size]), [(x[by_x], y[by_x]), (x[by_y], y[by_y])])
+        orders = [np.argsort(along, kind="stable") for along in records[:2]]
+        return cls(boxes, np.array([0, records[0].size]), [tuple(each[order] for each in records) for order in orders])
 
     @property
     def counts(self) -> Integers:
-        """Number of records in each node; private."""
+        """Sum of the weights of the records in each node, or their number if they have none; private."""
+        weights = self.weights(0)
+        return self._sizes if weights is None else np.diff(np.concatenate([[0], np.cumsum(weights)])[self.starts])
+
+    @property
+    def _sizes(self) -> Integers:
+        """Number of records in each node, whatever their weights."""
         return np.diff(self.starts)
 
     def range(self, axis: int) -> tuple[Integers, Integers]:
@@ -53,7 +73,12 @@ class Nodes:
 
     def sorted(self, axis: int) -> Integers32:
         """Return the lattice positions of the records along an axis, node after node and sorted within each node."""
-        return self.orders[axis][axis]
+        sorted_positions: Integers32 = self.orders[axis][axis]
+        return sorted_positions
+
+    def weights(self, axis: int) -> Integers | None:
+        """Return the weights of the records in the order of `sorted`; None if each counts 1."""
+        return self.orders[axis][2] if len(self.orders[axis]) == 3 else None
 
     def split(self, lines: Integers, axis: int) -> tuple[Nodes, Integers]:
         """Split every node at its line; return the halves as nodes, and the parent of each half.
@@ -65,11 +90,11 @@ class Nodes:
         boxes = np.repeat(self.boxes, 2, axis=0)
         boxes[0::2, axis + 2] = boxes[1::2, axis] = lines
         wide = boxes[:, axis] < boxes[:, axis + 2]
-        node = np.repeat(np.arange(lines.size), self.counts)  # of each record
+        node = np.repeat(np.arange(lines.size), self._sizes)  # of each record
         right = [order[axis] >= lines[node] for order in self.orders]
         # reduceat returns a neighbour's value for a node without records; that is set to 0.
-        n_right = np.add.reduceat(np.append(right[axis], False), self.starts[:-1], dtype=np.int64) * (self.counts > 0)
-        sizes = np.stack([self.counts - n_right, n_right], axis=1).ravel()
+        n_right = np.add.reduceat(np.append(right[axis], False), self.starts[:-1], dtype=np.int64) * (self._sizes > 0)
+        sizes = np.stack([self._sizes - n_right, n_right], axis=1).ravel()
         other = 1 - axis
         orders = list(self.orders)
         orders[other] = _partition(self.orders[other], right[other], node, self.starts, n_right)
@@ -78,14 +103,14 @@ class Nodes:
 
     def keep(self, chosen: Booleans) -> Nodes:
         """Return the chosen nodes with their records; the other nodes and their records are dropped."""
-        kept = np.repeat(chosen, self.counts)  # for each record whether its node is chosen
-        starts = np.concatenate([[0], np.cumsum(self.counts[chosen])])
-        return Nodes(self.boxes[chosen], starts, [(x[kept], y[kept]) for x, y in self.orders])
+        kept = np.repeat(chosen, self._sizes)  # for each record whether its node is chosen
+        starts = np.concatenate([[0], np.cumsum(self._sizes[chosen])])
+        return Nodes(self.boxes[chosen], starts, [tuple(each[kept] for each in order) for order in self.orders])
 
 
 def _partition(
-    order: tuple[Integers32, Integers32], right: Booleans, node: Integers, starts: Integers, n_right: Integers
-) -> tuple[Integers32, Integers32]:
+    order: tuple[Any, ...], right: Booleans, node: Integers, starts: Integers, n_right: Integers
+) -> tuple[Any, ...]:
     """Put, within each node, the records of the left half before those of the right half, both in their old order."""
     # How many records of the right half come before each record, first in all nodes and then in its own node alone.
     before: Integers = np.cumsum(right) - right
@@ -98,4 +123,4 @@ def _partition(
         partitioned = np.empty_like(values)
         partitioned[target] = values
         moved.append(partitioned)
-    return moved[0], moved[1]
+    return tuple(moved)

@@ -6,6 +6,7 @@ module sees counts, never records, and draws no noise.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
@@ -60,8 +61,32 @@ class AxisPairs(GridStructure):
         )
         if neighbours is Neighbours.ADD_REMOVE or (x.constant[i] and y.constant[j]):
             return Sensitivity(l1, l2_squared)
-        signed = (x.signed and not x.constant[i]) or (y.signed and not y.constant[j])
-        return Sensitivity(2 * l1, (4 if signed else 2) * l2_squared)
+        return Sensitivity(2 * l1, (4 if self._signed(group) else 2) * l2_squared)
+
+    @override
+    def once_each(self, group: int, neighbours: Neighbours, most: int) -> int:
+        """Bound the squared L2 norm for a person who is counted once in each of `most` cells.
+
+        Where each cell enters one coefficient, by ±1, the norm is largest if the person's cells fill coefficients with
+        one sign. Elsewhere ‖Ac‖² is a sum over pairs of the person's cells of what they have in common, at most `most`
+        times the largest sum over `most` cells of what they have in common with one cell.
+        """
+        (i, j), x, y = self._pairs[group], self.x, self.y
+        along, across = x.cells_together(i), y.cells_together(j)
+        if along is None or across is None:
+            moved = most * _largest_sum(x.overlaps(i), y.overlaps(j), most)
+        else:
+            together = max(along * across // (2 if self._signed(group) else 1), 1)
+            filled, rest = divmod(most, together)
+            moved = filled * together**2 + rest**2
+        if neighbours is Neighbours.ADD_REMOVE or (x.constant[i] and y.constant[j]):
+            return moved
+        return (4 if self._signed(group) else 2) * moved
+
+    def _signed(self, group: int) -> bool:
+        """Whether two cells can enter a measurement of a group with opposite signs."""
+        i, j = self._pairs[group]
+        return (self.x.signed and not self.x.constant[i]) or (self.y.signed and not self.y.constant[j])
 
     @override
     def measure(self, counts: Integers) -> Iterator[Integers]:
@@ -106,6 +131,18 @@ def _largest_product(rows: Integers, columns: Integers, mask: Booleans) -> int:
         return int(rows.max()) * int(columns.max())
     in_row = np.where(mask, columns, 0).max(axis=1)
     return int((rows.astype(object) * in_row).max())
+
+
+def _largest_sum(x: Floats, y: Floats, most: int) -> int:
+    """The sum of the `most` largest products of a number of x and a number of y, rounded up.
+
+    If the first n numbers of x add up to at least those of every row of a matrix along x, for all n, and likewise for
+    y, then the sum is at least that of any `most` products of a row's and a column's numbers: a sum of the largest
+    products grows with both, and with how unequal their numbers are.
+    """
+    products = np.outer(x, y).ravel()
+    largest = products if most >= products.size else np.partition(products, products.size - most)[-most:]
+    return math.ceil(float(largest.sum()) * (1 + 1e-9))  # far above the error of sums of doubles
 
 
 @lru_cache(maxsize=32)

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -26,9 +27,10 @@ from spatialdp.estimates.histogram import Histogram
 from spatialdp.privacy.neighbours import Neighbours, Sensitivity
 from spatialdp.privacy.noise.laws import NoiseLaw
 from spatialdp.privacy.noise.wide import Wide
+from spatialdp.privacy.unit import Bound, Person
 from spatialdp.space.domain import Grid
 
-__all__ = ["GridStructure", "Laws", "Structure", "noise_of", "step_of"]
+__all__ = ["GridStructure", "Laws", "Structure", "fullest", "noise_of", "step_of"]
 
 # The law of each group's noise; None where nothing is spent and so nothing is measured.
 Laws = Sequence[NoiseLaw | None]
@@ -54,6 +56,28 @@ class Structure(ABC):
     def sensitivity(self, group: int, neighbours: Neighbours) -> Sensitivity:
         """How far one record can move the measurements of a group, under a neighbour relation."""
 
+    def person_sensitivity(self, group: int, neighbours: Neighbours, person: Person | None) -> Sensitivity:
+        """How far one person can move the measurements of a group; one record, if there is no bound on persons.
+
+        Records and shares multiply what one record can do (`Person.sensitivity`). A person who is counted once in each
+        of L cells moves L1 norms by as much as one with L records in one cell may, but L2 norms by less.
+        """
+        one_record = self.sensitivity(group, neighbours)
+        if person is None:
+            return one_record
+        if person.bound is not Bound.CELLS:
+            return person.sensitivity(one_record)
+        most = min(person.most, self.grid.n_cells)  # there are no more cells than that
+        anywhere = Person(cells=most).sensitivity(one_record)
+        return replace(anywhere, l2_squared=min(anywhere.l2_squared, self.once_each(group, neighbours, most)))
+
+    def once_each(self, group: int, neighbours: Neighbours, most: int) -> int:
+        """Bound the squared L2 norm by which a person moves a group who is counted once in each of `most` cells.
+
+        By default the bound for any counts with that sum, which is right for all structures.
+        """
+        return most**2 * self.sensitivity(group, neighbours).l2_squared
+
     @abstractmethod
     def measure(self, counts: Integers) -> Iterator[Integers] | Iterator[Wide]:
         """Exact measurements of exact counts (ny, nx), group by group."""
@@ -78,6 +102,21 @@ class Structure(ABC):
     def needs(self, group: int) -> bool:
         """Whether a release is impossible without this group."""
         return 0 <= group < len(self.groups)
+
+
+def fullest(sizes: Integers, most: int) -> int:
+    """Return the largest sum of squares of counts that are at most `sizes` and have a sum of at most `most`.
+
+    Squares are convex, so the sum is largest if the largest places are filled first.
+
+    Examples
+    --------
+    >>> fullest(np.array([4, 1, 4]), 6)
+    20
+    """
+    filled = np.sort(sizes)[::-1][:most]
+    before = np.concatenate([[0], np.cumsum(filled)[:-1]])
+    return int((np.clip(most - before, 0, filled) ** 2).sum())
 
 
 def noise_of(laws: Laws) -> tuple[Floats, Floats]:

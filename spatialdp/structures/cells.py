@@ -45,6 +45,10 @@ class CellCounts(GridStructure):
         return count_sensitivity(neighbours, self.grid.n_cells)
 
     @override
+    def once_each(self, group: int, neighbours: Neighbours, most: int) -> int:  # noqa: ARG002 - there is one group
+        return most if neighbours is Neighbours.ADD_REMOVE else min(2 * most, self.grid.n_cells)
+
+    @override
     def measure(self, counts: Integers) -> Iterator[Integers]:
         return iter([counts[self.grid.mask]])
 

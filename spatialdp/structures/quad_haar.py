@@ -37,6 +37,13 @@ class QuadtreeWavelet(GridStructure):
         return self._transform.sensitivity(group, neighbours)
 
     @override
+    def once_each(self, group: int, neighbours: Neighbours, most: int) -> int:
+        # A person's cells enter a coefficient with the same sign, in as many coefficients as they fill.
+        same_sign = self._transform.cells_of_one_sign(group)
+        filled, rest = divmod(most, same_sign)
+        return (filled * same_sign**2 + rest**2) * self.sensitivity(group, neighbours).l2_squared
+
+    @override
     def measure(self, counts: Integers) -> Iterator[Integers]:
         return iter(self._transform.forward(counts))
 

@@ -20,7 +20,13 @@ from spatialdp.privacy.neighbours import Neighbours, Sensitivity
 from spatialdp.privacy.noise.wide import Wide
 from spatialdp.space.domain import Grid
 from spatialdp.structures.base import GridStructure, Laws, noise_of
-from spatialdp.transforms.frequency_blocks import FrequencyBlock, largest_count, sensitivity_of, step_width
+from spatialdp.transforms.frequency_blocks import (
+    FrequencyBlock,
+    largest_count,
+    sensitivity_of,
+    squared_length,
+    step_width,
+)
 from spatialdp.transforms.integer_waves import Spectrum, constant_gain, spectrum
 from spatialdp.transforms.spectral import Basis, SpectralAxis, padded, synthesise
 
@@ -66,6 +72,11 @@ class SpectralBlock(GridStructure):
     @override
     def sensitivity(self, group: int, neighbours: Neighbours) -> Sensitivity:  # noqa: ARG002 - there is one group
         return sensitivity_of(self.basis, self.grid, self.block, neighbours)
+
+    @override
+    def once_each(self, group: int, neighbours: Neighbours, most: int) -> int:  # noqa: ARG002 - there is one group
+        cells = most if neighbours is Neighbours.ADD_REMOVE else 2 * most
+        return squared_length(self.basis, self.grid.shape, cells)
 
     @property
     def width(self) -> float:

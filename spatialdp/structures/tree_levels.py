@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import pairwise
 
@@ -18,8 +18,9 @@ from spatialdp._support.arrays import Floats, Integers
 from spatialdp._support.override import override
 from spatialdp.estimates.decomposition import Decomposition
 from spatialdp.privacy.neighbours import Neighbours, Sensitivity, count_sensitivity
+from spatialdp.privacy.unit import Bound, Person
 from spatialdp.space.domain import Grid
-from spatialdp.structures.base import Laws, Structure, noise_of, step_of
+from spatialdp.structures.base import Laws, Structure, fullest, noise_of, step_of
 from spatialdp.trees.blocks import BlockTree, block_tree
 from spatialdp.trees.least_squares import three_pass, two_pass
 from spatialdp.trees.quadtree import morton_order, quadtree
@@ -61,6 +62,34 @@ class TreeLevels(Structure):
     def sensitivity(self, group: int, neighbours: Neighbours) -> Sensitivity:
         offsets = self.tree.offsets
         return count_sensitivity(neighbours, int(offsets[group + 1] - offsets[group]))
+
+    @override
+    def once_each(self, group: int, neighbours: Neighbours, most: int) -> int:
+        # Nodes with all of their cells move most. Two persons move different nodes, if there is more than one.
+        cells = self._cells_of_nodes(group)
+        moved = fullest(cells, most)
+        return moved if neighbours is Neighbours.ADD_REMOVE or cells.size == 1 else 2 * moved
+
+    def path_sensitivity(self, group: int, neighbours: Neighbours, person: Person | None) -> Sensitivity:
+        """How far one person can move a group of a tree that released counts may end early.
+
+        Let a person be counted once in each of L cells, k of them in node v, which has s cells, and let v cost ρ. If
+        squared noise is calibrated to L min(L, s), v costs this person ρ k² / (L min(L, s)) <= ρ k / L. The sum over
+        all nodes is the mean, over the person's cells, of what the nodes above the cell cost: the budget of a path,
+        whichever nodes end. (`once_each` is smaller, but holds only for all nodes of a level at the same cost.)
+        """
+        declared = self.person_sensitivity(group, neighbours, person)
+        if person is None or person.bound is not Bound.CELLS:
+            return declared
+        cells = self._cells_of_nodes(group)
+        most = min(person.most, self.grid.n_cells)
+        one = self.sensitivity(group, neighbours).l2_squared
+        return replace(declared, l2_squared=one * most * min(most, int(cells.max())))
+
+    def _cells_of_nodes(self, group: int) -> Integers:
+        """Number of the region's cells in each node of a depth."""
+        cells: Integers = sums(self.tree, np.ones(self.tree.n_leaves, dtype=np.int64))[self.tree.level(group)]
+        return cells
 
     def node_counts(self, counts: Integers) -> Integers:
         """Exact counts of all nodes, from the counts of the grid's cells."""

@@ -110,6 +110,20 @@ class AxisTransform(AxisWeights):
         """Whether two cells can enter a measurement with opposite signs."""
         return False
 
+    def cells_together(self, group: int) -> int | None:  # noqa: ARG002 - subclasses look at the group
+        """The most cells in one coefficient of a group, if each cell enters one coefficient, by ±1; otherwise None."""
+        return None
+
+    def overlaps(self, group: int) -> Floats:
+        """Bound how much some cells have in common with any one cell in a group, as increments, (cells,).
+
+        What cells j and k have in common is |Σ a_ij a_ik|, over the group's measurements i, with absolute entries a.
+        The first n increments add up to the most that n cells can have in common with one cell.
+        """
+        entries = np.abs(self.forward(np.eye(self.size, dtype=np.int64))[:, self.groups[group]]).astype(np.float64)
+        common = -np.sort(-(entries @ entries.T), axis=1)  # (cells, cells), the largest first
+        return np.diff(np.cumsum(common, axis=1).max(axis=0), prepend=0.0)
+
 
 def sample_intervals(size: int, most: int = 40_000) -> Coverage:
     """Coverage of all intervals of an axis' cells, or of at most `most` evenly spread ones on long axes."""
@@ -145,6 +159,10 @@ class IdentityAxis(AxisTransform):
     @override
     def constant(self) -> tuple[bool, ...]:
         return (self.size == 1,)
+
+    @override
+    def cells_together(self, group: int) -> int:  # noqa: ARG002 - there is one group
+        return 1
 
     @override
     def forward(self, counts: Integers) -> Integers:

@@ -36,6 +36,7 @@ __all__ = [
     "largest_count",
     "make_block",
     "sensitivity_of",
+    "squared_length",
     "step_bits",
     "step_width",
 ]
@@ -296,10 +297,26 @@ def sensitivity_of(basis: Basis, grid: Grid, block: FrequencyBlock, neighbours: 
     count = block.n_coefficients
     if neighbours is Neighbours.ADD_REMOVE or count == 1:
         return Sensitivity(l1, l2_squared)
-    length = (Fraction(math.isqrt(2 << 128) + 1, 1 << 64) + 2 * wave_error(grid.shape)) * 2 ** step_bits(grid.shape)
-    return Sensitivity(
-        min(2 * l1, math.isqrt(math.floor(count * length**2))), min(4 * l2_squared, math.floor(length**2))
-    )
+    squared = _squared_length(grid.shape, 2)
+    return Sensitivity(min(2 * l1, math.isqrt(math.floor(count * squared))), min(4 * l2_squared, math.floor(squared)))
+
+
+def squared_length(basis: Basis, sizes: Sizes, cells: int) -> int:
+    """Bound the squared L2 norm, in steps, of the coefficients of counts that are ±1 in some cells and 0 elsewhere.
+
+    Such counts are a vector of length √cells. The functions are orthonormal, so some of its coefficients are no longer
+    than the vector, but for what rounding the functions adds for each cell. Walsh functions are not rounded; their
+    length is the root of their number.
+    """
+    if basis is Basis.WALSH:
+        return cells * math.prod(padded(basis, size) for size in sizes)
+    return math.floor(_squared_length(sizes, cells))
+
+
+def _squared_length(sizes: Sizes, cells: int) -> Fraction:
+    length = (Fraction(math.isqrt(cells << 128) + 1, 1 << 64) + cells * wave_error(sizes)) * 2 ** step_bits(sizes)
+    squared: Fraction = length * length
+    return squared
 
 
 def _walsh_sensitivity(sizes: Sizes, block: FrequencyBlock, neighbours: Neighbours) -> Sensitivity:

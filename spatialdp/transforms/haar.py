@@ -59,6 +59,10 @@ class HaarAxis(AxisTransform):
         return self.levels > 0
 
     @override
+    def cells_together(self, group: int) -> int:
+        return self.size if group == 0 else 2 ** (self.levels - group + 1)
+
+    @override
     def forward(self, counts: Integers) -> Integers:
         out = np.empty((*counts.shape[:-1], 2**self.levels), dtype=np.int64)
         sums = np.zeros_like(out)

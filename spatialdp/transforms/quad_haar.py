@@ -70,6 +70,15 @@ class QuadHaar:
             return Sensitivity(1, 1)
         return Sensitivity(2, 4)
 
+    def cells_of_one_sign(self, group: int) -> int:
+        """The most cells that enter one coefficient of a group with the same sign: half of a node, or all cells."""
+        sides = [(self.nx, self.ny)]
+        for scale, along_x, along_y in self.scales:
+            node = 2**scale if along_x else self.nx, 2**scale if along_y else self.ny
+            sides += [node] * (3 if along_x and along_y else 1)
+        width, height = sides[group]
+        return width * height if group == 0 else width * height // 2
+
     def forward(self, counts: Integers) -> list[Integers]:
         """Exact coefficients of exact counts (ny, nx), group by group; nodes beyond the grid have none."""
         sums = np.asarray(counts, dtype=np.int64)

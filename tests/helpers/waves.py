@@ -7,6 +7,7 @@ from fractions import Fraction
 import numpy as np
 
 import spatialdp as sdp
+from spatialdp.mechanisms.base import Terms
 from spatialdp.mechanisms.fixed import fourier
 from spatialdp.privacy.neighbours import Neighbours
 from spatialdp.privacy.noise.laws import Law
@@ -24,7 +25,8 @@ def sizes_of(basis, shape):
 
 def designed(basis, shape, block, neighbours=ADD, law=Law.DISCRETE_LAPLACE, cost=Fraction(1)):
     made = make_block(block, sizes_of(basis, shape))
-    return fourier._block_design(basis, DOMAIN.grid(shape), made, law, cost, neighbours)
+    terms = Terms(sdp.Budget(1), neighbours)
+    return fourier._block_design(basis, DOMAIN.grid(shape), made, law, cost, terms)
 
 
 def measurement(*terms, **more):

@@ -120,7 +120,7 @@ class Adaptive(Mechanism):
                 f"{parameter('shape')} or a larger {parameter('cell_size')}. Blocks rarely end at single cells, so "
                 "this costs little."
             )
-        return plan_descent(grid, spendable(self.law, terms.budget), self.law, terms.neighbours)
+        return plan_descent(grid, spendable(self.law, terms.budget), self.law, terms.neighbours, terms.person)
 
     @override
     def _plan(self, design: Descent) -> Plan:
@@ -146,7 +146,7 @@ class Adaptive(Mechanism):
 
 def _counter(points: Points, design: Descent, noise: Noise) -> Measure:
     """Count the records of blocks with noise; exact counts never leave this function."""
-    sums = summed_areas(count_cells(points, design.grid))
+    sums = summed_areas(count_cells(points, design.grid, design.person))
 
     def measure(blocks: Integers, units: Integers) -> Floats:
         exact, noisy = block_sums(sums, blocks), np.empty(len(blocks))

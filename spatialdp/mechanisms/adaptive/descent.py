@@ -21,6 +21,7 @@ from spatialdp._support.arrays import Array, Floats, Integers
 from spatialdp.mechanisms.adaptive.choices import SPLITS, Choice, choose, forecast_variance, heterogeneity, parts_of
 from spatialdp.privacy.neighbours import Neighbours, Sensitivity
 from spatialdp.privacy.noise.laws import Law, NoiseLaw, calibrate
+from spatialdp.privacy.unit import Person
 from spatialdp.space.domain import Grid
 from spatialdp.trees.least_squares import two_pass
 from spatialdp.trees.subdivision import Subdivision
@@ -50,6 +51,8 @@ class Descent:
         Units for the number of records, and for every path from the first blocks to a cell.
     laws : mapping of int to NoiseLaw
         The noise of a count, for each cost in units that can occur.
+    person : Person or None
+        The bound on what one person contributes, if persons are the unit.
     """
 
     grid: Grid
@@ -58,6 +61,7 @@ class Descent:
     total: int
     path: int
     laws: Mapping[int, NoiseLaw]
+    person: Person | None = None
 
     @property
     def first(self) -> int:
@@ -67,7 +71,8 @@ class Descent:
     def strength(self, units: Array) -> Floats:
         """√2 over the standard deviation of noise at a cost in units: for Laplace noise the cost itself, in ε."""
         cost = float(self.whole) * np.asarray(units, dtype=np.float64) / UNITS
-        return 2 * np.sqrt(cost) if self.law is Law.GAUSSIAN else cost
+        most = 1 if self.person is None else self.person.most
+        return (2 * np.sqrt(cost) if self.law is Law.GAUSSIAN else cost) / most
 
     def moments(self, units: Integers) -> tuple[Floats, Floats]:
         """Variance and excess kurtosis of the noise at costs in units."""
@@ -78,11 +83,15 @@ class Descent:
         return variances[place], kurtosis[place]
 
 
-def plan_descent(grid: Grid, whole: Fraction, law: Law, neighbours: Neighbours) -> Descent:
+def plan_descent(
+    grid: Grid, whole: Fraction, law: Law, neighbours: Neighbours, person: Person | None = None
+) -> Descent:
     """Decide everything public about a descent, and the noise of every count that it may take.
 
     If a record is added or removed, the number of records and the counts along one path change; if it is replaced, the
-    number of records and the counts along two paths. The number of records gets one unit in a hundred.
+    number of records and the counts along two paths. The number of records gets one unit in a hundred. A person with at
+    most L counts has k of them in a block, which costs at most k / L of what it costs in all (for Gaussian noise the
+    square of that, which is less); so all blocks together cost the mean over the person's counts of their paths.
     """
     total = UNITS // 100
     path = UNITS - total if neighbours is Neighbours.ADD_REMOVE else (UNITS - total) // 2
@@ -93,8 +102,9 @@ def plan_descent(grid: Grid, whole: Fraction, law: Law, neighbours: Neighbours) 
         costs |= left | {spent for units in left for spent in parts_of(units)}
         left |= {units - spent for units in left for spent in parts_of(units)}
     one = Sensitivity(l1=1, l2_squared=1)
-    laws = {units: calibrate(law, whole * units / UNITS, one) for units in costs | left}
-    return Descent(grid, whole, law, total, path, laws)
+    moved = one if person is None else person.sensitivity(one)
+    laws = {units: calibrate(law, whole * units / UNITS, moved) for units in costs | left}
+    return Descent(grid, whole, law, total, path, laws, person)
 
 
 @dataclass(frozen=True, eq=False)

@@ -20,7 +20,8 @@ from spatialdp.mechanisms.stopping import NoisyCounts, NoisyLevel, Stopping, cou
 from spatialdp.privacy.neighbours import Neighbours, Sensitivity, count_sensitivity
 from spatialdp.privacy.noise.laws import Law, NoiseLaw, laws_for
 from spatialdp.privacy.noise.source import Noise
-from spatialdp.records.nodes import Nodes
+from spatialdp.privacy.unit import Person
+from spatialdp.records.nodes import Nodes, Records
 from spatialdp.space.coverage import prefix_sums
 from spatialdp.space.domain import RASTER_SHIFT, Domain, Grid
 from spatialdp.structures.cells import CellCounts
@@ -65,6 +66,8 @@ class Growth:
         The rule by which nodes end; their second counts get all that their path has left.
     cells : Design or None
         The noisy grid that lines are read off.
+    person : Person or None
+        The bound on what one person contributes, if persons are the unit.
     """
 
     domain: Domain
@@ -74,6 +77,7 @@ class Growth:
     laws: tuple[NoiseLaw | None, ...]
     stopping: Stopping | None
     cells: Design[CellCounts] | None
+    person: Person | None = None
 
 
 def plan_growth(
@@ -85,10 +89,11 @@ def plan_growth(
     neighbours: Neighbours,
     stop: float | None,
     grid: Grid | None,
+    person: Person | None = None,
 ) -> Growth:
     """Decide everything public about a tree: the noise of every count that it may take."""
     height = len(budgets.counts) - 1
-    sensitivities = [_sensitivity(neighbours, depth) for depth in range(height + 1)]
+    sensitivities = [_sensitivity(neighbours, depth, person) for depth in range(height + 1)]
     left = [
         sum(budgets.counts[depth + 1 :], Fraction(0)) + 2 * budgets.line * max(data_levels - depth, 0)
         for depth in range(height)
@@ -101,13 +106,12 @@ def plan_growth(
         data_levels=data_levels,
         laws=laws_for(law, budgets.counts, sensitivities),
         stopping=stopping,
-        cells=None if grid is None else design_of(CellCounts(grid), [budgets.grid], law, neighbours),
+        cells=None if grid is None else design_of(CellCounts(grid), [budgets.grid], law, neighbours, person),
+        person=person,
     )
 
 
-def grow(
-    growth: Growth, records: tuple[Integers32, Integers32], lines: Lines, noise: Noise
-) -> tuple[Tree, NoisyCounts]:
+def grow(growth: Growth, records: Records, lines: Lines, noise: Noise) -> tuple[Tree, NoisyCounts]:
     """Grow a tree from the root: count a level with noise, end or split its nodes, go on with the quarters.
 
     Nodes outside the region are left out. A node that ends is counted a second time with the budget that
@@ -116,8 +120,8 @@ def grow(
     Parameters
     ----------
     growth : Growth
-    records : pair of int arrays
-        x and y of the records on the lattice.
+    records : tuple of int arrays
+        x and y of the records on the lattice, and what each of them counts, unless that is 1.
     lines : Lines
         How the lines of the data levels are chosen.
     noise : Noise
@@ -171,13 +175,15 @@ class _Level:
     counted: NoisyLevel
 
 
-def _sensitivity(neighbours: Neighbours, depth: int) -> Sensitivity:
+def _sensitivity(neighbours: Neighbours, depth: int, person: Person | None) -> Sensitivity:
     """Sensitivity of the counts of one depth.
 
     Under replace, two counts below the root may change; only one does if the record leaves or enters a
-    node that ended, or the domain.
+    node that ended, or the domain. A person with at most L counts, k of them in a node, costs k / L of what
+    the node costs, so all nodes together cost the mean over these counts of their paths.
     """
-    return count_sensitivity(neighbours, 1 if depth == 0 else 2)
+    one_record = count_sensitivity(neighbours, 1 if depth == 0 else 2)
+    return one_record if person is None else person.sensitivity(one_record)
 
 
 def _assembled(levels: list[_Level]) -> tuple[Tree, NoisyCounts]:

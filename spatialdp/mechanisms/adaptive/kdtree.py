@@ -28,8 +28,9 @@ from spatialdp.privacy.neighbours import Neighbours
 from spatialdp.privacy.noise.laws import Law, spendable
 from spatialdp.privacy.noise.medians import Median, check_epsilon
 from spatialdp.privacy.noise.source import Noise
-from spatialdp.records.counting import count_cells
-from spatialdp.records.points import Points, lattice_points
+from spatialdp.privacy.unit import Person
+from spatialdp.records.nodes import one_by_one
+from spatialdp.records.points import Points, tree_records
 from spatialdp.space.domain import Domain
 from spatialdp.structures.base import step_of
 from spatialdp.wording import either, parameter
@@ -83,6 +84,9 @@ class KdTree(TreeMechanism):
     composition). Once a line is released, both halves are public boxes. Under add-remove a level's counts
     have L1 sensitivity 1. Under replace one record leaves one node and enters another: lines are drawn at
     half their budget, so that both nodes together cost it, and counts have L1 sensitivity 2 (1 at the root).
+    A person with at most L records, k of them in a node, costs k times what one record does there: lines are
+    drawn at 1/L of their budget, so that the person's nodes together cost it, and counts have L times the
+    sensitivity.
     "cell" spends the lines' share on one noisy grid and reads the lines off it. "true" is not private. The
     region is public. Cormode et al., "Differentially private spatial decompositions" (ICDE 2012). Path costs
     are checked in ``tests/mechanisms/adaptive/test_kdtree.py``, log-ratios of the lines in
@@ -179,9 +183,10 @@ class KdTree(TreeMechanism):
                 "the region is thinner than a thousandth of the domain, so that no cell of its 1024 x 1024 raster has "
                 f"its centre in it; choose smaller bounds, or the domain with {parameter('region_cells', 'touching')}."
             )
+        self._check_shares(terms)
         budgets = self._budgets(terms)
         if budgets.line:
-            check_epsilon(Median(str(self.median)), budgets.line)
+            check_epsilon(Median(str(self.median)), budgets.line / _weight(terms.person))
         side = self.cells or 64
         return plan_growth(
             domain,
@@ -191,7 +196,22 @@ class KdTree(TreeMechanism):
             neighbours=terms.neighbours,
             stop=self.stop,
             grid=domain.grid((side, side)) if budgets.grid else None,
+            person=terms.person,
         )
+
+    def _check_shares(self, terms: Terms) -> None:
+        if terms.person is not None and terms.person.shares and not self._takes_weights:
+            raise ParameterError(
+                f"{parameter('person')} is counted in shares, but lines by {parameter('median', self.median)}, or from "
+                f"a sample, need whole records; use {parameter('median', 'exponential')} without "
+                f"{parameter('sampling')}, or bound records or cells."
+            )
+
+    @property
+    def _takes_weights(self) -> bool:
+        """Whether places with weights are enough to choose lines, so that no record is needed by itself."""
+        plain = self.median in (SplitRule.EXPONENTIAL, SplitRule.CELL) and self.sampling is None
+        return plain or not self._n_data_levels
 
     @override
     def _plan(self, design: Growth) -> Plan:
@@ -231,8 +251,10 @@ class KdTree(TreeMechanism):
 
     @override
     def _estimate(self, points: Points, design: Growth, noise: Noise) -> Decomposition:
+        # Records come first: reading them may fail, and then no noise has been drawn.
+        records = tree_records(points, design.domain, design.person)
         lines = self._lines(points, design, noise)
-        tree, counts = grow(design, lattice_points(points, design.domain), lines, noise)
+        tree, counts = grow(design, records if self._takes_weights else one_by_one(records), lines, noise)
         return self._finished(self._decompose(design.domain, tree, counts, step_of(design.laws)))
 
     def _lines(self, points: Points, design: Growth, noise: Noise) -> Lines:
@@ -242,7 +264,13 @@ class KdTree(TreeMechanism):
             return TrueLines()
         if design.cells is not None:
             cells = design.cells.structure
-            counts = cells.measure(count_cells(points, cells.grid))
+            counts = cells.measure(design.cells.counts(points))
             return CellLines(cells.grid, design.cells.carry_out(counts, noise).values)
         sampling = None if self.sampling is None else exact(self.sampling, "sampling")
-        return MedianLines(Median(str(self.median)), design.budgets.line, design.neighbours, sampling, noise)
+        epsilon = design.budgets.line / _weight(design.person)
+        return MedianLines(Median(str(self.median)), epsilon, design.neighbours, sampling, noise)
+
+
+def _weight(person: Person | None) -> int:
+    """The largest sum of weights, or number of records, that one unit of privacy has in the tree."""
+    return 1 if person is None else person.most * person.steps

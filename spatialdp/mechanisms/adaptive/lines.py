@@ -52,13 +52,13 @@ class Halves(Lines):
 
 @dataclass(frozen=True)
 class MedianLines(Lines):
-    """Lines at private medians; each call of `choose` costs `epsilon`.
+    """Lines at private medians; each call of `choose` costs `epsilon`, or for a person k times that with k records.
 
     Attributes
     ----------
     method : Median
     epsilon : Fraction
-        Cost of the lines of one level along one axis.
+        Cost of the lines of one level along one axis, for neighbours that differ by one record or a weight of 1.
     neighbours : Neighbours
     sampling : Fraction or None
         Share of the records in the secret sample that lines are chosen from.
@@ -82,6 +82,7 @@ class MedianLines(Lines):
             neighbours=self.neighbours,
             noise=self.noise,
             sampling=self.sampling,
+            weights=nodes.weights(axis),
         )
 
 

@@ -30,7 +30,7 @@ from spatialdp.privacy.neighbours import Neighbours
 from spatialdp.privacy.noise.laws import Law, spendable
 from spatialdp.privacy.noise.selection import exponential
 from spatialdp.privacy.noise.source import Noise
-from spatialdp.records.counting import count_cells
+from spatialdp.privacy.unit import Bound
 from spatialdp.records.points import Points
 from spatialdp.space.domain import Domain, Grid
 from spatialdp.structures.spectral import SpectralBlock
@@ -52,6 +52,14 @@ __all__ = ["Fourier"]
 # Scores are rounded to 1/256. Before that, they are right to 4/256 if no cell counts more than `_largest_score_count`.
 _SCORE_STEPS = 256
 _SCORE_ERROR = 4
+
+# How the plan calls the public limit at which the count of a cell is cut off.
+_LIMITED = {
+    None: "records counted in one cell",
+    Bound.RECORDS: "records counted in one cell",
+    Bound.CELLS: "persons counted in one cell",
+    Bound.SHARES: "shares counted in one cell",
+}
 
 
 @dataclass(frozen=True)
@@ -176,7 +184,7 @@ class Fourier(GridMechanism):
                 f"{parameter('selection_share')} is {self.selection_share}, which leaves the choice of the block "
                 f"next to nothing; raise it, or give the {parameter('block')}."
             )
-        designs = (_block_design(self.basis, grid, block, self.law, whole - cost, terms.neighbours) for block in blocks)
+        designs = (_block_design(self.basis, grid, block, self.law, whole - cost, terms) for block in blocks)
         return BlockDesigns(cost, tuple(designs))
 
     @override
@@ -187,7 +195,7 @@ class Fourier(GridMechanism):
             plan,
             budget={"choice of the block": cost} | plan.budget if cost else plan.budget,
             standard_deviation=max(map(_noise_norm, design.designs)) / math.sqrt(design.first.structure.n_functions),
-            limits={"records counted in one cell": design.largest_count},
+            limits={_LIMITED[design.first.bound]: design.largest_count // design.first.steps},
         )
 
     @override
@@ -201,16 +209,16 @@ class Fourier(GridMechanism):
         if not design.choice_cost:
             return super()._estimate(points, design.first, noise)
         structure = design.first.structure
-        counts = np.minimum(count_cells(points, structure.grid), design.largest_count)
+        counts = np.minimum(design.first.counts(points), design.largest_count)
         coefficients = spectrum(counts, self.basis, structure.sizes)
         chosen = self._choose(coefficients, design, noise)
         return chosen.carry_out(chosen.structure.select(coefficients), noise)
 
     def _choose(self, exact_coefficients: Spectrum, design: BlockDesigns, noise: Noise) -> Design[SpectralBlock]:
         shape = design.first.structure.grid.shape
-        coefficients = exact_coefficients.whole().floats() * step_width(self.basis, shape)
+        coefficients = exact_coefficients.whole().floats() * (step_width(self.basis, shape) / design.first.steps)
         tails = _tail_norms(coefficients, [each.structure.block for each in design.designs])
-        sensitivity = _score_sensitivity(self.basis, shape, design.first.neighbours)
+        sensitivity = _score_sensitivity(self.basis, design.first)
         epsilon = self._choice_epsilon(design.choice_cost)
         return design.designs[exponential(_scores(tails, design.designs), epsilon, sensitivity, noise)]
 
@@ -241,11 +249,11 @@ class BlockDesigns:
 
     @property
     def largest_count(self) -> int:
-        """The public limit at which the count of a cell is cut off."""
+        """The public limit at which the count of a cell is cut off, in the steps in which cells are counted."""
         structure = self.first.structure
         basis, shape = structure.basis, structure.grid.shape
         largest = largest_count(basis, shape)
-        return min(largest, _largest_score_count(basis, shape)) if self.choice_cost else largest
+        return min(largest, _largest_score_count(basis, shape) * self.first.steps) if self.choice_cost else largest
 
 
 def _check_length(shape: tuple[int, int], sizes: tuple[int, int]) -> None:
@@ -260,10 +268,10 @@ def _check_length(shape: tuple[int, int], sizes: tuple[int, int]) -> None:
 
 
 def _block_design(
-    basis: Basis, grid: Grid, block: FrequencyBlock, law: Law, cost: Fraction, neighbours: Neighbours
+    basis: Basis, grid: Grid, block: FrequencyBlock, law: Law, cost: Fraction, terms: Terms
 ) -> Design[SpectralBlock]:
     lattice_law = Law.DISCRETE_LAPLACE if law is Law.LAPLACE else law
-    return design_of(SpectralBlock(basis, grid, block), (cost,), lattice_law, neighbours)
+    return design_of(SpectralBlock(basis, grid, block), (cost,), lattice_law, terms.neighbours, terms.person)
 
 
 def _noise_norm(design: Design[SpectralBlock]) -> float:
@@ -291,15 +299,20 @@ def _scores(tails: Floats, designs: Sequence[Design[SpectralBlock]]) -> list[Fra
     ]
 
 
-def _score_sensitivity(basis: Basis, shape: tuple[int, int], neighbours: Neighbours) -> Fraction:
+def _score_sensitivity(basis: Basis, design: Design[SpectralBlock]) -> Fraction:
     """Sensitivity of the scores, in steps of 1/256.
 
-    Coefficients move by a vector of length 1 (√2 under replace), and by what rounding the functions adds
-    for each cell. The two computed norms are off by 4 steps each, and rounding adds 1.
+    One record moves the coefficients by a vector of length 1 (√2 under replace), and by what rounding the
+    functions adds for each cell. A person with at most L records moves them L times as far, one with shares as
+    far as one record, and one who is counted once in each of L cells by a vector of length √L (√(2 L)). The
+    two computed norms are off by 4 steps each, and rounding adds 1.
     """
-    cells = 1 if neighbours is Neighbours.ADD_REMOVE else 2
-    length = Fraction(math.isqrt(cells * 2**80) + 1, 2**40) + cells * _wave_error(basis, shape)
-    return Fraction(math.ceil(_SCORE_STEPS * length) + 2 * _SCORE_ERROR + 1)
+    person = design.person
+    once_each = person is not None and person.bound is Bound.CELLS
+    cells = (1 if design.neighbours is Neighbours.ADD_REMOVE else 2) * (person.most if person and once_each else 1)
+    times = person.most if person and not once_each else 1
+    length = Fraction(math.isqrt(cells * 2**80) + 1, 2**40) + cells * _wave_error(basis, design.structure.grid.shape)
+    return Fraction(math.ceil(_SCORE_STEPS * times * length) + 2 * _SCORE_ERROR + 1)
 
 
 def _largest_score_count(basis: Basis, shape: tuple[int, int]) -> int:

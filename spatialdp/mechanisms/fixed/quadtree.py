@@ -20,9 +20,8 @@ from spatialdp.mechanisms.level_budgets import BudgetRule, LevelBudget, level_co
 from spatialdp.mechanisms.recipe import Design, StructuredMechanism
 from spatialdp.mechanisms.stopping import Stopping, count_tree, stopping_rule
 from spatialdp.mechanisms.tree_mechanism import TreeMechanism
-from spatialdp.privacy.noise.laws import Law
+from spatialdp.privacy.noise.laws import Law, laws_for
 from spatialdp.privacy.noise.source import Noise
-from spatialdp.records.counting import count_cells
 from spatialdp.records.points import Points
 from spatialdp.space.domain import Domain, Grid
 from spatialdp.structures.base import step_of
@@ -97,12 +96,17 @@ class Quadtree(TreeMechanism, StructuredMechanism):
     def _design(self, domain: Domain, terms: Terms) -> Design[QuadtreeLevels]:
         structure = QuadtreeLevels(self.leaf_grid(domain), self.consistent)
         design = self._priced(structure, terms)
-        if self.stop is None:
-            return design
+        return design if self.stop is None else self._stopping(design, terms, self.stop)
+
+    def _stopping(self, design: Design[QuadtreeLevels], terms: Terms, stop: float) -> StoppingDesign:
+        """The design of a tree whose nodes may end early, with noise for whichever nodes do."""
+        sensitivities = [
+            design.structure.path_sensitivity(depth, terms.neighbours, terms.person) for depth in range(self.height + 1)
+        ]
         left = [sum(design.costs[depth + 1 :], Fraction(0)) for depth in range(self.height)]
-        sensitivities = [structure.sensitivity(depth, terms.neighbours) for depth in range(self.height)]
-        stopping = stopping_rule(self.stop, left, self.law, sensitivities)
-        return StoppingDesign(**vars(design), stopping=stopping)
+        laws = laws_for(self.law, design.costs, sensitivities)
+        stopping = stopping_rule(stop, left, self.law, sensitivities[:-1])
+        return StoppingDesign(**{**vars(design), "laws": laws}, stopping=stopping)
 
     @override
     def leaf_grid(self, domain: Domain) -> Grid:
@@ -121,12 +125,12 @@ class Quadtree(TreeMechanism, StructuredMechanism):
         if not isinstance(design, StoppingDesign):
             return super()._estimate(points, design, noise)
         structure = design.structure
-        counts = structure.node_counts(count_cells(points, structure.grid))
+        counts = structure.node_counts(design.counts(points))
         tree, noisy = count_tree(structure.tree, counts, design.laws, design.stopping, noise)
         return self._finished(self._decompose(structure.grid.domain, tree, noisy, step_of(design.laws)))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class StoppingDesign(Design[QuadtreeLevels]):
     """The design of a quadtree whose nodes may end early.
 

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
 
@@ -70,10 +70,18 @@ class _Nodes:
     starts: Integers
     low: Integers
     high: Integers
+    weights: Integers | None = None
 
     @property
     def counts(self) -> Integers:
         return np.diff(self.starts)
+
+    @property
+    def weights_before(self) -> Integers:
+        """Sum of the weights of all values before each one, in all nodes; one entry more than values."""
+        if self.weights is None:
+            return np.arange(self.values.size + 1)
+        return np.concatenate([[0], np.cumsum(self.weights)])
 
 
 def medians(
@@ -87,6 +95,7 @@ def medians(
     neighbours: Neighbours,
     noise: Noise,
     sampling: Fraction | None = None,
+    weights: Integers | None = None,
 ) -> Integers:
     """Draw one private split line for each node of a level.
 
@@ -106,6 +115,9 @@ def medians(
     sampling : Fraction, optional
         Use only a secret sample, which includes each record with this probability, and spend correspondingly more on
         it. For speed; with add-remove neighbours only.
+    weights : int array, optional
+        How much each value counts, instead of 1; then ε is the cost for neighbours that differ by a weight of 1. For
+        the exponential method without sampling only.
 
     Returns
     -------
@@ -127,6 +139,7 @@ def medians(
     method, neighbours = Median.parse(method), Neighbours.parse(neighbours)
     check_epsilon(method, epsilon)
     nodes, splittable = _checked(values, starts, low, high)
+    nodes = replace(nodes, weights=_checked_weights(weights, nodes, method, sampling))
     if sampling is not None:
         nodes, epsilon = _sampled(nodes, epsilon, sampling, neighbours, noise)
     one_step = epsilon if neighbours is Neighbours.ADD_REMOVE else epsilon / 2
@@ -185,6 +198,19 @@ def _checked(
     return nodes, upper - lower >= 2
 
 
+def _checked_weights(
+    weights: Integers | None, nodes: _Nodes, method: Median, sampling: Fraction | None
+) -> Integers | None:
+    if weights is not None and (method is not Median.EXPONENTIAL or sampling is not None):
+        raise ParameterError(
+            "values have weights, which only the exponential method without sampling knows; give each value as often "
+            "as it counts."
+        )
+    if weights is not None and weights.shape != nodes.values.shape:
+        raise ParameterError("weights and values have different lengths; give one weight for each value.")
+    return weights
+
+
 def _lattice(values: npt.ArrayLike) -> Integers:
     """Return values as signed integers; int32 stays as it is, to save memory."""
     records = np.asarray(values)
@@ -237,11 +263,13 @@ class _Intervals:
 def _exponential(nodes: _Nodes, epsilon: Fraction, noise: Noise) -> Integers:
     """Draw lines by the exponential mechanism: line s of rank r = #{values < s} has weight exp(-ε |r - n/2|).
 
+    If values have weights, ranks and n are sums of weights.
+
     Privacy
     -------
-    Neighbours: add or remove one record. That moves n/2 by 1/2 and r by 0 or 1 in the same direction, so the score
-    |r - n/2| has sensitivity 1/2, and exp(-ε |r - n/2|) is the exponential mechanism at ε. Nodes are
-    disjoint: a record touches one. Worst ratios over random neighbours, both relations:
+    Neighbours: add or remove one record, or values with a weight of 1 together. That moves n/2 by 1/2 and r by 0 to 1
+    in the same direction, so the score |r - n/2| has sensitivity 1/2, and exp(-ε |r - n/2|) is the exponential
+    mechanism at ε. Nodes are disjoint: a record touches one. Worst ratios over random neighbours, both relations:
     ``tests/privacy/noise/test_medians.py::test_exponential_median_ratio``.
 
     Notes
@@ -266,7 +294,8 @@ def _intervals(nodes: _Nodes) -> _Intervals:
     starts = np.append(np.searchsorted(kept, firsts), kept.size)
     sizes = sizes[kept]
     # |2 r - n|, twice the distance of a rank from the median's, and by how much it exceeds the node's least.
-    distance = np.abs(2 * kept - np.repeat(2 * firsts + nodes.counts, np.diff(starts)))
+    node, before = np.repeat(np.arange(firsts.size), np.diff(starts)), nodes.weights_before
+    distance = np.abs(2 * before[kept - node] - (before[nodes.starts[:-1]] + before[nodes.starts[1:]])[node])
     distance -= np.repeat(np.minimum.reduceat(distance, starts[:-1]), np.diff(starts))
     return _Intervals(ends[kept] - sizes, sizes, distance >> 1, starts)
 
