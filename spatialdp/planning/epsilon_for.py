@@ -47,8 +47,9 @@ def epsilon_for(
     error : float
         Root-mean-square error that is acceptable, in records; with `person`, in what is counted (`Person.counted`).
     records : float, optional
-        A public guess of the number of records; with `person`, of what is counted. With it, the error is that of noise and of uneven spread, on maps
-        like those of the data sets that come with spatialdp; without, that of the noise alone.
+        A public guess of the number of records; with `person`, of what is counted. With it, the error is that of noise
+        and of uneven spread, on maps like those of the data sets that come with spatialdp; without, that of the noise
+        alone.
     delta, neighbours, person
         As for `release`. An ε is then that of a person.
 

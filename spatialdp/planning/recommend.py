@@ -128,7 +128,9 @@ def recommend(
     >>> recommend(Domain((0, 0, 1, 1)), epsilon=0.1, records=100_000)[0].mechanism
     Adaptive(shape=(256, 256), ...)
     """
-    question = _Question(domain, boxes_of(domain, workload), guessed_records(records), epsilon, delta, neighbours, person)
+    question = _Question(
+        domain, boxes_of(domain, workload), guessed_records(records), epsilon, delta, neighbours, person
+    )
     given = None if shape is None else whole_pair(shape, "shape")
     laws = [Law.DISCRETE_LAPLACE, *([Law.GAUSSIAN] if Budget(1, delta).delta else [])]
     ranked = [each for law in laws for each in _candidates(question, law, given, fitted=workload is not None)]

@@ -4,10 +4,10 @@ Part of an error is not noise: a box that cuts a block takes a share of its coun
 uneven they are is not known before a release, and is not read here. It is assumed to be as in the data sets that ship,
 for which ``scripts/planning_laws.py`` has measured the constants below. See ``docs/design/planning.md``.
 
-With persons as the unit of privacy the laws are the same, with other numbers: noise is that of the person's bound, which
-the plan knows, and the guess is of what is counted (`Person.counted`): records that the bound keeps, presences, or
-persons. These are assumed to be spread as records are. That several of them belong to one person, and that there are
-more presences on a finer grid, is not foreseen.
+With persons as the unit of privacy the laws are the same, with other numbers: noise is that of the bound on a person,
+which the plan knows, and the guess is of what is counted (`Person.counted`): records that the bound keeps, presences,
+or persons. These are assumed to be spread as records are. That several of them belong to one person, and that there
+are more presences on a finer grid, is not foreseen.
 """
 
 from __future__ import annotations

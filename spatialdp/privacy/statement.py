@@ -160,7 +160,7 @@ class Privacy:
         >>> terms = {"epsilon": 1, "person": sdp.Person(records=1)}
         >>> privacy = sdp.Flat(shape=(2, 2)).release(points, sdp.Domain((0, 0, 1, 1)), **terms).privacy
         >>> print(privacy.counted_in_words())
-        Of a person with more than 1 record, the records above that number were left out, ...
+        Records above the bound were left out, and no estimate or interval makes up for them.
         """
         return "" if self.person is None else self.person.counted_in_words()
 

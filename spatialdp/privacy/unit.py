@@ -141,27 +141,19 @@ class Person:
         return {Bound.RECORDS: "records", Bound.CELLS: "presences", Bound.SHARES: "persons"}[self.bound]
 
     def counted_in_words(self) -> str:
-        """Return what the estimates count and leave out, in sentences for readers of a release.
+        """Return what areas count and what is left out, in sentences that follow those of `in_words`.
 
         Examples
         --------
         >>> print(Person(cells=50).counted_in_words())
-        A presence is one person in one cell, so an area counts a person once for each of its cells. Presences of a
-        person in more than 50 cells were left out, and no estimate or interval makes up for them.
+        An area counts a person once for each of its cells. Presences above the bound were left out, and no estimate or
+        interval makes up for them.
         """
         if self.shares:
-            return (
-                "Each person counts as one in all, divided over the places of their records. An area counts the parts "
-                "that lie in it."
-            )
-        left_out = "were left out, and no estimate or interval makes up for them."
-        most = f"{self.most:,} {'cell' if self.records is None else 'record'}{'s' * (self.most > 1)}"
-        if self.records is not None:
-            return f"Of a person with more than {most}, the records above that number {left_out}"
-        return (
-            "A presence is one person in one cell, so an area counts a person once for each of its cells. Presences of "
-            f"a person in more than {most} {left_out}"
-        )
+            return "An area counts the part of each person that lies in it."
+        areas = "An area counts a person once for each of its cells. " if self.bound is Bound.CELLS else ""
+        left_out = "above the bound were left out, and no estimate or interval makes up for them."
+        return f"{areas}{self.counted.capitalize()} {left_out}"
 
     def in_short(self) -> str:
         """Return the bound in a few words, for statements and captions.
