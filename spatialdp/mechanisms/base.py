@@ -182,7 +182,7 @@ class Mechanism(ABC):
         """
         terms = Terms(Budget(epsilon, delta), Neighbours.parse(neighbours, "neighbours"), _checked_person(person))
         design = self._design(_checked_domain(domain), terms)
-        plan = self._plan(design)
+        plan = replace(self._plan(design), person=terms.person)
         return PreparedRelease(self, domain, terms, design, plan, self._statement(plan, terms))
 
     def release(
