@@ -21,7 +21,9 @@ if TYPE_CHECKING:
     from spatialdp.privacy.unit import Person
     from spatialdp.records.points import Points
 
-__all__ = ["cell_numbers", "count_cells", "count_records", "lattice_cell_numbers"]
+__all__ = ["FINE_SIDE", "cell_numbers", "count_cells", "count_records", "lattice_cell_numbers"]
+
+FINE_SIDE = 4096  # columns and rows of the public grid that trees without a grid of their own are grown from
 
 _CHUNK = 2**15  # records at a time: the work arrays stay in the processor's cache
 _MANY_CELLS = 2**19  # from so many cells on, records are added one by one: arrays of all cells take longer than a block

@@ -1,7 +1,8 @@
 """Records in memory, and where they lie on the lattice of a domain.
 
 `Points` holds records as arrays of coordinates, in whatever form the caller has them; `LatticePoints` holds them as
-lattice columns and rows of one domain. Both give their cells (`records.counting`) and their positions block by block.
+lattice columns and rows of one domain. Both give their cells (`records.counting`) and their positions block by block,
+and beside the cells the persons that the records are about, if there is a column of them (`records.persons`).
 
 Records outside the domain or its region, or not finite, are treated as if they were not in the data: they count
 nowhere, silently, because their number is private. Errors here may speak of the form of the input (types, columns,
@@ -10,18 +11,21 @@ CRS), never of a value or a number of rows. See ``docs/design/lattice.md``.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any, ClassVar
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import numpy as np
 
 from spatialdp._support.arrays import Array, Booleans, Integers, Integers32
 from spatialdp._support.override import override
 from spatialdp.errors import PointsError
-from spatialdp.privacy.unit import Person
-from spatialdp.records.counting import cell_numbers, count_records, lattice_cell_numbers
+from spatialdp.privacy.unit import Bound, Person
+from spatialdp.records.counting import FINE_SIDE, cell_numbers, count_records, lattice_cell_numbers
 from spatialdp.records.formats.base import forgetful
 from spatialdp.records.nodes import Records
+from spatialdp.records.persons.bounding import bounded_cells, bounded_counts, gathered
+from spatialdp.records.persons.columns import without_persons
+from spatialdp.records.persons.contributions import count_above
 from spatialdp.records.reading import (
     arrow_coordinates,
     column_of,
@@ -31,13 +35,28 @@ from spatialdp.records.reading import (
     point_coordinates,
 )
 from spatialdp.space import crs as crs_
-from spatialdp.space.domain import RASTER_SHIFT, Domain, Grid
+from spatialdp.space.domain import RASTER_SHIFT, RASTER_SIDE, Domain, Grid
 from spatialdp.space.lattice import LATTICE
 from spatialdp.space.placement import check_column_names
+from spatialdp.wording import either
 
-__all__ = ["LatticePoints", "Points", "as_points", "lattice_points", "snap", "tree_records"]
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = [
+    "LatticePoints",
+    "Points",
+    "as_points",
+    "lattice_points",
+    "snap",
+    "snap_with_persons",
+    "tree_records",
+]
+
+T = TypeVar("T")
 
 _BLOCK = 2**18  # records that are counted at a time
+_FINE_WIDTH = LATTICE // FINE_SIDE  # lattice squares along a side of a fine cell
 
 
 class Points:
@@ -52,6 +71,10 @@ class Points:
         The other coordinate; required if and only if `x` holds one coordinate.
     crs : optional
         CRS of plain arrays, if you want it checked against the domain's; a GeoDataFrame brings its own.
+    person : str or array-like, optional
+        Who each record is about, if persons are to be protected rather than records: whole numbers, text or UUIDs, one
+        for each record, or the name of their column in a frame or an Arrow table. Releases then need a bound, a
+        `Person`. A record without a person counts nowhere. 5 and "5" are one person; so is the empty text.
 
     Raises
     ------
@@ -59,7 +82,7 @@ class Points:
         If the input has the wrong form: an array of structures, a single geometry, a frame or table with the wrong
         columns, or with columns that are named like the other axis. No record causes an error, whatever its value: one
         that is not a point (missing, text that is not a number, a date, another geometry) counts nowhere. A multi-point
-        of one part is that point.
+        of one part is that point. Persons are refused by the declared type of their column, such as doubles.
 
     Notes
     -----
@@ -67,7 +90,8 @@ class Points:
 
     Privacy
     -------
-    The object shows nothing about its records: it has no length and no extent, and its `repr` shows the CRS alone.
+    The object shows nothing about its records: it has no length and no extent, and its `repr` shows the CRS alone, and
+    whether there is a column of persons.
 
     Examples
     --------
@@ -75,14 +99,29 @@ class Points:
     Points(<private>)
     >>> Points([0.5, 2.0], [0.5, 1.0], crs="EPSG:4326")
     Points(<private>, crs='EPSG:4326')
+    >>> Points([0.5, 2.0], [0.5, 1.0], person=["ann", "bob"])
+    Points(<private>, person=<private>)
     """
 
-    __slots__ = ("_geometric", "_x", "_y", "crs")
+    __slots__ = ("_geometric", "_persons", "_x", "_y", "crs")
 
     _has_positions: ClassVar[bool] = True  # false where records do not leave an engine
 
     @forgetful
-    def __init__(self, x: Any, y: Any = None, *, crs: Any = None) -> None:
+    def __init__(self, x: Any, y: Any = None, *, crs: Any = None, person: Any = None) -> None:
+        self._persons: pa.Array | None = None
+        if person is not None:
+            rest, self._persons = without_persons(x if y is None else None, person)
+            x = rest if y is None else x
+        self._read(x, y, crs)
+        if self._persons is not None and len(self._persons) != self._x.shape[0]:
+            raise PointsError(
+                "the points and their persons have different lengths; each record needs a person, or a missing value. "
+                "Give as many persons as points."
+            )
+
+    def _read(self, x: Any, y: Any, crs: Any) -> None:
+        """Set the coordinates and the CRS."""
         self._geometric = is_geometric(x)
         if self._geometric:
             if y is not None or crs is not None:
@@ -108,15 +147,55 @@ class Points:
             raise PointsError("x and y have different lengths; each record needs both. Give arrays of one length.")
 
     def __repr__(self) -> str:
-        return "Points(<private>)" if self.crs is None else f"Points(<private>, crs={self.crs!r})"
+        parts = ["<private>"] + [f"crs={self.crs!r}"] * (self.crs is not None)
+        return f"Points({', '.join(parts + ['person=<private>'] * self._has_persons)})"
 
-    def _counts(self, grid: Grid, person: Person | None) -> Integers:  # noqa: ARG002 - bounds come next
+    @property
+    def _has_persons(self) -> bool:
+        """Whether there is a column of persons, which is public."""
+        return self._persons is not None
+
+    def _counts(self, grid: Grid, person: Person | None) -> Integers:
         """Return the exact counts of the cells, (ny, nx), as `records.counting.count_cells` describes them."""
-        return count_records(self, grid)
+        if person is None:
+            return count_records(self, grid)
+        persons, cells = gathered(self._person_cells(grid), grid.mask)
+        return bounded_counts(persons, cells, grid.mask.size, person).reshape(grid.mask.shape)
 
     def _fine_cells(self, domain: Domain, person: Person | None) -> tuple[Integers32, Integers32, Integers]:
-        """Return columns, rows and counts of the fine grid's occupied cells, each at its lower lattice corner."""
-        raise NotImplementedError
+        """Return the cells of the public fine grid whose count is not zero, each at its lower lattice corner.
+
+        The grid has `FINE_SIDE` columns and rows. Cells whose part of `Domain.region_raster` is outside the region are
+        left out, before persons are bounded.
+
+        Returns
+        -------
+        columns, rows : integer arrays
+            Lattice columns and rows of the lower corners, sorted by row and then by column.
+        counts : integer array
+            Exact counts, as `records.counting.count_cells` describes them.
+        """
+        grid = Domain(domain.bounds, crs=domain.crs).grid((FINE_SIDE, FINE_SIDE))
+        inside = _fine_region(domain)
+        if person is None:
+            counts = np.where(inside, count_records(self, grid), 0)
+            rows, columns = np.nonzero(counts)
+            weights = counts[rows, columns]
+        else:
+            cells, weights = bounded_cells(*gathered(self._person_cells(grid), inside), inside.size, person)
+            rows, columns = np.divmod(cells, FINE_SIDE)
+        return (columns * _FINE_WIDTH).astype(np.int32), (rows * _FINE_WIDTH).astype(np.int32), weights
+
+    def _persons_above(self, grid: Grid, bound: Bound, candidates: Sequence[int]) -> Integers:
+        """Return how many persons are above each bound, as `records.persons.contributions.persons_above` does."""
+        persons, cells = gathered(self._person_cells(grid), grid.mask)
+        return count_above(persons, cells, grid.mask.size, bound, candidates)
+
+    def _person_cells(self, grid: Grid) -> Iterator[tuple[pa.Array, Integers]]:
+        """Yield the persons of the records and their cells, block by block, as `_cells` yields the cells alone."""
+        persons = _required(self._persons)
+        blocks = (persons[start : start + _BLOCK] for start in range(0, len(persons), _BLOCK))
+        return zip(blocks, self._cells(grid), strict=True)
 
     def _cells(self, grid: Grid) -> Iterator[Integers]:
         """Yield the cell numbers of the records, row * nx + column, block by block; nx * ny for those out of bounds.
@@ -143,13 +222,30 @@ class LatticePoints(Points):
         Lattice columns and rows, as `snap` returns them.
     domain : Domain
         The domain that the records were snapped to; they can be used with no other bounds.
+    persons : list of Arrow arrays, optional
+        The persons of each part, as `snap_with_persons` returns them.
     """
 
-    __slots__ = ("_bounds", "_parts")
+    __slots__ = ("_bounds", "_parts", "_parts_persons")
 
-    def __init__(self, parts: list[tuple[Integers32, Integers32]], domain: Domain) -> None:
+    def __init__(
+        self,
+        parts: list[tuple[Integers32, Integers32]],
+        domain: Domain,
+        persons: list[pa.Array] | None = None,
+    ) -> None:
         self._geometric = False
         self._parts, self._bounds, self.crs = parts, domain.bounds, domain.crs
+        self._parts_persons = persons
+
+    @property
+    @override
+    def _has_persons(self) -> bool:
+        return self._parts_persons is not None
+
+    @override
+    def _person_cells(self, grid: Grid) -> Iterator[tuple[pa.Array, Integers]]:
+        return zip(_required(self._parts_persons), self._cells(grid), strict=True)
 
     @override
     def _cells(self, grid: Grid) -> Iterator[Integers]:
@@ -165,12 +261,34 @@ class LatticePoints(Points):
         return iter(self._parts)
 
 
-def as_points(points: Any, domain: Domain, person: Person | None = None) -> Points:  # noqa: ARG001
-    """Return the caller's points, in any accepted form, as `Points`; a CRS other than the domain's is refused."""
+def as_points(points: Any, domain: Domain, person: Person | None = None) -> Points:
+    """Return the caller's points, in any accepted form, as `Points`.
+
+    A CRS other than the domain's is refused, and so are a bound on persons without a column of persons and the reverse.
+    """
     records = points if isinstance(points, Points) else Points(points)
     if records._geometric or records.crs is not None:
         crs_.require_same("points", records.crs, domain.crs)
+    if person is not None:
+        _required(records if records._has_persons else None)
+    elif records._has_persons:
+        bound = either("person=Person(cells=20)", "--person cells=20")
+        raise PointsError(
+            "the points say who they are about, but what one person contributes is not bounded; give a bound, such as "
+            f"{bound}, or leave the persons out to protect single records."
+        )
     return records
+
+
+def _required(persons: T | None) -> T:
+    """Return the persons, or whatever has them; refuse points that have none."""
+    if persons is not None:
+        return persons
+    name_them = either("Points(x, y, person=...) or read_points(..., person=...)", "--points-person COLUMN")
+    raise PointsError(
+        "what a person contributes is to be bounded, but the points do not say who they are about; name their persons: "
+        f"{name_them}."
+    )
 
 
 def lattice_points(points: Points, domain: Domain) -> tuple[Integers32, Integers32]:
@@ -204,8 +322,30 @@ def _within(raster: Booleans | None, columns: Integers32, rows: Integers32) -> t
     return columns[allowed], rows[allowed]
 
 
+def _fine_region(domain: Domain) -> Booleans:
+    """Which cells of the fine grid are in the region, by the raster that trees without a grid go by."""
+    raster, times = domain.region_raster, FINE_SIDE // RASTER_SIDE
+    if raster is None:
+        return np.ones((FINE_SIDE, FINE_SIDE), dtype=bool)
+    return raster.repeat(times, axis=0).repeat(times, axis=1)
+
+
 def snap(x: Array, y: Array, domain: Domain) -> tuple[Integers32, Integers32]:
     """Return the lattice columns and rows of the coordinates within the bounds; the others are left out, silently."""
+    columns, rows, _ = _snapped(x, y, domain)
+    return columns, rows
+
+
+def snap_with_persons(x: Array, y: Array, persons: pa.Array, domain: Domain) -> tuple[Integers32, Integers32, pa.Array]:
+    """Return the lattice columns and rows of the records within the bounds, and their persons."""
+    import pyarrow as pa
+
+    columns, rows, inside = _snapped(x, y, domain)
+    return columns, rows, persons.filter(pa.array(inside))
+
+
+def _snapped(x: Array, y: Array, domain: Domain) -> tuple[Integers32, Integers32, Booleans]:
+    """Return the lattice columns and rows of the coordinates within the bounds, and which ones these are."""
     inside = np.ones(x.shape[0], dtype=bool)
     positions = []
     # NaN and overflow must pass silently: a warning would tell that such a record exists.
@@ -215,4 +355,4 @@ def snap(x: Array, y: Array, domain: Domain) -> tuple[Integers32, Integers32]:
             inside &= (doubles >= axis.low) & (doubles <= axis.high)
             positions.append(np.minimum((doubles - axis.low) / axis.spacing, LATTICE - 1).astype(np.int64))
     columns, rows = (position[inside].astype(np.int32) for position in positions)
-    return columns, rows
+    return columns, rows, inside

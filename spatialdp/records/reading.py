@@ -190,15 +190,18 @@ def is_geometric(data: Any) -> bool:
 
 
 def point_coordinates(frame: Any) -> tuple[Floats, Floats]:
-    """Return the coordinates of the points in a GeoDataFrame or GeoSeries; what is not one point is left out."""
+    """Return the coordinates of the geometries in a GeoDataFrame or GeoSeries; NaN for what is not one point."""
     import shapely
 
     if getattr(frame, "active_geometry_name", "geometry") is None:
         raise PointsError("the GeoDataFrame has no active geometry column; choose one with set_geometry.")
     geometry = np.asarray(getattr(frame, "geometry", frame), dtype=object)
     kind, parts = shapely.get_type_id(geometry), shapely.get_num_geometries(geometry)
-    xy = shapely.get_coordinates(geometry[(kind == _POINT) | ((kind == _MULTI_POINT) & (parts == 1))])
-    return xy[:, 0], xy[:, 1]  # empty points have none
+    (places,) = np.nonzero((kind == _POINT) | ((kind == _MULTI_POINT) & (parts == 1)))
+    coordinates, points = shapely.get_coordinates(geometry[places], return_index=True)  # empty points have none
+    xy = np.full((2, geometry.size), np.nan)
+    xy[:, places[points]] = coordinates.T
+    return xy[0], xy[1]
 
 
 def arrow_coordinates(data: Any) -> tuple[Floats, Floats, Any, bool]:

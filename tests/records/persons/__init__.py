@@ -1,0 +1,1 @@
+"""Tests of persons: who the records are about, and how much of each one is counted."""
