@@ -27,7 +27,7 @@ from spatialdp.estimates.grid_noise import IndependentNoise
 from spatialdp.estimates.histogram import Histogram
 from spatialdp.mechanisms.base import Mechanism, Plan, Terms
 from spatialdp.privacy.neighbours import Sensitivity
-from spatialdp.privacy.noise.laws import Law, NoiseLaw, calibrate, spendable
+from spatialdp.privacy.noise.laws import Law, NoiseLaw, calibrate
 from spatialdp.privacy.noise.source import Noise
 from spatialdp.records.counting import count_cells
 from spatialdp.records.points import Points
@@ -120,7 +120,7 @@ class _Peer(Mechanism):
 
     @override
     def _design(self, domain: Domain, terms: Terms) -> _Design:
-        return _Design(self.leaf_grid(domain), spendable(self.law, terms.budget))
+        return _Design(self.leaf_grid(domain), terms.spendable(self.law))
 
     @override
     def _plan(self, design: _Design) -> Plan:
