@@ -43,15 +43,7 @@ from spatialdp.wording import either
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = [
-    "LatticePoints",
-    "Points",
-    "as_points",
-    "lattice_points",
-    "snap",
-    "snap_with_persons",
-    "tree_records",
-]
+__all__ = ["LatticePoints", "Points", "as_points", "lattice_points", "snap", "snap_with_persons", "tree_records"]
 
 T = TypeVar("T")
 

@@ -39,7 +39,7 @@ from spatialdp.records.points import Points
 from spatialdp.space.domain import Domain
 from spatialdp.structures import cells, tree_levels
 from spatialdp.transforms import frequency_blocks
-from tests.audit import adaptive_bugs, checks
+from tests.audit import adaptive_bugs, checks, person_bugs
 from tests.audit.checks import (
     contract_of,
     files_and_maps,
@@ -50,6 +50,7 @@ from tests.audit.checks import (
     sensitivity_of,
     unbiased_total,
 )
+from tests.audit.persons import persons_are_bounded
 from tests.audit.seams import everywhere
 
 Patch = contextlib.AbstractContextManager[Any]
@@ -565,4 +566,18 @@ MUTANTS = [
            unbiased_total("adaptive, unbiased")),
     Mutant("least squares on a tree that its noise divided", "unbiased total", adaptive_bugs.least_squares,
            unbiased_total("adaptive, unbiased")),
+    *(
+        Mutant(bug, "persons", plant, persons_are_bounded)
+        for bug, plant in (
+            ("records without a person are one person", person_bugs.missing_persons_are_one_person),
+            ("records without a person are not bounded", person_bugs.missing_persons_are_not_bounded),
+            ("cells are merged after persons are bounded", person_bugs.merged_after_bounding),
+            ("the region is left out after persons are bounded", person_bugs.region_after_bounding),
+            ("persons are bounded in each block of records", person_bugs.bounded_in_each_block),
+            ("a person's cells are chosen by row number", person_bugs.keys_by_row),
+            ("a person's cells are drawn at random, row by row", person_bugs.keys_drawn),
+            ("shares are rounded up", person_bugs.shares_rounded_up),
+            ("cells that do not fit into the bound are kept whole", person_bugs.one_record_too_many),
+        )
+    ),
 ]  # fmt: skip
