@@ -24,7 +24,7 @@ from spatialdp._version import __version__
 from spatialdp.errors import BudgetError, ParameterError
 from spatialdp.estimates.base import Estimate
 from spatialdp.estimates.expected_error import expected_error, sized_boxes
-from spatialdp.mechanisms.bound_choice import BoundChoice, between, thresholds
+from spatialdp.mechanisms.bound_choice import BoundChoice, between, handicaps, thresholds
 from spatialdp.mechanisms.plan import Plan
 from spatialdp.mechanisms.prepared import PreparedChoice, PreparedRelease, checked_noise
 from spatialdp.privacy.budget import Budget, Number, exact
@@ -39,7 +39,7 @@ from spatialdp.records.points import Points
 from spatialdp.release import Release
 from spatialdp.space.domain import Domain, Grid
 from spatialdp.strategies.products import BoxQueries
-from spatialdp.wording import parameter
+from spatialdp.wording import either, parameter
 
 __all__ = [
     "Mechanism",
@@ -221,6 +221,7 @@ class Mechanism(ABC):
             epsilon,
             between(chosen.candidates),
             thresholds(chosen.candidates, deviations, area),
+            handicaps(chosen.candidates, epsilon),
         )
         plans = dict(zip(bounds, (each.plan for each in candidates), strict=True))
         plan = replace(candidates[-1].plan, candidates=plans)

@@ -13,7 +13,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import pairwise
+from itertools import accumulate, pairwise
 
 from spatialdp.privacy.noise.selection import exponential
 from spatialdp.privacy.noise.source import Noise
@@ -22,7 +22,7 @@ from spatialdp.records.persons.contributions import persons_above
 from spatialdp.records.points import Points
 from spatialdp.space.domain import Grid
 
-__all__ = ["BoundChoice", "between", "crossing_scores", "thresholds"]
+__all__ = ["BoundChoice", "between", "crossing_scores", "handicaps", "thresholds"]
 
 # Records crowd in few places, so boxes that matter miss more of what is cut off than their area says: about twice as
 # much. The number was tuned on made data (``docs/persons.md`` says which); it decides on accuracy alone.
@@ -47,6 +47,8 @@ class BoundChoice:
         A number between each two neighbouring candidates; persons above it would gain from the larger candidate.
     thresholds : tuple of int
         For each two neighbouring candidates, how many persons must gain to make the larger one worth its noise.
+    handicaps : tuple of int
+        What is taken off the score of each candidate.
 
     Privacy
     -------
@@ -54,12 +56,13 @@ class BoundChoice:
     N(l) be the number of persons with more than l records (or cells) in the grid. A person has one number of records,
     so adding or removing the person changes N(l) by 0 or 1. Replacing a person changes it by -1, 0 or 1, because one
     person leaves and one enters. So each gain N(l) - threshold moves by at most 1. The score of a candidate is the
-    lesser of the gain of the step to it and the loss of the step beyond it (`crossing_scores`). Of numbers that move
-    by at most 1, the least moves by at most 1. So scores have sensitivity 1 under both relations, whatever the number
-    of records that a person has, and the draw costs ε (`privacy.noise.selection.exponential`), or ρ = ε²/8 for
-    Gaussian noise. Records without a person, and those outside the region, change nothing. By brute force in
-    ``tests/mechanisms/test_bound_choice.py``; exact log-ratios of the choice, and of releases with it, in
-    ``tests/audit``.
+    least of the gains of all steps up to it and of the losses of all steps beyond it (`crossing_scores`), less a
+    public handicap. Of numbers that move by at most 1, the least moves by at most 1. So scores have sensitivity 1
+    under both relations, whatever the number of records that a person has, and the draw costs ε
+    (`privacy.noise.selection.exponential`), or ρ = ε²/8 for Gaussian noise. Records without a person, and those
+    outside the region, change nothing. Scores are checked by brute force in
+    ``tests/mechanisms/test_bound_choice.py``, exact log-ratios of the choice, and of releases with it, in
+    ``tests/audit/test_enumeration.py``.
 
     Notes
     -----
@@ -72,15 +75,21 @@ class BoundChoice:
     epsilon: Fraction
     middles: tuple[int, ...]
     thresholds: tuple[int, ...]
+    handicaps: tuple[int, ...]
+
+    def scores(self, points: Points) -> list[Fraction]:
+        """Return the exact score of each candidate; private."""
+        above = persons_above(points, self.grid, self.bound, self.middles)
+        scores = crossing_scores(above.tolist(), self.thresholds)
+        return [score - handicap for score, handicap in zip(scores, self.handicaps, strict=True)]
 
     def draw(self, points: Points, noise: Noise) -> int:
         """Choose a bound privately; returns its place among the candidates."""
-        above = persons_above(points, self.grid, self.bound, self.middles)
-        return exponential(crossing_scores(above.tolist(), self.thresholds), self.epsilon, SENSITIVITY, noise)
+        return exponential(self.scores(points), self.epsilon, SENSITIVITY, noise)
 
 
 def crossing_scores(above: Sequence[int], thresholds: Sequence[int]) -> list[Fraction]:
-    """Return a score for each candidate: how clearly the step to it is worthwhile and the step beyond it is not.
+    """Return a score for each candidate: how clearly all steps up to it are worthwhile, and none beyond it.
 
     Parameters
     ----------
@@ -94,11 +103,12 @@ def crossing_scores(above: Sequence[int], thresholds: Sequence[int]) -> list[Fra
     >>> [int(score) for score in crossing_scores([900, 300, 20], [100, 100, 100])]  # the third candidate is best
     [-800, -200, 80, -80]
     >>> [int(score) for score in crossing_scores([5, 3, 0], [100, 90, 80])]  # no step is worthwhile
-    [95, -95, -87, -80]
+    [80, -95, -95, -95]
     """
     gains = [Fraction(number - threshold) for number, threshold in zip(above, thresholds, strict=True)]
-    inner = [min(gain, -beyond) for gain, beyond in pairwise(gains)]
-    return [-gains[0], *inner, gains[-1]]
+    up_to = list(accumulate(gains, min))
+    beyond = list(accumulate((-gain for gain in reversed(gains)), min))[::-1]
+    return [beyond[0], *map(min, up_to[:-1], beyond[1:]), up_to[-1]]
 
 
 def between(candidates: Sequence[int]) -> tuple[int, ...]:
@@ -110,6 +120,20 @@ def between(candidates: Sequence[int]) -> tuple[int, ...]:
     (1, 3, 7, 14)
     """
     return tuple(math.isqrt(low * high) for low, high in pairwise(candidates))
+
+
+def handicaps(candidates: Sequence[int], epsilon: Fraction) -> tuple[int, ...]:
+    """Return what is taken off the score of each candidate, so that its odds are divided by the square root of it.
+
+    A bound that is too large by a factor has that many times the noise. If few persons decide, the draw is a close
+    one, and far too large a bound would be drawn too often.
+
+    Examples
+    --------
+    >>> handicaps((1, 10, 100), Fraction(1, 20))  # e^(46/40) is √10
+    (0, 46, 92)
+    """
+    return tuple(round(math.log(each / candidates[0]) / float(epsilon)) for each in candidates)
 
 
 def thresholds(candidates: Sequence[int], deviations: Sequence[float], area: Fraction) -> tuple[int, ...]:

@@ -21,7 +21,7 @@ from unittest import mock
 import numpy as np
 
 import spatialdp as sdp
-from spatialdp.mechanisms import base, recipe, stopping
+from spatialdp.mechanisms import base, prepared, recipe, stopping
 from spatialdp.mechanisms import level_budgets as levels
 from spatialdp.mechanisms.adaptive import growth
 from spatialdp.mechanisms.adaptive import lines as split_lines
@@ -50,8 +50,9 @@ from tests.audit.checks import (
     sensitivity_of,
     unbiased_total,
 )
-from tests.audit.persons import persons_are_bounded
+from tests.audit.persons import choices_of_bounds_are_private, persons_are_bounded
 from tests.audit.seams import everywhere
+from tests.helpers.cases import CLOSE
 
 Patch = contextlib.AbstractContextManager[Any]
 
@@ -488,8 +489,8 @@ def number_in_the_file() -> Patch:
 
 def not_marked() -> Patch:
     """State that a release is private, whatever its noise was."""
-    real = base.replace
-    return mock.patch.object(base, "replace", lambda thing, **changes: real(thing, **changes | {"private": True}))
+    real = prepared.replace
+    return mock.patch.object(prepared, "replace", lambda thing, **changes: real(thing, **changes | {"private": True}))
 
 
 def promise_of_half() -> Patch:
@@ -580,4 +581,16 @@ MUTANTS = [
             ("cells that do not fit into the bound are kept whole", person_bugs.one_record_too_many),
         )
     ),
+    Mutant("bound on persons chosen by records cut off, as if one person had one", "choices of bounds",
+           person_bugs.score_by_records, choices_of_bounds_are_private),
+    Mutant("bound on persons chosen by records cut off, as if one person had one", "replay",
+           person_bugs.score_by_records, replayed("flat", 42, person=sdp.Person(records=CLOSE))),
+    Mutant("bound on persons chosen without noise", "choices of bounds", person_bugs.choice_without_noise,
+           choices_of_bounds_are_private),
+    Mutant("threshold for the bound on persons from the records", "choices of bounds",
+           person_bugs.thresholds_from_the_records, choices_of_bounds_are_private),
+    Mutant("choice of the bound on persons is not paid for", "replay", person_bugs.share_not_subtracted,
+           replayed("flat", 42, person=sdp.Person(cells=CLOSE))),
+    Mutant("choice of the bound on persons is not paid for, Gaussian", "replay", person_bugs.share_not_subtracted,
+           replayed("flat, gaussian", 42, person=sdp.Person(cells=CLOSE))),
 ]  # fmt: skip

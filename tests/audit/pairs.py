@@ -1,6 +1,6 @@
-"""Which neighbours does the audit try? Pairs with every kind of record that has ever caused a mistake.
+"""Which neighbours does the audit try? Pairs with every kind of record, or person, that has ever caused a mistake.
 
-New kinds of records come here; `pairs` then uses each of them in turn.
+New kinds of records and persons come here; `pairs` and `person_pairs` then use each of them in turn.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from spatialdp.records.points import Points
 from spatialdp.space.domain import Domain
 
 Records = list[list[Any]]
@@ -86,3 +87,48 @@ def pairs(domain: Domain, relation: str, count: int, seed: int) -> Iterator[tupl
         if rng.random() < 0.5:
             first, second = second, first
         yield f"{name}, {extra}", first, second
+
+
+# --- persons -------------------------------------------------------------------------------------------
+
+
+def someone(domain: Domain, rng: np.random.Generator) -> dict[str, Records]:
+    """Return the records of a person, by the name of the kind of person, by whom two neighbours may differ."""
+    xmin, ymin, xmax, ymax = domain.bounds
+    some = places(domain, rng, 6)
+    return {
+        "one record": some[:1],
+        "one place": some[:1] * 9,
+        "everywhere": rng.uniform((xmin, ymin), (xmax, ymax), (60, 2)).tolist(),
+        "a few": some + some[:2],
+        "far away": [[xmax + 100.0, ymin - 100.0]] * 3,
+        "with strays": [*some[:2], [np.nan, ymin], [np.inf, ymin], [xmin - 1e-9, ymin]],
+        "corners": [[xmin, ymin], [xmax, ymax]] * 2,
+    }
+
+
+def person_pairs(domain: Domain, relation: str, count: int, seed: int) -> Iterator[tuple[str, Points, Points]]:
+    """Yield pairs of neighbours that differ by a whole person; every kind is used before any kind is used again."""
+    rng = np.random.default_rng(seed)
+    kinds: list[tuple[int, str]] = []
+    for _ in range(count):
+        named = someone(domain, rng)
+        if not kinds:
+            kinds = [(others, kind) for others in (0, 1, 7) for kind in named]
+            kinds = [kinds[i] for i in rng.permutation(len(kinds))]
+        number, kind = kinds.pop()
+        crowd = [list(someone(domain, rng).values())[int(rng.integers(len(named)))] for _ in range(number)]
+        before = list(someone(domain, rng).values())[int(rng.integers(len(named)))] if relation == "replace" else None
+        pair = [_with_persons([each, *crowd], rng) for each in (before, named[kind])]
+        if rng.random() < 0.5:
+            pair.reverse()
+        yield f"{number} others, {kind}", *pair
+
+
+def _with_persons(persons: list[Records | None], rng: np.random.Generator) -> Points:
+    """Return the records of all persons in random order, among some of nobody; a person who is None is not there."""
+    pairs = [(record, f"p{number}") for number, records in enumerate(persons) for record in records or ()]
+    pairs += [([0.3, 0.3], None)] * 2
+    mixed = [pairs[i] for i in rng.permutation(len(pairs))]
+    x, y = np.array([record for record, _ in mixed], dtype=float).T
+    return Points(x, y, person=[person for _, person in mixed])

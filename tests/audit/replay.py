@@ -25,7 +25,7 @@ from spatialdp.outputs.files.layouts import lay_out
 from spatialdp.privacy.accounting import rho_for
 from spatialdp.privacy.budget import Budget
 from spatialdp.release import Release
-from tests.audit.pairs import pairs
+from tests.audit.pairs import pairs, person_pairs
 from tests.audit.tape import Tape
 from tests.helpers.cases import Setting
 
@@ -102,8 +102,9 @@ def replay(
     """
     mapped = 0 if maps else None
     shares = [Fraction(0)]
+    neighbours = pairs if setting.person is None else person_pairs
     with Tape() as tape:
-        for index, (kind, first, second) in enumerate(pairs(setting.domain, setting.relation, count, seed)):
+        for index, (kind, first, second) in enumerate(neighbours(setting.domain, setting.relation, count, seed)):
             epsilon = EPSILONS[index % len(EPSILONS)]
             one, messages_one, content_one = _observed(setting, first, tape.record(seed + index), epsilon)
             # Before the second release, which must not affect it.

@@ -87,12 +87,14 @@ class Tape(contextlib.ExitStack):
             if law.law is Law.GAUSSIAN:
                 self.rho += Fraction(int((change**2).sum())) / (2 * law.parameter)
             else:
-                self._spend(Fraction(int(change.sum()) * law.steps) / law.parameter)
+                self._spend(Fraction(int(change.sum()) * (law.steps // law.counted)) / law.parameter)
         return outcome.copy()
 
     def _lines(self, values: Any, starts: Any, low: Any, high: Any, **terms: Any) -> Any:
-        records = [Counter(part.tolist()) for part in np.split(np.asarray(values), np.asarray(starts)[1:-1])]
-        public = (low.tolist(), high.tolist(), {name: value for name, value in terms.items() if name != "noise"})
+        weights = terms.get("weights")
+        records = _weighted(values, weights, starts)
+        private = ("noise", "weights")
+        public = (low.tolist(), high.tolist(), {name: value for name, value in terms.items() if name not in private})
         outcome, first = self._measured(public, records, lambda: self._medians(values, starts, low, high, **terms))
         if first is not None:
             # `enumeration` shows that adding or removing a record costs ε, or ε / 2 under replace.
@@ -129,6 +131,22 @@ class _Guarded(SeededNoise):
     def random_bytes(self, count: int) -> bytes:
         assert self.open, "noise was drawn outside of a measurement"
         return super().random_bytes(count)
+
+
+def _weighted(values: Any, weights: Any, starts: Any) -> list[Counter[int]]:
+    """Return the sum of weights at each value, node by node; without weights, the number of records."""
+    parts = (np.split(np.asarray(each), np.asarray(starts)[1:-1]) for each in (values, _ones(values, weights)))
+    sums = []
+    for part, part_weights in zip(*parts, strict=True):
+        node: Counter[int] = Counter()
+        for value, weight in zip(part.tolist(), part_weights.tolist(), strict=True):
+            node[value] += weight
+        sums.append(node)
+    return sums
+
+
+def _ones(values: Any, weights: Any) -> Any:
+    return np.ones(np.size(values), dtype=np.int64) if weights is None else weights
 
 
 def integers(counts: Any) -> Any:

@@ -9,7 +9,7 @@ import pytest
 
 from spatialdp.mechanisms import MECHANISMS
 from tests.audit.replay import EPSILONS, replay
-from tests.helpers.cases import CASES, SETTINGS, Setting
+from tests.helpers.cases import CASES, PERSON_SETTINGS, PERSONS, SETTINGS, Setting
 
 PAIRS = 60  # for every mechanism; `python -m tests.audit` replays 20,000, with maps in all settings
 # One setting of every third variant is also drawn; in turn, each region under each relation.
@@ -27,6 +27,24 @@ def pairs_for(setting: Setting, whole: int = PAIRS) -> int:
 def test_neighbours_can_only_be_told_apart_by_what_was_paid_for(setting, tmp_path):
     seed = zlib.crc32(str(setting).encode())
     replay(setting, pairs_for(setting), seed, tmp_path, maps=setting in DRAWN)
+
+
+@pytest.mark.parametrize("setting", PERSON_SETTINGS, ids=str)
+def test_persons_can_only_be_told_apart_by_what_was_paid_for(setting, tmp_path):
+    seed = zlib.crc32(str(setting).encode())
+    replay(setting, len(EPSILONS), seed, tmp_path, maps=False)
+
+
+@pytest.mark.parametrize("person", PERSONS, ids=lambda person: person.in_short())
+@pytest.mark.parametrize("case", ["flat", "quadtree", "flat, gaussian"])
+def test_promises_to_persons_are_used_up(case, person):
+    assert replay(Setting(case, "whole", "add-remove", person), 42) > (0.8 if person.choice is None else 0.5)
+
+
+def test_every_mechanism_is_replayed_with_every_bound_on_persons():
+    for person in PERSONS:
+        of = {each.mechanism.name for each in PERSON_SETTINGS if each.person == person}
+        assert of == set(MECHANISMS)
 
 
 @pytest.mark.parametrize(

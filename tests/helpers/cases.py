@@ -319,11 +319,12 @@ def _whole_block(mechanism: sdp.Fourier, shape: tuple[int, int]) -> tuple[int, .
 
 @dataclass(frozen=True)
 class Setting:
-    """A case on a domain under a relation between neighbours."""
+    """A case on a domain under a relation between neighbours, which are records or, with a bound, persons."""
 
     case: str
     region: str
     relation: str
+    person: sdp.Person | None = None
 
     @property
     def mechanism(self) -> Mechanism:
@@ -335,10 +336,11 @@ class Setting:
 
     @property
     def terms(self) -> dict[str, object]:
-        return terms(self.mechanism, self.relation)
+        return terms(self.mechanism, self.relation) | ({} if self.person is None else {"person": self.person})
 
     def __str__(self) -> str:
-        return f"{self.case}, {self.region}, {self.relation}"
+        unit = "" if self.person is None else f", {self.person.in_short()}"
+        return f"{self.case}, {self.region}, {self.relation}{unit}"
 
 
 def terms(mechanism: Mechanism, relation: str, epsilon: object = 1) -> dict[str, object]:
@@ -354,10 +356,39 @@ def possible(case: str, region: str, relation: str) -> bool:
     return not (case == "kd, sampled" and relation == "replace")
 
 
+# A bound of each kind, and choices of both kinds. Large boxes and a large share make the choice a close one, although
+# the audit has few persons.
+CLOSE = sdp.Chosen(share=0.5, candidates=(1, 2, 4, 30), area=1)
+PERSONS = (
+    sdp.Person(records=3),
+    sdp.Person(cells=3),
+    sdp.Person(shares=True),
+    sdp.Person(cells=CLOSE),
+    sdp.Person(records=CLOSE),
+)
+
+
+def takes(mechanism: Mechanism, person: sdp.Person) -> bool:
+    """Whether the mechanism takes the bound: some lines of kd-trees need whole records, and refuse shares."""
+    if not isinstance(mechanism, sdp.KdTree) or not person.shares or mechanism.data_levels == 0:
+        return True
+    return str(mechanism.median) in ("exponential", "cell") and mechanism.sampling is None
+
+
 SETTINGS = [
     Setting(case, region, relation)
     for case in CASES
     for region in DOMAINS
     for relation in RELATIONS
     if possible(case, region, relation)
+]
+
+# Every case with one bound on persons, in turn, and the first case of each mechanism with all of them; regions and
+# relations in turn too.
+_PLACES = [(region, relation) for region in DOMAINS for relation in RELATIONS]
+PERSON_SETTINGS = [
+    Setting(case, region, relation, person)
+    for turn, (case, person) in enumerate(by_turns(CASES, PERSONS))
+    for region, relation in (_PLACES[turn % len(_PLACES)],)
+    if possible(case, region, relation) and takes(CASES[case], person)
 ]
