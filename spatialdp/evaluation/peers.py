@@ -28,7 +28,7 @@ from spatialdp.estimates.grid_noise import IndependentNoise
 from spatialdp.estimates.histogram import Histogram
 from spatialdp.mechanisms.base import Mechanism, Plan, Terms
 from spatialdp.privacy.neighbours import Sensitivity
-from spatialdp.privacy.noise.laws import Law, NoiseLaw, calibrate, spendable
+from spatialdp.privacy.noise.laws import Law, NoiseLaw, calibrate
 from spatialdp.privacy.noise.source import Noise
 from spatialdp.records.counting import count_cells
 from spatialdp.records.points import Points
@@ -127,7 +127,7 @@ class _Peer(Mechanism):
                 f"{parameter('person')} bounds what a person contributes, but {self.name} is here as published, for "
                 f"single records; leave {parameter('person')} out, or leave {self.name} out of the comparison."
             )
-        return _Design(self.leaf_grid(domain), spendable(self.law, terms.budget))
+        return _Design(self.leaf_grid(domain), terms.spendable(self.law))
 
     @override
     def _plan(self, design: _Design) -> Plan:

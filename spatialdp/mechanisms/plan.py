@@ -43,6 +43,9 @@ class Plan:
         whole domain. Empty where the error depends on the records, as for kd-trees.
     limits : dict of str to int
         Public limits at which private numbers are cut off; empty if there are none.
+    candidates : dict of int to Plan
+        If the bound on persons is chosen when records are released: the plan for each bound that may be chosen. The
+        standard deviation above is then that of the largest bound, and `errors` is empty.
     missed : float, optional
         Share of the region's area, in the domain's units, that lies in no cell of the region: records
         there count nowhere. 0 where all cells that touch the region belong to it; None without a region.
@@ -85,6 +88,7 @@ class Plan:
     memory: int
     errors: dict[str, float] = field(default_factory=dict)
     limits: dict[str, int] = field(default_factory=dict)
+    candidates: dict[int, Plan] = field(default_factory=dict)
     missed: float | None = None
     person: Person | None = None
 
@@ -111,14 +115,25 @@ class Plan:
             *([] if self.missed is None else [("region", _coverage(self.missed))]),
             *([] if self.person is None else [("person", self.person.in_words().replace("was counted", "is counted"))]),
             ("memory", f"{_megabytes(self.memory)} for counts and estimates"),
-            ("noise", f"standard deviation {self.standard_deviation:,.4g} in one cell"),
+            ("noise", f"standard deviation {self._deviations()} in one cell"),
             ("cost", f"{currency} = {format_exact(self._cost)}"),
             *_details([(format_exact(cost), step) for step, cost in self.budget.items()]),
             *self._error_rows(),
             *(("limit", f"{name}: {limit:,}") for name, limit in self.limits.items()),
         ]
 
+    def _deviations(self) -> str:
+        first = next(iter(self.candidates.values()), self).standard_deviation
+        return f"{first:,.4g}" if not self.candidates else f"{first:,.4g} to {self.standard_deviation:,.4g}"
+
     def _error_rows(self) -> list[tuple[str, str]]:
+        foreseen = {most: plan.errors for most, plan in self.candidates.items() if plan.errors}
+        if foreseen:
+            names = [f"{size:>9}" for size in next(iter(foreseen.values()))]
+            numbers = [(f"{most:,}", [f"{error:>9,.4g}" for error in of.values()]) for most, of in foreseen.items()]
+            details = [(first, "  ".join(others)) for first, others in [("bound", names), *numbers]]
+            title = "depends on the bound; expected from noise (root mean square), for boxes that cover"
+            return [("error", title), *_details(details)]
         if not self.errors:
             return [("error", "depends on the records, so it cannot be computed beforehand")]
         details = [(_area(size), f"{error:,.4g}") for size, error in self.errors.items()]
@@ -147,6 +162,13 @@ class Plan:
             "limits": self.limits,
             "missed": self.missed,
             **({} if self.person is None else {"person": self.person.to_json()}),
+            **({"candidates": self._candidates_json()} if self.candidates else {}),
+        }
+
+    def _candidates_json(self) -> dict[str, Any]:
+        plans = self.candidates.items()
+        return {
+            str(most): {"standard_deviation": each.standard_deviation, "errors": each.errors} for most, each in plans
         }
 
     @property

@@ -22,6 +22,7 @@ from spatialdp._support.terminal import is_printable
 from spatialdp.errors import FileFormatError, ReleaseError
 from spatialdp.privacy.accounting import Promise, promise_for_records, rho_for
 from spatialdp.privacy.budget import Budget
+from spatialdp.privacy.chosen import CHOICE_STEP
 from spatialdp.privacy.neighbours import Neighbours
 from spatialdp.privacy.unit import MOST, Person, unit_of
 
@@ -326,6 +327,7 @@ class Privacy:
             all(isinstance(name, str) and is_printable(name) for name in names)
             and all(map(_is_plain, self.parameters.values()))
             and self.unit == unit_of(self.person)
+            and self._says_whether_the_bound_was_chosen()
             and self.neighbours in set(Neighbours)
             and _NAME.fullmatch(self.mechanism)
             and _VERSION.fullmatch(self.version)
@@ -334,6 +336,12 @@ class Privacy:
         )
         if not sound:
             raise ValueError
+
+    def _says_whether_the_bound_was_chosen(self) -> bool:
+        """Whether the bound is a number, and was paid for exactly if it was chosen."""
+        if self.person is None:
+            return CHOICE_STEP not in self.budget
+        return self.person.choice is None and (self.person.chosen is not None) == (CHOICE_STEP in self.budget)
 
     def _granted(self) -> Fraction:
         """The most that the promise allows to be spent, in the statement's currency."""

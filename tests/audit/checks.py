@@ -41,14 +41,10 @@ CLAUSES = {
 
 
 @cache
-def replayed(case: str, pairs: int = 25, relation: str = "add-remove", region: str = "whole") -> Check:
-    return lambda: _discard(replay(Setting(case, region, relation), pairs))
-
-
-@cache
-def person_replayed(case: str, person: Person, pairs: int = 25, relation: str = "add-remove") -> Check:
-    """Return a check that replays data sets that differ by a whole person."""
-    return lambda: _discard(replay(Setting(case, "whole", relation, person), pairs))
+def replayed(
+    case: str, pairs: int = 25, relation: str = "add-remove", region: str = "whole", person: Person | None = None
+) -> Check:
+    return lambda: _discard(replay(Setting(case, region, relation, person), pairs))
 
 
 @cache

@@ -1,6 +1,6 @@
-"""Which neighbours does the audit try? Pairs with every kind of record that has ever caused a mistake.
+"""Which neighbours does the audit try? Pairs with every kind of record, or person, that has ever caused a mistake.
 
-New kinds of records come here; `pairs` then uses each of them in turn.
+New kinds of records and persons come here; `pairs` and `person_pairs` then use each of them in turn.
 """
 
 from __future__ import annotations
@@ -105,6 +105,7 @@ def someone(domain: Domain, crowd: Records, rng: np.random.Generator) -> dict[st
         "three in one cell": few[:1] * 3,
         "in three cells": few[:3],
         "in seven cells": few,
+        "everywhere": rng.uniform((xmin, ymin), (xmax, ymax), (60, 2)).tolist(),
         "often in one cell": few[:1] * 9 + few[1:2],
         "in two cells by turns": (few[:1] + few[1:2]) * 5,
         "beside others": crowd[:4],

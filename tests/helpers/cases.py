@@ -359,6 +359,18 @@ def possible(case: str, region: str, relation: str, person: sdp.Person | None = 
     return not (case == "kd, sampled" and relation == "replace")
 
 
+# A bound of each kind, and choices of both kinds. Large boxes and a large share make the choice a close one, although
+# the audit has few persons.
+CLOSE = sdp.Chosen(share=0.5, candidates=(1, 2, 4, 30), area=1)
+PERSONS = (
+    sdp.Person(records=3),
+    sdp.Person(cells=3),
+    sdp.Person(shares=True),
+    sdp.Person(cells=CLOSE),
+    sdp.Person(records=CLOSE),
+)
+
+
 SETTINGS = [
     Setting(case, region, relation)
     for case in CASES
@@ -367,7 +379,6 @@ SETTINGS = [
     if possible(case, region, relation)
 ]
 
-PERSONS = (sdp.Person(records=3), sdp.Person(cells=3), sdp.Person(shares=True))
 # Every case with one bound on persons, in turn, and the first case of each mechanism with all of them; regions and
 # relations in turn, too.
 PERSON_SETTINGS = [
