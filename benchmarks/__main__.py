@@ -18,6 +18,7 @@ from benchmarks import (
     maps,
     persons,
     spectra,
+    tables,
     transforms,
     trees,
 )
@@ -29,6 +30,7 @@ def main() -> int:
     modules = (
         foundation,
         persons,
+        tables,
         trees,
         adaptive,
         transforms,
