@@ -19,13 +19,14 @@ from benchmarks import (
     persons,
     reading,
     spectra,
+    tables,
     transforms,
     trees,
 )
 
 MODULES = (
     *(foundation, persons, trees, adaptive, transforms, spectra, files),
-    *(reading, command_line, evaluator, explorer, maps),
+    *(reading, tables, command_line, evaluator, explorer, maps),
 )
 
 

@@ -10,6 +10,7 @@ be an accelerator with an arithmetic of its own.
 from __future__ import annotations
 
 import hashlib
+import math
 from itertools import cycle, islice
 from typing import Any
 
@@ -37,7 +38,7 @@ _NAMES = (
     *("ann", "Ann", "ANN", "ann ", " ann", "", "o'neil", "a|1", "a", "1", "01", "-1", "straße", "strasse", "STRASSE"),
     *("i", "I", "ı", "İ", "é", "e\u0301", "日本", "😀", "%s", "$1", "{0}", "null", "NaN", "_", "ann.", "a\tb"),
 )
-_NUMBERS = (0, 1, -1, 7, 10, 100, 2**31, 2**53 + 1, 2**53, 2**63 - 1, -(2**63), 42, 420, 4200)
+_NUMBERS = (0, 1, -1, 7, 10, 100, 255, 2**31, 2**53 + 1, 2**53, 2**63 - 1, -(2**63), 42, 420, 4200)
 
 
 def self_test(driver: Driver, domain: Domain, person: Any = None) -> None:
@@ -138,7 +139,8 @@ def _names(person: Any) -> list[str | None] | None:
         digests = (hashlib.md5(name.encode(), usedforsecurity=False).hexdigest() for name in _NAMES)
         names = tuple("-".join((d[:8], d[8:12], d[12:16], d[16:20], d[20:])) for d in digests)
     elif not person.is_binary() and not person.is_string():
-        names = tuple(map(str, _NUMBERS))
+        low, high = person.bounds if person.is_integer() else (-math.inf, math.inf)
+        names = tuple(str(number) for number in _NUMBERS if low <= number <= high)
     return list(islice(cycle([*names, None, *names[:3]]), _PAIRS))
 
 

@@ -193,7 +193,6 @@ def _embedded(database: Path | None, options: dict[str, str]) -> Any:
         "temp_directory": folder,
         "memory_limit": f"{limit // 2**20}MiB",
         "autoinstall_known_extensions": "false",
-        "enable_geoparquet_conversion": "false",  # geometries stay bytes, because Ibis does not know their type
         **options,
     }
     place = {} if database is None else {"database": str(database), "read_only": True}
@@ -201,5 +200,7 @@ def _embedded(database: Path | None, options: dict[str, str]) -> Any:
         stack.callback(shutil.rmtree, folder, ignore_errors=True)
         backend = ibis.duckdb.connect(**place, **settings)
         stack.callback(backend.con.close)
+        # Geometries stay bytes: Ibis does not know their type. DuckDB 1 takes this setting from a connection alone.
+        backend.con.execute("SET enable_geoparquet_conversion = false")
         weakref.finalize(backend, stack.pop_all().close)
     return backend

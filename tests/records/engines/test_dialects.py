@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import hashlib
+from pathlib import Path
 
 import ibis
 import numpy as np
 import pyarrow as pa
 import pytest
 
+from scripts import table_sql
 from spatialdp.records.engines.bounding import SALT
 from spatialdp.records.engines.dialects import DIALECTS
 from spatialdp.records.engines.drivers import driver_of
-from tests.helpers.engines import on_spark
+from tests.helpers.engines import ON_SPARK, on_spark
 
 NAMES = ["ann", "Ann", "ann ", "", "Zoë", "Zoe\u0308", "o'neil", "日本", "😀", "a\\b", "a|1", "%s", "tab\t"]
 
@@ -104,6 +106,13 @@ def test_collations_of_spark_play_no_part(spark):
 def test_uuids_are_compared_as_they_are(engine):
     column = ibis.table({"who": "uuid"}, name="t").who
     assert DIALECTS[engine].identity(column).type().is_uuid()
+
+
+@pytest.mark.parametrize(
+    "title", [title if "Spark" not in title else pytest.param(title, marks=ON_SPARK) for title in table_sql.SECTIONS]
+)
+def test_the_page_shows_the_sql_that_expressions_compile_to(title):
+    assert table_sql.section(title) in (Path(table_sql.__file__).parents[1] / "docs" / "tables-sql.md").read_text()
 
 
 @pytest.mark.parametrize("name", [name for name, dialect in DIALECTS.items() if not dialect.tested])
