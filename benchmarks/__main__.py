@@ -16,6 +16,7 @@ from benchmarks import (
     files,
     foundation,
     maps,
+    persons,
     reading,
     spectra,
     transforms,
@@ -23,7 +24,7 @@ from benchmarks import (
 )
 
 MODULES = (
-    *(foundation, trees, adaptive, transforms, spectra, files),
+    *(foundation, persons, trees, adaptive, transforms, spectra, files),
     *(reading, command_line, evaluator, explorer, maps),
 )
 

@@ -76,11 +76,13 @@ class Release:
 
     @property
     def total(self) -> float:
-        """Estimated number of records in the domain and its region."""
+        """Estimated number of records in the domain and its region, or of what `privacy.counted` names."""
         return self.estimate.total
 
     def answer(self, boxes: npt.ArrayLike, *, extrapolate: bool = True) -> Any:
-        """Estimate how many records lie in each box.
+        """Estimate how many records lie in each box, or presences or persons if persons are the unit of privacy.
+
+        `Privacy.counted` says which of the three; with presences, a box counts a person once for each of its cells.
 
         Parameters
         ----------

@@ -182,7 +182,7 @@ class Mechanism(ABC):
         """
         terms = Terms(Budget(epsilon, delta), Neighbours.parse(neighbours, "neighbours"), _checked_person(person))
         design = self._design(_checked_domain(domain), terms)
-        plan = self._plan(design)
+        plan = replace(self._plan(design), person=terms.person)
         return PreparedRelease(self, domain, terms, design, plan, self._statement(plan, terms))
 
     def release(
@@ -393,8 +393,9 @@ def _checked_domain(domain: Domain) -> Domain:
 def _checked_person(person: Person | None) -> Person | None:
     if person is not None and not isinstance(person, Person):
         raise ParameterError(
-            f"{parameter('person')} is a {type(person).__name__}; give a bound such as spatialdp.Person(cells=50). The "
-            "column that says whose each record is belongs to the points."
+            f"{parameter('person')} is a {type(person).__name__}; give a bound such as "
+            f"{either('spatialdp.Person(cells=50)', 'cells=50')}. The column that says whose each record is belongs to "
+            "the points."
         )
     return person
 

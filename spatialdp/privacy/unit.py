@@ -18,7 +18,7 @@ from spatialdp.errors import ParameterError
 from spatialdp.privacy.neighbours import Sensitivity
 from spatialdp.wording import either
 
-__all__ = ["SHARE_STEPS", "Bound", "Person", "unit_of"]
+__all__ = ["MOST", "SHARE_STEPS", "Bound", "Person", "unit_of"]
 
 MOST = 10**9  # records or cells of one person
 SHARE_STEPS = 2**20  # shares are counted in whole steps; a person's shares are at most this many steps together
@@ -129,6 +129,32 @@ class Person:
         most = self.most * self.steps
         return Sensitivity(most * one_record.l1, most**2 * one_record.l2_squared, self.steps)
 
+    @property
+    def counted(self) -> str:
+        """What the estimates count, as a noun: ``"records"``, ``"presences"`` or ``"persons"``.
+
+        Examples
+        --------
+        >>> [Person(records=10).counted, Person(cells=50).counted, Person(shares=True).counted]
+        ['records', 'presences', 'persons']
+        """
+        return {Bound.RECORDS: "records", Bound.CELLS: "presences", Bound.SHARES: "persons"}[self.bound]
+
+    def counted_in_words(self) -> str:
+        """Return what areas count and what is left out, in sentences that follow those of `in_words`.
+
+        Examples
+        --------
+        >>> print(Person(cells=50).counted_in_words())
+        An area counts a person once for each of its cells. Presences above the bound were left out, and no estimate or
+        interval makes up for them.
+        """
+        if self.shares:
+            return "An area counts the part of each person that lies in it."
+        areas = "An area counts a person once for each of its cells. " if self.bound is Bound.CELLS else ""
+        left_out = "above the bound were left out, and no estimate or interval makes up for them."
+        return f"{areas}{self.counted.capitalize()} {left_out}"
+
     def in_short(self) -> str:
         """Return the bound in a few words, for statements and captions.
 
@@ -137,7 +163,9 @@ class Person:
         >>> Person(records=10).in_short(), Person(shares=True).in_short()
         ('at most 10 records each', 'one share each')
         """
-        return "one share each" if self.shares else f"at most {self.most:,} {self.bound} each"
+        if self.shares:
+            return "one share each"
+        return f"at most {self.most:,} {str(self.bound).removesuffix('s') if self.most == 1 else self.bound} each"
 
     def in_words(self) -> str:
         """Return what was counted of each person, in plain words.
@@ -145,12 +173,13 @@ class Person:
         Examples
         --------
         >>> Person(cells=50).in_words()
-        'each person was counted once in a cell, and in at most 50 cells'
+        'each person was counted once in a cell (a presence), and in at most 50 cells'
         """
         if self.shares:
             return "each person was counted as one in all, divided over the cells in proportion to their records there"
         if self.cells is not None:
-            return f"each person was counted once in a cell, and in at most {self.most:,} cell{'s' * (self.most > 1)}"
+            cells = f"{self.most:,} cell{'s' * (self.most > 1)}"
+            return f"each person was counted once in a cell (a presence), and in at most {cells}"
         return f"each person was counted with at most {self.most:,} record{'s' * (self.most > 1)}"
 
     def to_json(self) -> dict[str, Any]:

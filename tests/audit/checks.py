@@ -19,6 +19,7 @@ import numpy as np
 
 from spatialdp.privacy.noise.medians import Median
 from spatialdp.privacy.noise.source import SeededNoise, SystemNoise
+from spatialdp.privacy.unit import Person
 from tests.audit import black_box, contract
 from tests.audit.enumeration import exponential_law, log_ratio, worst_line_ratio
 from tests.audit.replay import replay
@@ -42,6 +43,12 @@ CLAUSES = {
 @cache
 def replayed(case: str, pairs: int = 25, relation: str = "add-remove", region: str = "whole") -> Check:
     return lambda: _discard(replay(Setting(case, region, relation), pairs))
+
+
+@cache
+def person_replayed(case: str, person: Person, pairs: int = 25, relation: str = "add-remove") -> Check:
+    """Return a check that replays data sets that differ by a whole person."""
+    return lambda: _discard(replay(Setting(case, "whole", relation, person), pairs))
 
 
 @cache
