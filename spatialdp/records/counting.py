@@ -53,14 +53,14 @@ def count_records(points: Points, grid: Grid) -> Integers:
 
 
 class _Tally:
-    """Counts how often each number occurs, in blocks of at least as many numbers as there are cells, or nearly so.
+    """Counts how often each number occurs, in blocks of about twice as many numbers as there are cells.
 
     Adding up two arrays of all cells takes as long as counting that many records, so small blocks wait for others.
     """
 
     def __init__(self, size: int) -> None:
         self._counts = np.zeros(size, dtype=np.int64)
-        self._waiting = np.empty(min(max(size, _FEWEST_WAITING), _MOST_WAITING), dtype=np.int64)
+        self._waiting = np.empty(min(max(2 * size, _FEWEST_WAITING), _MOST_WAITING), dtype=np.int64)
         self._filled = 0
 
     def add(self, numbers: Integers) -> None:

@@ -18,6 +18,7 @@ import spatialdp as sdp
 from spatialdp.cli import main
 from spatialdp.cli.options.points import PointsFile
 from tests.helpers.commands import BOUNDS, QUADTREE, command, refused, run
+from tests.helpers.person_files import person_options, write_persons
 from tests.helpers.point_files import FILES, columns_of, write
 
 NOTHING = dict.fromkeys(("x", "y", "geometry", "layer", "crs", "file_format"))
@@ -216,3 +217,40 @@ def test_other_files_of_parquet_are_read_as_files(crashes, change):
     options = {**NOTHING, "x": "lon", "y": "lat", "person": "who", "reproject": False, **change}
     assert not PointsFile(("parts",), options)._has_many_persons
     assert not PointsFile(("parts/a.parquet",), {**options, "x": "lon", "y": "lat", "person": "who"})._has_many_persons
+
+
+# --- persons ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "name", ["table.csv", "plain.parquet", "layer.gpkg", "layer.geojson", "layer.shp", "layer.fgb"]
+)
+def test_a_column_of_persons_is_read(place, name):
+    """The same seeded release as from arrays."""
+    x, y = np.random.default_rng(1).random((2, 60))
+    persons = np.random.default_rng(2).integers(1, 9, 60)
+    write_persons(place / name, x, y, persons)
+    columns = [f"--{key}={value}" for key, value in person_options(name).items() if key != "person"]
+    words = (*columns, "--person-column=who", "--person=cells=2", "--crs=EPSG:4326", "--seed=3", "--not-private")
+    run("release", name, *words, BOUNDS, *QUADTREE, "-o", "out.parquet")
+    domain, bound = sdp.Domain((0, 0, 1, 1), crs="EPSG:4326"), sdp.Person(cells=2)
+    same = sdp.Quadtree(3).release(
+        sdp.Points(x, y, person=persons), domain, epsilon=1, person=bound, noise=sdp.SeededNoise(3)
+    )
+    assert np.array_equal(sdp.load("out.parquet").estimate.values, same.estimate.values)
+
+
+def test_wrong_columns_of_persons_are_refused(place):
+    Path("who.csv").write_text("lon,lat,who\n0.5,0.5,ann\n")
+    columns = {"points": "who.csv", "x": "lon", "y": "lat"}
+    assert "has no column 'user'" in refused(command(person_column="user", person="cells=2", **columns))
+    assert "give a bound, such as --person cells=20" in refused(command(person_column="who", **columns))
+    assert "name their persons: --person-column NAME" in refused(command(person="cells=2", **columns))
+
+
+def test_damage_within_records_is_reported_as_any_other(place):
+    Path("quote.csv").write_text('lon,lat\n0.5,0.5\n"0.73519284,0.5\n')
+    shown = refused(command(points="quote.csv", x="lon", y="lat"))
+    assert "quote.csv cannot be read as csv: it is truncated, damaged" in shown
+    assert "735" not in shown
+    assert not Path("out.parquet").exists()
