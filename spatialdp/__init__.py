@@ -38,6 +38,7 @@ if TYPE_CHECKING:  # type checkers and editors read the names of _HOMES here
     from spatialdp.planning.recommend import recommend as recommend
     from spatialdp.privacy.accounting import budget_per_record as budget_per_record
     from spatialdp.privacy.budget import Budget as Budget
+    from spatialdp.privacy.chosen import Chosen as Chosen
     from spatialdp.privacy.noise.source import SeededNoise as SeededNoise
     from spatialdp.privacy.noise.source import SystemNoise as SystemNoise
     from spatialdp.privacy.statement import Privacy as Privacy
@@ -53,6 +54,7 @@ if TYPE_CHECKING:  # type checkers and editors read the names of _HOMES here
 _HOMES = {
     "Adaptive": "mechanisms",
     "Budget": "privacy.budget",
+    "Chosen": "privacy.chosen",
     "Domain": "space.domain",
     "Flat": "mechanisms",
     "Fourier": "mechanisms",

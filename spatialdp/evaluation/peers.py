@@ -21,13 +21,14 @@ from spatialdp._support.arrays import Array, Floats, Integers
 from spatialdp._support.checks import whole_pair
 from spatialdp._support.options import Choice, Option
 from spatialdp._support.override import override
+from spatialdp.errors import ParameterError
 from spatialdp.estimates.decomposition import Decomposition
 from spatialdp.estimates.fields.raster import LeafRaster
 from spatialdp.estimates.grid_noise import IndependentNoise
 from spatialdp.estimates.histogram import Histogram
 from spatialdp.mechanisms.base import Mechanism, Plan, Terms
 from spatialdp.privacy.neighbours import Sensitivity
-from spatialdp.privacy.noise.laws import Law, NoiseLaw, calibrate, spendable
+from spatialdp.privacy.noise.laws import Law, NoiseLaw, calibrate
 from spatialdp.privacy.noise.source import Noise
 from spatialdp.records.counting import count_cells
 from spatialdp.records.points import Points
@@ -35,6 +36,7 @@ from spatialdp.space.domain import Domain, Grid
 from spatialdp.trees.least_squares import two_pass
 from spatialdp.trees.subdivision import Subdivision, block_sums, summed_areas
 from spatialdp.trees.tree import Tree
+from spatialdp.wording import parameter
 
 __all__ = ["AdaptiveGrid", "BlockCounts", "KnownRecords", "PrivTree", "UniformGrid"]
 
@@ -120,7 +122,12 @@ class _Peer(Mechanism):
 
     @override
     def _design(self, domain: Domain, terms: Terms) -> _Design:
-        return _Design(self.leaf_grid(domain), spendable(self.law, terms.budget))
+        if terms.person is not None:
+            raise ParameterError(
+                f"{parameter('person')} bounds what a person contributes, but {self.name} is here as published, for "
+                f"single records; leave {parameter('person')} out, or leave {self.name} out of the comparison."
+            )
+        return _Design(self.leaf_grid(domain), terms.spendable(self.law))
 
     @override
     def _plan(self, design: _Design) -> Plan:

@@ -2,7 +2,7 @@
 
 from spatialdp.mechanisms.adaptive.adaptive_tree import Adaptive
 from spatialdp.mechanisms.adaptive.kdtree import KdTree
-from spatialdp.mechanisms.base import Mechanism, Plan, PreparedRelease
+from spatialdp.mechanisms.base import Mechanism, Plan
 from spatialdp.mechanisms.fixed.flat import Flat
 from spatialdp.mechanisms.fixed.fourier import Fourier
 from spatialdp.mechanisms.fixed.hierarchy import Hierarchy
@@ -10,6 +10,7 @@ from spatialdp.mechanisms.fixed.quadtree import Quadtree
 from spatialdp.mechanisms.fixed.tailored import Tailored
 from spatialdp.mechanisms.fixed.uniform import Uniform
 from spatialdp.mechanisms.fixed.wavelet import Wavelet
+from spatialdp.mechanisms.prepared import PreparedRelease
 
 __all__ = [
     "MECHANISMS",

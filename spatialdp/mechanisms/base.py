@@ -1,8 +1,8 @@
 """How do records become a release, whatever the mechanism? Everything public comes first, then the records.
 
 `Mechanism.prepare` decides everything public (budget, design, plan, privacy statement) and refuses
-public values that are wrong. `PreparedRelease.release` then hands the records to the mechanism's
-`_estimate`, the only method that sees them. No record may be looked at before the statement is made,
+public values that are wrong. `prepared.PreparedRelease.release` then hands the records to the
+mechanism's `_estimate`, the only method that sees them. No record may be looked at before the statement is made,
 and no design may depend on a record. See ``docs/design/recipe.md``; a new mechanism is written in
 ``docs/new-mechanism.md``.
 """
@@ -10,6 +10,7 @@ and no design may depend on a record. See ``docs/design/recipe.md``; a new mecha
 from __future__ import annotations
 
 import json
+import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, fields, is_dataclass, replace
 from fractions import Fraction
@@ -20,21 +21,23 @@ import numpy.typing as npt
 
 from spatialdp._support.options import Option
 from spatialdp._version import __version__
-from spatialdp.errors import ParameterError
+from spatialdp.errors import BudgetError, ParameterError
 from spatialdp.estimates.base import Estimate
-from spatialdp.estimates.expected_error import expected_error, sized_boxes, some_leaves
+from spatialdp.estimates.expected_error import expected_error, sized_boxes
+from spatialdp.mechanisms.bound_choice import BoundChoice, between, handicaps, thresholds
 from spatialdp.mechanisms.plan import Plan
-from spatialdp.privacy.budget import Budget, Number
+from spatialdp.mechanisms.prepared import PreparedChoice, PreparedRelease, checked_noise
+from spatialdp.privacy.budget import Budget, Number, exact
+from spatialdp.privacy.chosen import CHOICE_STEP, Chosen
 from spatialdp.privacy.neighbours import Neighbours
-from spatialdp.privacy.noise.laws import Law
-from spatialdp.privacy.noise.source import Noise, SystemNoise, is_system_noise
+from spatialdp.privacy.noise.laws import Law, choice_epsilon, spendable
+from spatialdp.privacy.noise.source import Noise
 from spatialdp.privacy.statement import Privacy
 from spatialdp.privacy.unit import Person, unit_of
-from spatialdp.records.points import Points, as_points
+from spatialdp.records.counting import FINE_SIDE
+from spatialdp.records.points import Points
 from spatialdp.release import Release
-from spatialdp.space.domain import RASTER_SIDE, Domain, Grid
-from spatialdp.space.polygons import missed_share
-from spatialdp.space.questions import require_inside
+from spatialdp.space.domain import Domain, Grid
 from spatialdp.strategies.products import BoxQueries
 from spatialdp.wording import either, parameter
 
@@ -56,11 +59,18 @@ class Terms:
         Whether neighbours differ by adding, removing or replacing one unit.
     person : Person or None
         The bound on what one person contributes, if the unit is a person; None if it is a record.
+    choice_cost : Fraction
+        Cost of the private choice of that bound, in the currency of the law; 0 if it was given.
     """
 
     budget: Budget
     neighbours: Neighbours
     person: Person | None = None
+    choice_cost: Fraction = Fraction(0)
+
+    def spendable(self, law: Law) -> Fraction:
+        """What a mechanism may spend: ε, or ρ for Gaussian noise, without the cost of choosing the bound."""
+        return spendable(law, self.budget) - self.choice_cost
 
 
 class Mechanism(ABC):
@@ -181,9 +191,53 @@ class Mechanism(ABC):
         <Release of 64 cells: ε = 0.5 (add-remove one record), quadtree, spatialdp ...>
         """
         terms = Terms(Budget(epsilon, delta), Neighbours.parse(neighbours, "neighbours"), _checked_person(person))
-        design = self._design(_checked_domain(domain), terms)
-        plan = self._plan(design)
+        if person is not None and person.choice is not None:
+            return self._prepared_choice(_checked_domain(domain), terms, person, person.choice)
+        return self._prepared(_checked_domain(domain), terms)
+
+    def _prepared(self, domain: Domain, terms: Terms) -> PreparedRelease:
+        design = self._design(domain, terms)
+        plan = replace(self._plan(design), person=terms.person)
+        if terms.choice_cost:
+            plan = replace(plan, budget={CHOICE_STEP: terms.choice_cost} | plan.budget)
         return PreparedRelease(self, domain, terms, design, plan, self._statement(plan, terms))
+
+    def _prepared_choice(self, domain: Domain, terms: Terms, person: Person, chosen: Chosen) -> PreparedChoice:
+        """Prepare a release for every bound that may be chosen, so that none can fail once records are read."""
+        cost = terms.spendable(self.law) * exact(chosen.share, "share")
+        epsilon = choice_epsilon(self.law, cost)
+        if not epsilon:
+            raise BudgetError(
+                f"{parameter('share')} is {chosen.share}, which leaves the choice of the bound next to nothing; raise "
+                "it, or give the bound."
+            )
+        bounds = {most: replace(terms, person=person.at(most), choice_cost=cost) for most in chosen.candidates}
+        candidates = tuple(self._prepared(domain, each) for each in bounds.values())
+        area = exact(chosen.area, "area")
+        deviations = [self._box_deviation(each.design, domain, area) for each in candidates]
+        choice = BoundChoice(
+            self.leaf_grid(domain) or domain.grid((FINE_SIDE, FINE_SIDE)),
+            person.bound,
+            epsilon,
+            between(chosen.candidates),
+            thresholds(chosen.candidates, deviations, area),
+            handicaps(chosen.candidates, epsilon),
+        )
+        plans = dict(zip(bounds, (each.plan for each in candidates), strict=True))
+        plan = replace(candidates[-1].plan, candidates=plans)
+        return PreparedChoice(self, domain, terms, choice, plan, self._statement(plan, terms), candidates)
+
+    def _box_deviation(self, design: Any, domain: Domain, area: Fraction) -> float:
+        """Standard deviation of the noise in a box with a share of the domain's area; public, for choosing a bound.
+
+        Where it is not foreseeable, a box is taken to be answered from about as many counts as cells lie along its
+        border, so that the variance grows with the square root of its number of cells.
+        """
+        blank = self._blank(design)
+        if blank is not None:
+            return expected_error(blank, sized_boxes(domain, float(area)))
+        plan = self._plan(design)
+        return plan.standard_deviation * math.sqrt(math.sqrt(float(area) * plan.cells))
 
     def release(
         self,
@@ -234,7 +288,7 @@ class Mechanism(ABC):
         >>> sdp.Quadtree(height=3).release([[0.1, 0.2], [0.8, 0.9]], domain, epsilon=0.5)
         <Release of 64 cells: ε = 0.5 (add-remove one record), quadtree, spatialdp ...>
         """
-        source = _checked_noise(noise)
+        source = checked_noise(noise)
         prepared = self.prepare(domain, epsilon=epsilon, delta=delta, neighbours=neighbours, person=person)
         return prepared.release(points, noise=source)
 
@@ -306,81 +360,6 @@ class Mechanism(ABC):
         return None
 
 
-@dataclass(frozen=True, eq=False)
-class PreparedRelease:
-    """A release of which everything public is decided; `Mechanism.prepare` makes it, and only records are missing.
-
-    Attributes
-    ----------
-    mechanism : Mechanism
-    domain : Domain
-    terms : Terms
-    design : object
-        All that is public about the release, as the mechanism's own type.
-    plan : Plan
-        Cost, size and noise, without the errors to expect.
-    statement : Privacy
-        The privacy statement of a release with the system's own noise.
-
-    Privacy
-    -------
-    A prepared release holds public values only. Each call of `release` spends the whole budget.
-    """
-
-    mechanism: Mechanism
-    domain: Domain
-    terms: Terms
-    design: Any
-    plan: Plan
-    statement: Privacy
-
-    @property
-    def is_foreseeable(self) -> bool:
-        """Whether the noise of every answer is known beforehand: neither records nor noise shape the structure."""
-        return self.mechanism._blank(self.design) is not None
-
-    def plan_with_errors(self) -> Plan:
-        """The plan, with the errors to expect if these are foreseeable."""
-        plan, blank = replace(self.plan, missed=self._missed()), self.mechanism._blank(self.design)
-        if blank is None:
-            return plan
-        sizes = {"1 %": 0.01, "10 %": 0.1, "whole": 1.0}
-        return replace(
-            plan,
-            standard_deviation=expected_error(blank, some_leaves(blank)),
-            errors={name: expected_error(blank, sized_boxes(self.domain, share)) for name, share in sizes.items()},
-        )
-
-    def _missed(self) -> float | None:
-        """Share of the region's area in none of its cells; trees that follow no grid take the region as a raster."""
-        if self.domain.region is None:
-            return None
-        return missed_share(self.mechanism.leaf_grid(self.domain) or self.domain.grid((RASTER_SIDE, RASTER_SIDE)))
-
-    def expected_error(self, boxes: npt.ArrayLike) -> float:
-        """Root-mean-square error that noise will cause in the answers to boxes; see `Mechanism.expected_error`."""
-        blank = self.mechanism._blank(self.design)
-        if blank is None:
-            name = self.mechanism.name
-            raise ParameterError(
-                f"the error of this {name} depends on the records, so it is not known before they are read; choose a "
-                "mechanism with a public structure, or run "
-                f"{either('spatialdp.evaluate', '`spatialdp evaluate`')} on public data."
-            )
-        require_inside(boxes, self.domain, "boxes")
-        return expected_error(blank, self.domain.boxes(boxes))
-
-    def release(self, points: Any, *, noise: Noise | None = None) -> Release:
-        """Publish points; see `Mechanism.release`."""
-        source = _checked_noise(noise)
-        statement = self.statement
-        if not is_system_noise(source):
-            statement = replace(statement, private=False)
-        records = as_points(points, self.domain, self.terms.person)
-        estimate = self.mechanism._estimate(records, self.design, source)
-        return Release(self.domain, statement, estimate)
-
-
 def _checked_domain(domain: Domain) -> Domain:
     if not isinstance(domain, Domain):
         raise ParameterError(
@@ -397,17 +376,12 @@ def _checked_person(person: Person | None) -> Person | None:
             f"{either('spatialdp.Person(cells=50)', 'cells=50')}. The column that says whose each record is belongs to "
             "the points."
         )
-    return person
-
-
-def _checked_noise(noise: Noise | None) -> Noise:
-    if noise is None:
-        return SystemNoise()
-    if not isinstance(noise, Noise):
+    if person is not None and person.chosen is not None:
         raise ParameterError(
-            f"noise is a {type(noise).__name__}; give spatialdp.SystemNoise() or, for experiments, SeededNoise(seed)."
+            f"{parameter('person')} says that its bound was chosen privately, but only a release may say so; give a "
+            f"plain bound such as spatialdp.Person({person.bound}={person.most}), or spatialdp.Chosen() in its place."
         )
-    return noise
+    return person
 
 
 def _plain(value: Any) -> Any:

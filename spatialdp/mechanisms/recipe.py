@@ -21,7 +21,7 @@ from spatialdp.estimates.base import Estimate
 from spatialdp.mechanisms.base import Mechanism, Plan, Terms
 from spatialdp.privacy.budget import divide
 from spatialdp.privacy.neighbours import Neighbours
-from spatialdp.privacy.noise.laws import Law, NoiseLaw, laws_for, noisy, spendable
+from spatialdp.privacy.noise.laws import Law, NoiseLaw, laws_for, noisy
 from spatialdp.privacy.noise.source import Noise
 from spatialdp.privacy.noise.wide import Wide
 from spatialdp.privacy.unit import Bound, Person
@@ -127,7 +127,7 @@ class StructuredMechanism(Mechanism):
 
     def _priced(self, structure: S, terms: Terms) -> Design[S]:
         """The design of a structure, with the budget divided over its groups by `_costs`."""
-        costs = self._costs(structure, spendable(self.law, terms.budget))
+        costs = self._costs(structure, terms.spendable(self.law))
         return design_of(structure, costs, self.law, terms.neighbours, terms.person)
 
     @override

@@ -15,12 +15,12 @@ from typing import Any
 from spatialdp._support.checks import true_or_false, whole_number
 from spatialdp._support.options import Option
 from spatialdp.errors import ParameterError
+from spatialdp.privacy.chosen import MOST, Chosen
 from spatialdp.privacy.neighbours import Sensitivity
-from spatialdp.wording import either
+from spatialdp.wording import either, parameter, quoted
 
-__all__ = ["SHARE_STEPS", "Bound", "Person", "unit_of"]
+__all__ = ["MOST", "SHARE_STEPS", "Bound", "Person", "unit_of"]
 
-MOST = 10**9  # records or cells of one person
 SHARE_STEPS = 2**20  # shares are counted in whole steps; a person's shares are at most this many steps together
 
 
@@ -40,14 +40,16 @@ class Person:
 
     Parameters
     ----------
-    records : int, optional
+    records : int or Chosen, optional
         At most so many records of each person are counted. Whole cells come first: of two cells with two records each,
-        three records are two of one cell and one of the other.
-    cells : int, optional
+        three records are two of one cell and one of the other. ``Chosen()`` chooses the number privately.
+    cells : int or Chosen, optional
         Each person is counted once in each cell, in at most so many cells.
     shares : bool
         Each person counts once in all, divided over the cells in proportion to the person's records there. Nobody is
         cut off, and there is nothing to choose.
+    chosen : Chosen, optional
+        How the number was chosen, if it was. Releases say so in their statements; leave it out.
 
     Raises
     ------
@@ -62,7 +64,8 @@ class Person:
 
     Privacy
     -------
-    The bound is a public parameter: a bound that was read off the records would tell about them.
+    The bound is a public parameter: a bound that was read off the records would tell about them. ``Chosen()`` reads
+    it off the records too, but pays for it.
 
     Examples
     --------
@@ -73,9 +76,10 @@ class Person:
     spatialdp.errors.ParameterError: a person is bounded by none of records, cells and shares, ...
     """
 
-    records: int | None = None
-    cells: int | None = None
+    records: int | Chosen | None = None
+    cells: int | Chosen | None = None
     shares: bool = False
+    chosen: Chosen | None = None
 
     def __post_init__(self) -> None:
         true_or_false(self.shares, "shares")
@@ -91,11 +95,22 @@ class Person:
                 + "."
             )
         for name in ("records", "cells"):
-            if getattr(self, name) is not None:
-                object.__setattr__(self, name, whole_number(getattr(self, name), name, 1, MOST))
+            if isinstance(getattr(self, name), Chosen) or getattr(self, name) is None:
+                continue
+            object.__setattr__(self, name, whole_number(getattr(self, name), name, 1, MOST))
+        if self.chosen is not None:
+            self._check_chosen()
+
+    def _check_chosen(self) -> None:
+        if not isinstance(self.chosen, Chosen) or self._limit not in self.chosen.candidates:
+            raise ParameterError(
+                f"{parameter('chosen')} is {quoted(self.chosen)}, but says how a number of records or cells was "
+                "chosen from candidates; leave it out, because a release fills it in."
+            )
 
     def __repr__(self) -> str:
-        return "Person(shares=True)" if self.shares else f"Person({self.bound}={self.most})"
+        how = "" if self.chosen is None else f", chosen={self.chosen!r}"
+        return "Person(shares=True)" if self.shares else f"Person({self.bound}={self._limit!r}{how})"
 
     @property
     def bound(self) -> Bound:
@@ -103,9 +118,36 @@ class Person:
         return Bound.SHARES if self.shares else Bound.CELLS if self.records is None else Bound.RECORDS
 
     @property
+    def _limit(self) -> int | Chosen | None:
+        """The bound as it was given; None for shares."""
+        return self.cells if self.records is None else self.records
+
+    @property
+    def choice(self) -> Chosen | None:
+        """How the bound will be chosen when records are released; None if it is known."""
+        return self._limit if isinstance(self._limit, Chosen) else None
+
+    def at(self, most: int) -> Person:
+        """Return the person with one of the candidates as the bound, which says how it was chosen.
+
+        Examples
+        --------
+        >>> Person(cells=Chosen()).at(50).in_short()
+        'at most 50 cells each, chosen privately'
+        """
+        if self.bound is Bound.RECORDS:
+            return Person(records=most, chosen=self.choice)
+        return Person(cells=most, chosen=self.choice)
+
+    @property
     def most(self) -> int:
         """The largest sum of a person's counts: L records, L cells, or 1 in shares."""
-        return self.records or self.cells or 1
+        if isinstance(self._limit, Chosen):
+            raise ParameterError(
+                f"the bound on {self.bound} is chosen privately when records are released, but here a number is "
+                f"needed; give one, such as {either(f'Person({self.bound}=50)', f'--person {self.bound}=50')}."
+            )
+        return self._limit or 1
 
     @property
     def steps(self) -> int:
@@ -129,6 +171,32 @@ class Person:
         most = self.most * self.steps
         return Sensitivity(most * one_record.l1, most**2 * one_record.l2_squared, self.steps)
 
+    @property
+    def counted(self) -> str:
+        """What the estimates count, as a noun: ``"records"``, ``"presences"`` or ``"persons"``.
+
+        Examples
+        --------
+        >>> [Person(records=10).counted, Person(cells=50).counted, Person(shares=True).counted]
+        ['records', 'presences', 'persons']
+        """
+        return {Bound.RECORDS: "records", Bound.CELLS: "presences", Bound.SHARES: "persons"}[self.bound]
+
+    def counted_in_words(self) -> str:
+        """Return what areas count and what is left out, in sentences that follow those of `in_words`.
+
+        Examples
+        --------
+        >>> print(Person(cells=50).counted_in_words())
+        An area counts a person once for each of its cells. Presences above the bound were left out, and no estimate or
+        interval makes up for them.
+        """
+        if self.shares:
+            return "An area counts the part of each person that lies in it."
+        areas = "An area counts a person once for each of its cells. " if self.bound is Bound.CELLS else ""
+        left_out = "above the bound were left out, and no estimate or interval makes up for them."
+        return f"{areas}{self.counted.capitalize()} {left_out}"
+
     def in_short(self) -> str:
         """Return the bound in a few words, for statements and captions.
 
@@ -137,7 +205,11 @@ class Person:
         >>> Person(records=10).in_short(), Person(shares=True).in_short()
         ('at most 10 records each', 'one share each')
         """
-        return "one share each" if self.shares else f"at most {self.most:,} {self.bound} each"
+        if self.choice is not None:
+            return f"a number of {self.bound} each that is chosen privately"
+        how = "" if self.chosen is None else ", chosen privately"
+        unit = str(self.bound)[:-1] if self.most == 1 else str(self.bound)
+        return "one share each" if self.shares else f"at most {self.most:,} {unit} each{how}"
 
     def in_words(self) -> str:
         """Return what was counted of each person, in plain words.
@@ -145,13 +217,17 @@ class Person:
         Examples
         --------
         >>> Person(cells=50).in_words()
-        'each person was counted once in a cell, and in at most 50 cells'
+        'each person was counted once in a cell (a presence), and in at most 50 cells'
         """
         if self.shares:
             return "each person was counted as one in all, divided over the cells in proportion to their records there"
+        if self.choice is not None:
+            return f"each person is counted with a number of {self.bound} that is chosen privately"
+        how = "" if self.chosen is None else ", a number that was chosen privately"
         if self.cells is not None:
-            return f"each person was counted once in a cell, and in at most {self.most:,} cell{'s' * (self.most > 1)}"
-        return f"each person was counted with at most {self.most:,} record{'s' * (self.most > 1)}"
+            cells = f"{self.most:,} cell{'s' * (self.most > 1)}"
+            return f"each person was counted once in a cell (a presence), and in at most {cells}{how}"
+        return f"each person was counted with at most {self.most:,} record{'s' * (self.most > 1)}{how}"
 
     def to_json(self) -> dict[str, Any]:
         """Return the bound as plain values for JSON.
@@ -160,14 +236,22 @@ class Person:
         --------
         >>> Person(shares=True).to_json(), Person(records=3).to_json()
         ({'shares': True}, {'records': 3})
+        >>> Person(cells=Chosen(candidates=(1, 5))).at(5).to_json()
+        {'cells': 5, 'chosen': {'share': '1/20', 'candidates': [1, 5], 'area': '1/100'}}
         """
-        return {str(self.bound): True if self.shares else self.most}
+        limit = self.choice.to_json() if self.choice is not None else True if self.shares else self.most
+        return {str(self.bound): limit} | ({} if self.chosen is None else {"chosen": self.chosen.to_json()})
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Person:
         """Rebuild the bound that `to_json` wrote; a `ValueError` or `TypeError` is raised for anything else."""
+        if not isinstance(data, Mapping):
+            raise TypeError
+        values: dict[str, Any] = {
+            name: Chosen.from_json(value) if isinstance(value, Mapping) else value for name, value in data.items()
+        }
         try:
-            return cls(**data)
+            return cls(**values)
         except ParameterError:
             raise ValueError from None
 

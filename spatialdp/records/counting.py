@@ -26,7 +26,7 @@ __all__ = ["FINE_SIDE", "cell_numbers", "count_cells", "count_records", "lattice
 FINE_SIDE = 4096  # columns and rows of the public grid that trees without a grid of their own are grown from
 
 _CHUNK = 2**15  # records at a time: the work arrays stay in the processor's cache
-_MOST_WAITING = 2**21  # cell numbers that are gathered before they are counted, on grids that have so many cells
+_FEWEST_WAITING, _MOST_WAITING = 2**18, 2**21  # cell numbers that are gathered before they are counted
 _EXACT = 2**23  # lattice positions times fewer cells than this are whole numbers that doubles hold exactly
 
 
@@ -53,14 +53,14 @@ def count_records(points: Points, grid: Grid) -> Integers:
 
 
 class _Tally:
-    """Counts how often each number occurs, in blocks of about as many numbers as there are cells.
+    """Counts how often each number occurs, in blocks of at least as many numbers as there are cells, or nearly so.
 
     Adding up two arrays of all cells takes as long as counting that many records, so small blocks wait for others.
     """
 
     def __init__(self, size: int) -> None:
         self._counts = np.zeros(size, dtype=np.int64)
-        self._waiting = np.empty(min(size, _MOST_WAITING), dtype=np.int64)
+        self._waiting = np.empty(min(max(size, _FEWEST_WAITING), _MOST_WAITING), dtype=np.int64)
         self._filled = 0
 
     def add(self, numbers: Integers) -> None:
@@ -141,22 +141,22 @@ class _CellSnapper:
             self._axis_cells(y, self._axes[1], ny, rows, inside)
             rows *= nx
             rows += columns
+        np.putmask(rows, np.logical_not(inside, out=inside), nx * ny)
         out[:] = rows
-        np.putmask(out, np.logical_not(inside, out=inside), nx * ny)
 
     def _axis_cells(self, values: Array, axis: Axis, count: int, out: Integers32, inside: Booleans) -> None:
         work, flag = self._work[: out.size], self._flag[: out.size]
-        work[:] = values
-        inside &= np.greater_equal(work, axis.low, out=flag)
-        inside &= np.less_equal(work, axis.high, out=flag)
-        work -= axis.low
+        doubles = values.astype(np.float64, copy=False)
+        inside &= np.greater_equal(doubles, axis.low, out=flag)
+        inside &= np.less_equal(doubles, axis.high, out=flag)
+        np.subtract(doubles, axis.low, out=work)
         work /= axis.spacing
         np.minimum(work, LATTICE - 1, out=work)
         if count >= _EXACT:
             np.copyto(out, cells_of(work.astype(np.int64), count), casting="unsafe")
             return
+        # The formula of `cells_of`, with both numbers divided by a power of two, which is exact.
         np.floor(work, out=work)
-        work *= count
-        work += count - 1
-        work *= 1 / LATTICE  # a power of two: exact, like all before
+        work *= count / LATTICE
+        work += (count - 1) / LATTICE
         np.copyto(out, work, casting="unsafe")

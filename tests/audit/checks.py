@@ -19,6 +19,7 @@ import numpy as np
 
 from spatialdp.privacy.noise.medians import Median
 from spatialdp.privacy.noise.source import SeededNoise, SystemNoise
+from spatialdp.privacy.unit import Person
 from tests.audit import black_box, contract
 from tests.audit.enumeration import exponential_law, log_ratio, worst_line_ratio
 from tests.audit.replay import replay
@@ -40,8 +41,10 @@ CLAUSES = {
 
 
 @cache
-def replayed(case: str, pairs: int = 25, relation: str = "add-remove", region: str = "whole") -> Check:
-    return lambda: _discard(replay(Setting(case, region, relation), pairs))
+def replayed(
+    case: str, pairs: int = 25, relation: str = "add-remove", region: str = "whole", person: Person | None = None
+) -> Check:
+    return lambda: _discard(replay(Setting(case, region, relation, person), pairs))
 
 
 @cache

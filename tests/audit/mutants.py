@@ -21,7 +21,7 @@ from unittest import mock
 import numpy as np
 
 import spatialdp as sdp
-from spatialdp.mechanisms import base, recipe, stopping
+from spatialdp.mechanisms import base, prepared, recipe, stopping
 from spatialdp.mechanisms import level_budgets as levels
 from spatialdp.mechanisms.adaptive import growth
 from spatialdp.mechanisms.adaptive import lines as split_lines
@@ -39,7 +39,7 @@ from spatialdp.records.points import Points
 from spatialdp.space.domain import Domain
 from spatialdp.structures import cells, tree_levels
 from spatialdp.transforms import frequency_blocks
-from tests.audit import adaptive_bugs, checks, person_bugs
+from tests.audit import adaptive_bugs, checks, person_bugs, person_noise_bugs
 from tests.audit.checks import (
     contract_of,
     files_and_maps,
@@ -50,8 +50,9 @@ from tests.audit.checks import (
     sensitivity_of,
     unbiased_total,
 )
-from tests.audit.persons import persons_are_bounded
+from tests.audit.persons import choices_of_bounds_are_private, persons_are_bounded
 from tests.audit.seams import everywhere
+from tests.helpers.cases import CLOSE
 
 Patch = contextlib.AbstractContextManager[Any]
 
@@ -488,8 +489,8 @@ def number_in_the_file() -> Patch:
 
 def not_marked() -> Patch:
     """State that a release is private, whatever its noise was."""
-    real = base.replace
-    return mock.patch.object(base, "replace", lambda thing, **changes: real(thing, **changes | {"private": True}))
+    real = prepared.replace
+    return mock.patch.object(prepared, "replace", lambda thing, **changes: real(thing, **changes | {"private": True}))
 
 
 def promise_of_half() -> Patch:
@@ -580,4 +581,31 @@ MUTANTS = [
             ("cells that do not fit into the bound are kept whole", person_bugs.one_record_too_many),
         )
     ),
+    Mutant("a person's cells take the sensitivity of leaves at the root", "replay with persons",
+           person_noise_bugs.leaf_sensitivity_at_the_root, replayed("quadtree, gaussian", person=sdp.Person(cells=3))),
+    Mutant("split lines are not divided by the bound on a person", "replay with persons",
+           person_noise_bugs.lines_for_one_record, replayed("kd", person=sdp.Person(records=3))),
+    Mutant("a person with three records gets the noise of one record", "replay with persons",
+           person_noise_bugs.noise_for_one_record, replayed("flat", person=sdp.Person(records=3))),
+    Mutant("an adaptive tree gives a person the noise of one record", "replay with persons",
+           person_noise_bugs.noise_for_one_record, replayed("adaptive", person=sdp.Person(cells=3))),
+    Mutant("(ε / L, δ) instead of ρ / L² for Gaussian noise", "replay with persons",
+           person_noise_bugs.epsilon_divided_for_gaussian_noise,
+           replayed("flat, gaussian", person=sdp.Person(records=3))),
+    Mutant("shares of a person do not add up to one", "replay with persons", person_noise_bugs.shares_of_kept_cells,
+           replayed("flat", person=sdp.Person(shares=True))),
+    Mutant("records of a person are bounded in each cell, not in all", "replay with persons",
+           person_noise_bugs.bound_on_each_cell, replayed("flat", person=sdp.Person(records=3))),
+    Mutant("bound on persons chosen by records cut off, as if one person had one", "choices of bounds",
+           person_bugs.score_by_records, choices_of_bounds_are_private),
+    Mutant("bound on persons chosen by records cut off, as if one person had one", "replay",
+           person_bugs.score_by_records, replayed("flat", 42, person=sdp.Person(records=CLOSE))),
+    Mutant("bound on persons chosen without noise", "choices of bounds", person_bugs.choice_without_noise,
+           choices_of_bounds_are_private),
+    Mutant("threshold for the bound on persons from the records", "choices of bounds",
+           person_bugs.thresholds_from_the_records, choices_of_bounds_are_private),
+    Mutant("choice of the bound on persons is not paid for", "replay", person_bugs.share_not_subtracted,
+           replayed("flat", 42, person=sdp.Person(cells=CLOSE))),
+    Mutant("choice of the bound on persons is not paid for, Gaussian", "replay", person_bugs.share_not_subtracted,
+           replayed("flat, gaussian", 42, person=sdp.Person(cells=CLOSE))),
 ]  # fmt: skip

@@ -1,6 +1,6 @@
-"""Which neighbours does the audit try? Pairs with every kind of record that has ever caused a mistake.
+"""Which neighbours does the audit try? Pairs with every kind of record, or person, that has ever caused a mistake.
 
-New kinds of records come here; `pairs` then uses each of them in turn.
+New kinds of records and persons come here; `pairs` and `person_pairs` then use each of them in turn.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+import spatialdp as sdp
 from spatialdp.space.domain import Domain
 
 Records = list[list[Any]]
@@ -86,3 +87,59 @@ def pairs(domain: Domain, relation: str, count: int, seed: int) -> Iterator[tupl
         if rng.random() < 0.5:
             first, second = second, first
         yield f"{name}, {extra}", first, second
+
+
+# --- persons -------------------------------------------------------------------------------------------
+
+
+BLOCK = ((1, 1), (3, 1), (1, 3), (3, 3))  # four cells of 8 x 8, in sixteenths of the sides
+
+
+def someone(domain: Domain, crowd: Records, rng: np.random.Generator) -> dict[str, Records]:
+    """Return all records of one person, by name: within a bound of three, at it and far above it."""
+    single = records(domain, crowd, rng)
+    few = places(domain, rng, 7)
+    xmin, ymin, xmax, ymax = domain.bounds
+    return {
+        "one record": few[:1],
+        "three in one cell": few[:1] * 3,
+        "in three cells": few[:3],
+        "in seven cells": few,
+        "everywhere": rng.uniform((xmin, ymin), (xmax, ymax), (60, 2)).tolist(),
+        "often in one cell": few[:1] * 9 + few[1:2],
+        "in two cells by turns": (few[:1] + few[1:2]) * 5,
+        "beside others": crowd[:4],
+        "at edges": [single[name] for name in ("corner", "far corner", "far edge", "cell edge")],
+        "in cells of one block": [[xmin + i * (xmax - xmin) / 16, ymin + j * (ymax - ymin) / 16] for i, j in BLOCK],
+        "nowhere": [single[name] for name in ("not a number", "infinite", "outside the domain", "missing")],
+        "inside and outside": [*few[:2], single["outside the region"], single["outside the domain"]] * 2,
+    }
+
+
+def person_pairs(domain: Domain, relation: str, count: int, seed: int) -> Iterator[tuple[str, Any, Any]]:
+    """Yield pairs of data sets that differ by a whole person, with their names; records of the others stay theirs."""
+    rng = np.random.default_rng(seed)
+    kinds: list[tuple[str, str]] = []
+    for _ in range(count):
+        base = crowds(domain, rng)
+        if not kinds:
+            kinds = [(crowd, extra) for crowd in base for extra in someone(domain, [], rng)]
+            kinds = [kinds[i] for i in rng.permutation(len(kinds))]
+        name, extra = kinds.pop()
+        others = [(record, _owner(rng)) for record in base[name]]
+        first = [(record, 99) for record in someone(domain, base[name], rng)[extra]]
+        second = [(record, 77) for record in places(domain, rng, 5)] if relation == "replace" else []
+        sets = [_points(others + each, rng) for each in (first, second)]
+        yield f"{name}, a person {extra}", *(sets if rng.random() < 0.5 else sets[::-1])
+
+
+def _owner(rng: np.random.Generator) -> int | None:
+    """Return one of six persons, or nobody."""
+    number = int(rng.integers(7))
+    return number or None
+
+
+def _points(owned: list[tuple[Any, int | None]], rng: np.random.Generator) -> sdp.Points:
+    """Return points with persons, in any order."""
+    shuffled = [owned[i] for i in rng.permutation(len(owned))]
+    return sdp.Points([record for record, _ in shuffled], person=[owner for _, owner in shuffled])

@@ -12,9 +12,12 @@ from unittest import mock
 import numpy as np
 import pyarrow as pa
 
+from spatialdp.mechanisms import bound_choice
+from spatialdp.mechanisms.base import Terms
+from spatialdp.privacy.noise.laws import spendable
 from spatialdp.privacy.unit import Bound
 from spatialdp.records.persons import bounding
-from spatialdp.records.persons.bounding import Contributions, bounded_counts, gathered
+from spatialdp.records.persons.bounding import Contributions, bounded_counts, contributions_of, gathered
 from spatialdp.records.persons.identifiers import persons_of, texts_of
 from spatialdp.records.points import Points
 
@@ -115,3 +118,38 @@ def one_record_too_many() -> Patch:
         return np.where(real(self, counts, most) > 0, counts, 0)
 
     return mock.patch.object(Contributions, "_first", first)
+
+
+# --- the choice of the bound ---------------------------------------------------------------------------
+
+
+def score_by_records() -> Patch:
+    """Score bounds by the number of records that they cut off, with the sensitivity of a number of persons."""
+
+    def cut_off(points: Points, grid: Any, bound: Any, candidates: Any) -> Any:
+        persons, cells = gathered(points._person_cells(grid), grid.mask)
+        contributions = contributions_of(persons, cells, grid.mask.size)
+        amounts = contributions.n_records if bound is Bound.RECORDS else contributions.n_cells
+        return np.maximum(amounts[:, None] - np.asarray(candidates), 0).sum(axis=0)
+
+    return mock.patch.object(bound_choice, "persons_above", cut_off)
+
+
+def share_not_subtracted() -> Patch:
+    """Spend the whole budget on the counts, although the choice of the bound has cost a share of it."""
+    return mock.patch.object(Terms, "spendable", lambda self, law: spendable(law, self.budget))
+
+
+def choice_without_noise() -> Patch:
+    """Take the bound with the best score, without drawing."""
+    return mock.patch.object(
+        bound_choice, "exponential", lambda scores, epsilon, sensitivity, noise: int(np.argmax([*map(float, scores)]))
+    )
+
+
+def thresholds_from_the_records() -> Patch:
+    """Aim at a share of the persons, of which there are as many as there are."""
+    real = bound_choice.crossing_scores
+    return mock.patch.object(
+        bound_choice, "crossing_scores", lambda above, thresholds: real(above, [9 * above[0]] * len(above))
+    )

@@ -1,23 +1,31 @@
 """Is what a person contributes bounded, whatever the person does? Counts with one person more, less or another.
 
-The check goes from points to counts, as a release does: through a region, through blocks of records, and with records
-that count nowhere. It knows nothing of how persons are bounded.
+The first check goes from points to counts, as a release does: through a region, through blocks of records, and with
+records that count nowhere. It knows nothing of how persons are bounded. The second one is about the private choice of
+the bound: its exact law, from the sampler, for all neighbouring sets of few persons.
 """
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import Any
+from unittest import mock
 
 import numpy as np
 import shapely
 
-from spatialdp import Domain, Person
+from spatialdp import Domain, Person, Points
 from spatialdp._support.arrays import Integers
+from spatialdp.mechanisms import bound_choice
+from spatialdp.mechanisms.bound_choice import BoundChoice
+from spatialdp.privacy.noise import thresholds
+from spatialdp.privacy.unit import Bound
 from spatialdp.records.counting import count_cells
 from spatialdp.records.persons.identifiers import persons_of
 from spatialdp.records.points import LatticePoints, snap_with_persons
+from tests.audit.enumeration import LawOf, Words, boundaries, exp_floor, log_ratio, multisets, neighbours
 
-__all__ = ["persons_are_bounded"]
+__all__ = ["choices_of_bounds_are_private", "persons_are_bounded", "worst_choice_of_a_bound"]
 
 BOUNDS = (Person(records=6), Person(cells=3), Person(shares=True))
 REGION = shapely.Polygon([(0.5, 0.5), (7.5, 0.5), (7.5, 7.5), (3.5, 3.5), (0.5, 7.5)])
@@ -66,3 +74,49 @@ def _check_moves(bound: Person, before: Integers, after: Integers) -> None:
     for moved in (np.maximum(before - after, 0), np.maximum(after - before, 0)):
         assert moved.sum() <= bound.most * bound.steps, f"one person moves counts beyond {bound}"
         assert bound.cells is None or moved.max() <= 1, f"one person counts twice in a cell under {bound}"
+
+
+# --- the choice of the bound ---------------------------------------------------------------------------
+
+GRID = Domain((0, 0, 1, 1)).grid((4, 1))
+# Kinds of persons, by the columns of their records: nobody in the domain, one record, many in one cell, many in all.
+KINDS = ((), (0,), (1,) * 9, (0, 1, 2), (0, 1, 2, 3) * 5)
+
+
+def worst_choice_of_a_bound(bound: Bound, relation: str, goals: tuple[int, ...], most: int = 3) -> float:
+    """Return the largest log-ratio of a choice at ε = 1, over all neighbours of up to `most` persons.
+
+    The choice is among the candidates 1, 2 and 4; `goals` are the thresholds of its two steps.
+    """
+    choice = BoundChoice(GRID, bound, Fraction(1), (1, 2), goals, (0, 0, 1))
+    laws = {data: _choice_law(choice, data) for data in multisets(KINDS, most)}
+    pairs = ((one, other) for one in laws for other in neighbours(one, KINDS, relation) if other in laws)
+    return max(log_ratio(laws[one], laws[other]) for one, other in pairs)
+
+
+def _choice_law(choice: BoundChoice, data: tuple[Any, ...]) -> LawOf:
+    """Return the law of the choice for a set of persons, by bisecting the random word that decides it."""
+    names = [f"{kind}, {data[:place].count(kind)}" for place, kind in enumerate(data)]
+    who = [name for name, kind in zip(names, data, strict=True) for _ in kind]
+    x = np.array([column for kind in data for column in kind], dtype=float) / 4 + 0.1
+    points = Points(x, np.full(x.size, 0.5), person=persons_of(who))
+    above = bound_choice.persons_above(points, choice.grid, choice.bound, choice.middles)
+
+    def places(words: Any) -> list[int]:
+        with (
+            mock.patch.object(thresholds, "exp_floor", exp_floor),
+            mock.patch.object(bound_choice, "persons_above", return_value=above),  # counted once for all words
+        ):
+            return [choice.draw(points, Words([word])) for word in words]
+
+    law = dict.fromkeys(range(len(choice.middles) + 1), 0.0)
+    for low, high, place in boundaries(places, 2**64 - 1):
+        law[place] += (high - low + 1) / 2**64
+    return law
+
+
+def choices_of_bounds_are_private() -> None:
+    """Check that no log-ratio of a choice exceeds ε."""
+    for bound in (Bound.RECORDS, Bound.CELLS):
+        worst = worst_choice_of_a_bound(bound, "add-remove", (1, 1), most=2)
+        assert worst <= 1 + 1e-9, f"a log-ratio of {worst} at ε = 1"

@@ -10,6 +10,7 @@ replay fails. It also fails if noise is drawn outside of a measurement.
 from __future__ import annotations
 
 import contextlib
+import itertools
 import math
 from collections import Counter
 from collections.abc import Callable
@@ -87,15 +88,16 @@ class Tape(contextlib.ExitStack):
             if law.law is Law.GAUSSIAN:
                 self.rho += Fraction(int((change**2).sum())) / (2 * law.parameter)
             else:
-                self._spend(Fraction(int(change.sum()) * law.steps) / law.parameter)
+                self._spend(Fraction(int(change.sum()) * (law.steps // law.counted)) / law.parameter)
         return outcome.copy()
 
     def _lines(self, values: Any, starts: Any, low: Any, high: Any, **terms: Any) -> Any:
-        records = [Counter(part.tolist()) for part in np.split(np.asarray(values), np.asarray(starts)[1:-1])]
-        public = (low.tolist(), high.tolist(), {name: value for name, value in terms.items() if name != "noise"})
+        records = _by_node(values, terms.get("weights"), np.asarray(starts))
+        private = ("noise", "weights")
+        public = (low.tolist(), high.tolist(), {name: value for name, value in terms.items() if name not in private})
         outcome, first = self._measured(public, records, lambda: self._medians(values, starts, low, high, **terms))
         if first is not None:
-            # `enumeration` shows that adding or removing a record costs ε, or ε / 2 under replace.
+            # `enumeration` shows that adding or removing a record, or a weight of 1, costs ε, or ε / 2 under replace.
             step = terms["epsilon"] / (2 if terms["neighbours"] == "replace" else 1)
             changed = sum(sum(((a - b) + (b - a)).values()) for a, b in zip(first, records, strict=True))
             self._spend(step * changed)
@@ -119,6 +121,18 @@ class Tape(contextlib.ExitStack):
     def _spend(self, epsilon: Fraction) -> None:
         self.epsilon += epsilon
         self.rho += epsilon**2 / 2
+
+
+def _by_node(values: Any, weights: Any, starts: Any) -> list[Counter[int]]:
+    """Return how often each value occurs in each node, or the sum of its weights."""
+    weights = np.ones(len(values), dtype=np.int64) if weights is None else np.asarray(weights)
+    counters = []
+    for first, last in itertools.pairwise(starts.tolist()):
+        counter: Counter[int] = Counter()
+        for value, weight in zip(values[first:last].tolist(), weights[first:last].tolist(), strict=True):
+            counter[value] += weight
+        counters.append(counter)
+    return counters
 
 
 class _Guarded(SeededNoise):

@@ -19,6 +19,7 @@ import spatialdp as sdp
 from spatialdp.mechanisms import Mechanism
 from spatialdp.privacy.neighbours import Neighbours
 from spatialdp.privacy.noise.medians import Median
+from spatialdp.privacy.unit import Bound
 from spatialdp.space.lattice import LATTICE
 from tests.audit.adaptive_bugs import one_path_under_replace, repeated_counts_are_free
 from tests.audit.enumeration import (
@@ -32,12 +33,16 @@ from tests.audit.enumeration import (
     worst_line_ratio,
 )
 from tests.audit.mutants import Mutant, lines_twice_their_budget, planted, small_scale
+from tests.audit.person_bugs import score_by_records, share_not_subtracted
+from tests.audit.persons import worst_choice_of_a_bound
 from tests.audit.trees import (
     CORNERS,
     INNER,
+    KINDS,
     adaptive_outcomes,
     cell_outcomes,
     choice_outcomes,
+    count_outcomes,
     five_stretches,
     kd_outcomes,
     log_weights,
@@ -145,6 +150,14 @@ def test_choices_among_more_scores_cost_no_more_than_epsilon(law):
     assert 0.9 <= worst_choice(law, (0, 1), True, (0, 1, 9)) <= 1 + CRUMBS
 
 
+@pytest.mark.parametrize("relation", ["add-remove", "replace"])
+@pytest.mark.parametrize("bound", [Bound.CELLS, Bound.RECORDS])
+@pytest.mark.parametrize("goals", [(1, 1), (2, 0), (9, 9)])
+def test_choices_of_bounds_cost_no_more_than_epsilon(bound, relation, goals):
+    worst = worst_choice_of_a_bound(bound, relation, goals)
+    assert (0.1 if goals == (9, 9) else 0.5) <= worst <= 1 + CRUMBS
+
+
 # --- whole mechanisms ----------------------------------------------------------------------------------
 
 
@@ -173,14 +186,17 @@ class Claim:
     places: Any = CORNERS
     long: tuple[str, ...] = ()
     most: int = 3
+    person: sdp.Person | None = None
 
 
 SHORT_RANGE = "medians are not tight on four lines"
 TWO_HALVES = (
     "a replaced record does not change the root's count, or lies in one half only; lines are paid for both halves"
 )
+FEW_PERSONS = "among few candidates, the sum of the weights moves with the weight of the chosen one"
 ALIKE = "scores are norms of nested tails, which a record moves the same way; a choice pays for opposite ways"
 
+FEW = sdp.Chosen(share=0.5, candidates=(1, 2, 4), area=1)
 FOUR_LINES = kd_outcomes(five_stretches)
 UNBIASED = partial(sdp.Adaptive, estimate="unbiased")
 CLAIMS = {
@@ -198,6 +214,18 @@ CLAIMS = {
     "quadtree, stop, two levels": Claim(sdp.Quadtree(2, stop=2), stop_outcomes, 0.999, 0.999, most=2),
     "adaptive, one stage": Claim(UNBIASED((8, 4)), adaptive_outcomes(1), 0.999, 0.98, most=1),
     "adaptive, two stages": Claim(UNBIASED((32, 16)), adaptive_outcomes(2), 0.999, 0.98, long=("replace",), most=1),
+    "flat, two cells of a person": Claim(
+        sdp.Flat((2, 2)), count_outcomes, 0.999, 0.999, places=KINDS, most=2, person=sdp.Person(cells=2)
+    ),
+    "flat, chosen cells of a person": Claim(
+        sdp.Flat((2, 2)), choice_outcomes, 0.8, 0.8, FEW_PERSONS, KINDS, most=2, person=sdp.Person(cells=FEW)
+    ),
+    "flat, chosen records of a person": Claim(
+        sdp.Flat((2, 2)), choice_outcomes, 0.8, 0.8, FEW_PERSONS, KINDS, most=2, person=sdp.Person(records=FEW)
+    ),
+    "quadtree, chosen cells of a person": Claim(
+        sdp.Quadtree(1), choice_outcomes, 0.8, 0.7, FEW_PERSONS, KINDS, most=2, person=sdp.Person(cells=FEW)
+    ),
     "fourier, chosen": Claim(sdp.Fourier((2, 2)), choice_outcomes, 0.8, 0.6, ALIKE),
     "fourier, walsh, chosen": Claim(sdp.Fourier((2, 2), basis="walsh"), choice_outcomes, 0.8, 0.6, ALIKE),
 }
@@ -209,7 +237,7 @@ LONG = [(name, relation) for name, relation in ALL if relation in CLAIMS[name].l
 
 def loss_is_as_claimed(name: str, relation: str, most: int) -> None:
     claim = CLAIMS[name]
-    worst = worst_loss(claim.mechanism, relation, claim.outcomes, most=most, places=claim.places)
+    worst = worst_loss(claim.mechanism, relation, claim.outcomes, most=most, places=claim.places, person=claim.person)
     assert (claim.added if relation == "add-remove" else claim.replaced) <= worst <= 1 + CRUMBS
 
 
@@ -235,9 +263,15 @@ def test_what_is_not_tight_says_why():
         ("kd", "add-remove", small_scale, 2),
         ("adaptive, one stage", "add-remove", repeated_counts_are_free, 1),
         ("adaptive, one stage", "replace", one_path_under_replace, 1),
+        ("flat, chosen cells of a person", "add-remove", share_not_subtracted, 2),
+        ("flat, chosen records of a person", "add-remove", score_by_records, 2),
+        ("flat, chosen records of a person", "replace", score_by_records, 2),
     ],
 )
 def test_enumeration_notices(name, relation, bug, most):
     claim = CLAIMS[name]
     with planted(Mutant("", "", bug, lambda: None)):
-        assert worst_loss(claim.mechanism, relation, claim.outcomes, most=most) > 1.1
+        worst = worst_loss(
+            claim.mechanism, relation, claim.outcomes, most=most, places=claim.places, person=claim.person
+        )
+    assert worst > 1.1

@@ -23,6 +23,8 @@ from spatialdp.mechanisms import Mechanism
 from spatialdp.privacy.noise.laws import Law, NoiseLaw
 from spatialdp.privacy.noise.medians import amplified_epsilon, medians
 from spatialdp.privacy.noise.selection import exponential
+from spatialdp.privacy.unit import Person
+from spatialdp.records.persons.identifiers import persons_of
 from spatialdp.records.points import Points
 from spatialdp.space.domain import Domain
 from spatialdp.space.lattice import LATTICE
@@ -47,6 +49,8 @@ def square(low: float, high: float) -> Data:
 CORNERS = square(2.0**-20, 1 - 2.0**-20)
 # In the second and the fourth of five stretches of an axis.
 INNER = square(0.3, 0.7)
+# Kinds of persons: in one cell or in several, with one record or with many.
+KINDS = (CORNERS[:1], CORNERS[:1] * 9, CORNERS[:2], CORNERS[2:], CORNERS)
 OUTSIDE = ((2.0, 2.0),)  # a record may also be replaced by one outside the domain
 
 
@@ -89,9 +93,9 @@ class Forced:
 class Stage(contextlib.ExitStack):
     """A context in which a mechanism runs with prescribed outcomes, once for each data set and script."""
 
-    def __init__(self, mechanism: Mechanism, relation: str) -> None:
+    def __init__(self, mechanism: Mechanism, relation: str, person: Person | None = None) -> None:
         super().__init__()
-        self.mechanism, self.relation = mechanism, relation
+        self.mechanism, self.relation, self.person = mechanism, relation, person
         self._runs: dict[Any, Forced] = {}
         self._points: dict[Data, Points] = {}
         self.laws: dict[Any, Any] = {}
@@ -108,9 +112,19 @@ class Stage(contextlib.ExitStack):
         key = data, repr(script)
         if key not in self._runs:
             self._now = self._runs[key] = Forced({kind: list(outcomes) for kind, outcomes in script.items()})
-            points = self._points.setdefault(data, Points(np.array(data, dtype=float).reshape(-1, 2)))
-            self.mechanism.release(points, UNIT, noise=ZeroNoise(), **terms(self.mechanism, self.relation))
+            points = self._points.setdefault(data, self._made(data))
+            asked = terms(self.mechanism, self.relation) | {"person": self.person}
+            self.mechanism.release(points, UNIT, noise=ZeroNoise(), **asked)
         return self._runs[key]
+
+    def _made(self, data: Data) -> Points:
+        """Return records or, if persons are the unit, all records of persons; alike persons are numbered."""
+        if self.person is None:
+            return Points(np.array(data, dtype=float).reshape(-1, 2))
+        names = [f"{person}, {data[:place].count(person)}" for place, person in enumerate(data)]
+        places = [place for person in data for place in person]
+        who = [name for name, person in zip(names, data, strict=True) for _ in person]
+        return Points(*np.array(places, dtype=float).reshape(-1, 2).T, person=persons_of(who))
 
 
 def worst_loss(
@@ -119,7 +133,8 @@ def worst_loss(
     outcomes: Callable[[Stage, list[Data]], dict[Data, dict[Any, Outcome]]],
     *,
     most: int = 3,
-    places: Data = CORNERS,
+    places: Any = CORNERS,
+    person: Person | None = None,
 ) -> float:
     """Return the largest log-ratio over all neighbours of up to `most` records in four places, in both directions.
 
@@ -131,10 +146,13 @@ def worst_loss(
         Maps a stage and all data sets to the log-probability and the noisy counts of each structure.
     most : int
     places : tuple
+        Where records may be; if persons are the unit, the places of a person's records, for all kinds of persons.
+    person : Person, optional
     """
-    allowed = places if relation == "add-remove" else places + OUTSIDE
+    outside = OUTSIDE if person is None else (OUTSIDE,)
+    allowed = places if relation == "add-remove" else places + outside
     data = list(multisets(allowed, most))
-    with Stage(mechanism, relation) as stage:
+    with Stage(mechanism, relation, person) as stage:
         tables = {each: _table(of) for each, of in outcomes(stage, data).items()}
     assert len({laws for laws, _, _ in tables.values()}) == 1, "the noise depends on the records"
     worst = 0.0
@@ -159,7 +177,7 @@ def _table(outcomes: dict[Any, Outcome]) -> tuple[Any, Any, Any]:
 def _in_units(law: NoiseLaw, counts: Any) -> Any:
     """Return counts divided by the scale of their noise: the difference of two such counts is the privacy loss."""
     assert law.law is not Law.GAUSSIAN
-    return counts.astype(float) * float(Fraction(law.steps) / law.parameter)
+    return counts.astype(float) * float(Fraction(law.steps // law.counted) / law.parameter)
 
 
 def log_density(law: NoiseLaw, counts: Any, outcome: Any) -> float:
@@ -294,7 +312,15 @@ def _stopped(stage: Stage, data: Data, outcome: tuple[int, ...], stop: int) -> O
     return log_p, noisy
 
 
-# --- chosen blocks -------------------------------------------------------------------------------------
+# --- plain counts --------------------------------------------------------------------------------------
+
+
+def count_outcomes(stage: Stage, data: list[Data]) -> dict[Data, dict[Any, Outcome]]:
+    """Enumerate a mechanism that counts and does nothing else: there is one structure."""
+    return {each: {0: (0.0, stage.run(each).noisy)} for each in data}
+
+
+# --- chosen blocks and bounds -------------------------------------------------------------------------------------
 
 
 def choice_outcomes(stage: Stage, data: list[Data]) -> dict[Data, dict[Any, Outcome]]:

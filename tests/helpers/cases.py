@@ -319,11 +319,12 @@ def _whole_block(mechanism: sdp.Fourier, shape: tuple[int, int]) -> tuple[int, .
 
 @dataclass(frozen=True)
 class Setting:
-    """A case on a domain under a relation between neighbours."""
+    """A case on a domain under a relation between neighbours, which differ by a record, or by a person with a bound."""
 
     case: str
     region: str
     relation: str
+    person: sdp.Person | None = None
 
     @property
     def mechanism(self) -> Mechanism:
@@ -335,10 +336,12 @@ class Setting:
 
     @property
     def terms(self) -> dict[str, object]:
-        return terms(self.mechanism, self.relation)
+        person = {} if self.person is None else {"person": self.person}
+        return terms(self.mechanism, self.relation) | person
 
     def __str__(self) -> str:
-        return f"{self.case}, {self.region}, {self.relation}"
+        person = "" if self.person is None else f", {self.person.in_short()}"
+        return f"{self.case}, {self.region}, {self.relation}{person}"
 
 
 def terms(mechanism: Mechanism, relation: str, epsilon: object = 1) -> dict[str, object]:
@@ -347,11 +350,25 @@ def terms(mechanism: Mechanism, relation: str, epsilon: object = 1) -> dict[str,
     return {"epsilon": epsilon, "delta": DELTA if gaussian else 0, "neighbours": relation}
 
 
-def possible(case: str, region: str, relation: str) -> bool:
+def possible(case: str, region: str, relation: str, person: sdp.Person | None = None) -> bool:
     """Whether the mechanism takes the setting; what it refuses is tested with the mechanism."""
+    if case in ("kd, smooth", "kd, noisy mean", "kd, sampled") and person is not None and person.shares:
+        return False  # their lines need whole records
     if case in ("flat, one cell", "quadtree, root alone") and region == "two corners":
         return False  # the only cell's centre is outside
     return not (case == "kd, sampled" and relation == "replace")
+
+
+# A bound of each kind, and choices of both kinds. Large boxes and a large share make the choice a close one, although
+# the audit has few persons.
+CLOSE = sdp.Chosen(share=0.5, candidates=(1, 2, 4, 30), area=1)
+PERSONS = (
+    sdp.Person(records=3),
+    sdp.Person(cells=3),
+    sdp.Person(shares=True),
+    sdp.Person(cells=CLOSE),
+    sdp.Person(records=CLOSE),
+)
 
 
 SETTINGS = [
@@ -360,4 +377,13 @@ SETTINGS = [
     for region in DOMAINS
     for relation in RELATIONS
     if possible(case, region, relation)
+]
+
+# Every case with one bound on persons, in turn, and the first case of each mechanism with all of them; regions and
+# relations in turn, too.
+PERSON_SETTINGS = [
+    Setting(case, region, relation, person)
+    for turn, (case, person) in enumerate(by_turns(CASES, PERSONS))
+    for region, relation in [(list(DOMAINS)[turn // 2 % len(DOMAINS)], RELATIONS[turn % len(RELATIONS)])]
+    if possible(case, region, relation, person)
 ]

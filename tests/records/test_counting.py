@@ -116,11 +116,11 @@ def test_cells_are_those_of_the_lattice_in_whole_numbers(bounds, shape):
 def test_blocks_of_any_size_are_counted_together(shape):
     """Numbers of cells wait for others, unless there are more than fit, or very many cells."""
     rng, n_cells = np.random.default_rng(5), shape[0] * shape[1]
-    blocks = [rng.integers(0, n_cells + 1, size) for size in (0, 1, 70_000, 3, 70_000, 5_000, 120_000, 0)]
+    blocks = [rng.integers(0, n_cells + 1, size) for size in (0, 1, 70_000, 3, 70_000, 5_000, 300_000, 120_000, 0)]
 
     class Cells:
         def _cells(self, grid):
-            buffer = np.empty(120_000, dtype=np.int64)
+            buffer = np.empty(300_000, dtype=np.int64)
             for block in blocks:
                 buffer[: block.size] = block
                 yield buffer[: block.size]

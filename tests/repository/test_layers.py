@@ -37,9 +37,10 @@ LINES: dict[str, list[set[str]]] = {
         {"evaluation"},
         {"cli"},
     ],
-    "spatialdp.privacy": [{"budget", "neighbours"}, {"accounting", "unit"}, {"noise", "statement"}],
+    "spatialdp.privacy": [{"budget", "neighbours"}, {"accounting", "chosen"}, {"unit"}, {"noise", "statement"}],
     "spatialdp.mechanisms": [
-        {"plan"},
+        {"plan", "bound_choice"},
+        {"prepared"},
         {"base"},
         {"recipe", "level_budgets", "stopping"},
         {"tree_mechanism"},

@@ -122,7 +122,7 @@ def _summary(release: Release, mechanism: Mechanism) -> list[str]:
         size = f"{_pair(sides, 1)} units" if ground is None else _lengths(sides)
         number = f"{release.estimate.n_cells:,}{' blocks' if mechanism.name == 'adaptive' else ''}"
         cells = f"{number}; on a grid of {grid.shape[0]} x {grid.shape[1]}, each about {size}"
-    total = f"{release.total:,.0f} records, estimated"
+    total = f"{release.total:,.0f} {release.privacy.counted}, estimated"
     if not release.estimate.biased:
         low, high = release.interval(domain.bounds)
         total += f"; 95 % interval {low:,.0f} to {high:,.0f}"

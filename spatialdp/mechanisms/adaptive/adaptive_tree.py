@@ -26,7 +26,7 @@ from spatialdp.estimates.fields.field import LARGEST_FIELD, Field
 from spatialdp.mechanisms.adaptive.descent import UNITS, Descent, Measure, Transcript, descend, plan_descent
 from spatialdp.mechanisms.base import Mechanism, Plan, Terms
 from spatialdp.mechanisms.recipe import check_cells, with_cells
-from spatialdp.privacy.noise.laws import Law, spendable
+from spatialdp.privacy.noise.laws import Law
 from spatialdp.privacy.noise.source import Noise
 from spatialdp.records.counting import count_cells
 from spatialdp.records.points import Points
@@ -120,7 +120,7 @@ class Adaptive(Mechanism):
                 f"{parameter('shape')} or a larger {parameter('cell_size')}. Blocks rarely end at single cells, so "
                 "this costs little."
             )
-        return plan_descent(grid, spendable(self.law, terms.budget), self.law, terms.neighbours, terms.person)
+        return plan_descent(grid, terms.spendable(self.law), self.law, terms.neighbours, terms.person)
 
     @override
     def _plan(self, design: Descent) -> Plan:
@@ -136,6 +136,11 @@ class Adaptive(Mechanism):
     @override
     def _blank(self, design: Descent) -> None:  # noqa: ARG002 - never known: released counts decide on the blocks
         return None
+
+    @override
+    def _box_deviation(self, design: Descent, domain: Domain, area: Fraction) -> float:  # noqa: ARG002
+        """The noise of one count: blocks end where noise would drown them, so few of them make up a box of any size."""
+        return self._plan(design).standard_deviation
 
     @override
     def _estimate(self, points: Points, design: Descent, noise: Noise) -> Estimate:

@@ -25,7 +25,7 @@ from spatialdp.mechanisms.level_budgets import BudgetRule, LevelBudget, level_co
 from spatialdp.mechanisms.tree_mechanism import TreeMechanism
 from spatialdp.privacy.budget import Number, exact
 from spatialdp.privacy.neighbours import Neighbours
-from spatialdp.privacy.noise.laws import Law, spendable
+from spatialdp.privacy.noise.laws import Law
 from spatialdp.privacy.noise.medians import Median, check_epsilon
 from spatialdp.privacy.noise.source import Noise
 from spatialdp.privacy.unit import Person
@@ -241,7 +241,7 @@ class KdTree(TreeMechanism):
 
     def _budgets(self, terms: Terms) -> Budgets:
         """Divide ε: the lines' share to two lines for each data level, or to a grid; the rest to the counts."""
-        epsilon = spendable(self.law, terms.budget)
+        epsilon = terms.spendable(self.law)
         lines_cost = self._n_data_levels > 0 and self.median is not SplitRule.TRUE
         lines = epsilon * exact(self.median_share, "median_share") if lines_cost else Fraction(0)
         counts = level_costs(self.budget, self.height, epsilon - lines, self.law)

@@ -27,7 +27,7 @@ from spatialdp.mechanisms.base import Plan, Terms
 from spatialdp.mechanisms.recipe import Design, GridMechanism, design_of
 from spatialdp.privacy.budget import Number, exact
 from spatialdp.privacy.neighbours import Neighbours
-from spatialdp.privacy.noise.laws import Law, spendable
+from spatialdp.privacy.noise.laws import Law, choice_epsilon
 from spatialdp.privacy.noise.selection import exponential
 from spatialdp.privacy.noise.source import Noise
 from spatialdp.privacy.unit import Bound
@@ -177,9 +177,9 @@ class Fourier(GridMechanism):
         blocks = dict.fromkeys(make_block(description, sizes) for description in descriptions)
         if any(block.n_coefficients == math.prod(sizes) for block in blocks):
             _check_length(grid.shape, sizes)
-        whole = spendable(self.law, terms.budget)
+        whole = terms.spendable(self.law)
         cost = whole * exact(self.selection_share, "selection_share") if len(blocks) > 1 else Fraction(0)
-        if cost and not self._choice_epsilon(cost):
+        if cost and not choice_epsilon(self.law, cost):
             raise BudgetError(
                 f"{parameter('selection_share')} is {self.selection_share}, which leaves the choice of the block "
                 f"next to nothing; raise it, or give the {parameter('block')}."
@@ -204,6 +204,15 @@ class Fourier(GridMechanism):
         return super()._blank(design.first) if not design.choice_cost and design.first.structure.whole else None
 
     @override
+    def _box_deviation(self, design: BlockDesigns, domain: Domain, area: Fraction) -> float:
+        # Noise in the sum of m cells is that of one coefficient times √m, as long as waves are shorter than the box. Of
+        # several blocks, the middle one: which one is chosen depends on the records.
+        if self._blank(design) is not None:
+            return super()._box_deviation(design, domain, area)
+        one = sorted(each.last_deviation * each.structure.width for each in design.designs)[len(design.designs) // 2]
+        return one * math.sqrt(float(area) * design.first.structure.n_functions)
+
+    @override
     def _estimate(self, points: Points, design: BlockDesigns, noise: Noise) -> Estimate:
         # Choose a block, if there is a choice; the rest is the recipe.
         if not design.choice_cost:
@@ -219,12 +228,8 @@ class Fourier(GridMechanism):
         coefficients = exact_coefficients.whole().floats() * (step_width(self.basis, shape) / design.first.steps)
         tails = _tail_norms(coefficients, [each.structure.block for each in design.designs])
         sensitivity = _score_sensitivity(self.basis, design.first)
-        epsilon = self._choice_epsilon(design.choice_cost)
+        epsilon = choice_epsilon(self.law, design.choice_cost)
         return design.designs[exponential(_scores(tails, design.designs), epsilon, sensitivity, noise)]
-
-    def _choice_epsilon(self, cost: Fraction) -> Fraction:
-        """The ε of the exponential mechanism for a cost in the budget's currency; its ρ is ε²/8."""
-        return _root(8 * cost) if self.law is Law.GAUSSIAN else cost
 
 
 @dataclass(frozen=True)
@@ -330,8 +335,3 @@ def _largest_score_count(basis: Basis, shape: tuple[int, int]) -> int:
 
 def _wave_error(basis: Basis, shape: tuple[int, int]) -> Fraction:
     return Fraction(0) if basis is Basis.WALSH else wave_error(shape)
-
-
-def _root(value: Fraction) -> Fraction:
-    """The square root, rounded down to a multiple of 2^-40."""
-    return Fraction(math.isqrt(math.floor(value * 2**80)), 2**40)

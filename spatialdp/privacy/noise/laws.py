@@ -26,7 +26,7 @@ from spatialdp.privacy.noise.source import NARROWEST, WIDEST, WIDEST_OF_WIDE, No
 from spatialdp.privacy.noise.wide import Wide
 from spatialdp.wording import parameter
 
-__all__ = ["Law", "NoiseLaw", "calibrate", "laws_for", "noisy", "spendable"]
+__all__ = ["Law", "NoiseLaw", "calibrate", "choice_epsilon", "laws_for", "noisy", "spendable"]
 
 # Steps in one count of the finely divided Laplace law: fine enough that its moments agree with the continuous law's to
 # seven digits at ε = 1, coarse enough for exact doubles.
@@ -126,6 +126,19 @@ def spendable(law: Law, budget: Budget) -> Fraction:
             f"use it. Leave {parameter('delta')} out, or choose the gaussian law."
         )
     return budget.epsilon
+
+
+def choice_epsilon(law: Law, cost: Fraction) -> Fraction:
+    """Return the ε of an exponential mechanism that costs no more than `cost`: ε itself, or ρ for Gaussian noise.
+
+    An exponential mechanism of ε costs ε²/8 of ρ, so its ε is √(8ρ), rounded down to a multiple of 2^-40.
+
+    Examples
+    --------
+    >>> choice_epsilon(Law.GAUSSIAN, Fraction(1, 200))
+    Fraction(219902325555, 1099511627776)
+    """
+    return Fraction(math.isqrt(math.floor(8 * cost * 2**80)), 2**40) if law is Law.GAUSSIAN else cost
 
 
 def calibrate(law: Law, cost: Fraction, sensitivity: Sensitivity) -> NoiseLaw:

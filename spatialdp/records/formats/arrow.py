@@ -247,7 +247,9 @@ def _doubles(column: pa.Array) -> Floats:
 
     if types.is_decimal(column.type):  # pyarrow's own conversion of decimals is off by one unit in the last place
         column = column.cast(pa.large_string())
-    return np.asarray(column.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False), dtype=np.float64)
+    if column.type != pa.float64():
+        column = column.cast(pa.float64(), safe=False)
+    return np.asarray(column.to_numpy(zero_copy_only=False), dtype=np.float64)
 
 
 def _numerals(column: pa.Array) -> Floats:

@@ -1,0 +1,162 @@
+"""What is a release of which only the records are missing? A value that holds everything public about it.
+
+`Mechanism.prepare` makes it, so that the command line, the evaluator and the planner decide everything public once, and
+before they read a record. If the bound on persons is chosen privately, there is one such value for every bound that may
+be chosen (`PreparedChoice`), because nothing public may fail once a record has been looked at.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy.typing as npt
+
+from spatialdp._support.override import override
+from spatialdp.errors import ParameterError
+from spatialdp.estimates.expected_error import expected_error, sized_boxes, some_leaves
+from spatialdp.mechanisms.plan import Plan
+from spatialdp.privacy.noise.source import Noise, SystemNoise, is_system_noise
+from spatialdp.privacy.statement import Privacy
+from spatialdp.records.points import as_points
+from spatialdp.release import Release
+from spatialdp.space.domain import RASTER_SIDE, Domain
+from spatialdp.space.polygons import missed_share
+from spatialdp.space.questions import require_inside
+from spatialdp.wording import either
+
+if TYPE_CHECKING:
+    from spatialdp.mechanisms.base import Mechanism, Terms
+
+__all__ = ["PreparedChoice", "PreparedRelease", "checked_noise"]
+
+
+@dataclass(frozen=True, eq=False)
+class PreparedRelease:
+    """A release of which everything public is decided; `Mechanism.prepare` makes it, and only records are missing.
+
+    Attributes
+    ----------
+    mechanism : Mechanism
+    domain : Domain
+    terms : Terms
+    design : object
+        All that is public about the release, as the mechanism's own type.
+    plan : Plan
+        Cost, size and noise, without the errors to expect.
+    statement : Privacy
+        The privacy statement of a release with the system's own noise.
+
+    Privacy
+    -------
+    A prepared release holds public values only. Each call of `release` spends the whole budget.
+    """
+
+    mechanism: Mechanism
+    domain: Domain
+    terms: Terms
+    design: Any
+    plan: Plan
+    statement: Privacy
+
+    @property
+    def is_foreseeable(self) -> bool:
+        """Whether the noise of every answer is known beforehand: neither records nor noise shape the structure."""
+        return self.mechanism._blank(self.design) is not None
+
+    def plan_with_errors(self) -> Plan:
+        """The plan, with the errors to expect if these are foreseeable."""
+        plan, blank = replace(self.plan, missed=self._missed()), self.mechanism._blank(self.design)
+        if blank is None:
+            return plan
+        sizes = {"1 %": 0.01, "10 %": 0.1, "whole": 1.0}
+        return replace(
+            plan,
+            standard_deviation=expected_error(blank, some_leaves(blank)),
+            errors={name: expected_error(blank, sized_boxes(self.domain, share)) for name, share in sizes.items()},
+        )
+
+    def _missed(self) -> float | None:
+        """Share of the region's area in none of its cells; trees that follow no grid take the region as a raster."""
+        if self.domain.region is None:
+            return None
+        return missed_share(self.mechanism.leaf_grid(self.domain) or self.domain.grid((RASTER_SIDE, RASTER_SIDE)))
+
+    def expected_error(self, boxes: npt.ArrayLike) -> float:
+        """Root-mean-square error that noise will cause in the answers to boxes; see `Mechanism.expected_error`."""
+        blank = self.mechanism._blank(self.design)
+        if blank is None:
+            name = self.mechanism.name
+            raise ParameterError(
+                f"the error of this {name} depends on the records, so it is not known before they are read; choose a "
+                "mechanism with a public structure, or run "
+                f"{either('spatialdp.evaluate', '`spatialdp evaluate`')} on public data."
+            )
+        require_inside(boxes, self.domain, "boxes")
+        return expected_error(blank, self.domain.boxes(boxes))
+
+    def release(self, points: Any, *, noise: Noise | None = None) -> Release:
+        """Publish points; see `Mechanism.release`."""
+        source = checked_noise(noise)
+        statement = self.statement
+        if not is_system_noise(source):
+            statement = replace(statement, private=False)
+        records = as_points(points, self.domain, self.terms.person)
+        estimate = self.mechanism._estimate(records, self.design, source)
+        return Release(self.domain, statement, estimate)
+
+
+@dataclass(frozen=True, eq=False)
+class PreparedChoice(PreparedRelease):
+    """A release whose bound on persons is chosen privately; everything public is decided for every candidate.
+
+    Attributes
+    ----------
+    design : BoundChoice
+        All that is public about the choice.
+    candidates : tuple of PreparedRelease
+        The release for each bound that may be chosen, paid for with what the choice leaves.
+
+    Privacy
+    -------
+    The choice costs its share of the budget, and the release of the chosen candidate the rest: together, the whole
+    budget, by sequential composition. Only the chosen candidate is carried out.
+    """
+
+    candidates: tuple[PreparedRelease, ...]
+
+    @property
+    @override
+    def is_foreseeable(self) -> bool:
+        return False
+
+    @override
+    def plan_with_errors(self) -> Plan:
+        plans = [each.plan_with_errors() for each in self.candidates]
+        return replace(plans[-1], errors={}, candidates=dict(zip(self.plan.candidates, plans, strict=True)))
+
+    @override
+    def expected_error(self, boxes: npt.ArrayLike) -> float:  # noqa: ARG002 - refused for all boxes
+        raise ParameterError(
+            "the error depends on the bound, which is chosen when records are released, so it is not known before; "
+            f"give a bound such as {either('Person(cells=50)', '--person cells=50')}, or look at the plan, which has "
+            "the errors of all candidates."
+        )
+
+    @override
+    def release(self, points: Any, *, noise: Noise | None = None) -> Release:
+        source = checked_noise(noise)
+        records = as_points(points, self.domain, self.terms.person)
+        place: int = self.design.draw(records, source)
+        return self.candidates[place].release(records, noise=source)
+
+
+def checked_noise(noise: Noise | None) -> Noise:
+    """Return the source of noise that a caller gave, or the system's own."""
+    if noise is None:
+        return SystemNoise()
+    if not isinstance(noise, Noise):
+        raise ParameterError(
+            f"noise is a {type(noise).__name__}; give spatialdp.SystemNoise() or, for experiments, SeededNoise(seed)."
+        )
+    return noise
