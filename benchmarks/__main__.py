@@ -26,7 +26,7 @@ from benchmarks import (
 
 MODULES = (
     *(foundation, persons, trees, adaptive, transforms, spectra, files),
-    *(reading, command_line, evaluator, explorer, maps),
+    *(reading, tables, command_line, evaluator, explorer, maps),
 )
 
 

@@ -220,7 +220,7 @@ class Points:
         return self
 
     def _snapshot(self) -> AbstractContextManager[None]:
-        """Return a context within which all questions are answered from one state of the records, as far as possible."""
+        """Return a context within which all questions are answered from one state of the records, if possible."""
         return nullcontext()
 
     def _blocks(self) -> Iterator[tuple[Array, Array]]:
