@@ -13,6 +13,7 @@ CRS), never of a value or a number of rows. See ``docs/design/lattice.md``.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import numpy as np
@@ -217,6 +218,10 @@ class Points:
     def _kept(self, domain: Domain) -> Points:  # noqa: ARG002 - these are in memory already
         """Return the same points with their records in memory, for use with one domain."""
         return self
+
+    def _snapshot(self) -> AbstractContextManager[None]:
+        """Return a context within which all questions are answered from one state of the records, if possible."""
+        return nullcontext()
 
     def _blocks(self) -> Iterator[tuple[Array, Array]]:
         for start in range(0, self._x.shape[0], _BLOCK):

@@ -92,7 +92,7 @@ class TablePoints(Points):
     @override
     def _persons_above(self, grid: Grid, bound: Bound, candidates: Sequence[int]) -> Integers:
         bounds = np.asarray(candidates, dtype=np.int64)
-        most = int(bounds.max()) + 1
+        most = int(bounds.max(initial=0)) + 1
         answer = contributions(within_grid(cells_of_table(self._table, grid), grid), bound, most)
         amounts, persons = self._ask(answer, grid.domain, most + 1, "counting what persons contribute")
         below = np.append(0, np.cumsum(persons))[np.searchsorted(amounts, bounds, side="right")]
@@ -112,8 +112,8 @@ class TablePoints(Points):
             "engine; export them to a file and give that instead."
         )
 
+    @override
     def _snapshot(self) -> AbstractContextManager[None]:
-        """Return a context within which all queries see the same state of the table, where the engine can do it."""
         return self._driver.snapshot()
 
     @property
