@@ -28,7 +28,7 @@ def leaf_sensitivity_at_the_root() -> Patch:
 
 def lines_for_one_record() -> Patch:
     """Draw split lines at the whole of their budget, whatever the weight of a person is."""
-    return mock.patch.object(kdtree, "_weight", lambda person: 1)
+    return mock.patch.object(kdtree, "_weight", return_value=1)
 
 
 def noise_for_one_record() -> Patch:
