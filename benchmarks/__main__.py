@@ -8,14 +8,31 @@ from __future__ import annotations
 
 import sys
 
-from benchmarks import adaptive, command_line, evaluator, explorer, files, foundation, maps, spectra, transforms, trees
+from benchmarks import (
+    adaptive,
+    command_line,
+    evaluator,
+    explorer,
+    files,
+    foundation,
+    maps,
+    persons,
+    reading,
+    spectra,
+    transforms,
+    trees,
+)
+
+MODULES = (
+    *(foundation, persons, trees, adaptive, transforms, spectra, files),
+    *(reading, command_line, evaluator, explorer, maps),
+)
 
 
 def main() -> int:
     words = sys.argv[1:]
     missed = 0
-    modules = (foundation, trees, adaptive, transforms, spectra, files, command_line, evaluator, explorer, maps)
-    benchmarks = [benchmark for module in modules for benchmark in module.BENCHMARKS]
+    benchmarks = [benchmark for module in MODULES for benchmark in module.BENCHMARKS]
     selected = [each for each in benchmarks if not words or any(word in each.__name__ for word in words)]
     unknown = [word for word in words if not any(word in each.__name__ for each in benchmarks)]
     if unknown:

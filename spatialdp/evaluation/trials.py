@@ -33,7 +33,7 @@ from spatialdp.privacy.noise.laws import Law
 from spatialdp.privacy.noise.source import SeededNoise
 from spatialdp.privacy.noise.wide import Wide
 from spatialdp.privacy.unit import Person
-from spatialdp.records.points import Points
+from spatialdp.records.points import Points, in_memory
 from spatialdp.release import Release
 from spatialdp.space.domain import Domain
 from spatialdp.space.polygons import read_polygons
@@ -121,6 +121,7 @@ class Experiment:
         for label in blank.mechanisms:
             for epsilon in epsilons:
                 blank._prepared(label, epsilon)  # raises an error that says what is wrong with the parameters
+        blank = replace(blank, points=in_memory(blank.points, blank.domain))  # each trial would read the files again
         shapes = dict.fromkeys(map(blank._grid_of, blank.mechanisms))
         counts = {shape: blank._true_counts(shape) for shape in shapes}
         truths = {shape: Truth.of(each, blank.workloads, blank.floor_share) for shape, each in counts.items()}

@@ -393,8 +393,9 @@ def _checked_domain(domain: Domain) -> Domain:
 def _checked_person(person: Person | None) -> Person | None:
     if person is not None and not isinstance(person, Person):
         raise ParameterError(
-            f"{parameter('person')} is a {type(person).__name__}; give a bound such as spatialdp.Person(cells=50). The "
-            "column that says whose each record is belongs to the points."
+            f"{parameter('person')} is a {type(person).__name__}; give a bound such as "
+            f"{either('spatialdp.Person(cells=50)', 'cells=50')}. The column that says whose each record is belongs to "
+            "the points."
         )
     return person
 

@@ -39,7 +39,7 @@ from spatialdp.records.points import Points
 from spatialdp.space.domain import Domain
 from spatialdp.structures import cells, tree_levels
 from spatialdp.transforms import frequency_blocks
-from tests.audit import adaptive_bugs, checks, person_bugs
+from tests.audit import adaptive_bugs, checks, person_bugs, person_noise_bugs
 from tests.audit.checks import (
     contract_of,
     files_and_maps,
@@ -51,6 +51,7 @@ from tests.audit.checks import (
     sensitivity_of,
     unbiased_total,
 )
+from tests.audit.persons import persons_are_bounded
 from tests.audit.seams import everywhere
 
 Patch = contextlib.AbstractContextManager[Any]
@@ -566,18 +567,32 @@ MUTANTS = [
            unbiased_total("adaptive, unbiased")),
     Mutant("least squares on a tree that its noise divided", "unbiased total", adaptive_bugs.least_squares,
            unbiased_total("adaptive, unbiased")),
+    *(
+        Mutant(bug, "persons", plant, persons_are_bounded)
+        for bug, plant in (
+            ("records without a person are one person", person_bugs.missing_persons_are_one_person),
+            ("records without a person are not bounded", person_bugs.missing_persons_are_not_bounded),
+            ("cells are merged after persons are bounded", person_bugs.merged_after_bounding),
+            ("the region is left out after persons are bounded", person_bugs.region_after_bounding),
+            ("persons are bounded in each block of records", person_bugs.bounded_in_each_block),
+            ("a person's cells are chosen by row number", person_bugs.keys_by_row),
+            ("a person's cells are drawn at random, row by row", person_bugs.keys_drawn),
+            ("shares are rounded up", person_bugs.shares_rounded_up),
+            ("cells that do not fit into the bound are kept whole", person_bugs.one_record_too_many),
+        )
+    ),
     Mutant("a person's cells take the sensitivity of leaves at the root", "replay with persons",
-           person_bugs.leaf_sensitivity_at_the_root, person_replayed("quadtree, gaussian", sdp.Person(cells=3))),
+           person_noise_bugs.leaf_sensitivity_at_the_root, person_replayed("quadtree, gaussian", sdp.Person(cells=3))),
     Mutant("split lines are not divided by the bound on a person", "replay with persons",
-           person_bugs.lines_for_one_record, person_replayed("kd", sdp.Person(records=3))),
+           person_noise_bugs.lines_for_one_record, person_replayed("kd", sdp.Person(records=3))),
     Mutant("a person with three records gets the noise of one record", "replay with persons",
-           person_bugs.noise_for_one_record, person_replayed("flat", sdp.Person(records=3))),
+           person_noise_bugs.noise_for_one_record, person_replayed("flat", sdp.Person(records=3))),
     Mutant("an adaptive tree gives a person the noise of one record", "replay with persons",
-           person_bugs.noise_for_one_record, person_replayed("adaptive", sdp.Person(cells=3))),
+           person_noise_bugs.noise_for_one_record, person_replayed("adaptive", sdp.Person(cells=3))),
     Mutant("(ε / L, δ) instead of ρ / L² for Gaussian noise", "replay with persons",
-           person_bugs.epsilon_divided_for_gaussian_noise, person_replayed("flat, gaussian", sdp.Person(records=3))),
-    Mutant("shares of a person do not add up to one", "replay with persons", person_bugs.shares_of_kept_cells,
+           person_noise_bugs.epsilon_divided_for_gaussian_noise, person_replayed("flat, gaussian", sdp.Person(records=3))),
+    Mutant("shares of a person do not add up to one", "replay with persons", person_noise_bugs.shares_of_kept_cells,
            person_replayed("flat", sdp.Person(shares=True))),
     Mutant("records of a person are bounded in each cell, not in all", "replay with persons",
-           person_bugs.bound_on_each_cell, person_replayed("flat", sdp.Person(records=3))),
+           person_noise_bugs.bound_on_each_cell, person_replayed("flat", sdp.Person(records=3))),
 ]  # fmt: skip

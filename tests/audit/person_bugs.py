@@ -1,4 +1,7 @@
-"""Which bugs would break the promise to a whole person? Planted bugs in what `Person` asks of mechanisms."""
+"""Which bugs could the bounding of persons have? Patches that plant them; `mutants` names the check that catches them.
+
+Most break the promise: a person then moves counts by more than the bound. Two only count what must count nowhere.
+"""
 
 from __future__ import annotations
 
@@ -6,61 +9,109 @@ import contextlib
 from typing import Any
 from unittest import mock
 
-from spatialdp.mechanisms.adaptive import kdtree
-from spatialdp.privacy.accounting import rho_for
-from spatialdp.privacy.budget import Budget
-from spatialdp.privacy.noise import laws
-from spatialdp.privacy.unit import Person
-from spatialdp.records.persons.bounding import Contributions
-from spatialdp.structures.base import Structure
-from spatialdp.structures.tree_levels import TreeLevels
-from tests.audit.seams import everywhere
+import numpy as np
+import pyarrow as pa
+
+from spatialdp.privacy.unit import Bound
+from spatialdp.records.persons import bounding
+from spatialdp.records.persons.bounding import Contributions, bounded_counts, gathered
+from spatialdp.records.persons.identifiers import persons_of, texts_of
+from spatialdp.records.points import Points
 
 Patch = contextlib.AbstractContextManager[Any]
 
-MOST = 3  # of the bounds in `tests.helpers.cases.PERSONS`
+
+def _counts(count: Any) -> Patch:
+    """Replace how points with persons are counted, by a function of the points, the grid and the bound."""
+    return mock.patch.object(Points, "_counts", count)
 
 
-def leaf_sensitivity_at_the_root() -> Patch:
-    """Take what a person can do to single cells for what the person can do to any node."""
-    return mock.patch.object(TreeLevels, "once_each", lambda self, group, neighbours, most: most)
+def missing_persons_are_one_person() -> Patch:
+    """Group records without a person, as a database does."""
+    real = bounding._left_in
+    return mock.patch.object(
+        bounding, "_left_in", lambda persons, cells, inside: real(texts_of(persons).fill_null(""), cells, inside)
+    )
 
 
-def lines_for_one_record() -> Patch:
-    """Draw split lines at the whole of their budget, whatever the weight of a person is."""
-    return mock.patch.object(kdtree, "_weight", return_value=1)
+def missing_persons_are_not_bounded() -> Patch:
+    """Count each record without a person as a person of its own."""
+
+    def left_in(persons: Any, cells: Any, inside: Any) -> Any:
+        texts = [f"nobody {row}" if text is None else text for row, text in enumerate(texts_of(persons).to_pylist())]
+        return persons_of(texts).filter(pa.array(inside)), cells[inside]
+
+    return mock.patch.object(bounding, "_left_in", left_in)
 
 
-def noise_for_one_record() -> Patch:
-    """Keep several records of a person, with the noise that one record needs."""
-    return mock.patch.object(Person, "sensitivity", lambda self, one_record: one_record)
+def merged_after_bounding() -> Patch:
+    """Bound persons on cells of half the size, and add up four cells each afterwards."""
+
+    def counts(self: Points, grid: Any, person: Any) -> Any:
+        nx, ny = grid.shape
+        fine = grid.domain.grid((2 * nx, 2 * ny))
+        inside = grid.mask.repeat(2, axis=0).repeat(2, axis=1)
+        persons, cells = gathered(self._person_cells(fine), inside)
+        return bounded_counts(persons, cells, inside.size, person).reshape(ny, 2, nx, 2).sum(axis=(1, 3))
+
+    return _counts(counts)
 
 
-def epsilon_divided_for_gaussian_noise() -> Patch:
-    """Spend (ε / L, δ) on one record, as if δ did not grow for L of them, instead of ρ / L²."""
-    patches = contextlib.ExitStack()
-    one_record: Any = lambda self, group, neighbours, person: self.sensitivity(group, neighbours)  # noqa: E731
-    divided: Any = lambda law, budget: rho_for(Budget(budget.epsilon / MOST, budget.delta))  # noqa: E731
-    patches.enter_context(mock.patch.object(Structure, "person_sensitivity", one_record))
-    patches.enter_context(everywhere(laws.spendable, divided))
-    return patches
+def region_after_bounding() -> Patch:
+    """Bound persons on all cells, and leave out those outside the region afterwards."""
+
+    def counts(self: Points, grid: Any, person: Any) -> Any:
+        persons, cells = gathered(self._person_cells(grid), np.ones(grid.mask.size, dtype=bool))
+        return bounded_counts(persons, cells, grid.mask.size, person).reshape(grid.mask.shape) * grid.mask
+
+    return _counts(counts)
 
 
-def shares_of_kept_cells() -> Patch:
-    """Divide a person over cells without making the parts add up to one."""
+def bounded_in_each_block() -> Patch:
+    """Bound persons in each block of records."""
+
+    def counts(self: Points, grid: Any, person: Any) -> Any:
+        parts = [gathered([block], grid.mask) for block in self._person_cells(grid)]
+        total = sum(bounded_counts(*part, grid.mask.size, person) for part in parts)
+        return np.reshape(total, grid.mask.shape)
+
+    return _counts(counts)
+
+
+def keys_by_row() -> Patch:
+    """Order cells by a hash of the row that they stand in."""
+    factor = np.uint64(0x9E3779B97F4A7C15)
+    return mock.patch.object(
+        bounding, "cell_keys", lambda names, persons, cells: np.arange(cells.size, dtype=np.uint64) * factor
+    )
+
+
+def keys_drawn() -> Patch:
+    """Order cells by a seeded generator, which is drawn from row by row."""
+
+    def keys(names: Any, persons: Any, cells: Any) -> Any:
+        return np.random.default_rng(1).integers(2**63, size=cells.size)
+
+    return mock.patch.object(bounding, "cell_keys", keys)
+
+
+def shares_rounded_up() -> Patch:
+    """Round shares up, so that their sum is above one."""
     real = Contributions.kept
 
-    def kept(self: Contributions, bound: Person) -> Any:
-        return (self.records > 0) * bound.steps if bound.shares else real(self, bound)
+    def kept(self: Contributions, bound: Any) -> Any:
+        if bound.bound is not Bound.SHARES:
+            return real(self, bound)
+        return -(-self.records * bound.steps // np.repeat(self.n_records, self.n_cells))
 
     return mock.patch.object(Contributions, "kept", kept)
 
 
-def bound_on_each_cell() -> Patch:
-    """Keep L records of a person in each cell, instead of in all."""
-    real = Contributions.kept
+def one_record_too_many() -> Patch:
+    """Keep whole cells, even if they do not fit into the bound."""
+    real = Contributions._first
 
-    def kept(self: Contributions, bound: Person) -> Any:
-        return self.records.clip(max=bound.most) if bound.records is not None else real(self, bound)
+    def first(self: Contributions, counts: Any, most: int) -> Any:
+        return np.where(real(self, counts, most) > 0, counts, 0)
 
-    return mock.patch.object(Contributions, "kept", kept)
+    return mock.patch.object(Contributions, "_first", first)

@@ -32,7 +32,7 @@ from tests.audit.enumeration import (
     worst_line_ratio,
 )
 from tests.audit.mutants import Mutant, lines_twice_their_budget, planted, small_scale
-from tests.audit.person_bugs import lines_for_one_record, noise_for_one_record
+from tests.audit.person_noise_bugs import lines_for_one_record, noise_for_one_record
 from tests.audit.trees import (
     CORNERS,
     INNER,

@@ -240,3 +240,27 @@ def test_texts_that_could_move_a_cursor_are_refused(text):
         assert Privacy.from_json(PLAIN.to_json() | place("Straße α"))
         with pytest.raises(FileFormatError, match="not in the expected form"):
             Privacy.from_json(PLAIN.to_json() | place(text))
+
+
+@pytest.mark.parametrize("person", [sdp.Person(records=3), sdp.Person(cells=1), sdp.Person(shares=True)])
+def test_statements_about_persons_say_what_was_bounded(person):
+    statement = sdp.Flat((2, 2)).prepare(sdp.Domain((0, 0, 1, 1)), epsilon=1, person=person).statement
+    assert Privacy.from_json(statement.to_json()) == statement
+    assert (statement.unit, statement.person) == ("person", person)
+    assert f"one person, {person.in_short()})" in str(statement)
+    assert person.in_words() in statement.in_words()
+    assert "with k records" not in statement.in_words()
+    assert person.in_short() in statement._repr_html_()
+
+
+@pytest.mark.parametrize("change", [{"unit": "record"}, {"person": {"cells": 0}}, {"person": 3}, {"person": {}}])
+def test_statements_that_contradict_themselves_about_persons_are_refused(change):
+    statement = sdp.Flat((2, 2)).prepare(sdp.Domain((0, 0, 1, 1)), epsilon=1, person=sdp.Person(cells=2)).statement
+    with pytest.raises(FileFormatError):
+        Privacy.from_json(statement.to_json() | change)
+
+
+def test_a_person_without_a_bound_is_refused():
+    statement = sdp.Flat((2, 2)).prepare(sdp.Domain((0, 0, 1, 1)), epsilon=1).statement
+    with pytest.raises(FileFormatError):
+        Privacy.from_json(statement.to_json() | {"unit": "person"})

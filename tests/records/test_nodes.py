@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from spatialdp.records.nodes import Nodes
+from spatialdp.records.nodes import Nodes, one_by_one
 from spatialdp.space.lattice import LATTICE
 
 seeds = st.integers(0, 2**32 - 1)
@@ -105,3 +105,22 @@ def test_splitting_keeps_every_record_and_both_orders(records, data):
                 assert (np.diff((xs, ys)[order]) >= 0).all()
         both = [sorted(zip(*(v.tolist() for v in order), strict=True)) for order in nodes.orders]
         assert both[0] == both[1] == sorted(records)
+
+
+@given(seeds, st.integers(0, 40))
+@settings(max_examples=40)
+def test_weights_go_with_their_records(seed, count):
+    rng = np.random.default_rng(seed)
+    x, y = records(rng, count).astype(np.int32)
+    weights = rng.integers(1, 9, count)
+    weighted, single = Nodes.root(x, y, weights), Nodes.root(*one_by_one((x, y, weights)))
+    for axis in (0, 1, 0):
+        lines = lines_within(weighted, axis, rng)
+        (weighted, _), (single, _) = weighted.split(lines, axis), single.split(lines, axis)
+        kept = rng.random(len(weighted.boxes)) < 0.8
+        weighted, single = weighted.keep(kept), single.keep(kept)
+        assert np.array_equal(weighted.boxes, single.boxes)
+        assert np.array_equal(weighted.counts, single.counts)
+        assert np.array_equal(np.repeat(weighted.sorted(axis), weighted.weights(axis)), single.sorted(axis))
+    assert single.weights(0) is None
+    assert one_by_one((x, y)) == (x, y)

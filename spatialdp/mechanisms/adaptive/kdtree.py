@@ -251,8 +251,9 @@ class KdTree(TreeMechanism):
 
     @override
     def _estimate(self, points: Points, design: Growth, noise: Noise) -> Decomposition:
-        lines = self._lines(points, design, noise)
+        # Records come first: reading them may fail, and then no noise has been drawn.
         records = tree_records(points, design.domain, design.person)
+        lines = self._lines(points, design, noise)
         tree, counts = grow(design, records if self._takes_weights else one_by_one(records), lines, noise)
         return self._finished(self._decompose(design.domain, tree, counts, step_of(design.laws)))
 

@@ -73,11 +73,11 @@ class Contributions:
 
     def _first(self, counts: Integers, most: int) -> Integers:
         """Return which part of the counts is among the first `most` of each person, in the order of (key, cell)."""
-        above = np.repeat(_sums(counts, self.starts) > most, self.n_cells)
-        (places,) = np.nonzero(above)  # of pairs; the others are kept as they are
-        if places.size == 0:
+        above = _sums(counts, self.starts) > most
+        if not above.any():
             return counts
-        persons = np.repeat(np.arange(self.starts.size), self.n_cells)[places]
+        places = np.flatnonzero(np.repeat(above, self.n_cells))  # of pairs; all others are kept as they are
+        persons = np.repeat(np.flatnonzero(above), self.n_cells[above])
         keys = cell_keys(self.names, persons, self.cells[places])
         # Sorting is stable and pairs are ordered by cell, so equal keys stay in the order of cells.
         order = np.lexsort((keys, persons))
@@ -102,8 +102,8 @@ def contributions_of(persons: pa.Array, cells: Integers, n_cells: int) -> Contri
     n_cells : int
     """
     persons, cells = _left_in(persons, cells, cells < n_cells)
-    codes, names = _coded(persons, n_cells)
-    pairs = codes * n_cells
+    pairs, names = _coded(persons, n_cells)
+    pairs *= n_cells
     pairs += cells
     pairs.sort()
     first = _run_starts(pairs)
@@ -119,13 +119,15 @@ def gathered(blocks: Iterable[tuple[pa.Array, Integers]], inside: Booleans) -> t
     Parameters
     ----------
     blocks : iterable of (persons, cells)
-        As `Points` yields them; the number of a cell may be one above the last, for records outside the bounds.
+        As `Points` yields them: the number of a cell may be one above the last, for records outside the bounds, and the
+        array of cells may be overwritten by the next block.
     inside : boolean array
         Which cells are in the region, in any shape.
     """
     inside = np.append(inside, False)  # for records outside the bounds
-    parts = [_left_in(persons, cells, inside[cells]) for persons, cells in blocks]
-    return joined([persons for persons, _ in parts]), np.concatenate([np.empty(0, np.int64), *(c for _, c in parts)])
+    parts = [_left_in(persons, cells.copy(), inside[cells]) for persons, cells in blocks]
+    cells = np.concatenate([np.empty(0, dtype=np.int64), *(cells for _, cells in parts)])
+    return joined([persons for persons, _ in parts]), cells
 
 
 def bounded_counts(persons: pa.Array, cells: Integers, n_cells: int, bound: Person) -> Integers:
@@ -169,14 +171,17 @@ def sums_of_cells(cells: Integers, counts: Integers) -> tuple[Integers, Integers
 
 
 def _left_in(persons: pa.Array, cells: Integers, inside: Booleans) -> tuple[pa.Array, Integers]:
-    """Return the persons and cells of records that are inside and have a person; the cells are a copy."""
+    """Return the persons and cells of records that are inside and have a person."""
     if persons.null_count:
         inside = inside & persons.is_valid().to_numpy(zero_copy_only=False)
-    return (persons, cells.copy()) if inside.all() else (persons.filter(_arrow(inside)), cells[inside])
+    return (persons, cells) if inside.all() else (persons.filter(_arrow(inside)), cells[inside])
 
 
 def _coded(persons: pa.Array, n_cells: int) -> tuple[Integers, Callable[[Integers], pa.Array]]:
-    """Return a number from 0 on for each person, and the function that returns the persons of numbers."""
+    """Return a number from 0 on for the person of each record, and the function that returns the persons of numbers.
+
+    The largest number times `n_cells` is below 2^63. The numbers are a new array.
+    """
     import pyarrow as pa
 
     if persons.type == pa.int64() and len(persons):

@@ -12,6 +12,7 @@ import shapely
 from spatialdp.mechanisms.adaptive.descent import UNITS, descend, plan_descent
 from spatialdp.privacy.neighbours import Neighbours
 from spatialdp.privacy.noise.laws import Law
+from spatialdp.privacy.unit import Person
 from spatialdp.space.domain import Domain
 from spatialdp.trees.subdivision import block_sums, summed_areas
 
@@ -153,3 +154,54 @@ def test_all_costs_that_can_occur_are_known_beforehand():
         for seed in range(12):
             measure, _ = measuring(design, some_counts(design, seed) * 1000, np.random.default_rng(seed))
             assert set(descend(design, measure).units.tolist()) <= set(design.laws)
+
+
+@pytest.mark.parametrize("person", [Person(records=5), Person(cells=5), Person(shares=True)], ids=str)
+@pytest.mark.parametrize("relation", RELATIONS)
+@pytest.mark.parametrize("law", list(Law))
+def test_a_person_costs_at_most_the_budget_whatever_the_counts_are(law, relation, person):
+    """Sums over all counted blocks of ε k / Δ₁, or ρ k² / Δ₂², for what random persons have in the blocks."""
+    grid, worst = Domain((0, 0, 1, 1)).grid((16, 12)), 0.0
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        design = plan_descent(grid, Fraction(1), law, relation, person)
+        measure, _ = measuring(design, some_counts(design, seed), rng)
+        transcript = descend(design, measure)
+        change = contribution(rng, person, grid)
+        if relation is Neighbours.REPLACE:
+            change = change - contribution(rng, person, grid)
+        worst = max(worst, cost(design, transcript, block_sums(summed_areas(change), transcript.blocks)))
+    assert 0.3 < worst <= 1 + 1e-9
+
+
+def contribution(rng, person, grid):
+    """What one person has in the cells, near one place, in steps; the whole bound."""
+    nx, ny = grid.shape
+    counts = np.zeros((ny, nx), dtype=np.int64)
+    row, column, far = rng.integers(ny), rng.integers(nx), rng.integers(1, 6)
+    cells = [((row + i) % ny, (column + j) % nx) for i in range(far) for j in range(far + 5)]
+    chosen = rng.permutation(len(cells))[: person.most] if person.cells else rng.integers(0, len(cells), person.most)
+    for place in chosen:
+        counts[cells[place]] += person.steps
+    return counts
+
+
+def cost(design, transcript, moved):
+    """What a change of the blocks' counts costs, as a share of the budget."""
+    parameters = np.array([float(design.laws[int(units)].parameter) for units in transcript.units])
+    counts = moved * np.array(
+        [design.laws[int(units)].steps // design.laws[int(units)].counted for units in transcript.units]
+    )
+    if design.law is Law.GAUSSIAN:
+        return float((counts**2 / (2 * parameters)).sum())
+    return float((np.abs(counts) / parameters).sum())
+
+
+def test_one_law_for_records_would_cost_a_person_more_than_the_budget():
+    """The check above fails if the noise is that of one record."""
+    grid, person = Domain((0, 0, 1, 1)).grid((16, 12)), Person(records=5)
+    design = plan_descent(grid, Fraction(1), Law.DISCRETE_LAPLACE, Neighbours.ADD_REMOVE)
+    measure, _ = measuring(design, some_counts(design, 3), np.random.default_rng(3))
+    transcript = descend(design, measure)
+    change = contribution(np.random.default_rng(3), person, grid)
+    assert cost(design, transcript, block_sums(summed_areas(change), transcript.blocks)) > 1

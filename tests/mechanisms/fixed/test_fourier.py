@@ -82,7 +82,8 @@ def captured_choice(monkeypatch, mechanism, counts, **terms):
 
     monkeypatch.setattr(fourier, "exponential", exponential)
     monkeypatch.setattr(recipe, "count_cells", lambda *_: counts)
-    mechanism.release(np.empty((0, 2)), DOMAIN, **{"epsilon": 1, **terms})
+    nobody = sdp.Points([], [], person=[]) if "person" in terms else np.empty((0, 2))
+    mechanism.release(nobody, DOMAIN, **{"epsilon": 1, **terms})
     return asked
 
 
@@ -127,6 +128,43 @@ def test_choice_pays_for_what_it_reads(monkeypatch, basis):
     if basis is not Basis.WALSH:  # where padding is lost as well
         assert 250 < moved[ADD] <= 256  # of 265
         assert 355 < moved[REPLACE] <= 363  # of 372
+
+
+@pytest.mark.unmeasured
+@pytest.mark.parametrize("person", [sdp.Person(records=4), sdp.Person(cells=4), sdp.Person(shares=True)], ids=str)
+@pytest.mark.parametrize("relation", [ADD, REPLACE])
+def test_choice_pays_for_whole_persons(monkeypatch, person, relation):
+    """Scores move by no more than declared if a person with the whole bound is added, or replaces another one."""
+    rng, moved = np.random.default_rng(9), 0
+    mechanism = sdp.Fourier((12, 8), selection_share=0.25)
+    for trial in range(30):
+        counts = rng.integers(0, (1, 40, 10**4)[trial % 3] + 1, size=(8, 12)) * person.steps
+        other = counts + contribution(rng, person)
+        if relation is REPLACE:
+            counts = counts + contribution(rng, person)
+        one, two = (
+            captured_choice(monkeypatch, mechanism, data, neighbours=relation, person=person)
+            for data in (counts, other)
+        )
+        moved = max(moved, *(abs(a - b) for a, b in zip(one["scores"], two["scores"], strict=True)))
+        assert moved <= one["sensitivity"]
+    assert moved > 0.2 * one["sensitivity"]
+
+
+def contribution(rng, person):
+    """What one person adds to the cells, in steps; of records and shares, all in one cell."""
+    counts = np.zeros(96, dtype=np.int64)
+    if person.cells is None:
+        counts[rng.integers(96)] = person.most * person.steps
+    else:
+        counts[rng.permutation(96)[: person.most]] = 1
+    return counts.reshape(8, 12)
+
+
+def test_limits_are_told_in_what_is_counted():
+    fourier_of = sdp.Fourier((64, 64))
+    for person, counted in ((sdp.Person(cells=2), "persons"), (sdp.Person(shares=True), "shares")):
+        assert fourier_of.plan(DOMAIN, epsilon=1, person=person).limits[f"{counted} counted in one cell"] >= 2**20
 
 
 def test_a_choice_that_does_not_pay_would_be_caught(monkeypatch):

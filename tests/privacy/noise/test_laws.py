@@ -13,6 +13,7 @@ from spatialdp.privacy.budget import Budget
 from spatialdp.privacy.neighbours import Sensitivity
 from spatialdp.privacy.noise.laws import FINE_STEPS, Law, NoiseLaw, calibrate, spendable
 from spatialdp.privacy.noise.source import SeededNoise
+from tests.helpers.sources import ZeroNoise
 
 ONE = Sensitivity(1, 1)
 
@@ -81,3 +82,21 @@ def test_counts_get_wide_noise_where_narrow_noise_would_not_do(law):
     found, empty = (law.add_to(each, SeededNoise(4)) for each in (counts, 0 * counts))
     assert found - empty == pytest.approx(counts, rel=1e-3)
     assert np.abs(found).max() > 2**30
+
+
+@pytest.mark.parametrize("law", list(Law))
+def test_counts_in_steps_get_the_noise_of_whole_counts(law):
+    """Shares in steps of 2^-20: the values and the moments are those of counts, on a lattice as fine as the steps."""
+    steps = 2**20
+    whole = calibrate(law, Fraction(1, 2), Sensitivity(3, 5))
+    shares = calibrate(law, Fraction(1, 2), Sensitivity(3 * steps, 5 * steps**2, steps))
+    assert shares.counted == shares.steps == steps
+    assert shares.variance == pytest.approx(whole.variance, rel=0.02)
+    drawn = shares.add_to(np.array([7 * steps, steps // 2]), SeededNoise(3))
+    assert np.abs(drawn - [7, 0.5]).max() < 30 * shares.variance**0.5
+    assert shares.add_to(np.array([7 * steps, steps // 2]), ZeroNoise()).tolist() == [7, 0.5]
+
+
+def test_wide_noise_is_added_to_shares_in_steps():
+    law = calibrate(Law.LAPLACE, Fraction(1, 2**60), Sensitivity(2**20, 2**40, 2**20))
+    assert law.add_to(np.array([3 * 2**20]), ZeroNoise()).tolist() == [3.0]

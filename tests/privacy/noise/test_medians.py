@@ -20,7 +20,7 @@ from spatialdp.privacy.noise.medians import Median, medians
 from spatialdp.privacy.noise.selection import amplified_epsilon
 from spatialdp.privacy.noise.source import SeededNoise
 from tests.helpers.laws import FALSE_ALARM, boundaries, fits, worst_log_ratio
-from tests.helpers.medians import ADD_REMOVE, CASES, REPLACE, many, neighbouring, one
+from tests.helpers.medians import ADD_REMOVE, CASES, REPLACE, many, neighbouring, one, random_data
 from tests.helpers.sources import ScriptedWords
 from tests.reference.median_laws import exponential_law, sampled_law, smooth_law
 
@@ -47,6 +47,44 @@ def test_replace_across_two_nodes_costs_epsilon():
         worst = [max(worst[0], exact), max(worst[1], smoothed)]
     assert 0.9 < 2 * worst[0] <= 1 + 1e-9
     assert 2 * worst[1] <= 1 + 1e-9
+
+
+def test_persons_with_several_records_cost_epsilon_at_a_part_of_it():
+    """A person with at most 3 records, or the weight of 3, is added: lines are drawn at a third of ε."""
+    rng, worst = np.random.default_rng(13), 0.0
+    for _ in range(400):
+        values, high = random_data(rng, width=150)
+        other = [*values, *rng.choice([0, min(1, high - 1), high - 1], rng.integers(1, 4)).tolist()]
+        worst = max(worst, worst_log_ratio(*(exponential_law(each, 0, high, 1 / 3) for each in (values, other))))
+    assert 0.9 < worst <= 1 + 1e-9
+
+
+@pytest.mark.parametrize("epsilon", [Fraction(1, 1000), Fraction(1, 2)])
+def test_weights_are_as_good_as_repeated_values(epsilon):
+    """Several nodes, some of them empty: the same lines for the same bits."""
+    rng = np.random.default_rng(14)
+    sizes = np.array([0, 5, 1, 0, 9])
+    nodes = np.repeat(np.arange(5), sizes)
+    low, high = 100 * np.arange(5), 100 * np.arange(5) + 40
+    values = np.concatenate([np.sort(rng.integers(low[i], high[i], size)) for i, size in enumerate(sizes)])
+    weights = rng.integers(1, 6, values.size)
+    starts = np.concatenate([[0], np.cumsum(sizes)])
+    repeated = np.concatenate([[0], np.cumsum(np.bincount(nodes, weights, 5))]).astype(int)
+    options = {"method": Median.EXPONENTIAL, "epsilon": epsilon, "neighbours": ADD_REMOVE}
+    for seed in range(50):
+        weighted = medians(values, starts, low, high, weights=weights, noise=SeededNoise(seed), **options)
+        assert np.array_equal(
+            weighted, medians(np.repeat(values, weights), repeated, low, high, noise=SeededNoise(seed), **options)
+        )
+
+
+def test_weights_are_refused_where_they_would_not_be_used():
+    options = {"epsilon": Fraction(1), "neighbours": ADD_REMOVE, "noise": SeededNoise(0)}
+    for more in ({"method": Median.SMOOTH}, {"method": Median.EXPONENTIAL, "sampling": Fraction(1, 2)}):
+        with pytest.raises(ParameterError, match="give each value as often as it counts"):
+            medians([1, 2], [0, 2], [0], [8], weights=np.array([1, 2]), **more, **options)
+    with pytest.raises(ParameterError, match="different lengths"):
+        medians([1, 2], [0, 2], [0], [8], weights=np.array([1]), method=Median.EXPONENTIAL, **options)
 
 
 @pytest.mark.statistical

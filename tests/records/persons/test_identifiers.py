@@ -213,6 +213,23 @@ def test_uuids_of_arrow_are_those_of_python():
     assert texts(uuids[:0]) == []
 
 
+class Foreign:
+    """A column of another library, which offers one way into Arrow."""
+
+    def __init__(self, column, way):
+        self._column = column
+        setattr(type(self), way, lambda self, requested_schema=None: getattr(self._column, way)(requested_schema))
+
+    def __len__(self):
+        return len(self._column)
+
+
+def test_columns_of_other_libraries_come_in_through_arrow():
+    array = type("ForeignArray", (Foreign,), {})(pa.array([1, None, 3]), "__arrow_c_array__")
+    chunks = type("ForeignChunks", (Foreign,), {})(pa.chunked_array([[1, None], [3]]), "__arrow_c_stream__")
+    assert texts(array) == texts(chunks) == ["1", None, "3"]
+
+
 @pytest.mark.parametrize(
     ("values", "kind"),
     [
