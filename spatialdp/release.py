@@ -80,9 +80,7 @@ class Release:
         return self.estimate.total
 
     def answer(self, boxes: npt.ArrayLike, *, extrapolate: bool = True) -> Any:
-        """Estimate how many records lie in each box, or presences or persons if persons are the unit of privacy.
-
-        `Privacy.counted` says which of the three; with presences, a box counts a person once for each of its cells.
+        """Estimate how many records lie in each box; or presences, or persons, as `Privacy.counted` says.
 
         Parameters
         ----------

@@ -24,6 +24,7 @@ from spatialdp.privacy.accounting import Promise, promise_for_records, rho_for
 from spatialdp.privacy.budget import Budget
 from spatialdp.privacy.neighbours import Neighbours
 from spatialdp.privacy.unit import MOST, Person, unit_of
+from spatialdp.wording import parameter
 
 __all__ = ["NOT_PRIVATE", "Privacy"]
 
@@ -188,7 +189,7 @@ class Privacy:
         if self.person is None:
             raise ReleaseError(
                 "this release protects single records and bounds nothing of a person, so it promises nothing to a "
-                "number of persons; ask for_records() about their records, or release with person=Person(...)."
+                f"number of persons; ask about a number of their records, or release with {parameter('person')}."
             )
         return self._for_group(whole_number(persons, "persons", 1, MOST))
 
