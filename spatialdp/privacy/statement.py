@@ -25,6 +25,7 @@ from spatialdp.privacy.budget import Budget
 from spatialdp.privacy.chosen import CHOICE_STEP
 from spatialdp.privacy.neighbours import Neighbours
 from spatialdp.privacy.unit import MOST, Person, unit_of
+from spatialdp.wording import parameter
 
 __all__ = ["NOT_PRIVATE", "Privacy"]
 
@@ -189,7 +190,7 @@ class Privacy:
         if self.person is None:
             raise ReleaseError(
                 "this release protects single records and bounds nothing of a person, so it promises nothing to a "
-                "number of persons; ask for_records() about their records, or release with person=Person(...)."
+                f"number of persons; ask about a number of their records, or release with {parameter('person')}."
             )
         return self._for_group(whole_number(persons, "persons", 1, MOST))
 

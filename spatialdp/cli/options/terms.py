@@ -34,6 +34,7 @@ class PersonBound(click.ParamType):  # type: ignore[type-arg]  # generic only in
     """A click type for what is bounded of a person: records=L, cells=L or shares."""
 
     name = "records=L|cells=L|shares"
+    example = "cells=50"
 
     @override
     def get_metavar(self, param: click.Parameter, ctx: click.Context) -> str:  # noqa: ARG002 (click gives them)
@@ -52,8 +53,7 @@ class PersonBound(click.ParamType):  # type: ignore[type-arg]  # generic only in
             return Person(shares=True)
         if kind not in ("records", "cells") or not most.removeprefix("-").isdecimal():
             self.fail(
-                f"{value!r} was given; a bound is required: records=L or cells=L with a whole number L, such as "
-                "cells=50, or shares.",
+                f"{value!r} was given; a bound {self.name} with a whole number L is required, such as {self.example}.",
                 param,
                 ctx,
             )
