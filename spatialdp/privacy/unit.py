@@ -219,6 +219,8 @@ class Person:
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Person:
         """Rebuild the bound that `to_json` wrote; a `ValueError` or `TypeError` is raised for anything else."""
+        if not isinstance(data, Mapping):
+            raise TypeError
         values: dict[str, Any] = {
             name: Chosen.from_json(value) if isinstance(value, Mapping) else value for name, value in data.items()
         }
