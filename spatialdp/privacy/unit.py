@@ -244,7 +244,13 @@ class Person:
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Person:
-        """Rebuild the bound that `to_json` wrote; a `ValueError` or `TypeError` is raised for anything else."""
+        """Rebuild the bound that `to_json` wrote; a `ValueError` or `TypeError` is raised for anything else.
+
+        Examples
+        --------
+        >>> Person.from_json({"cells": 50})
+        Person(cells=50)
+        """
         if not isinstance(data, Mapping):
             raise TypeError
         values: dict[str, Any] = {

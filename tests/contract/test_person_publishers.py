@@ -23,7 +23,7 @@ RNG = np.random.default_rng(6)
 POINTS = sdp.Points(RNG.random((100, 2)), person=RNG.integers(0, 12, 100).tolist())
 RELEASES = {
     f"{person.bound}, {mechanism.name}": mechanism.release(POINTS, DOMAIN, epsilon=1, person=person)
-    for person, mechanism in zip(PERSONS, (sdp.Flat((8, 6)), sdp.KdTree(2), sdp.Adaptive((8, 6))), strict=True)
+    for person, mechanism in zip(PERSONS[:3], (sdp.Flat((8, 6)), sdp.KdTree(2), sdp.Adaptive((8, 6))), strict=True)
 }
 COUNTED = {"records": "records", "cells": "presences", "shares": "persons"}
 every_release = pytest.mark.parametrize("name", RELEASES)

@@ -212,6 +212,7 @@ def test_every_figure_is_made_by_make():
         "interval_coverage",
         "adaptive_coverage",
         "adaptive_worst_cases",
+        "person_bounds",
         "planning_laws",
         "table_sql",
     }
