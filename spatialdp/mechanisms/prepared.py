@@ -18,7 +18,7 @@ from spatialdp.estimates.expected_error import expected_error, sized_boxes, some
 from spatialdp.mechanisms.plan import Plan
 from spatialdp.privacy.noise.source import Noise, SystemNoise, is_system_noise
 from spatialdp.privacy.statement import Privacy
-from spatialdp.records.points import as_points
+from spatialdp.records.points import as_points, in_memory
 from spatialdp.release import Release
 from spatialdp.space.domain import RASTER_SIDE, Domain
 from spatialdp.space.polygons import missed_share
@@ -102,7 +102,8 @@ class PreparedRelease:
         if not is_system_noise(source):
             statement = replace(statement, private=False)
         records = as_points(points, self.domain, self.terms.person)
-        estimate = self.mechanism._estimate(records, self.design, source)
+        with records._snapshot():
+            estimate = self.mechanism._estimate(records, self.design, source)
         return Release(self.domain, statement, estimate)
 
 
@@ -133,7 +134,8 @@ class PreparedChoice(PreparedRelease):
     @override
     def plan_with_errors(self) -> Plan:
         plans = [each.plan_with_errors() for each in self.candidates]
-        return replace(plans[-1], errors={}, candidates=dict(zip(self.plan.candidates, plans, strict=True)))
+        by_bound = dict(zip(self.plan.candidates, plans, strict=True))
+        return replace(plans[-1], errors={}, candidates=by_bound, person=self.plan.person)
 
     @override
     def expected_error(self, boxes: npt.ArrayLike) -> float:  # noqa: ARG002 - refused for all boxes
@@ -146,9 +148,11 @@ class PreparedChoice(PreparedRelease):
     @override
     def release(self, points: Any, *, noise: Noise | None = None) -> Release:
         source = checked_noise(noise)
-        records = as_points(points, self.domain, self.terms.person)
-        place: int = self.design.draw(records, source)
-        return self.candidates[place].release(records, noise=source)
+        # Files are read before the choice is drawn, and a table is seen in one state: what fails, fails before noise.
+        records = in_memory(as_points(points, self.domain, self.terms.person), self.domain)
+        with records._snapshot():
+            place: int = self.design.draw(records, source)
+            return self.candidates[place].release(records, noise=source)
 
 
 def checked_noise(noise: Noise | None) -> Noise:

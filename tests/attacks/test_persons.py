@@ -10,10 +10,12 @@ from __future__ import annotations
 
 import random
 import warnings
+from dataclasses import replace
 
 import geopandas
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 import shapely
 
@@ -114,3 +116,31 @@ def test_one_hostile_person_in_a_frame_changes_nothing_else(form, ordinary):
             one, two = (bounded(FRAMES[form](rows)) for rows in (before, after))
         assert differ_by_one(one[0], two[0], replaced=False), (seed, after)
         assert differ_by_one_person(one[1], two[1], replaced=False), (seed, after)
+
+
+# --- the watch is awake ----------------------------------------------------------------------------
+
+
+def judged_by_pyarrow(text):
+    """A reader that lets pyarrow refuse a column for one text that is not UTF-8."""
+    return text.cast(pa.large_binary()).cast(pa.large_string())
+
+
+def without_doubles(numbers):
+    """A reader that loses all whole numbers if pandas has stored them as doubles, for one that is missing."""
+    return pa.nulls(len(numbers), pa.int64())
+
+
+@pytest.mark.parametrize(
+    ("name", "function", "mutant", "odd", "told"),
+    [
+        ("text.parquet", "persons_of_text", judged_by_pyarrow, b"\xff", "something else was shown"),
+        ("gathered.parquet", "persons_of_doubles", without_doubles, None, "other records were counted"),
+    ],
+)
+def test_readers_that_let_one_record_decide_are_caught(name, function, mutant, odd, told, tmp_path, capfd, monkeypatch):
+    (form,) = (replace(form, hostile=lambda _: (0.5, 0.5, odd)) for form in PERSON_FORMS if form.name == name)
+    check(form, [2], tmp_path, capfd)
+    monkeypatch.setattr(f"spatialdp.records.formats.arrow.{function}", mutant)
+    with pytest.raises(AssertionError, match=told):
+        check(form, [2], tmp_path, capfd)

@@ -66,8 +66,8 @@ class PointsFile:
         """Check the files' structure, and their CRS against the domain's; read standard input."""
         from spatialdp.records.files import read_points
 
-        if self._address is not None or self._has_many_persons:
-            return self._read_table(self.names[0], domain)
+        if self._address is not None:
+            return self._read_table(self._address, domain)
         if self.names == (_STANDARD_INPUT,):
             return read_points(sys.stdin.buffer, domain, **self.options)
         return read_points(list(self.names), domain, **self.options)
@@ -76,23 +76,6 @@ class PointsFile:
     def _address(self) -> str | None:
         """The address of a table in a database, such as duckdb:///crashes.db?table=crashes; None for files."""
         return self.names[0] if _is_address(self.names[0]) else None
-
-    @property
-    def _has_many_persons(self) -> bool:
-        """Whether persons are in a folder or a pattern of Parquet, which DuckDB bounds without holding them in memory.
-
-        The counts are the same either way.
-        """
-        from importlib.util import find_spec
-
-        from spatialdp.records.files import paths_of
-
-        needed, other = (self.options.get(name) for name in ("person", "x")), ("reproject", "layer", "file_format")
-        if None in needed or any(self.options.get(name) for name in other) or len(self.names) != 1:
-            return False
-        paths = paths_of(self.names[0])
-        parquet = all(path.suffix.lower() in (".parquet", ".pq") for path in paths)
-        return parquet and paths != [Path(self.names[0])] and None not in (find_spec("ibis"), find_spec("duckdb"))
 
     def _read_table(self, address: str, domain: Domain) -> Points:
         """Open a table, whose records stay where they are."""

@@ -109,13 +109,17 @@ class DuckDBDriver(Driver):
     @contextmanager
     def _without_progress(self) -> Iterator[None]:
         connection = self.connection
-        ((shown,),) = connection.execute("SELECT current_setting('enable_progress_bar')").fetchall()
+        asked = "SELECT current_setting('enable_progress_bar'), current_setting('enable_profiling')"
+        ((shown, profiled),) = connection.execute(asked).fetchall()
         connection.execute("SET enable_progress_bar = false")
+        connection.execute("PRAGMA disable_profiling")
         try:
             yield
         finally:
             if shown:
                 connection.execute("SET enable_progress_bar = true")
+            if profiled:
+                connection.execute(f"PRAGMA enable_profiling = '{profiled}'")
 
 
 class PostgreSQLDriver(Driver):

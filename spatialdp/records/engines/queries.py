@@ -96,7 +96,7 @@ def _attempt(work: Callable[[], T], driver: Driver, step: str) -> _Outcome[T]:
 
 def _failed(engine: str, step: str, kind: str) -> PointsError:
     return PointsError(
-        f"{engine} failed while {step} ({kind}); nothing was released and nothing was spent. Its message is not shown, "
+        f"{engine} failed while {step} ({kind}); nothing was released. Its message is not shown, "
         "because it may quote records: whoever may read the table finds it in the engine's own log. Try again when the "
         "cause is removed."
     )

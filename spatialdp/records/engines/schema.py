@@ -17,7 +17,7 @@ from spatialdp.space.domain import Domain
 from spatialdp.space.placement import check_column_names
 from spatialdp.wording import either, parameter
 
-__all__ = ["Columns", "check_rows", "checked_crs", "located"]
+__all__ = ["Columns", "check_persons_of_files", "check_rows", "checked_crs", "located"]
 
 _MOST_DIGITS = 300  # of a decimal that any double can hold, before and after the point
 
@@ -53,20 +53,50 @@ class Columns:
 
 
 def check_rows(table: Any) -> None:
-    """Refuse an expression whose rows depend on each other, so that one record could move many of them.
+    """Refuse an expression in which one record could move several rows: it may only select, filter, compute and stack.
 
-    Columns may be selected and computed, rows filtered, tables joined and stacked.
+    What is not known to leave each row a function of one record is refused: joins, groups, subqueries, limits, windows,
+    random numbers, SQL in a text. A table may stand in a stack of tables once.
     """
     from ibis.expr import operations as ops
 
-    kinds = (ops.Limit, ops.Sample, ops.Distinct, ops.Aggregate, ops.WindowFunction, ops.Intersection, ops.Difference)
-    dependent = sorted({type(node).__name__ for node in table.op().find((*kinds, ops.RandomScalar))})
+    plain = (ops.PhysicalTable, ops.Project, ops.Filter, ops.Sort, ops.DropNull, ops.FillNull, ops.DropColumns)
+    relations = (*plain, ops.Union)
+    values = (ops.Reduction, ops.Analytic, ops.WindowFunction, ops.Subquery, ops.Unnest, ops.Impure, ops.RowID)
+    dependent = {
+        type(node).__name__
+        for node in table.op().find(ops.Node)
+        if (isinstance(node, ops.Relation) and not isinstance(node, relations))
+        or isinstance(node, values)
+        or (isinstance(node, ops.Union) and node.distinct)
+    }
+    stacked = _stacked(table.op())
+    dependent |= {"the same table twice"} if len(stacked) > len(set(stacked)) else set()
     if dependent:
         raise PointsError(
-            f"the table is computed with {' and '.join(dependent)}, so one record may change several of its rows, and "
-            "the promise of privacy would not hold; give a table whose rows are records, with rows filtered and "
-            "columns computed at most."
+            f"the table is computed with {' and '.join(sorted(dependent))}, so one record may change several of its "
+            "rows, and the promise of privacy would not hold; give a table whose rows are records, with rows filtered, "
+            "columns computed and different tables stacked at most. Make any other table in the engine first."
         )
+
+
+def check_persons_of_files(table: Any, columns: Columns) -> None:
+    """Refuse persons that are text in files: DuckDB refuses a whole file for one text in it that is not UTF-8."""
+    if columns.person in table.columns and table[columns.person].type().is_string():
+        raise PointsError(
+            f"column {columns.person!r} is text in files of Parquet, where DuckDB would refuse all records for one "
+            f"that is not UTF-8; read the files {either('with read_points', 'as files')}, or put them into a database."
+        )
+
+
+def _stacked(node: Any) -> list[Any]:
+    """Return the tables at the bottom of an expression, each as often as it occurs."""
+    from ibis.expr import operations as ops
+
+    if isinstance(node, ops.Union):
+        return _stacked(node.left) + _stacked(node.right)
+    parent = getattr(node, "parent", None)
+    return [node] if parent is None else _stacked(parent)
 
 
 def located(table: Any, columns: Columns, dialect: Dialect) -> Any:

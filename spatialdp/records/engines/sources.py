@@ -14,13 +14,15 @@ import warnings
 import weakref
 from collections.abc import Callable
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from typing import Any
-from urllib.parse import SplitResult, parse_qsl, unquote, urlencode, urlsplit, urlunsplit
+from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
 
 from spatialdp.errors import PointsError, SpatialDPError
 from spatialdp.records.engines.drivers import closed_at_the_end
 from spatialdp.records.files import paths_of
+from spatialdp.records.formats.base import Source, quietly
 from spatialdp.wording import either
 
 __all__ = ["database_files", "is_address", "open_table", "table_name"]
@@ -73,7 +75,7 @@ def open_table(text: str) -> Any:
 def _of_address(address: str) -> Any:
     parts = _split(address)
     asked = _asked(parts)
-    backend = _OPENERS.get(parts.scheme, _other)(parts, _others(parts))
+    backend = _OPENERS.get(parts.scheme, _refused)(parts, _others(parts))
     return backend.table(asked["table"], database=asked.get("schema"))
 
 
@@ -154,10 +156,11 @@ def _postgresql(parts: SplitResult, options: dict[str, str]) -> Any:
     )
 
 
-def _other(parts: SplitResult, options: dict[str, str]) -> Any:
-    import ibis
-
-    return ibis.connect(urlunsplit(parts._replace(query=urlencode(options))))
+def _refused(parts: SplitResult, options: dict[str, str]) -> Any:  # noqa: ARG001 - nothing is opened
+    raise PointsError(
+        f"the address is one of {parts.scheme}, but tables are read from duckdb:// and postgresql://; for Spark and "
+        f"others, {either('give a table of Ibis', 'use the library, with a table of Ibis')}."
+    )
 
 
 _OPENERS: dict[str, Callable[[SplitResult, dict[str, str]], Any]] = {
@@ -178,9 +181,23 @@ def _of_files(text: str) -> Any:
             f"{other[0]} is not a file of Parquet; read it {either('with read_points', 'as a file')}, or "
             "give files of Parquet, a pattern or a folder of them, or the address of a database."
         )
+    _check_types(paths)
     if any(_MAGIC & set(str(path)) for path in paths):
         raise PointsError(f"{paths[0]} has *, ? or [ in its path, which DuckDB takes for a pattern; rename it.")
     return _open(lambda: _embedded(None, {}).read_parquet([str(path) for path in paths], hive_partitioning=False))
+
+
+def _check_types(paths: list[Path]) -> None:
+    """Refuse files whose columns differ: DuckDB would cast the values of all files to the types of the first one."""
+    import pyarrow.parquet as pq
+
+    first, *others = (quietly(partial(pq.read_schema, path), Source(str(path), ".parquet")) for path in paths)
+    for path, schema in zip(paths[1:], others, strict=True):
+        if {field.name: field.type for field in schema} != {field.name: field.type for field in first}:
+            raise PointsError(
+                f"{path} has other columns, or columns of other types, than {paths[0]}; DuckDB reads files of one "
+                f"schema together. Read them {either('with read_points', 'as files, in a list')}, or write them anew."
+            )
 
 
 def _embedded(database: Path | None, options: dict[str, str]) -> Any:

@@ -24,9 +24,9 @@ from spatialdp.records.engines.cells import FINE_BITS, cells_of_table, counts_of
 from spatialdp.records.engines.dialects import DIALECTS
 from spatialdp.records.engines.drivers import Driver, driver_of
 from spatialdp.records.engines.queries import discreetly, sparse_counts
-from spatialdp.records.engines.schema import Columns, check_rows, checked_crs, located
+from spatialdp.records.engines.schema import Columns, check_persons_of_files, check_rows, checked_crs, located
 from spatialdp.records.engines.self_test import self_test
-from spatialdp.records.engines.sources import open_table
+from spatialdp.records.engines.sources import is_address, open_table
 from spatialdp.records.formats.base import forgetful
 from spatialdp.records.points import Points
 from spatialdp.space.domain import RASTER_SHIFT, Domain, Grid
@@ -112,6 +112,7 @@ class TablePoints(Points):
             "engine; export them to a file and give that instead."
         )
 
+    @override
     @override
     def _snapshot(self) -> AbstractContextManager[None]:
         return self._driver.snapshot()
@@ -201,6 +202,8 @@ def read_table(
     check_rows(expression)
     driver = _checked_driver(expression, owned=owned)
     place = located(expression, columns, driver.dialect)
+    if owned and not is_address(table):
+        check_persons_of_files(expression, columns)
     if columns.person is not None:
         driver.check_persons(expression[columns.person].type())
     points = TablePoints(place, driver, checked_crs(expression, columns, crs, domain), _tester(place))

@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 
 __all__ = ["joined", "persons_of", "texts_of"]
 
-_EXACT = 2**53  # from here on, doubles skip whole numbers
 _LONGEST = 76  # digits of a decimal number: as many as Arrow and databases have
 _PLAIN_BITS = 10_000  # integers of more bits may have more digits than `str` writes
 _DASHES = [4, 6, 8, 10]  # bytes of a UUID that follow a dash
@@ -155,8 +154,13 @@ def _of_doubles(array: Array) -> pa.Array:
     import pyarrow as pa
 
     doubles = array.astype(np.float64)
-    whole = (np.abs(doubles) < _EXACT) & (doubles == np.floor(doubles))
+    whole = (np.abs(doubles) < _exact_below(array.dtype)) & (doubles == np.floor(doubles))
     return pa.array(np.where(whole, doubles, 0).astype(np.int64), mask=~whole)
+
+
+def _exact_below(kind: Any) -> float:
+    """Return the number from which on a type of floating-point numbers skips whole numbers: 2^53 for doubles."""
+    return float(2 / np.finfo(kind).eps)
 
 
 def _where(condition: Booleans, persons: pa.Array) -> pa.Array:
@@ -210,7 +214,7 @@ def _whole_number(value: Any) -> int | None:
     if isinstance(value, int | np.integer):
         return int(value)
     if isinstance(value, float | np.floating):
-        return int(value) if abs(float(value)) < _EXACT and value == int(value) else None
+        return int(value) if abs(float(value)) < _exact_below(type(value)) and value == int(value) else None
     if isinstance(value, Decimal) and value.is_finite() and value.adjusted() < _LONGEST:
         return int(value) if value == int(value) else None
     return None
@@ -252,7 +256,7 @@ def _of_undeclared_arrow(column: pa.Array) -> pa.Array:
     from pyarrow import types
 
     if types.is_floating(column.type):
-        return _of_doubles(column.cast(pa.float64()).to_numpy(zero_copy_only=False))
+        return _of_doubles(column.to_numpy(zero_copy_only=False))
     persons = _of_arrow(column)
     return pa.nulls(len(column), pa.int64()) if persons is None else persons
 

@@ -84,11 +84,35 @@ def test_rows_that_depend_on_each_other_are_refused(make):
         check_rows(make(table()))
 
 
-def test_rows_may_be_filtered_joined_and_stacked():
-    first, second = table(who="string"), ibis.table({"who": "string", "group": "string"}, name="u")
-    joined = first.join(second, "who").filter(ibis._.group == "a").mutate(x=ibis._.x + 1)
-    check_rows(joined)
-    check_rows(first.union(first.filter(first.x > 1)))
+def test_rows_may_be_filtered_computed_and_stacked():
+    first, second = table(who="string"), ibis.table(table(who="string").schema(), name="u")
+    changed = first.filter(ibis._.who == "a").mutate(x=ibis._.x + 1).order_by("x")
+    check_rows(changed)
+    check_rows(changed.union(second))
+
+
+def _other():
+    return ibis.table({"who": "string", "group": "string"}, name="other")
+
+
+MOVES_MANY = {
+    "joined": lambda t: t.join(_other(), "who"),
+    "joined with itself": lambda t: t.join(t.view(), "who"),
+    "semi": lambda t: t.semi_join(_other(), "who"),
+    "anti": lambda t: t.anti_join(_other(), "who"),
+    "subquery": lambda t: t.filter(t.who.notin(_other().who)),
+    "exists": lambda t: t.filter((_other().who == t.who).any()),
+    "unnested": lambda t: t.mutate(who=t.who.split(",").unnest()),
+    "random": lambda t: t.mutate(who=ibis.uuid()),
+    "the same table twice": lambda t: t.union(t.filter(t.x > 1)),
+    "stacked without repetition": lambda t: t.union(ibis.table(t.schema(), name="u"), distinct=True),
+}
+
+
+@pytest.mark.parametrize("make", MOVES_MANY.values(), ids=MOVES_MANY)
+def test_what_one_record_could_move_more_than_once_is_refused(make):
+    with pytest.raises(PointsError, match="one record may change several of its rows"):
+        check_rows(make(table(who="string")))
 
 
 def test_plain_columns_are_taken_to_be_in_the_domains_crs():
