@@ -12,14 +12,19 @@ SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 INSTALL_CHROMIUM := ($(SUDO) apt-get update -qq && $(SUDO) apt-get install -y -qq --no-install-recommends chromium chromium-driver >/dev/null) \
 	|| { echo "Chromium could not be installed; put chromium and chromedriver on the PATH, then run make browser again." >&2; exit 1; }
 
-.PHONY: demo test browser audit check docs bench figures explorer-figure leaflet coverage clean
+INSTALL_POSTGRESQL := ($(SUDO) apt-get update -qq && $(SUDO) apt-get install -y -qq --no-install-recommends postgresql postgresql-postgis >/dev/null) \
+	|| { echo "PostgreSQL with PostGIS could not be installed; install postgresql and postgresql-postgis, then run make engines again." >&2; exit 1; }
+INSTALL_JAVA := ($(SUDO) apt-get update -qq && $(SUDO) apt-get install -y -qq --no-install-recommends default-jre-headless >/dev/null) \
+	|| { echo "Java could not be installed; put Java 17 or newer on the PATH, then run make engines again." >&2; exit 1; }
+
+.PHONY: demo test browser engines audit check docs bench figures explorer-figure leaflet coverage clean
 
 demo: $(VENV)/.installed
 	$(BIN)/spatialdp traffic --output out --force
 
 # The tests, then how many lines and branches they ran: of privacy/ all, of the rest 95 % at least.
 test: $(VENV)/.tools
-	$(ONE_THREAD) $(BIN)/python -m pytest -n auto -m "not browser and not audit" --cov --cov-report=
+	$(ONE_THREAD) $(BIN)/python -m pytest -n auto -m "not browser and not audit and not engines" --cov --cov-report=
 	@echo
 	@$(BIN)/coverage report --include='spatialdp/privacy/*,spatialdp/privacy/noise/*' --fail-under=100
 	@printf '\nCoverage of lines and branches, all of spatialdp: '
@@ -27,6 +32,10 @@ test: $(VENV)/.tools
 
 browser: $(VENV)/.browser
 	SPATIALDP_NEEDS_BROWSER=1 $(BIN)/python -m pytest -m browser tests/browser/test_browser.py
+
+# Tables in PostgreSQL with PostGIS, on a server of its own in a temporary folder, and in Spark on this machine.
+engines: $(VENV)/.engines
+	SPATIALDP_NEEDS_ENGINES=1 $(ONE_THREAD) $(BIN)/python -m pytest -m engines tests/records/engines
 
 audit: $(VENV)/.tools
 	$(ONE_THREAD) $(BIN)/python -m pytest -n auto -m audit
@@ -59,7 +68,7 @@ figures: $(VENV)/.installed explorer-figure
 	$(BIN)/python scripts/mechanism_pictures.py --output figures
 	$(BIN)/python scripts/gallery.py --output figures
 	$(BIN)/python scripts/reproductions.py --output figures --trials $(TRIALS)
-	$(BIN)/python scripts/adaptive_errors.py --output figures --trials $(TRIALS) --epsilons 0.01,0.03,0.1,0.3,1,3
+	$(BIN)/python scripts/adaptive_errors.py --output figures --trials 12 --epsilons 0.01,0.03,0.1,0.3,1,3
 
 explorer-figure: $(VENV)/.browser
 	$(BIN)/python scripts/explorer_picture.py --output figures
@@ -90,6 +99,13 @@ $(VENV)/.tools: $(VENV)/.installed
 
 $(VENV)/.docs: $(VENV)/.installed
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[docs]'
+	touch $@
+
+# PostgreSQL with PostGIS and Java, from Debian if there are none yet, and pyspark.
+$(VENV)/.engines: $(VENV)/.tools
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[postgres,spark]'
+	ls /usr/share/postgresql/*/extension/postgis.control >/dev/null 2>&1 || $(INSTALL_POSTGRESQL)
+	command -v java >/dev/null || $(INSTALL_JAVA)
 	touch $@
 
 # A headless Chromium, from Debian if there is none yet.

@@ -17,29 +17,23 @@ from benchmarks import (
     foundation,
     maps,
     persons,
+    reading,
     spectra,
+    tables,
     transforms,
     trees,
+)
+
+MODULES = (
+    *(foundation, persons, trees, adaptive, transforms, spectra, files),
+    *(reading, tables, command_line, evaluator, explorer, maps),
 )
 
 
 def main() -> int:
     words = sys.argv[1:]
     missed = 0
-    modules = (
-        foundation,
-        persons,
-        trees,
-        adaptive,
-        transforms,
-        spectra,
-        files,
-        command_line,
-        evaluator,
-        explorer,
-        maps,
-    )
-    benchmarks = [benchmark for module in modules for benchmark in module.BENCHMARKS]
+    benchmarks = [benchmark for module in MODULES for benchmark in module.BENCHMARKS]
     selected = [each for each in benchmarks if not words or any(word in each.__name__ for word in words)]
     unknown = [word for word in words if not any(word in each.__name__ for each in benchmarks)]
     if unknown:

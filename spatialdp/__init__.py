@@ -43,6 +43,7 @@ if TYPE_CHECKING:  # type checkers and editors read the names of _HOMES here
     from spatialdp.privacy.noise.source import SystemNoise as SystemNoise
     from spatialdp.privacy.statement import Privacy as Privacy
     from spatialdp.privacy.unit import Person as Person
+    from spatialdp.records.engines.tables import read_table as read_table
     from spatialdp.records.files import read_points as read_points
     from spatialdp.records.points import Points as Points
     from spatialdp.release import Release as Release
@@ -82,6 +83,7 @@ _HOMES = {
     "publish": "mechanisms.publish",
     "ranking": "evaluation.figures",
     "read_points": "records.files",
+    "read_table": "records.engines.tables",
     "recommend": "planning.recommend",
     "workload": "workload",
 }

@@ -76,11 +76,11 @@ class Release:
 
     @property
     def total(self) -> float:
-        """Estimated number of records in the domain and its region."""
+        """Estimated number of records in the domain and its region, or of what `privacy.counted` names."""
         return self.estimate.total
 
     def answer(self, boxes: npt.ArrayLike, *, extrapolate: bool = True) -> Any:
-        """Estimate how many records lie in each box.
+        """Estimate how many records lie in each box, or how much of what `privacy.counted` names.
 
         Parameters
         ----------

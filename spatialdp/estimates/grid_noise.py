@@ -29,7 +29,7 @@ from spatialdp.transforms.quad_haar import QuadHaar
 __all__ = ["IndependentNoise", "NoiseModel", "QuadHaarNoise", "SeparableNoise", "SharedNoise"]
 
 
-_WEIGHTS_AT_ONCE = 2**22  # limits the memory that a polygon takes
+_WEIGHTS_AT_ONCE = 2**20  # limits the memory that a polygon takes
 
 
 class NoiseModel(ABC):

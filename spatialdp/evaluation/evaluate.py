@@ -8,7 +8,7 @@ by an evaluation on the same records, because the choice leaks. Evaluate on publ
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import MISSING, fields
 from fractions import Fraction
 from os import PathLike
@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
+from spatialdp._support.arrays import Integers
 from spatialdp._support.checks import whole_number
 from spatialdp._version import __version__
 from spatialdp.errors import ParameterError
@@ -27,7 +28,9 @@ from spatialdp.mechanisms import Flat, Mechanism, Uniform
 from spatialdp.privacy.budget import Budget, Number, exact
 from spatialdp.privacy.neighbours import Neighbours
 from spatialdp.privacy.noise.source import SeededNoise
-from spatialdp.records.points import LatticePoints, as_points, lattice_points
+from spatialdp.privacy.unit import Person, unit_of
+from spatialdp.records.persons.unbounded import PersonRecords
+from spatialdp.records.points import LatticePoints, Points, as_points, lattice_points
 from spatialdp.space.domain import Domain
 from spatialdp.space.polygons import read_polygons
 from spatialdp.space.questions import require_inside
@@ -37,9 +40,10 @@ from spatialdp.workload import Workload
 if TYPE_CHECKING:
     import pandas
 
-__all__ = ["NOTE", "evaluate", "evaluate_subsamples", "write_frame"]
+__all__ = ["NOTE", "NOTE_OF_PERSONS", "evaluate", "evaluate_subsamples", "write_frame"]
 
 NOTE = "Private-only: compared with the true records; seeded noise, not private"
+NOTE_OF_PERSONS = f"{NOTE}; errors include what the bound on persons cuts off"
 
 FLOOR = 0.001  # relative errors divide by at least this share of the records
 BASELINE_SHAPE = (256, 256)
@@ -58,6 +62,7 @@ def evaluate(
     *,
     delta: Number = 0,
     neighbours: str = Neighbours.ADD_REMOVE,
+    person: Person | None = None,
     metrics: Sequence[str] | None = None,
     floor: float = FLOOR,
     level: float = 0.95,
@@ -83,11 +88,17 @@ def evaluate(
         Number of releases for each mechanism and ε.
     delta, neighbours
         As for `Mechanism.release`; only mechanisms with Gaussian noise get δ.
+    person : Person, optional
+        As for `Mechanism.release`. The truth is then what a release would count if nothing of a person were cut off,
+        so errors include what the bound cuts off. With a bound on records: all records that have a person. With shares:
+        each person once in all, divided over their records. With a bound on cells: each person once in each cell of the
+        mechanism's own grid (for kd-trees, of 4096 x 4096 cells), divided over the records there. So mechanisms with
+        different grids have different truths under a bound on cells: compare those with the same grid.
     metrics : sequence of str, optional
         Names of `spatialdp.evaluation.metrics.METRICS`, and ``"earth_mover"``. By default all metrics that are quick to
         compute: those of intervals and the earth mover's distance are left out.
     floor : float
-        Relative errors divide by the true count, but at least by this share of the records (and by one record).
+        Relative errors divide by the true count, but at least by this share of all that is counted (and by 1).
     level : float
         Confidence level of the intervals whose coverage and width are measured.
     seed : int
@@ -108,7 +119,9 @@ def evaluate(
     -------
     pandas.DataFrame
         One row for each mechanism, ε, trial, workload and metric. The column `seed` holds the seed of the row's
-        release, ``SeededNoise(seed)``; `floor` holds the least count that relative errors divide by. The earth mover's
+        release, ``SeededNoise(seed)``; `floor` holds the least count that relative errors divide by; `unit` and `bound`
+        say whose privacy was protected and what was bounded; `records` and, if persons are the unit, `persons` hold
+        their numbers in the domain (of records, of those that have a person). The earth mover's
         distance belongs to the map and not to a workload. Metrics that a release does not have (intervals of biased
         releases) have no rows. ``attrs["note"]`` and the column `note` say that the table is computed from the true
         records.
@@ -129,7 +142,7 @@ def evaluate(
     >>> frame.attrs["note"]
     'Private-only: compared with the true records; seeded noise, not private'
     """
-    records = as_points(points, _checked_domain(domain))
+    records = as_points(points, _checked_domain(domain), person)
     labelled = _with_baselines(_labelled(mechanisms), domain)
     budgets = _budgets(epsilons)
     experiment = Experiment.prepare(
@@ -139,6 +152,7 @@ def evaluate(
         workloads=_workloads(workload, domain),
         delta=Budget(1, delta).delta,
         neighbours=Neighbours.parse(neighbours),
+        person=person,
         metrics=check_metrics(metrics),
         floor_share=_share(floor, "floor"),
         level=_share(level, "level"),
@@ -160,6 +174,7 @@ def evaluate_subsamples(
     trials: int = 10,
     *,
     records: Sequence[int],
+    person: Person | None = None,
     seed: int = 1,
     cache: str | PathLike[str] | None = None,
     **options: Any,
@@ -170,6 +185,9 @@ def evaluate_subsamples(
     ----------
     records : sequence of int
         Sizes of the parts. Records in the domain are drawn without replacement; each part contains the smaller parts.
+        With `person`, sizes are numbers of persons, who are drawn with all of their records.
+    person : Person, optional
+        As for `evaluate`.
     cache : path, optional
         Each part has a file of its own, with the size of the part in the name.
     mechanisms, points, domain, workload, epsilons, trials, seed, **options
@@ -178,7 +196,7 @@ def evaluate_subsamples(
     Returns
     -------
     pandas.DataFrame
-        As for `evaluate`; the column `records` holds the size of the part.
+        As for `evaluate`; the column `records` holds the number of records in the part.
 
     Privacy
     -------
@@ -196,24 +214,44 @@ def evaluate_subsamples(
     """
     import pandas
 
-    columns, rows = lattice_points(as_points(points, _checked_domain(domain)), domain)
+    subject = as_points(points, _checked_domain(domain), person)
     sizes = [whole_number(count, "records", 0, 2**62) for count in records]
-    if max(sizes, default=0) > columns.size:
+    parts = []
+    for count, part in zip(sizes, _parts(subject, domain, person, sizes, seed), strict=True):
+        part_cache = None if cache is None else Path(cache).with_stem(f"{Path(cache).stem}-{count}")
+        settings = {"person": person, "seed": seed, "cache": part_cache, **options}
+        parts.append(evaluate(mechanisms, part, domain, workload, epsilons, trials, **settings))
+    frame = pandas.concat(parts, ignore_index=True)
+    frame.attrs = {"note": _note(person)}
+    return frame
+
+
+def _parts(points: Points, domain: Domain, person: Person | None, sizes: list[int], seed: int) -> Iterator[Points]:
+    """Yield random parts of the points: so many records, or so many persons with all of their records."""
+    if person is None:
+        columns, rows = lattice_points(points, domain)
+        order = _shuffled(columns.size, sizes, seed, "records")
+        for count in sizes:
+            yield LatticePoints([(columns[order[:count]], rows[order[:count]])], domain)
+        return
+    records = PersonRecords.of(points, domain)
+    place = np.argsort(_shuffled(records.n_persons, sizes, seed, "persons"))
+    for count in sizes:
+        yield records.some(place[records.persons] < count).points()
+
+
+def _shuffled(number: int, sizes: list[int], seed: int, what: str) -> Integers:
+    """Return the numbers below `number` in a random order."""
+    if max(sizes, default=0) > number:
         raise ParameterError(
-            f"{parameter('records')} holds a size above the number of records in the domain; give sizes that are not "
+            f"{parameter('records')} holds a size above the number of {what} in the domain; give sizes that are not "
             "larger."
         )
-    order = np.argsort(SeededNoise((seed, 0)).uniform_words(columns.size), kind="stable")
-    parts = []
-    for count in sizes:
-        part = LatticePoints([(columns[order[:count]], rows[order[:count]])], domain)
-        part_cache = None if cache is None else Path(cache).with_stem(f"{Path(cache).stem}-{count}")
-        parts.append(
-            evaluate(mechanisms, part, domain, workload, epsilons, trials, seed=seed, cache=part_cache, **options)
-        )
-    frame = pandas.concat(parts, ignore_index=True)
-    frame.attrs = {"note": NOTE}
-    return frame
+    return np.argsort(SeededNoise((seed, 0)).uniform_words(number), kind="stable")
+
+
+def _note(person: Person | None) -> str:
+    return NOTE if person is None else NOTE_OF_PERSONS
 
 
 def write_frame(frame: pandas.DataFrame, path: str | PathLike[str]) -> None:
@@ -331,7 +369,7 @@ def _results(
 ) -> dict[Trial, TrialResults]:
     if cache is None:
         return dict(_with_bar(run_trials(experiment, todo, processes), len(todo), progress=progress))
-    with TrialCache(cache, _context(experiment), NOTE) as stored:
+    with TrialCache(cache, _context(experiment), _note(experiment.person)) as stored:
         key = {trial: f"{identity(experiment.mechanisms[trial.label])} {trial.key}" for trial in todo}
         missing = [trial for trial in todo if key[trial] not in stored.done]
         for trial, measured in _with_bar(run_trials(experiment, missing, processes), len(missing), progress=progress):
@@ -355,20 +393,33 @@ def _context(experiment: Experiment) -> str:
     domain = experiment.domain
     region = b"" if domain.region is None else domain.region.wkb
     digest = hashlib.sha256(f"{__version__} {domain.bounds} {domain.crs} {domain.region_cells} ".encode() + region)
-    for positions in lattice_points(experiment.points, domain):
-        digest.update(positions.tobytes())
+    for part in _contents(experiment):
+        digest.update(part)
     for workload in experiment.workloads:
         digest.update(workload.digest().encode())
     settings = (
         experiment.delta,
         str(experiment.neighbours),
         experiment.metrics,
-        experiment.floor,
+        experiment.floor_share,
         experiment.level,
         experiment.seed,
+        experiment.person,
     )
     digest.update(repr(settings).encode())
     return digest.hexdigest()
+
+
+def _contents(experiment: Experiment) -> Iterator[bytes]:
+    """Yield everything about the records that results depend on: their places and, if persons are the unit, persons."""
+    if experiment.person is None:
+        yield from (positions.tobytes() for positions in lattice_points(experiment.points, experiment.domain))
+        return
+    import pyarrow as pa
+
+    records = PersonRecords.of(experiment.points, experiment.domain)
+    yield from (records.columns.tobytes(), records.rows.tobytes())
+    yield pa.record_batch([records.names], names=["person"]).serialize().to_pybytes()
 
 
 def _frame(
@@ -390,6 +441,8 @@ def _frame(
                     "epsilon": float(trial.epsilon),
                     "delta": float(experiment.delta_of(trial.label)),
                     "neighbours": str(experiment.neighbours),
+                    "unit": unit_of(experiment.person),
+                    "bound": "" if experiment.person is None else experiment.person.in_short(),
                     "trial": trial.number,
                     "workload": "map" if workload is None else workload.name,
                     "size": None if workload is None else workload.size,
@@ -397,12 +450,13 @@ def _frame(
                     "metric": metric,
                     "value": value,
                     "records": experiment.records,
-                    "floor": experiment.floor,
+                    "persons": experiment.persons,
+                    "floor": experiment.truth_of(trial.label).floor,
                     "seed": stream,
-                    "note": NOTE,
+                    "note": _note(experiment.person),
                 }
             )
     frame = pandas.DataFrame(rows)
-    frame["size"] = frame["size"].astype(float)
-    frame.attrs = {"note": NOTE}
+    frame[["size", "persons"]] = frame[["size", "persons"]].astype(float)
+    frame.attrs = {"note": _note(experiment.person)}
     return frame

@@ -2,7 +2,8 @@
 
 An answer is wrong for two reasons. The first is noise. The second is that records are not spread evenly within the
 cells that a query cuts through, or that the mechanism leaves something out on purpose. The second part remains at
-infinite ε: it is the error of the same structure without noise. The metrics measure both parts separately.
+infinite ε: it is the error of the same structure without noise. The metrics measure both parts separately. Where
+persons are the unit of privacy, the second part includes what the bound on persons cuts off: the truth has no bound.
 
 All values are computed from the records and are as private as they are.
 """
@@ -38,8 +39,8 @@ class Outcome:
         without noise. On trees of unequal leaves `answers` are corrected, and so differ from `even`.
     intervals, noise_intervals : (m, 2) arrays, optional
         Intervals about the truth and about noise; None if they are not measured or the release is biased.
-    records : int
-        Number of records in the domain.
+    records : float
+        Number of records in the domain; with persons, the sum of what would be counted without a bound.
     floor : float
         Least count that a relative error divides by; above 0.
     """
@@ -50,7 +51,7 @@ class Outcome:
     noise_free: Floats
     intervals: Floats | None
     noise_intervals: Floats | None
-    records: int
+    records: float
     floor: float
 
     @property

@@ -21,6 +21,7 @@ from spatialdp._support.arrays import Array, Floats, Integers
 from spatialdp._support.checks import whole_pair
 from spatialdp._support.options import Choice, Option
 from spatialdp._support.override import override
+from spatialdp.errors import ParameterError
 from spatialdp.estimates.decomposition import Decomposition
 from spatialdp.estimates.fields.raster import LeafRaster
 from spatialdp.estimates.grid_noise import IndependentNoise
@@ -35,6 +36,7 @@ from spatialdp.space.domain import Domain, Grid
 from spatialdp.trees.least_squares import two_pass
 from spatialdp.trees.subdivision import Subdivision, block_sums, summed_areas
 from spatialdp.trees.tree import Tree
+from spatialdp.wording import parameter
 
 __all__ = ["AdaptiveGrid", "BlockCounts", "KnownRecords", "PrivTree", "UniformGrid"]
 
@@ -120,6 +122,11 @@ class _Peer(Mechanism):
 
     @override
     def _design(self, domain: Domain, terms: Terms) -> _Design:
+        if terms.person is not None:
+            raise ParameterError(
+                f"{parameter('person')} bounds what a person contributes, but {self.name} is here as published, for "
+                f"single records; leave {parameter('person')} out, or leave {self.name} out of the comparison."
+            )
         return _Design(self.leaf_grid(domain), terms.spendable(self.law))
 
     @override

@@ -26,13 +26,14 @@ from spatialdp.estimates.answers import About
 from spatialdp.estimates.decomposition import Decomposition
 from spatialdp.evaluation.cache import TrialResults
 from spatialdp.evaluation.metrics import COARSE, EARTH_MOVER, INTERVALS, METRICS, Outcome, earth_movers_distance
+from spatialdp.evaluation.truth import TrueCounts, Truth, grid_of_truth
 from spatialdp.mechanisms import Mechanism, PreparedRelease
 from spatialdp.privacy.neighbours import Neighbours
 from spatialdp.privacy.noise.laws import Law
 from spatialdp.privacy.noise.source import SeededNoise
 from spatialdp.privacy.noise.wide import Wide
-from spatialdp.records.points import Points
-from spatialdp.records.truth import Counter, count_polygons
+from spatialdp.privacy.unit import Person
+from spatialdp.records.points import Points, in_memory
 from spatialdp.release import Release
 from spatialdp.space.domain import Domain
 from spatialdp.space.polygons import read_polygons
@@ -89,7 +90,11 @@ class _NoNoise(SeededNoise):
 
 @dataclass(frozen=True, eq=False)
 class Experiment:
-    """Everything that the trials have in common. Each process gets it once."""
+    """Everything that the trials have in common. Each process gets it once.
+
+    The truth depends on the mechanism if persons are counted once in each cell: `truths` has it by the shape of the
+    grid, and under None where it is the same for all (`evaluation.truth`).
+    """
 
     mechanisms: dict[str, Mechanism]
     points: Points
@@ -97,38 +102,72 @@ class Experiment:
     workloads: tuple[Workload, ...]
     delta: Fraction
     neighbours: Neighbours
+    person: Person | None
     metrics: tuple[str, ...]
-    floor: float
+    floor_share: float
     level: float
     seed: int
-    truths: tuple[Floats, ...]
+    truths: dict[tuple[int, int] | None, Truth]
     records: int
+    persons: int | None = None
     _noise_free: dict[tuple[str, Fraction], list[Floats] | None] = field(default_factory=dict)
 
     _current: ClassVar[Experiment]  # the experiment of a worker process
 
     @classmethod
-    def prepare(cls, *, floor_share: float, epsilons: Sequence[Fraction], **parts: Any) -> Experiment:
+    def prepare(cls, *, epsilons: Sequence[Fraction], **parts: Any) -> Experiment:
         """Check all public parameters first; then count the true answers of all queries, once."""
-        blank = cls(truths=(), records=0, floor=1.0, **parts)
+        blank = cls(truths={}, records=0, **parts)
         for label in blank.mechanisms:
             for epsilon in epsilons:
                 blank._prepared(label, epsilon)  # raises an error that says what is wrong with the parameters
-        counter = blank._counter
-        truths = tuple(_truth(workload, blank.points, blank.domain, counter) for workload in blank.workloads)
-        floor = max(floor_share * counter.n_records, 1.0)
-        experiment = replace(blank, truths=truths, records=counter.n_records, floor=floor)
-        experiment.__dict__["_counter"] = counter  # kept, because building it takes longer than many trials
+        blank = replace(blank, points=in_memory(blank.points, blank.domain))  # each trial would read the files again
+        shapes = dict.fromkeys(map(blank._grid_of, blank.mechanisms))
+        counts = {shape: blank._true_counts(shape) for shape in shapes}
+        truths = {shape: Truth.of(each, blank.workloads, blank.floor_share) for shape, each in counts.items()}
+        any_counts = next(iter(counts.values()))
+        experiment = replace(blank, truths=truths, records=any_counts.n_records, persons=any_counts.n_persons)
+        experiment.__dict__["_counts"] = blank._counts  # kept, because building a counter takes longer than many trials
         return experiment
 
     def __getstate__(self) -> dict[str, Any]:
-        """Leave the counter out when the experiment is sent to a process: most trials do not need it."""
-        return {name: value for name, value in self.__dict__.items() if name != "_counter"}
+        """Leave the counters out when the experiment is sent to a process: most trials do not need them."""
+        return {name: value for name, value in self.__dict__.items() if name != "_counts"}
+
+    @cached_property
+    def _counts(self) -> dict[Any, TrueCounts]:
+        """What is known about the truth, and about what releases of a mechanism keep of it."""
+        return {}
+
+    def _grid_of(self, label: str) -> tuple[int, int] | None:
+        return grid_of_truth(self.mechanisms[label], self.domain, self.person)
+
+    def _true_counts(self, shape: tuple[int, int] | None) -> TrueCounts:
+        if shape not in self._counts:
+            self._counts[shape] = TrueCounts.of(self.points, self.domain, self.person, shape)
+        return self._counts[shape]
+
+    def _kept_counts(self, label: str) -> TrueCounts:
+        """What the releases of a mechanism count, before noise."""
+        if self.person is None:
+            return self._true_counts(None)
+        if label not in self._counts:
+            mechanism = self.mechanisms[label]
+            self._counts[label] = TrueCounts.kept(self.points, self.domain, self.person, mechanism)
+        return self._counts[label]
+
+    def truth_of(self, label: str) -> Truth:
+        """Return the truth that releases of a mechanism are compared with."""
+        return self.truths[self._grid_of(label)]
 
     def _prepared(self, label: str, epsilon: Fraction) -> PreparedRelease:
         """Return a mechanism whose public decisions are made, ready to release."""
         return self.mechanisms[label].prepare(
-            self.domain, epsilon=epsilon, delta=self.delta_of(label), neighbours=self.neighbours
+            self.domain,
+            epsilon=epsilon,
+            delta=self.delta_of(label),
+            neighbours=self.neighbours,
+            person=self.person,
         )
 
     def delta_of(self, label: str) -> Fraction:
@@ -146,23 +185,24 @@ class Experiment:
         release = self._release(trial, SeededNoise(self.stream(trial)))
         even, noise_free = self._with_and_without_noise(trial, release)
         measured: TrialResults = []
-        for index, (workload, truth) in enumerate(zip(self.workloads, self.truths, strict=True)):
+        truth = self.truth_of(trial.label)
+        for index, (workload, answers) in enumerate(zip(self.workloads, truth.answers, strict=True)):
             outcome = Outcome(
                 answers=even[index] + _shift(release, workload),
-                truth=truth,
+                truth=answers,
                 even=even[index],
                 noise_free=noise_free[index],
                 intervals=self._intervals(release, workload, About.TRUTH),
                 noise_intervals=self._intervals(release, workload, About.NOISE),
-                records=self.records,
-                floor=self.floor,
+                records=truth.total,
+                floor=truth.floor,
             )
             values = ((name, METRICS[name](outcome)) for name in self.metrics if name != EARTH_MOVER)
             measured += [(index, name, value) for name, value in values if value is not None]
         if EARTH_MOVER in self.metrics:
-            distance = earth_movers_distance(
-                release.estimate.answer(self._coarse).reshape(COARSE[::-1]), self._true_map
-            )
+            true_map = self._true_counts(self._grid_of(trial.label)).counter.count(self._coarse)
+            maps = (release.estimate.answer(self._coarse), true_map.astype(np.float64))
+            distance = earth_movers_distance(*(each.reshape(COARSE[::-1]) for each in maps))
             measured.append((WHOLE_MAP, EARTH_MOVER, distance))
         return measured
 
@@ -198,12 +238,12 @@ class Experiment:
         noise_free = self._noise_free[key]
         unbiased = release.estimate.unbiased
         if noise_free is None and isinstance(unbiased, Decomposition):
-            return self._tree_answers(release, unbiased)
+            return self._tree_answers(trial.label, release, unbiased)
         answers = self._answers(release)
         return answers, self._answers(self._release_without_noise(trial)) if noise_free is None else noise_free
 
-    def _tree_answers(self, release: Release, estimate: Decomposition) -> tuple[list[Floats], list[Floats]]:
-        counts = sums(estimate.tree, self._counter.count(estimate.leaf_boxes()))
+    def _tree_answers(self, label: str, release: Release, estimate: Decomposition) -> tuple[list[Floats], list[Floats]]:
+        counts = sums(estimate.tree, self._kept_counts(label).counter.count(estimate.leaf_boxes()))
         exact = replace(release, estimate=replace(estimate, values=counts, consistent=True))
         noisy, noise_free = estimate.answers(self._boxes, (estimate.values, counts))
         if release.estimate is not estimate:  # a field has answers of its own
@@ -228,18 +268,10 @@ class Experiment:
         return np.concatenate([np.empty((0, 4), dtype=np.int64), *boxes])
 
     @cached_property
-    def _counter(self) -> Counter:
-        return Counter.of(self.points, self.domain)
-
-    @cached_property
     def _coarse(self) -> Integers:
         """Lattice boxes of the cells on which maps are compared."""
         whole = Domain(self.domain.bounds, self.domain.crs)
         return np.concatenate([whole.boxes(part) for part in (all_cells(whole, COARSE).boxes,) if part is not None])
-
-    @cached_property
-    def _true_map(self) -> Floats:
-        return self._counter.count(self._coarse).reshape(COARSE[::-1]).astype(np.float64)
 
 
 def _shift(release: Release, workload: Workload) -> Floats | float:
@@ -255,13 +287,6 @@ def _shift(release: Release, workload: Workload) -> Floats | float:
 def identity(mechanism: Mechanism) -> str:
     """Return a text that differs for mechanisms with different parameters."""
     return f"{type(mechanism).__qualname__} {json.dumps(mechanism.parameters(), default=repr, sort_keys=True)}"
-
-
-def _truth(workload: Workload, points: Points, domain: Domain, counter: Counter) -> Floats:
-    if workload.boxes is not None:
-        return counter.count(domain.boxes(workload.boxes)).astype(np.float64)
-    assert workload.polygons is not None
-    return count_polygons(points, domain, workload.polygons).astype(np.float64)
 
 
 # --- many trials -----------------------------------------------------------------------------------

@@ -197,7 +197,7 @@ class Mechanism(ABC):
 
     def _prepared(self, domain: Domain, terms: Terms) -> PreparedRelease:
         design = self._design(domain, terms)
-        plan = self._plan(design)
+        plan = replace(self._plan(design), person=terms.person)
         if terms.choice_cost:
             plan = replace(plan, budget={CHOICE_STEP: terms.choice_cost} | plan.budget)
         return PreparedRelease(self, domain, terms, design, plan, self._statement(plan, terms))

@@ -12,6 +12,7 @@ from typing import Any
 from spatialdp._support.json_values import with_exact
 from spatialdp._support.tables import html_table
 from spatialdp.privacy.statement import format_exact
+from spatialdp.privacy.unit import Person
 
 __all__ = ["Plan"]
 
@@ -48,6 +49,8 @@ class Plan:
     missed : float, optional
         Share of the region's area, in the domain's units, that lies in no cell of the region: records
         there count nowhere. 0 where all cells that touch the region belong to it; None without a region.
+    person : Person, optional
+        The bound on what one person contributes, if the unit of privacy is a person.
 
     Examples
     --------
@@ -63,6 +66,18 @@ class Plan:
                 1 % of the domain   8.233
                 10 % of the domain  27.01
                 the whole domain    86.85
+    >>> print(sdp.Flat(shape=(64, 64)).plan(sdp.Domain((0, 0, 1, 1)), epsilon=1, person=sdp.Person(cells=20)))
+    method    flat
+    cells     4,096
+    person    each person is counted once in a cell (a presence), and in at most 20 cells
+    memory    about 0.1 MB for counts and estimates
+    noise     standard deviation 28.28 in one cell
+    cost      ε = 1
+                1  counts
+    error     expected from noise (root mean square, in presences), for boxes that cover
+                1 % of the domain   171.6
+                10 % of the domain  562.9
+                the whole domain    1,810
     """
 
     mechanism: str
@@ -75,6 +90,7 @@ class Plan:
     limits: dict[str, int] = field(default_factory=dict)
     candidates: dict[int, Plan] = field(default_factory=dict)
     missed: float | None = None
+    person: Person | None = None
 
     def __str__(self) -> str:
         return "\n".join(f"{name:9} {text}" for name, text in self.rows())
@@ -97,6 +113,7 @@ class Plan:
             ("method", self.mechanism),
             ("cells", f"{self.cells:,}"),
             *([] if self.missed is None else [("region", _coverage(self.missed))]),
+            *([] if self.person is None else [("person", self.person.in_words().replace("was counted", "is counted"))]),
             ("memory", f"{_megabytes(self.memory)} for counts and estimates"),
             ("noise", f"standard deviation {self._deviations()} in one cell"),
             ("cost", f"{currency} = {format_exact(self._cost)}"),
@@ -120,7 +137,8 @@ class Plan:
         if not self.errors:
             return [("error", "depends on the records, so it cannot be computed beforehand")]
         details = [(_area(size), f"{error:,.4g}") for size, error in self.errors.items()]
-        return [("error", "expected from noise (root mean square), for boxes that cover"), *_details(details)]
+        unit = "" if self.person is None else f", in {self.person.counted}"
+        return [("error", f"expected from noise (root mean square{unit}), for boxes that cover"), *_details(details)]
 
     def to_json(self) -> dict[str, Any]:
         """Return the plan as plain values for JSON: numbers for programs, and beside them the exact fractions.
@@ -143,6 +161,7 @@ class Plan:
             "errors": self.errors,
             "limits": self.limits,
             "missed": self.missed,
+            **({} if self.person is None else {"person": self.person.to_json()}),
             **({"candidates": self._candidates_json()} if self.candidates else {}),
         }
 

@@ -12,6 +12,7 @@ from spatialdp.privacy.budget import Number, exact
 from spatialdp.privacy.neighbours import Neighbours
 from spatialdp.privacy.noise.laws import Law
 from spatialdp.privacy.noise.source import Noise
+from spatialdp.privacy.unit import Person
 from spatialdp.release import Release
 from spatialdp.space.domain import Domain
 
@@ -25,13 +26,14 @@ def publish(
     *,
     delta: Number = 0,
     neighbours: str = Neighbours.ADD_REMOVE,
+    person: Person | None = None,
     noise: Noise | None = None,
 ) -> Release:
     """Publish points under differential privacy by the method that is best for most data: `Adaptive`.
 
     Parameters
     ----------
-    points, domain, epsilon, neighbours, noise
+    points, domain, epsilon, neighbours, person, noise
         As for `Adaptive.release`.
     delta : optional
         If it is not 0, noise is Gaussian.
@@ -42,8 +44,8 @@ def publish(
 
     Privacy
     -------
-    That of `Adaptive`: the release is (ε, δ)-private for records that are added, removed or replaced. The method and
-    its grid are chosen without looking at the records.
+    That of `Adaptive`: the release is (ε, δ)-private for records that are added, removed or replaced or, with `person`,
+    for whole persons. The method and its grid are chosen without looking at the records.
 
     Examples
     --------
@@ -51,7 +53,11 @@ def publish(
     >>> homes = [[0.2, 0.3]] * 40 + [[0.7, 0.8]] * 60
     >>> sdp.publish(homes, sdp.Domain((0, 0, 1, 1)), epsilon=1)
     <Release of ... cells: ε = 1 (add-remove one record), adaptive, spatialdp ...>
+    >>> visits = sdp.Points([0.2, 0.2, 0.7], [0.3, 0.3, 0.8], person=["ann", "ann", "bob"])
+    >>> sdp.publish(visits, sdp.Domain((0, 0, 1, 1)), epsilon=1, person=sdp.Person(shares=True))
+    <Release of ... cells: ε = 1 (add-remove one person, one share each), adaptive, spatialdp ...>
     """
     law = Law.GAUSSIAN if exact(delta, "delta") else Law.DISCRETE_LAPLACE
     mechanism = Adaptive(law=law)
-    return mechanism.release(points, domain, epsilon=epsilon, delta=delta, neighbours=neighbours, noise=noise)
+    terms = {"epsilon": epsilon, "delta": delta, "neighbours": neighbours, "person": person}
+    return mechanism.release(points, domain, noise=noise, **terms)  # type: ignore[arg-type]

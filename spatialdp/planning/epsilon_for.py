@@ -6,6 +6,7 @@ No record is read: errors follow from public parameters and, if given, from a pu
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy.typing as npt
 
@@ -15,6 +16,7 @@ from spatialdp.planning.queries import boxes_of, guessed_records, positive_numbe
 from spatialdp.planning.typical_map import typical_error
 from spatialdp.privacy.budget import LARGEST_EPSILON, SMALLEST_EPSILON, Number
 from spatialdp.privacy.neighbours import Neighbours
+from spatialdp.privacy.unit import Person
 from spatialdp.space.domain import Domain
 from spatialdp.wording import parameter
 from spatialdp.workload import Workload
@@ -31,6 +33,7 @@ def epsilon_for(
     records: float | None = None,
     delta: Number = 0,
     neighbours: str = Neighbours.ADD_REMOVE,
+    person: Person | None = None,
 ) -> float:
     """The least ε with which a mechanism's error stays within a bound.
 
@@ -42,12 +45,13 @@ def epsilon_for(
     workload : Workload or (m, 4) array-like of boxes, optional
         Any box by default.
     error : float
-        Root-mean-square error that is acceptable, in records.
+        Root-mean-square error that is acceptable, in records; with `person`, in what is counted (`Person.counted`).
     records : float, optional
-        A public guess of the number of records. With it, the error is that of noise and of uneven spread, on maps
-        like those of the data sets that come with spatialdp; without, that of the noise alone.
-    delta, neighbours
-        As for `release`.
+        A public guess of the number of records; with `person`, of what is counted. With it, the error is that of noise
+        and of uneven spread, on maps like those of the data sets that come with spatialdp; without, that of the noise
+        alone.
+    delta, neighbours, person
+        As for `release`. An ε is then that of a person.
 
     Returns
     -------
@@ -65,6 +69,9 @@ def epsilon_for(
     >>> large, small = (epsilon_for(Adaptive(), domain, error=error, records=100_000) for error in (100, 50))
     >>> large < small
     True
+    >>> persons = epsilon_for(Adaptive(), domain, error=100, records=100_000, person=Person(records=10))
+    >>> bool(9 < persons / large < 11)  # the noise of a person with ten records needs ten times the ε
+    True
     """
     bound = positive_number(error, "error", "number of records, such as 10")
     if not isinstance(mechanism, Mechanism):
@@ -77,10 +84,11 @@ def epsilon_for(
         )
 
     def expected(log_epsilon: float) -> float:
-        epsilon = _rounded_up(math.exp(log_epsilon))
+        terms: dict[str, Any] = {"delta": delta, "neighbours": neighbours, "person": person}
+        terms["epsilon"] = _rounded_up(math.exp(log_epsilon))
         if guess is None:
-            return mechanism.expected_error(domain, boxes, epsilon=epsilon, delta=delta, neighbours=neighbours)
-        return typical_error(mechanism, domain, boxes, guess, epsilon=epsilon, delta=delta, neighbours=neighbours)
+            return mechanism.expected_error(domain, boxes, **terms)
+        return typical_error(mechanism, domain, boxes, guess, **terms)
 
     def too_large(log_epsilon: float) -> bool:
         try:

@@ -26,6 +26,7 @@ from spatialdp.planning.typical_map import NOISE_ALONE, assumption, tree_shape, 
 from spatialdp.privacy.budget import Budget, Number
 from spatialdp.privacy.neighbours import Neighbours
 from spatialdp.privacy.noise.laws import Law
+from spatialdp.privacy.unit import Person
 from spatialdp.space.domain import Domain
 from spatialdp.workload import Workload
 
@@ -71,6 +72,7 @@ def recommend(
     records: float | None = None,
     delta: Number = 0,
     neighbours: str = Neighbours.ADD_REMOVE,
+    person: Person | None = None,
 ) -> list[Recommendation]:
     """Rank mechanisms by the error to expect, best first.
 
@@ -85,12 +87,17 @@ def recommend(
         Number of columns and rows that a release should have. By default 256 x 256; with `records`, the
         number from 1 x 1 to 1024 x 1024 that is best for each mechanism.
     records : float, optional
-        A public guess of the number of records. With it, `Adaptive`, which `publish` uses, is ranked too, and
+        A public guess of the number of records; with `person`, of what is counted (`Person.counted`): records that
+        the bound keeps, presences, or persons. With it, `Adaptive`, which `publish` uses, is ranked too, and
         errors are those of noise and of uneven spread together. Without it, the error of an adaptive tree
         cannot be foreseen: mechanisms with a public grid are ranked by the error of their noise.
     delta : optional
         If given, Gaussian noise is considered as well.
     neighbours : {"add-remove", "replace"}
+    person : Person, optional
+        The bound on what one person contributes, if persons are protected rather than records; as for `release`.
+        Noise is that of the bound. What it cuts off depends on the records and is not foreseen, so errors of
+        different bounds are not to be compared; `evaluate` measures both, on public data.
 
     Returns
     -------
@@ -121,7 +128,9 @@ def recommend(
     >>> recommend(Domain((0, 0, 1, 1)), epsilon=0.1, records=100_000)[0].mechanism
     Adaptive(shape=(256, 256), ...)
     """
-    question = _Question(domain, boxes_of(domain, workload), guessed_records(records), epsilon, delta, neighbours)
+    question = _Question(
+        domain, boxes_of(domain, workload), guessed_records(records), epsilon, delta, neighbours, person
+    )
     given = None if shape is None else whole_pair(shape, "shape")
     laws = [Law.DISCRETE_LAPLACE, *([Law.GAUSSIAN] if Budget(1, delta).delta else [])]
     ranked = [each for law in laws for each in _candidates(question, law, given, fitted=workload is not None)]
@@ -139,6 +148,7 @@ class _Question:
     epsilon: Number
     delta: Number
     neighbours: str
+    person: Person | None
 
     def judge(self, mechanism: Mechanism) -> Recommendation:
         """The mechanism, with its error."""
@@ -146,7 +156,7 @@ class _Question:
         if self.records is None:
             return Recommendation(mechanism, mechanism.expected_error(self.domain, self.boxes, **terms))
         error = typical_error(mechanism, self.domain, self.boxes, self.records, **terms)
-        return Recommendation(mechanism, error, assumption(self.records))
+        return Recommendation(mechanism, error, assumption(self.records, self.person))
 
     def tree(self, law: Law, shape: Shape | None) -> Recommendation:
         """An adaptive tree on the given grid, or on one that is fine enough."""
@@ -161,6 +171,7 @@ class _Question:
             "epsilon": self.epsilon,
             "delta": self.delta if law is Law.GAUSSIAN else 0,
             "neighbours": self.neighbours,
+            "person": self.person,
         }
 
     def without_region(self) -> _Question:

@@ -3,6 +3,11 @@
 Part of an error is not noise: a box that cuts a block takes a share of its count, as if records were spread evenly. How
 uneven they are is not known before a release, and is not read here. It is assumed to be as in the data sets that ship,
 for which ``scripts/planning_laws.py`` has measured the constants below. See ``docs/design/planning.md``.
+
+With persons as the unit of privacy the laws are the same, with other numbers: noise is that of the bound on a person,
+which the plan knows, and the guess is of what is counted (`Person.counted`): records that the bound keeps, presences,
+or persons. These are assumed to be spread as records are. That several of them belong to one person, and that there
+are more presences on a finer grid, is not foreseen.
 """
 
 from __future__ import annotations
@@ -16,6 +21,7 @@ from spatialdp.errors import ParameterError
 from spatialdp.mechanisms import Adaptive, Flat, Hierarchy, Mechanism, Quadtree, Tailored, Wavelet
 from spatialdp.mechanisms.adaptive.adaptive_tree import Reading
 from spatialdp.privacy.budget import Number
+from spatialdp.privacy.unit import Person
 from spatialdp.space.domain import Domain, Grid
 from spatialdp.wording import parameter
 
@@ -46,9 +52,18 @@ LARGEST = (1024, 1024)  # the finest grid that is recommended for an adaptive tr
 FINEST = 12  # the finest grid that an adaptive tree is compared with has 2^12 cells along a side
 
 
-def assumption(records: float) -> str:
-    """What `typical_error` assumes, in words."""
-    return f"{records:,.12g} records, spread as unevenly as those of the data sets that come with spatialdp"
+def assumption(records: float, person: Person | None = None) -> str:
+    """What `typical_error` assumes, in words.
+
+    Examples
+    --------
+    >>> assumption(2000, Person(cells=10))
+    '2,000 presences, spread as unevenly as the records of the data sets that come with spatialdp'
+    """
+    if person is None:
+        return f"{records:,.12g} records, spread as unevenly as those of the data sets that come with spatialdp"
+    counted = f"{records:,.12g} {person.counted}"
+    return f"{counted}, spread as unevenly as the records of the data sets that come with spatialdp"
 
 
 def typical_error(
@@ -60,6 +75,7 @@ def typical_error(
     epsilon: Number,
     delta: Number,
     neighbours: str,
+    person: Person | None = None,
 ) -> float:
     """Root-mean-square error of box answers on a typical map, from noise and from uneven spread.
 
@@ -70,11 +86,11 @@ def typical_error(
     domain : Domain
     boxes : (m, 4) array
     records : float
-        A public guess of the number of records.
-    epsilon, delta, neighbours
+        A public guess of the number of records; with a bound on persons, of what is counted.
+    epsilon, delta, neighbours, person
         As for `release`.
     """
-    prepared = mechanism.prepare(domain, epsilon=epsilon, delta=delta, neighbours=neighbours)
+    prepared = mechanism.prepare(domain, epsilon=epsilon, delta=delta, neighbours=neighbours, person=person)
     if isinstance(mechanism, Adaptive):
         grid = mechanism.leaf_grid(domain)
         deviation = prepared.plan.standard_deviation

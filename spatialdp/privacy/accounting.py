@@ -140,6 +140,10 @@ def budget_per_record(epsilon: Number, delta: Number = 0, *, records: int) -> Bu
     leave the person with a δ several times as large as promised. The result leaves Gaussian noise 1/k² of the zCDP
     that (`epsilon`, `delta`) allows.
 
+    If the records say whose they are, release with ``person=`` instead (`Person`): the bound is then carried out, so
+    that the promise holds also for a person with more records than anybody thought, and bounding cells needs less
+    Gaussian noise. This function is for records that do not say so; whether nobody has more of them is for you to know.
+
     Parameters
     ----------
     epsilon, delta : int, float, Decimal or Fraction

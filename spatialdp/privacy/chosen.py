@@ -86,7 +86,13 @@ class Chosen:
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Chosen:
-        """Rebuild the values that `to_json` wrote; a `ValueError` or `TypeError` is raised for anything else."""
+        """Rebuild the values that `to_json` wrote; a `ValueError` or `TypeError` is raised for anything else.
+
+        Examples
+        --------
+        >>> Chosen.from_json(Chosen(candidates=(1, 5)).to_json()).candidates
+        (1, 5)
+        """
         if set(data) != {"share", "candidates", "area"}:
             raise ValueError
         try:

@@ -15,6 +15,7 @@ from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
 from typing import Any, NoReturn
 
+from spatialdp._support.checks import whole_number
 from spatialdp._support.json_values import exact_number, exact_numbers, flag, texts, with_exact
 from spatialdp._support.tables import html_table
 from spatialdp._support.terminal import is_printable
@@ -23,7 +24,8 @@ from spatialdp.privacy.accounting import Promise, promise_for_records, rho_for
 from spatialdp.privacy.budget import Budget
 from spatialdp.privacy.chosen import CHOICE_STEP
 from spatialdp.privacy.neighbours import Neighbours
-from spatialdp.privacy.unit import Person, unit_of
+from spatialdp.privacy.unit import MOST, Person, unit_of
+from spatialdp.wording import parameter
 
 __all__ = ["NOT_PRIVATE", "Privacy"]
 
@@ -102,7 +104,8 @@ class Privacy:
     def in_words(self) -> str:
         """Return the promise in plain words.
 
-        The factor and δ are rounded up. `for_records` says what a person with k records is promised.
+        The factor and δ are rounded up. If single records are the unit, `for_records` says what a person with k of them
+        is promised.
 
         Examples
         --------
@@ -135,10 +138,67 @@ class Privacy:
         """The bound on a person's contribution, as the short form of the statement shows it."""
         return "" if self.person is None else f", {self.person.in_short()}"
 
+    @property
+    def counted(self) -> str:
+        """What the estimates count, as a noun for labels: ``"records"``, ``"presences"`` or ``"persons"``.
+
+        See `Person.counted_in_words` for what these words mean.
+
+        Examples
+        --------
+        >>> import spatialdp as sdp
+        >>> sdp.Flat(shape=(2, 2)).release([], sdp.Domain((0, 0, 1, 1)), epsilon=0.5).privacy.counted
+        'records'
+        """
+        return "records" if self.person is None else self.person.counted
+
+    def counted_in_words(self) -> str:
+        """Return what the estimates count and leave out; nothing if single records are the unit.
+
+        Examples
+        --------
+        >>> import spatialdp as sdp
+        >>> points = sdp.Points([0.2, 0.7], [0.3, 0.8], person=["ann", "ann"])
+        >>> terms = {"epsilon": 1, "person": sdp.Person(records=1)}
+        >>> privacy = sdp.Flat(shape=(2, 2)).release(points, sdp.Domain((0, 0, 1, 1)), **terms).privacy
+        >>> print(privacy.counted_in_words())
+        Records above the bound were left out, and no estimate or interval makes up for them.
+        """
+        return "" if self.person is None else self.person.counted_in_words()
+
+    def for_persons(self, persons: int) -> Promise:
+        """Return the ε and δ that a group of persons is promised, however many records they have.
+
+        Parameters
+        ----------
+        persons : int
+            The number k of persons, such as those of a household. ε grows to kε, and δ as `for_records` says.
+
+        Raises
+        ------
+        ReleaseError
+            If single records are the unit of privacy, or if the release is not private.
+
+        Examples
+        --------
+        >>> import spatialdp as sdp
+        >>> points = sdp.Points([0.2, 0.7], [0.3, 0.8], person=["ann", "ann"])
+        >>> terms = {"epsilon": 0.5, "person": sdp.Person(cells=3)}
+        >>> sdp.Flat(shape=(2, 2)).release(points, sdp.Domain((0, 0, 1, 1)), **terms).privacy.for_persons(4).epsilon
+        Fraction(2, 1)
+        """
+        if self.person is None:
+            raise ReleaseError(
+                "this release protects single records and bounds nothing of a person, so it promises nothing to a "
+                f"number of persons; ask about a number of their records, or release with {parameter('person')}."
+            )
+        return self._for_group(whole_number(persons, "persons", 1, MOST))
+
     def for_records(self, records: int) -> Promise:
         """Return the ε and δ that a person, or a group, with several records in the data is promised.
 
-        If persons are the unit, this is about a group of several persons, whatever the number of their records.
+        If persons are the unit, all records of one person are promised (ε, δ) already: ask `for_persons`. The result
+        here is then for k records of k different persons.
 
         For k records ε grows to kε. δ grows faster than k: Gaussian noise is accounted in zCDP, where ρ becomes k²ρ,
         and the result is the smallest δ that this proves at kε, rounded up. `spatialdp.budget_per_record` goes the
@@ -170,13 +230,17 @@ class Privacy:
         >>> float(promise.epsilon), float(f"{float(promise.delta):.2g}")
         (2.0, 8.3e-06)
         """
+        return self._for_group(records)
+
+    def _for_group(self, units: int) -> Promise:
+        """Return what several units of privacy together are promised."""
         if not self.private:
             raise ReleaseError(
-                "this release is not private, so it promises nothing, to one record or to several; release with "
+                f"this release is not private, so it promises nothing, to one {self.unit} or to several; release with "
                 "SystemNoise and without true medians."
             )
         spent = sum(self.budget.values(), Fraction(0)) if self.currency == "rho" else None
-        return promise_for_records(Budget(self.epsilon, self.delta), spent, records)
+        return promise_for_records(Budget(self.epsilon, self.delta), spent, units)
 
     def _repr_html_(self) -> str:
         """The statement as a table, for notebooks."""

@@ -19,7 +19,7 @@ from spatialdp.privacy.chosen import MOST, Chosen
 from spatialdp.privacy.neighbours import Sensitivity
 from spatialdp.wording import either, parameter, quoted
 
-__all__ = ["SHARE_STEPS", "Bound", "Person", "unit_of"]
+__all__ = ["MOST", "SHARE_STEPS", "Bound", "Person", "unit_of"]
 
 SHARE_STEPS = 2**20  # shares are counted in whole steps; a person's shares are at most this many steps together
 
@@ -171,6 +171,32 @@ class Person:
         most = self.most * self.steps
         return Sensitivity(most * one_record.l1, most**2 * one_record.l2_squared, self.steps)
 
+    @property
+    def counted(self) -> str:
+        """What the estimates count, as a noun: ``"records"``, ``"presences"`` or ``"persons"``.
+
+        Examples
+        --------
+        >>> [Person(records=10).counted, Person(cells=50).counted, Person(shares=True).counted]
+        ['records', 'presences', 'persons']
+        """
+        return {Bound.RECORDS: "records", Bound.CELLS: "presences", Bound.SHARES: "persons"}[self.bound]
+
+    def counted_in_words(self) -> str:
+        """Return what areas count and what is left out, in sentences that follow those of `in_words`.
+
+        Examples
+        --------
+        >>> print(Person(cells=50).counted_in_words())
+        An area counts a person once for each of its cells. Presences above the bound were left out, and no estimate or
+        interval makes up for them.
+        """
+        if self.shares:
+            return "An area counts the part of each person that lies in it."
+        areas = "An area counts a person once for each of its cells. " if self.bound is Bound.CELLS else ""
+        left_out = "above the bound were left out, and no estimate or interval makes up for them."
+        return f"{areas}{self.counted.capitalize()} {left_out}"
+
     def in_short(self) -> str:
         """Return the bound in a few words, for statements and captions.
 
@@ -191,7 +217,7 @@ class Person:
         Examples
         --------
         >>> Person(cells=50).in_words()
-        'each person was counted once in a cell, and in at most 50 cells'
+        'each person was counted once in a cell (a presence), and in at most 50 cells'
         """
         if self.shares:
             return "each person was counted as one in all, divided over the cells in proportion to their records there"
@@ -199,8 +225,8 @@ class Person:
             return f"each person is counted with a number of {self.bound} that is chosen privately"
         how = "" if self.chosen is None else ", a number that was chosen privately"
         if self.cells is not None:
-            cells = f"cell{'s' * (self.most > 1)}"
-            return f"each person was counted once in a cell, and in at most {self.most:,} {cells}{how}"
+            cells = f"{self.most:,} cell{'s' * (self.most > 1)}"
+            return f"each person was counted once in a cell (a presence), and in at most {cells}{how}"
         return f"each person was counted with at most {self.most:,} record{'s' * (self.most > 1)}{how}"
 
     def to_json(self) -> dict[str, Any]:
@@ -218,7 +244,13 @@ class Person:
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Person:
-        """Rebuild the bound that `to_json` wrote; a `ValueError` or `TypeError` is raised for anything else."""
+        """Rebuild the bound that `to_json` wrote; a `ValueError` or `TypeError` is raised for anything else.
+
+        Examples
+        --------
+        >>> Person.from_json({"cells": 50})
+        Person(cells=50)
+        """
         if not isinstance(data, Mapping):
             raise TypeError
         values: dict[str, Any] = {

@@ -15,7 +15,7 @@ import numpy as np
 
 from spatialdp._support.arrays import Array, Booleans, Integers, Integers32
 from spatialdp.space.domain import Grid
-from spatialdp.space.lattice import LATTICE, LATTICE_BITS, Axis, cells_of
+from spatialdp.space.lattice import LATTICE, Axis, cells_of
 
 if TYPE_CHECKING:
     from spatialdp.privacy.unit import Person
@@ -26,7 +26,8 @@ __all__ = ["FINE_SIDE", "cell_numbers", "count_cells", "count_records", "lattice
 FINE_SIDE = 4096  # columns and rows of the public grid that trees without a grid of their own are grown from
 
 _CHUNK = 2**15  # records at a time: the work arrays stay in the processor's cache
-_MANY_CELLS = 2**19  # from so many cells on, records are added one by one: arrays of all cells take longer than a block
+_FEWEST_WAITING, _MOST_WAITING = 2**18, 2**21  # cell numbers that are gathered before they are counted
+_EXACT = 2**23  # lattice positions times fewer cells than this are whole numbers that doubles hold exactly
 
 
 def count_cells(points: Points, grid: Grid, person: Person | None = None) -> Integers:
@@ -42,25 +43,59 @@ def count_cells(points: Points, grid: Grid, person: Person | None = None) -> Int
 def count_records(points: Points, grid: Grid) -> Integers:
     """Return the exact number of records in each cell, block by block, as `count_cells` does without persons."""
     nx, ny = grid.shape
-    counts = np.zeros(nx * ny + 1, dtype=np.int64)  # the last entry collects the records outside the bounds
+    tally = _Tally(nx * ny + 1)  # the last entry collects the records outside the bounds
     for cells in points._cells(grid):
-        if counts.size < _MANY_CELLS:
-            counts += np.bincount(cells, minlength=counts.size)
-        else:
-            np.add.at(counts, cells, 1)
-    cell_counts: Integers = counts[:-1].reshape(ny, nx)
+        tally.add(cells)
+    cell_counts: Integers = tally.counts()[:-1].reshape(ny, nx)
     if not grid.mask.all():
         cell_counts[~grid.mask] = 0
     return cell_counts
 
 
-def cell_numbers(blocks: Iterable[tuple[Array, Array]], grid: Grid, most: int) -> Iterator[Integers]:
+class _Tally:
+    """Counts how often each number occurs, in blocks of about twice as many numbers as there are cells.
+
+    Adding up two arrays of all cells takes as long as counting that many records, so small blocks wait for others.
+    """
+
+    def __init__(self, size: int) -> None:
+        self._counts = np.zeros(size, dtype=np.int64)
+        self._waiting = np.empty(min(max(2 * size, _FEWEST_WAITING), _MOST_WAITING), dtype=np.int64)
+        self._filled = 0
+
+    def add(self, numbers: Integers) -> None:
+        """Count some numbers; the array may be overwritten afterwards."""
+        if self._filled + numbers.size > self._waiting.size:
+            self._count(self._waiting[: self._filled])
+            self._filled = 0
+        if numbers.size > self._waiting.size:
+            self._count(numbers)
+            return
+        self._waiting[self._filled : self._filled + numbers.size] = numbers
+        self._filled += numbers.size
+
+    def counts(self) -> Integers:
+        """Return how often each number was added."""
+        self._count(self._waiting[: self._filled])
+        self._filled = 0
+        return self._counts
+
+    def _count(self, numbers: Integers) -> None:
+        if self._counts.size <= 2 * _MOST_WAITING:
+            self._counts += np.bincount(numbers, minlength=self._counts.size)
+        else:
+            np.add.at(self._counts, numbers, 1)
+
+
+def cell_numbers(blocks: Iterable[tuple[Array, Array]], grid: Grid) -> Iterator[Integers]:
     """Yield the cell numbers of coordinates, row * nx + column, block by block; nx * ny for those outside the bounds.
 
-    Blocks have at most `most` records. The same array is used for each block: read it before the next one.
+    The same array is used for many blocks: read it before the next one.
     """
-    snapper, cells = _CellSnapper(grid), np.empty(most, dtype=np.int64)
+    snapper, cells = _CellSnapper(grid), np.empty(_CHUNK, dtype=np.int64)
     for x, y in blocks:
+        if x.shape[0] > cells.size:
+            cells = np.empty(x.shape[0], dtype=np.int64)
         part = cells[: x.shape[0]]
         for start in range(0, part.size, _CHUNK):
             chunk = slice(start, start + _CHUNK)
@@ -81,38 +116,47 @@ def lattice_cell_numbers(blocks: Iterable[tuple[Integers32, Integers32]], grid: 
 
 
 class _CellSnapper:
-    """Computes the cell numbers of chunks of records, in work arrays that are allocated once."""
+    """Computes the cell numbers of chunks of records, in work arrays that are allocated once.
+
+    Cells are computed in doubles, which processors handle several at a time, unless an axis has so many cells that the
+    doubles would not be exact.
+    """
 
     def __init__(self, grid: Grid) -> None:
         self._axes = grid.domain.axes
         self._shape = grid.shape
         self._work = np.empty(_CHUNK)
-        self._column = np.empty(_CHUNK, dtype=np.int64)
+        # A grid has at most 2^28 cells, so that their numbers have 32 bits. What is outside is overwritten.
+        self._columns, self._rows = np.empty(_CHUNK, dtype=np.int32), np.empty(_CHUNK, dtype=np.int32)
         self._inside, self._flag = np.empty(_CHUNK, dtype=bool), np.empty(_CHUNK, dtype=bool)
 
     def cells(self, x: Array, y: Array, out: Integers) -> None:
         """Write row * nx + column of each record, or nx * ny if it is outside the bounds."""
         nx, ny = self._shape
-        size = out.size
-        column, inside = self._column[:size], self._inside[:size]
+        columns, rows, inside = self._columns[: out.size], self._rows[: out.size], self._inside[: out.size]
         inside[:] = True
-        self._axis_cells(x, self._axes[0], nx, column, inside)
-        self._axis_cells(y, self._axes[1], ny, out, inside)
-        out *= nx
-        out += column
-        np.putmask(out, np.logical_not(inside, out=inside), nx * ny)
-
-    def _axis_cells(self, values: Array, axis: Axis, count: int, out: Integers, inside: Booleans) -> None:
-        work, flag = self._work[: out.size], self._flag[: out.size]
         # NaN and overflow must pass silently: a warning would tell that such a record exists.
         with np.errstate(all="ignore"):
-            work[:] = values
-            inside &= np.greater_equal(work, axis.low, out=flag)
-            inside &= np.less_equal(work, axis.high, out=flag)
-            work -= axis.low
-            work /= axis.spacing
-            np.minimum(work, LATTICE - 1, out=work)
-            np.copyto(out, work, casting="unsafe")
-            out *= count
-            out += count - 1
-            out >>= LATTICE_BITS
+            self._axis_cells(x, self._axes[0], nx, columns, inside)
+            self._axis_cells(y, self._axes[1], ny, rows, inside)
+            rows *= nx
+            rows += columns
+        np.putmask(rows, np.logical_not(inside, out=inside), nx * ny)
+        out[:] = rows
+
+    def _axis_cells(self, values: Array, axis: Axis, count: int, out: Integers32, inside: Booleans) -> None:
+        work, flag = self._work[: out.size], self._flag[: out.size]
+        doubles = values.astype(np.float64, copy=False)
+        inside &= np.greater_equal(doubles, axis.low, out=flag)
+        inside &= np.less_equal(doubles, axis.high, out=flag)
+        np.subtract(doubles, axis.low, out=work)
+        work /= axis.spacing
+        np.minimum(work, LATTICE - 1, out=work)
+        if count >= _EXACT:
+            np.copyto(out, cells_of(work.astype(np.int64), count), casting="unsafe")
+            return
+        # The formula of `cells_of`, with both numbers divided by a power of two, which is exact.
+        np.floor(work, out=work)
+        work *= count / LATTICE
+        work += (count - 1) / LATTICE
+        np.copyto(out, work, casting="unsafe")

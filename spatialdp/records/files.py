@@ -1,6 +1,8 @@
 """Reading records from files, streams, frames and Arrow tables, for use with one domain.
 
-Files are read in batches, and each batch is snapped to the domain's lattice at once: 8 bytes a record.
+Files stay unread until they are counted (`records.streaming`). What can be read only once (streams, Arrow readers) or
+is in memory already (frames, tables) is read in batches, and each is snapped to the domain's lattice at once: 8 bytes a
+record.
 
 Whether something is refused depends on its **structure** alone: that it is a whole file of its format, its columns and
 the types that its schema declares, its CRS, and the names and the number of files. A **record** that is not one point
@@ -16,13 +18,12 @@ from __future__ import annotations
 import contextlib
 import glob
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from spatialdp._support.arrays import Array
-from spatialdp.errors import CRSMismatchError, PointsError, SpatialDPError
+from spatialdp.errors import PointsError
 from spatialdp.records.formats.arrow import open_arrow, open_parquet
 from spatialdp.records.formats.base import Batch, Selection, Source, Table, forgetful, quietly
 from spatialdp.records.formats.delimited import open_delimited
@@ -31,16 +32,15 @@ from spatialdp.records.formats.geojson import open_geojson
 from spatialdp.records.formats.geopackage import open_geopackage
 from spatialdp.records.formats.shapefile import open_shapefile
 from spatialdp.records.frames import open_frame
-from spatialdp.records.points import LatticePoints, snap
-from spatialdp.space import crs as crs_
+from spatialdp.records.points import Points
+from spatialdp.records.streaming import FilePoints, Opener, Reading, StoredFile, each_quietly, kept
 from spatialdp.space.domain import Domain
 from spatialdp.space.placement import check_column_names
-from spatialdp.space.reprojection import point_transformation
 from spatialdp.wording import either, parameter
 
 __all__ = ["FORMATS", "paths_of", "read_points"]
 
-FORMATS: dict[str, Callable[[Source, Selection, contextlib.ExitStack], Table]] = {
+FORMATS: dict[str, Opener] = {
     **dict.fromkeys((".parquet", ".geoparquet", ".pq"), open_parquet),
     **dict.fromkeys((".csv", ".tsv", ".csv.gz", ".tsv.gz"), open_delimited),
     ".gpkg": open_geopackage,
@@ -61,8 +61,9 @@ def read_points(
     layer: str | None = None,
     crs: Any = None,
     reproject: bool = False,
+    person: str | None = None,
     file_format: str | None = None,
-) -> LatticePoints:
+) -> Points:
     r"""Read sensitive locations from a file, for use with one domain.
 
     Parameters
@@ -88,19 +89,29 @@ def read_points(
     reproject : bool
         Whether to reproject points that are in another CRS than the domain; by default such files are refused. A point
         that has no coordinates in the domain's CRS counts nowhere.
+    person : str, optional
+        Name of the column (in GeoJSON, of the property) that says who a record is about, if persons are to be protected
+        rather than records; releases then need a bound, a `Person`. Whole numbers and text are persons, and UUIDs in
+        Parquet, Arrow and frames. 5, "5" and 5.0 are one person. A record without a person counts nowhere; so does one
+        with another value, such as 0.5, and in CSV and Shapefiles one with an empty cell.
     file_format : str, optional
         The format, as a suffix such as ``"csv"``, if names do not have it; required for an open file.
 
     Returns
     -------
     Points
-        The records, snapped to the domain's lattice; 8 bytes each.
+        Records of files stay unread until they are counted; what was checked is their structure. Each release reads the
+        files again, so they must stay as they are. Records of open files, frames and tables are read at once and kept
+        on the domain's lattice, 8 bytes each. With persons, counting holds 16 bytes for each record, and the text of
+        identifiers that are not whole numbers.
 
     Raises
     ------
     PointsError
         If a file cannot be read, or its structure has no points: missing columns, columns of dates, a layer that is a
-        view. Also if the columns of x and y are named like the other axis, such as ``x="lat"``.
+        view, a column of persons that is declared to hold fractions. Also if the columns of x and y are named like the
+        other axis, such as ``x="lat"``. Damage that shows only when records are read raises it in the release, before
+        noise is drawn.
     CRSMismatchError
         If the CRS of a file is not the domain's, unless the points are to be reprojected; also if there is no way from
         one to the other.
@@ -116,28 +127,25 @@ def read_points(
     --------
     >>> import tempfile, pathlib
     >>> path = pathlib.Path(tempfile.mkdtemp()) / "homes.csv"
-    >>> _ = path.write_text("lon,lat\n0.5,0.5\nunknown,\n7,7\n")
+    >>> _ = path.write_text("lon,lat,who\n0.5,0.5,ann\nunknown,,bob\n7,7,\n")
     >>> read_points(path, Domain((0, 0, 1, 1)), x="lon", y="lat")
     Points(<private>)
+    >>> read_points(path, Domain((0, 0, 1, 1)), x="lon", y="lat", person="who")
+    Points(<private>, person=<private>)
     """
     if not isinstance(domain, Domain):
         raise PointsError(
             f"domain is a {type(domain).__name__}; give the spatialdp.Domain, with public bounds, that the points are "
             "for. It is never taken from the points."
         )
-    selection = _selection(x, y, geometry, layer)
-
-    def read(name: str, table: Table) -> list[Any]:
-        move = _transformation(_checked_crs(name, table, crs, domain), domain, reproject=reproject)
-        return [snap(*(batch if move is None else move(*batch)), domain) for batch in table.batches]
-
+    reading = Reading(_selection(x, y, geometry, layer, person), domain, crs, reproject)
     if hasattr(source, "iloc") or hasattr(source, "__arrow_c_stream__"):
         what, open_it = _frame_or_table(source)
-        return LatticePoints(quietly(lambda: read(what.name, open_it(source, selection)), what), domain)
-    parts = []
-    for file in _files(source, file_format):
-        parts += quietly(partial(_read_file, file, selection, read), file)
-    return LatticePoints(parts, domain)
+        return kept(_batches(what, lambda *_: open_it(source, reading.selection), reading), reading)
+    files = _files(source, file_format)
+    if all(file.stream is None for file in files):
+        return FilePoints(tuple(StoredFile.check(file, FORMATS[file.suffix], reading) for file in files), reading)
+    return kept((batch for file in files for batch in _batches(file, FORMATS[file.suffix], reading)), reading)
 
 
 def _frame_or_table(source: Any) -> tuple[Source, Callable[[Any, Selection], Table]]:
@@ -147,7 +155,7 @@ def _frame_or_table(source: Any) -> tuple[Source, Callable[[Any, Selection], Tab
     return Source("the Arrow table", ".arrow"), open_arrow
 
 
-def _selection(x: str | None, y: str | None, geometry: str | None, layer: str | None) -> Selection:
+def _selection(x: str | None, y: str | None, geometry: str | None, layer: str | None, person: str | None) -> Selection:
     if (x is None) != (y is None):
         raise PointsError(
             f"only one of {parameter('x')} and {parameter('y')} was given; name both columns, or neither to use the "
@@ -159,12 +167,20 @@ def _selection(x: str | None, y: str | None, geometry: str | None, layer: str | 
             "or one of points."
         )
     check_column_names(x, y)
-    return Selection(x, y, geometry, layer)
+    if not isinstance(person, str | None):
+        raise PointsError(
+            f"person is a {type(person).__name__}; give the name of a column. Arrays of persons are given to "
+            "spatialdp.Points."
+        )
+    return Selection(x, y, geometry, layer, person)
 
 
-def _read_file(source: Source, selection: Selection, read: Callable[[str, Table], list[Any]]) -> list[Any]:
+def _batches(source: Source, opener: Opener, reading: Reading) -> Iterator[Batch]:
+    """Yield the records of something that is read once."""
     with contextlib.ExitStack() as stack:
-        return read(source.name, FORMATS[source.suffix](source, selection, stack))
+        table = quietly(partial(opener, source, reading.selection, stack), source)
+        crs = quietly(partial(reading.crs_of, source.name, table), source)
+        yield from each_quietly(reading.moved(table.batches, crs), source)
 
 
 # --- which files -----------------------------------------------------------------------------------
@@ -242,42 +258,4 @@ def _checked_path(path: Path, file_format: str | None = None) -> Source:
         raise PointsError(f"{path} is {reason}; write it again, or give another file.")
     if reason:
         raise PointsError(f"{path} cannot be opened ({reason}); check its name.")
-    return Source(str(path), suffix, path=path)
-
-
-def _checked_crs(name: str, table: Table, user_crs: Any, domain: Domain) -> Any:
-    """Return the CRS that the file states, or else the one that the user gives; None if plain columns have neither."""
-    if table.crs is not None and user_crs is not None and not crs_.same(table.crs, crs_.canonical(user_crs)):
-        raise CRSMismatchError(
-            f"{name} states the CRS {crs_.canonical(table.crs)} but {crs_.canonical(user_crs)} was given for it; "
-            f"leave {either('crs', '--points-crs')} out, or correct the file."
-        )
-    crs = user_crs if table.crs is None else table.crs
-    if crs is None and not table.plain and domain.crs is not None:
-        raise CRSMismatchError(
-            f"{name} states no CRS but the domain has {domain.crs}; if its coordinates are in that CRS, say so: "
-            f"{either(f'crs={domain.crs!r}', f'--points-crs {domain.crs}')}."
-        )
-    return crs
-
-
-def _transformation(crs: Any, domain: Domain, *, reproject: bool) -> Callable[[Array, Array], Batch] | None:
-    """Return the function that takes coordinates from a CRS to the domain's; None if it is the domain's already."""
-    if crs is None:
-        if reproject:
-            raise CRSMismatchError(
-                "the points are to be reprojected, but their CRS is not known; give it with "
-                f"{either('crs', '--points-crs')}."
-            )
-        return None
-    if not reproject or domain.crs is None or crs_.same(crs, domain.crs):
-        crs_.require_same("points", crs, domain.crs)
-        return None
-    try:
-        return point_transformation(crs, domain.crs, domain.bounds)
-    except Exception as error:  # pyproj has several; they are about the two CRS, and no record has been read
-        ours = error if isinstance(error, SpatialDPError) else None
-    raise ours or CRSMismatchError(
-        f"the points have CRS {crs_.canonical(crs)} and pyproj cannot reproject them to the domain's, {domain.crs}; "
-        "reproject them with another tool, or choose another CRS for the domain."
-    )
+    return Source(str(path), suffix, path=path.absolute())  # it may be read after a change of the working directory

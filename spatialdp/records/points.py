@@ -1,8 +1,9 @@
 """Records in memory, and where they lie on the lattice of a domain.
 
 `Points` holds records as arrays of coordinates, in whatever form the caller has them; `LatticePoints` holds them as
-lattice columns and rows of one domain. Both give their cells (`records.counting`) and their positions block by block,
-and beside the cells the persons that the records are about, if there is a column of them (`records.persons`).
+lattice columns and rows of one domain; and `streaming.FilePoints` leaves them in their files. All give their cells
+(`records.counting`) and their positions block by block, and beside the cells the persons that the records are about, if
+there is a column of them (`records.persons`).
 
 Records outside the domain or its region, or not finite, are treated as if they were not in the data: they count
 nowhere, silently, because their number is private. Errors here may speak of the form of the input (types, columns,
@@ -12,6 +13,7 @@ CRS), never of a value or a number of rows. See ``docs/design/lattice.md``.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import numpy as np
@@ -43,7 +45,17 @@ from spatialdp.wording import either
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["LatticePoints", "Points", "as_points", "lattice_points", "snap", "snap_with_persons", "tree_records"]
+__all__ = [
+    "LatticePoints",
+    "Points",
+    "as_points",
+    "check_bounds",
+    "in_memory",
+    "lattice_points",
+    "snap",
+    "snap_with_persons",
+    "tree_records",
+]
 
 T = TypeVar("T")
 
@@ -147,6 +159,7 @@ class Points:
         """Whether there is a column of persons, which is public."""
         return self._persons is not None
 
+    @forgetful
     def _counts(self, grid: Grid, person: Person | None) -> Integers:
         """Return the exact counts of the cells, (ny, nx), as `records.counting.count_cells` describes them."""
         if person is None:
@@ -154,6 +167,7 @@ class Points:
         persons, cells = gathered(self._person_cells(grid), grid.mask)
         return bounded_counts(persons, cells, grid.mask.size, person).reshape(grid.mask.shape)
 
+    @forgetful
     def _fine_cells(self, domain: Domain, person: Person | None) -> tuple[Integers32, Integers32, Integers]:
         """Return the cells of the public fine grid whose count is not zero, each at its lower lattice corner.
 
@@ -178,6 +192,7 @@ class Points:
             rows, columns = np.divmod(cells, FINE_SIDE)
         return (columns * _FINE_WIDTH).astype(np.int32), (rows * _FINE_WIDTH).astype(np.int32), weights
 
+    @forgetful
     def _persons_above(self, grid: Grid, bound: Bound, candidates: Sequence[int]) -> Integers:
         """Return how many persons are above each bound, as `records.persons.contributions.persons_above` does."""
         persons, cells = gathered(self._person_cells(grid), grid.mask)
@@ -194,11 +209,19 @@ class Points:
 
         A block may be overwritten by the next one: read it before.
         """
-        return cell_numbers(self._blocks(), grid, _BLOCK)
+        return cell_numbers(self._blocks(), grid)
 
     def _positions(self, domain: Domain) -> Iterator[tuple[Integers32, Integers32]]:
         """Yield the lattice columns and rows of the records within the bounds, block by block."""
         return (snap(x, y, domain) for x, y in self._blocks())
+
+    def _kept(self, domain: Domain) -> Points:  # noqa: ARG002 - these are in memory already
+        """Return the same points with their records in memory, for use with one domain."""
+        return self
+
+    def _snapshot(self) -> AbstractContextManager[None]:
+        """Return a context within which all questions are answered from one state of the records, if possible."""
+        return nullcontext()
 
     def _blocks(self) -> Iterator[tuple[Array, Array]]:
         for start in range(0, self._x.shape[0], _BLOCK):
@@ -245,12 +268,26 @@ class LatticePoints(Points):
 
     @override
     def _positions(self, domain: Domain) -> Iterator[tuple[Integers32, Integers32]]:
-        if domain.bounds != self._bounds:
-            raise PointsError(
-                f"the points were read for a domain with bounds {self._bounds}, and are now used with {domain.bounds}; "
-                "read them again with read_points for the domain of the release."
-            )
+        check_bounds(self._bounds, domain)
         return iter(self._parts)
+
+
+def check_bounds(bounds: tuple[float, ...], domain: Domain) -> None:
+    """Refuse to use points that were read for one domain with another one, whose bounds differ."""
+    if domain.bounds != bounds:
+        raise PointsError(
+            f"the points were read for a domain with bounds {bounds}, and are now used with {domain.bounds}; "
+            "read them again with read_points for the domain of the release."
+        )
+
+
+@forgetful
+def in_memory(points: Points, domain: Domain) -> Points:
+    """Return the same points with their records in memory, for whoever uses them many times with one domain.
+
+    Those of a file are read once, and kept as squares on the domain's lattice: 8 bytes each, and their persons.
+    """
+    return points._kept(domain)
 
 
 def as_points(points: Any, domain: Domain, person: Person | None = None) -> Points:
@@ -276,13 +313,14 @@ def _required(persons: T | None) -> T:
     """Return the persons, or whatever has them; refuse points that have none."""
     if persons is not None:
         return persons
-    name_them = either("Points(x, y, person=...) or read_points(..., person=...)", "--points-person COLUMN")
+    name_them = either("Points(x, y, person=...) or read_points(..., person=...)", "--person-column NAME")
     raise PointsError(
         "what a person contributes is to be bounded, but the points do not say who they are about; name their persons: "
         f"{name_them}."
     )
 
 
+@forgetful
 def lattice_points(points: Points, domain: Domain) -> tuple[Integers32, Integers32]:
     """Return the lattice columns and rows of the records in the domain and its region.
 

@@ -212,7 +212,7 @@ def arrow_coordinates(data: Any) -> tuple[Floats, Floats, Any, bool]:
 
     def read() -> tuple[Floats, Floats, Any, bool]:
         table = open_arrow(data, Selection())
-        batches = [np.stack(batch) for batch in table.batches]
+        batches = [np.stack([batch.x, batch.y]) for batch in table.batches]
         x, y = np.concatenate([np.empty((2, 0)), *batches], axis=1)
         return x, y, table.crs, not table.plain
 

@@ -27,6 +27,7 @@ import shapely
 import spatialdp as sdp
 from spatialdp.outputs.files.geoparquet import _digest
 from spatialdp.outputs.files.statement import read_statement
+from spatialdp.records.counting import count_cells
 from tests.helpers.point_files import FILES, columns_of, write
 
 SECONDS = 20  # for one input, on a busy machine
@@ -164,7 +165,9 @@ def _load(path: Path) -> None:
 
 
 def _read(path: Path) -> None:
-    repr(sdp.read_points(path, DOMAIN, **columns_of(path.name)))
+    columns, grid = columns_of(path.name), DOMAIN.grid((4, 4))
+    count_cells(sdp.read_points(path, DOMAIN, **columns), grid)
+    count_cells(sdp.read_points(path, DOMAIN, person="name", **columns), grid, sdp.Person(cells=2))
 
 
 def _make_releases(folder: Path, suffix: str) -> list[Path]:

@@ -48,9 +48,10 @@ def neighbours(form: Form, seed: int) -> tuple[list[object], list[object]]:
     return before, after
 
 
-def released(path, options, out, capfd):
+def released(path, options, out, capfd, *more):
     """All that a release shows: exit code, both streams, what libraries in C print, and the bytes of its file."""
-    words = ["release", str(path), *TERMS, *(f"--{name}={value}" for name, value in options.items()), "-o", str(out)]
+    words = ["release", str(path), *TERMS, *(f"--{name}={value}" for name, value in options.items()), *more]
+    words += ["-o", str(out)]
     result = CliRunner().invoke(main, words)
     printed = tuple(capfd.readouterr())
     written = out.read_bytes() if out.exists() else None

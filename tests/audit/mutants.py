@@ -39,7 +39,7 @@ from spatialdp.records.points import Points
 from spatialdp.space.domain import Domain
 from spatialdp.structures import cells, tree_levels
 from spatialdp.transforms import frequency_blocks
-from tests.audit import adaptive_bugs, checks, person_bugs
+from tests.audit import adaptive_bugs, checks, person_bugs, person_noise_bugs
 from tests.audit.checks import (
     contract_of,
     files_and_maps,
@@ -581,6 +581,21 @@ MUTANTS = [
             ("cells that do not fit into the bound are kept whole", person_bugs.one_record_too_many),
         )
     ),
+    Mutant("a person's cells take the sensitivity of leaves at the root", "replay with persons",
+           person_noise_bugs.leaf_sensitivity_at_the_root, replayed("quadtree, gaussian", person=sdp.Person(cells=3))),
+    Mutant("split lines are not divided by the bound on a person", "replay with persons",
+           person_noise_bugs.lines_for_one_record, replayed("kd", person=sdp.Person(records=3))),
+    Mutant("a person with three records gets the noise of one record", "replay with persons",
+           person_noise_bugs.noise_for_one_record, replayed("flat", person=sdp.Person(records=3))),
+    Mutant("an adaptive tree gives a person the noise of one record", "replay with persons",
+           person_noise_bugs.noise_for_one_record, replayed("adaptive", person=sdp.Person(cells=3))),
+    Mutant("(ε / L, δ) instead of ρ / L² for Gaussian noise", "replay with persons",
+           person_noise_bugs.epsilon_divided_for_gaussian_noise,
+           replayed("flat, gaussian", person=sdp.Person(records=3))),
+    Mutant("shares of a person do not add up to one", "replay with persons", person_noise_bugs.shares_of_kept_cells,
+           replayed("flat", person=sdp.Person(shares=True))),
+    Mutant("records of a person are bounded in each cell, not in all", "replay with persons",
+           person_noise_bugs.bound_on_each_cell, replayed("flat", person=sdp.Person(records=3))),
     Mutant("bound on persons chosen by records cut off, as if one person had one", "choices of bounds",
            person_bugs.score_by_records, choices_of_bounds_are_private),
     Mutant("bound on persons chosen by records cut off, as if one person had one", "replay",

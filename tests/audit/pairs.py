@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from spatialdp.records.points import Points
+import spatialdp as sdp
 from spatialdp.space.domain import Domain
 
 Records = list[list[Any]]
@@ -92,43 +92,54 @@ def pairs(domain: Domain, relation: str, count: int, seed: int) -> Iterator[tupl
 # --- persons -------------------------------------------------------------------------------------------
 
 
-def someone(domain: Domain, rng: np.random.Generator) -> dict[str, Records]:
-    """Return the records of a person, by the name of the kind of person, by whom two neighbours may differ."""
+BLOCK = ((1, 1), (3, 1), (1, 3), (3, 3))  # four cells of 8 x 8, in sixteenths of the sides
+
+
+def someone(domain: Domain, crowd: Records, rng: np.random.Generator) -> dict[str, Records]:
+    """Return all records of one person, by name: within a bound of three, at it and far above it."""
+    single = records(domain, crowd, rng)
+    few = places(domain, rng, 7)
     xmin, ymin, xmax, ymax = domain.bounds
-    some = places(domain, rng, 6)
     return {
-        "one record": some[:1],
-        "one place": some[:1] * 9,
+        "one record": few[:1],
+        "three in one cell": few[:1] * 3,
+        "in three cells": few[:3],
+        "in seven cells": few,
         "everywhere": rng.uniform((xmin, ymin), (xmax, ymax), (60, 2)).tolist(),
-        "a few": some + some[:2],
-        "far away": [[xmax + 100.0, ymin - 100.0]] * 3,
-        "with strays": [*some[:2], [np.nan, ymin], [np.inf, ymin], [xmin - 1e-9, ymin]],
-        "corners": [[xmin, ymin], [xmax, ymax]] * 2,
+        "often in one cell": few[:1] * 9 + few[1:2],
+        "in two cells by turns": (few[:1] + few[1:2]) * 5,
+        "beside others": crowd[:4],
+        "at edges": [single[name] for name in ("corner", "far corner", "far edge", "cell edge")],
+        "in cells of one block": [[xmin + i * (xmax - xmin) / 16, ymin + j * (ymax - ymin) / 16] for i, j in BLOCK],
+        "nowhere": [single[name] for name in ("not a number", "infinite", "outside the domain", "missing")],
+        "inside and outside": [*few[:2], single["outside the region"], single["outside the domain"]] * 2,
     }
 
 
-def person_pairs(domain: Domain, relation: str, count: int, seed: int) -> Iterator[tuple[str, Points, Points]]:
-    """Yield pairs of neighbours that differ by a whole person; every kind is used before any kind is used again."""
+def person_pairs(domain: Domain, relation: str, count: int, seed: int) -> Iterator[tuple[str, Any, Any]]:
+    """Yield pairs of data sets that differ by a whole person, with their names; records of the others stay theirs."""
     rng = np.random.default_rng(seed)
-    kinds: list[tuple[int, str]] = []
+    kinds: list[tuple[str, str]] = []
     for _ in range(count):
-        named = someone(domain, rng)
+        base = crowds(domain, rng)
         if not kinds:
-            kinds = [(others, kind) for others in (0, 1, 7) for kind in named]
+            kinds = [(crowd, extra) for crowd in base for extra in someone(domain, [], rng)]
             kinds = [kinds[i] for i in rng.permutation(len(kinds))]
-        number, kind = kinds.pop()
-        crowd = [list(someone(domain, rng).values())[int(rng.integers(len(named)))] for _ in range(number)]
-        before = list(someone(domain, rng).values())[int(rng.integers(len(named)))] if relation == "replace" else None
-        pair = [_with_persons([each, *crowd], rng) for each in (before, named[kind])]
-        if rng.random() < 0.5:
-            pair.reverse()
-        yield f"{number} others, {kind}", *pair
+        name, extra = kinds.pop()
+        others = [(record, _owner(rng)) for record in base[name]]
+        first = [(record, 99) for record in someone(domain, base[name], rng)[extra]]
+        second = [(record, 77) for record in places(domain, rng, 5)] if relation == "replace" else []
+        sets = [_points(others + each, rng) for each in (first, second)]
+        yield f"{name}, a person {extra}", *(sets if rng.random() < 0.5 else sets[::-1])
 
 
-def _with_persons(persons: list[Records | None], rng: np.random.Generator) -> Points:
-    """Return the records of all persons in random order, among some of nobody; a person who is None is not there."""
-    pairs = [(record, f"p{number}") for number, records in enumerate(persons) for record in records or ()]
-    pairs += [([0.3, 0.3], None)] * 2
-    mixed = [pairs[i] for i in rng.permutation(len(pairs))]
-    x, y = np.array([record for record, _ in mixed], dtype=float).T
-    return Points(x, y, person=[person for _, person in mixed])
+def _owner(rng: np.random.Generator) -> int | None:
+    """Return one of six persons, or nobody."""
+    number = int(rng.integers(7))
+    return number or None
+
+
+def _points(owned: list[tuple[Any, int | None]], rng: np.random.Generator) -> sdp.Points:
+    """Return points with persons, in any order."""
+    shuffled = [owned[i] for i in rng.permutation(len(owned))]
+    return sdp.Points([record for record, _ in shuffled], person=[owner for _, owner in shuffled])

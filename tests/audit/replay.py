@@ -102,9 +102,8 @@ def replay(
     """
     mapped = 0 if maps else None
     shares = [Fraction(0)]
-    neighbours = pairs if setting.person is None else person_pairs
     with Tape() as tape:
-        for index, (kind, first, second) in enumerate(neighbours(setting.domain, setting.relation, count, seed)):
+        for index, (kind, first, second) in enumerate(_pairs(setting, count, seed)):
             epsilon = EPSILONS[index % len(EPSILONS)]
             one, messages_one, content_one = _observed(setting, first, tape.record(seed + index), epsilon)
             # Before the second release, which must not affect it.
@@ -120,6 +119,12 @@ def replay(
             shares.append(loss / granted(one))
             assert loss <= granted(one), f"{kind}: the loss is {float(shares[-1]):.4f} times the promise"
     return max(shares)
+
+
+def _pairs(setting: Setting, count: int, seed: int) -> Iterator[tuple[str, Any, Any]]:
+    """Yield pairs that differ by one record or, if persons are the unit, by a whole person."""
+    unit = pairs if setting.person is None else person_pairs
+    return unit(setting.domain, setting.relation, count, seed)
 
 
 def _file_and_map(release: Release, index: int, folder: Path | None, every: int, mapped: int | None) -> tuple[Any, ...]:

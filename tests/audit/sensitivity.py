@@ -62,7 +62,8 @@ def norm(law: NoiseLaw, change: Any) -> int:
 
 def cost(law: NoiseLaw, norm: int) -> Fraction:
     """Return the cost of a change of this norm, in ε or ρ."""
-    return norm / (2 * law.parameter) if law.law is Law.GAUSSIAN else norm * (law.steps // law.counted) / law.parameter
+    finer = law.steps // law.counted
+    return norm / (2 * law.parameter) if law.law is Law.GAUSSIAN else norm * finer / law.parameter
 
 
 def largest_costs(mechanism: Mechanism, domain: Domain, relation: str, data: list[Any]) -> list[Fraction]:

@@ -10,6 +10,7 @@ replay fails. It also fails if noise is drawn outside of a measurement.
 from __future__ import annotations
 
 import contextlib
+import itertools
 import math
 from collections import Counter
 from collections.abc import Callable
@@ -91,13 +92,12 @@ class Tape(contextlib.ExitStack):
         return outcome.copy()
 
     def _lines(self, values: Any, starts: Any, low: Any, high: Any, **terms: Any) -> Any:
-        weights = terms.get("weights")
-        records = _weighted(values, weights, starts)
+        records = _by_node(values, terms.get("weights"), np.asarray(starts))
         private = ("noise", "weights")
         public = (low.tolist(), high.tolist(), {name: value for name, value in terms.items() if name not in private})
         outcome, first = self._measured(public, records, lambda: self._medians(values, starts, low, high, **terms))
         if first is not None:
-            # `enumeration` shows that adding or removing a record costs ε, or ε / 2 under replace.
+            # `enumeration` shows that adding or removing a record, or a weight of 1, costs ε, or ε / 2 under replace.
             step = terms["epsilon"] / (2 if terms["neighbours"] == "replace" else 1)
             changed = sum(sum(((a - b) + (b - a)).values()) for a, b in zip(first, records, strict=True))
             self._spend(step * changed)
@@ -123,6 +123,18 @@ class Tape(contextlib.ExitStack):
         self.rho += epsilon**2 / 2
 
 
+def _by_node(values: Any, weights: Any, starts: Any) -> list[Counter[int]]:
+    """Return how often each value occurs in each node, or the sum of its weights."""
+    weights = np.ones(len(values), dtype=np.int64) if weights is None else np.asarray(weights)
+    counters = []
+    for first, last in itertools.pairwise(starts.tolist()):
+        counter: Counter[int] = Counter()
+        for value, weight in zip(values[first:last].tolist(), weights[first:last].tolist(), strict=True):
+            counter[value] += weight
+        counters.append(counter)
+    return counters
+
+
 class _Guarded(SeededNoise):
     """A source that draws only during a measurement."""
 
@@ -131,22 +143,6 @@ class _Guarded(SeededNoise):
     def random_bytes(self, count: int) -> bytes:
         assert self.open, "noise was drawn outside of a measurement"
         return super().random_bytes(count)
-
-
-def _weighted(values: Any, weights: Any, starts: Any) -> list[Counter[int]]:
-    """Return the sum of weights at each value, node by node; without weights, the number of records."""
-    parts = (np.split(np.asarray(each), np.asarray(starts)[1:-1]) for each in (values, _ones(values, weights)))
-    sums = []
-    for part, part_weights in zip(*parts, strict=True):
-        node: Counter[int] = Counter()
-        for value, weight in zip(part.tolist(), part_weights.tolist(), strict=True):
-            node[value] += weight
-        sums.append(node)
-    return sums
-
-
-def _ones(values: Any, weights: Any) -> Any:
-    return np.ones(np.size(values), dtype=np.int64) if weights is None else weights
 
 
 def integers(counts: Any) -> Any:

@@ -34,6 +34,7 @@ from tests.audit.enumeration import (
 )
 from tests.audit.mutants import Mutant, lines_twice_their_budget, planted, small_scale
 from tests.audit.person_bugs import score_by_records, share_not_subtracted
+from tests.audit.person_noise_bugs import lines_for_one_record, noise_for_one_record
 from tests.audit.persons import worst_choice_of_a_bound
 from tests.audit.trees import (
     CORNERS,
@@ -46,8 +47,10 @@ from tests.audit.trees import (
     five_stretches,
     kd_outcomes,
     log_weights,
+    plain_outcomes,
     stop_outcomes,
     worst_loss,
+    worst_person_loss,
 )
 from tests.reference.median_laws import exponential_law as formula
 
@@ -275,3 +278,41 @@ def test_enumeration_notices(name, relation, bug, most):
             claim.mechanism, relation, claim.outcomes, most=most, places=claim.places, person=claim.person
         )
     assert worst > 1.1
+
+
+# --- persons -------------------------------------------------------------------------------------------
+
+TWO = (sdp.Person(records=2), sdp.Person(cells=2), sdp.Person(shares=True))
+# A mechanism, its enumeration, and the share of ε that a whole person must reach who is added: with a bound on records
+# and with shares, and with a bound on cells, of which a person has one on each side of most lines.
+PERSON_CLAIMS = {
+    "flat": (sdp.Flat((2, 2)), plain_outcomes, 0.999, 0.999),
+    "quadtree": (sdp.Quadtree(1), plain_outcomes, 0.999, 0.999),
+    "quadtree, stop": (sdp.Quadtree(1, stop=2), stop_outcomes, 0.999, 0.999),
+    "kd": (sdp.KdTree(1), kd_outcomes(log_weights), 0.98, 0.84),
+    "adaptive": (UNBIASED((8, 4)), adaptive_outcomes(1), 0.999, 0.999),
+}
+# Of the two places no person has all that a replaced person could have, so less of ε is reached then.
+REPLACED = 0.3
+PERSON_ALL = [
+    (name, relation, each) for name in PERSON_CLAIMS for relation in ("add-remove", "replace") for each in TWO
+]
+PERSON_SHORT = [each for i, each in enumerate(PERSON_ALL) if i % 6 in (i // 6 % 3, 3 + i // 6 % 3)]
+
+
+@pytest.mark.parametrize(
+    ("name", "relation", "person"),
+    [pytest.param(*each, marks=() if each in PERSON_SHORT else pytest.mark.audit) for each in PERSON_ALL],
+)
+def test_whole_persons_cost_no_more_than_epsilon(name, relation, person):
+    mechanism, outcomes, by_records, by_cells = PERSON_CLAIMS[name]
+    worst = worst_person_loss(mechanism, relation, person, outcomes, beside=name == "kd")
+    reached = REPLACED if relation == "replace" else by_cells if person.bound == "cells" else by_records
+    assert reached <= worst <= 1 + CRUMBS
+
+
+@pytest.mark.parametrize(("name", "bug"), [("flat", noise_for_one_record), ("kd", lines_for_one_record)])
+def test_enumeration_of_persons_notices(name, bug):
+    mechanism, outcomes, *_ = PERSON_CLAIMS[name]
+    with planted(Mutant("", "", bug, lambda: None)):
+        assert worst_person_loss(mechanism, "add-remove", sdp.Person(records=2), outcomes) > 1.1

@@ -24,6 +24,7 @@ from spatialdp.privacy.noise.laws import Law, NoiseLaw
 from spatialdp.privacy.noise.medians import amplified_epsilon, medians
 from spatialdp.privacy.noise.selection import exponential
 from spatialdp.privacy.unit import Person
+from spatialdp.records import points
 from spatialdp.records.persons.identifiers import persons_of
 from spatialdp.records.points import Points
 from spatialdp.space.domain import Domain
@@ -127,6 +128,67 @@ class Stage(contextlib.ExitStack):
         return Points(*np.array(places, dtype=float).reshape(-1, 2).T, person=persons_of(who))
 
 
+FIRST, LAST = CORNERS[0], CORNERS[3]
+# All records of a person: within a bound of two, and above it; in one place, or in two places.
+SOMEONE: tuple[Data, ...] = tuple(
+    each for each in multisets((FIRST, LAST), 3) if each.count(LAST) > 0 or len(each) == 2
+)
+OTHERS = ((FIRST,), (FIRST,))  # two persons
+
+
+def worst_person_loss(
+    mechanism: Mechanism,
+    relation: str,
+    person: Person,
+    outcomes: Callable[[Stage, list[Any]], dict[Any, dict[Any, Outcome]]],
+    *,
+    beside: bool = True,
+) -> float:
+    """Return the largest log-ratio over data sets that differ by a whole person, in both directions.
+
+    Parameters
+    ----------
+    mechanism : Mechanism
+    relation : str
+        A person is added or removed, or replaced by another one.
+    person : Person
+    outcomes : callable
+        As for `worst_loss`; data sets are persons, each with places.
+    beside : bool
+        Whether the person is also added to two others, which matters for medians.
+    """
+    crowds: list[Any] = [(), *([OTHERS] if beside else [])]
+    data = [each for crowd in crowds for each in (crowd, *((*crowd, some) for some in SOMEONE))]
+    with Stage(mechanism, relation, person) as stage, _coarser():
+        tables = {each: _table(of) for each, of in outcomes(stage, data).items()}
+    assert len({laws for laws, _, _ in tables.values()}) == 1, "the noise depends on the records"
+    pairs = [
+        (one, other)
+        for crowd in crowds
+        for one, other in itertools.combinations([crowd, *((*crowd, some) for some in SOMEONE)], 2)
+        if (one == crowd) == (relation == "add-remove")
+    ]
+    return max(_distance(tables[one], tables[other]) for one, other in pairs)
+
+
+@contextlib.contextmanager
+def _coarser() -> Iterator[None]:
+    """Let kd-trees of persons count on a grid of 256 x 256 cells instead of 4096 x 4096, which takes long to fill."""
+    with mock.patch.multiple(points, FINE_SIDE=256, _FINE_WIDTH=LATTICE // 256):
+        yield
+
+
+def _distance(one: Any, other: Any) -> float:
+    """Return the largest loss over all outcomes of two data sets, from their tables."""
+    (_, p, mine), (_, q, theirs) = one, other
+    return float((np.abs(p - q) + np.abs(mine - theirs).sum(axis=1)).max())
+
+
+def plain_outcomes(stage: Stage, data: list[Any]) -> dict[Any, dict[Any, Outcome]]:
+    """Return the one outcome of a mechanism that chooses nothing: all its counts with noise."""
+    return {each: {0: (0.0, stage.run(each).noisy)} for each in data}
+
+
 def worst_loss(
     mechanism: Mechanism,
     relation: str,
@@ -158,8 +220,7 @@ def worst_loss(
     worst = 0.0
     for one in data:
         for other in {each for each in neighbours(one, allowed, relation) if each in tables}:
-            (_, p, mine), (_, q, theirs) = tables[one], tables[other]
-            worst = max(worst, float((np.abs(p - q) + np.abs(mine - theirs).sum(axis=1)).max()))
+            worst = max(worst, _distance(tables[one], tables[other]))
     return worst
 
 
@@ -182,7 +243,8 @@ def _in_units(law: NoiseLaw, counts: Any) -> Any:
 
 def log_density(law: NoiseLaw, counts: Any, outcome: Any) -> float:
     """Return the log-density of outcomes of noisy counts, up to a constant that is the same for all counts."""
-    return -float(np.abs(np.broadcast_to(outcome, counts.shape) - counts).sum() * law.steps / law.parameter)
+    distances = np.abs(np.broadcast_to(outcome, counts.shape) - counts / law.counted)
+    return -float(distances.sum() * float(law.steps / law.parameter))
 
 
 # --- kd-trees ------------------------------------------------------------------------------------------
@@ -192,6 +254,7 @@ def log_weights(call: dict[str, Any], node: int) -> list[tuple[int, int, float]]
     """Return the runs (first line, last line, log P(line)) of one node of a call, from the sampler itself."""
     starts, low, high = call["starts"], int(call["low"][node]), int(call["high"][node])
     values = np.asarray(call["values"][starts[node] : starts[node + 1]], dtype=np.int64)
+    weights = None if call.get("weights") is None else call["weights"][starts[node] : starts[node + 1]]
 
     def lines(words: Any) -> Any:
         times = words.size
@@ -204,6 +267,7 @@ def log_weights(call: dict[str, Any], node: int) -> list[tuple[int, int, float]]
             epsilon=call["epsilon"],
             neighbours=call["neighbours"],
             noise=Words(words),
+            weights=None if weights is None else np.tile(weights, times),
         ).tolist()
 
     # The sampler returns the second line of a run, because the word after the first one is 1.

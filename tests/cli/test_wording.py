@@ -118,6 +118,7 @@ OF_PYTHON_ALONE = (
     "panels is ",
     "metrics is empty",
     "noise is a ",
+    "the table is a ",
     "an xarray Dataset was asked for",
     "this SeededNoise",
     "seed is ",  # click has checked it

@@ -319,7 +319,7 @@ def _whole_block(mechanism: sdp.Fourier, shape: tuple[int, int]) -> tuple[int, .
 
 @dataclass(frozen=True)
 class Setting:
-    """A case on a domain under a relation between neighbours, which are records or, with a bound, persons."""
+    """A case on a domain under a relation between neighbours, which differ by a record, or by a person with a bound."""
 
     case: str
     region: str
@@ -336,11 +336,12 @@ class Setting:
 
     @property
     def terms(self) -> dict[str, object]:
-        return terms(self.mechanism, self.relation) | ({} if self.person is None else {"person": self.person})
+        person = {} if self.person is None else {"person": self.person}
+        return terms(self.mechanism, self.relation) | person
 
     def __str__(self) -> str:
-        unit = "" if self.person is None else f", {self.person.in_short()}"
-        return f"{self.case}, {self.region}, {self.relation}{unit}"
+        person = "" if self.person is None else f", {self.person.in_short()}"
+        return f"{self.case}, {self.region}, {self.relation}{person}"
 
 
 def terms(mechanism: Mechanism, relation: str, epsilon: object = 1) -> dict[str, object]:
@@ -349,8 +350,10 @@ def terms(mechanism: Mechanism, relation: str, epsilon: object = 1) -> dict[str,
     return {"epsilon": epsilon, "delta": DELTA if gaussian else 0, "neighbours": relation}
 
 
-def possible(case: str, region: str, relation: str) -> bool:
+def possible(case: str, region: str, relation: str, person: sdp.Person | None = None) -> bool:
     """Whether the mechanism takes the setting; what it refuses is tested with the mechanism."""
+    if case in ("kd, smooth", "kd, noisy mean", "kd, sampled") and person is not None and person.shares:
+        return False  # their lines need whole records
     if case in ("flat, one cell", "quadtree, root alone") and region == "two corners":
         return False  # the only cell's centre is outside
     return not (case == "kd, sampled" and relation == "replace")
@@ -368,13 +371,6 @@ PERSONS = (
 )
 
 
-def takes(mechanism: Mechanism, person: sdp.Person) -> bool:
-    """Whether the mechanism takes the bound: some lines of kd-trees need whole records, and refuse shares."""
-    if not isinstance(mechanism, sdp.KdTree) or not person.shares or mechanism.data_levels == 0:
-        return True
-    return str(mechanism.median) in ("exponential", "cell") and mechanism.sampling is None
-
-
 SETTINGS = [
     Setting(case, region, relation)
     for case in CASES
@@ -384,11 +380,10 @@ SETTINGS = [
 ]
 
 # Every case with one bound on persons, in turn, and the first case of each mechanism with all of them; regions and
-# relations in turn too.
-_PLACES = [(region, relation) for region in DOMAINS for relation in RELATIONS]
+# relations in turn, too.
 PERSON_SETTINGS = [
     Setting(case, region, relation, person)
     for turn, (case, person) in enumerate(by_turns(CASES, PERSONS))
-    for region, relation in (_PLACES[turn % len(_PLACES)],)
-    if possible(case, region, relation) and takes(CASES[case], person)
+    for region, relation in [(list(DOMAINS)[turn // 2 % len(DOMAINS)], RELATIONS[turn % len(RELATIONS)])]
+    if possible(case, region, relation, person)
 ]

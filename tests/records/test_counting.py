@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from shapely import box
 
 from spatialdp import Domain, Points
-from spatialdp.records.counting import count_cells
+from spatialdp.records.counting import cell_numbers, count_cells, count_records, lattice_cell_numbers
+from spatialdp.records.points import snap
 from spatialdp.space.lattice import LATTICE
 from tests.helpers.domains import domains, domains_and_points, shapes
 from tests.helpers.points import counts
@@ -80,3 +81,50 @@ def test_counts_of_very_many_cells_are_those_of_few_cells_divided(region):
     inside = domain.grid((1000, 1000)).mask.reshape(10, 100, 10, 100).all(axis=(1, 3))
     assert np.array_equal(fine.reshape(10, 100, 10, 100).sum(axis=(1, 3))[inside], coarse[inside])
     assert not fine[~domain.grid((1000, 1000)).mask].any()
+
+
+def adversarial(axis, rng, count):
+    """Coordinates at and around the edges of cells and of lattice squares, and some that are no places."""
+    lines = np.concatenate(
+        [rng.integers(0, LATTICE + 1, 4000), np.arange(0, count, max(1, count // 4000)) * LATTICE // count]
+    )
+    near = axis.low + lines * axis.spacing
+    steps = [near]
+    for _ in range(2):
+        steps += [np.nextafter(steps[-1], np.inf), np.nextafter(steps[0], -np.inf)]
+    odd = np.array([np.nan, np.inf, -np.inf, 1e308, -1e308, 5e-324, -0.0, axis.low, axis.high])
+    return rng.permutation(np.concatenate([*steps, odd]))
+
+
+@pytest.mark.parametrize(
+    "bounds", [(0, 0, 1, 1), (-180, -90, 180, 90), (0.1, -7e5, 0.3, 9.1e6), (-1e-9, 1e15, 1e-9, 2e15)]
+)
+@pytest.mark.parametrize("shape", [(1, 1), (3, 7), (1000, 1024), (2**23 - 1, 3), (2**23, 2), (5, 2**24 + 1)], ids=str)
+def test_cells_are_those_of_the_lattice_in_whole_numbers(bounds, shape):
+    """Counting computes cells in doubles, or in integers where doubles would not be exact."""
+    domain, rng = Domain(bounds), np.random.default_rng(shape[0])
+    x, y = (adversarial(axis, rng, count) for axis, count in zip(domain.axes, shape, strict=True))
+    size = min(x.size, y.size)
+    x, y = x[:size], y[:size]
+    grid = domain.grid(shape)
+    (cells,) = cell_numbers([(x, y)], grid)
+    (expected,) = lattice_cell_numbers([snap(x, y, domain)], grid)
+    assert np.array_equal(cells[cells < shape[0] * shape[1]], expected)
+
+
+@pytest.mark.parametrize("shape", [(1, 1), (300, 200), (2200, 2000)], ids=str)
+def test_blocks_of_any_size_are_counted_together(shape):
+    """Numbers of cells wait for others, unless there are more than fit, or very many cells."""
+    rng, n_cells = np.random.default_rng(5), shape[0] * shape[1]
+    blocks = [rng.integers(0, n_cells + 1, size) for size in (0, 1, 70_000, 3, 70_000, 5_000, 300_000, 120_000, 0)]
+
+    class Cells:
+        def _cells(self, grid):
+            buffer = np.empty(300_000, dtype=np.int64)
+            for block in blocks:
+                buffer[: block.size] = block
+                yield buffer[: block.size]
+                buffer[:] = -1  # as a source may overwrite a block
+
+    counts = count_records(Cells(), Domain((0, 0, 1, 1)).grid(shape))
+    assert np.array_equal(counts.ravel(), np.bincount(np.concatenate(blocks), minlength=n_cells + 1)[:-1])

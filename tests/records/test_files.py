@@ -412,7 +412,7 @@ def test_readers_messages_are_kept_back(tmp_path):
     path = tmp_path / "quote.csv"
     path.write_text('x,y\n0.1,0.2\n"0.73519284,0.5\n')
     with pytest.raises(PointsError, match="cannot be read as csv") as caught:
-        sdp.read_points(path, DOMAIN, x="x", y="y")
+        counts(path, x="x", y="y")
     assert "735" not in str(caught.value)
     assert "row" not in str(caught.value)
     assert caught.value.__context__ is None
@@ -424,7 +424,7 @@ def test_errors_bring_no_inner_variables_along(tmp_path):
     path = tmp_path / "quote.csv"
     path.write_text('x,y\n0.1,0.2\n"0.73519284,0.5\n')
     with pytest.raises(PointsError) as caught:
-        sdp.read_points(path, DOMAIN, x="x", y="y")
+        counts(path, x="x", y="y")
     trace, seen = caught.value.__traceback__, []
     while trace is not None:
         seen.append(repr(trace.tb_frame.f_locals))
@@ -460,10 +460,12 @@ def test_too_little_memory_does_not_tell_how_many_records_there_are(tmp_path, xy
     def full(*_):
         np.empty(2**50)
 
-    monkeypatch.setattr("spatialdp.records.files.snap", full)
-    with pytest.raises(MemoryError, match=r"^there is not enough memory to read the points$") as caught:
-        sdp.read_points(write(tmp_path / "table.csv", *xy), DOMAIN, **columns_of("table.csv"))
-    assert caught.value.__context__ is None
+    path = write(tmp_path / "table.csv", *xy)
+    monkeypatch.setattr("spatialdp.records.streaming.snap", full)
+    for source in (path, path.open("rb")):
+        with pytest.raises(MemoryError, match=r"^there is not enough memory to read the points$") as caught:
+            lattice_points(sdp.read_points(source, DOMAIN, file_format="csv", **columns_of("table.csv")), DOMAIN)
+        assert caught.value.__context__ is None
 
 
 @pytest.mark.parametrize("name", ["layer.gpkg", "layer.geojson", "geo.parquet"])

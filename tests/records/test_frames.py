@@ -13,6 +13,7 @@ import shapely
 import spatialdp as sdp
 from spatialdp.errors import CRSMismatchError, PointsError
 from spatialdp.records.counting import count_cells
+from tests.helpers.person_files import persons_in
 
 DOMAIN = sdp.Domain((0, 0, 1, 1), crs="EPSG:4326")
 COLUMNS = {"x": "lon", "y": "lat"}
@@ -106,3 +107,30 @@ def test_structure_is_checked():
         count(frame[["lat", "lon"]])
     with pytest.raises(PointsError, match="leave layer out"):
         count(frame, layer="homes", **COLUMNS)
+
+
+# --- persons ---------------------------------------------------------------------------------------
+
+
+def test_persons_are_a_column_of_a_frame():
+    frame = pd.DataFrame({"lon": 0.5, "lat": 0.5, "who": [5, None, 7, 0.5]})
+    assert persons_in(frame, **COLUMNS) == persons_in(frame) == ["5", None, "7", None]
+    odd = pd.DataFrame({"lon": 0.5, "lat": 0.5, "who": ["ann", b"x", [1], True, 5, pd.NA]})
+    assert persons_in(odd, **COLUMNS) == ["ann", None, None, None, "5", None]
+    shapes = [shapely.Point(0.5, 0.5), shapely.box(0, 0, 1, 1), None, shapely.Point(0.25, 0.25)]
+    places = geopandas.GeoDataFrame({"who": ["ann", "bob", "cid", "dan"]}, geometry=shapes, crs="EPSG:4326")
+    assert persons_in(places) == ["ann", "dan"]  # what is no point lies nowhere
+    assert persons_in(places.rename_geometry("g"), geometry="g") == ["ann", "dan"]
+    text = pd.DataFrame({"g": ["POINT (1 1)", "x"], "who": ["ann", "bob"]})
+    assert persons_in(text, geometry="g") == ["ann"]
+
+
+def test_a_frame_must_have_the_column_of_persons_once():
+    frame = pd.DataFrame({"lon": [0.5], "lat": [0.5], "who": [1]})
+    with pytest.raises(PointsError, match="the DataFrame has no column 'user'; its columns are lon, lat, who"):
+        sdp.read_points(frame, DOMAIN, person="user", **COLUMNS)
+    series = geopandas.GeoSeries([shapely.Point(0.5, 0.5)], crs="EPSG:4326")
+    with pytest.raises(PointsError, match="its columns are none but the geometry; leave person out"):
+        sdp.read_points(series, DOMAIN, person="who")
+    with pytest.raises(PointsError, match=r"person is a list; give the name of a column.*spatialdp\.Points"):
+        sdp.read_points(frame, DOMAIN, person=[1], **COLUMNS)

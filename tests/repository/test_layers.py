@@ -270,7 +270,56 @@ def test_only_one_module_writes_files(name):
         assert not writes
 
 
-HEAVY = ("matplotlib", "geopandas", "shapely", "pandas", "pyarrow", "pyproj", "scipy", "click", "tqdm")
+ENGINES = {"ibis", "duckdb", "psycopg", "pyspark", "sqlglot"}
+IMPORTS_ENGINES = "spatialdp.records.engines"
+
+
+def engine_imports(source: str) -> list[tuple[str, bool]]:
+    """The engines that a module imports, and whether it does so inside a function."""
+    tree = ast.parse(source)
+    functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
+    inside = {id(node) for function in functions for node in ast.walk(function)}
+    found = []
+    for node in ast.walk(tree):
+        names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+        names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+        found += [(name.split(".")[0], id(node) in inside) for name in names if name.split(".")[0] in ENGINES]
+    return found
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_only_one_package_imports_engines_and_when_they_are_used(name):
+    found = engine_imports(MODULES[name].read_text())
+    assert not found or name.startswith(IMPORTS_ENGINES)
+    assert all(inside for _, inside in found)
+
+
+@pytest.mark.parametrize(
+    ("source", "found"),
+    [
+        ("import ibis", [("ibis", False)]),
+        ("from duckdb.typing import DOUBLE", [("duckdb", False)]),
+        ("def f():\n    from ibis.expr import operations", [("ibis", True)]),
+        ("import numpy", []),
+    ],
+)
+def test_planted_imports_of_engines_are_caught(source, found):
+    assert engine_imports(source) == found
+
+
+HEAVY = (
+    "matplotlib",
+    "geopandas",
+    "shapely",
+    "pandas",
+    "pyarrow",
+    "pyproj",
+    "scipy",
+    "click",
+    "tqdm",
+    "ibis",
+    "duckdb",
+)
 
 
 def loaded_by(statement: str, modules: tuple[str, ...]) -> str:

@@ -214,6 +214,7 @@ def test_every_figure_is_made_by_make():
         "adaptive_worst_cases",
         "person_bounds",
         "planning_laws",
+        "table_sql",
     }
     assert called == {path.stem for path in SCRIPTS.glob("*.py")} - helpers - {"explorer_picture"}
 

@@ -16,7 +16,7 @@ from spatialdp._support.override import override
 from spatialdp.cli.options.domain import optional_domain_options
 from spatialdp.cli.options.output import folder_options, quiet_option
 from spatialdp.cli.options.points import PointsFile, points_options
-from spatialdp.cli.options.terms import delta_option, neighbours_option
+from spatialdp.cli.options.terms import delta_option, neighbours_option, person_option
 from spatialdp.cli.options.values import Exact
 
 if TYPE_CHECKING:
@@ -95,6 +95,7 @@ class _List(click.ParamType):  # type: ignore[type-arg]  # generic only in recen
 )
 @delta_option
 @neighbours_option
+@person_option
 @click.option(
     "--trials", type=click.IntRange(1), default=10, show_default=True, help="Number of releases for each method and ε."
 )
@@ -107,12 +108,17 @@ class _List(click.ParamType):  # type: ignore[type-arg]  # generic only in recen
     type=float,
     default=0.001,
     show_default=True,
-    help="Relative errors divide by the true count, but at least by this share of the records.",
+    help="Relative errors divide by the true count, but at least by this share of all that is counted.",
 )
 @click.option(
     "--level", type=float, default=0.95, show_default=True, help="Confidence level of the intervals that are measured."
 )
-@click.option("--records", type=_List(int, "numbers"), help="Evaluate on random parts of the records with these sizes.")
+@click.option(
+    "--records",
+    type=_List(int, "numbers"),
+    help="Evaluate on random parts of the records with these sizes; with --person, on so many persons with all of "
+    "their records.",
+)
 @click.option(
     "--seed",
     type=click.IntRange(0),
@@ -150,6 +156,8 @@ def command(
 
     The output is computed from the true records, with seeded noise: it is not private, and only people who may see the
     records may see it. Do not choose a method for sensitive records by their own evaluation, because the choice leaks.
+    With --person, releases are compared with what they would count if nothing of a person were cut off: errors include
+    what the bound cuts off.
 
     \b
     Examples:
@@ -161,7 +169,7 @@ def command(
     import matplotlib
 
     matplotlib.use("Agg")
-    from spatialdp.evaluation.evaluate import NOTE, evaluate, evaluate_subsamples, write_frame
+    from spatialdp.evaluation.evaluate import evaluate, evaluate_subsamples, write_frame
     from spatialdp.evaluation.metrics import DEFAULT_METRICS
 
     mechanisms = dict(_mechanism(text) for text in methods)
@@ -180,7 +188,8 @@ def command(
     names = ["errors.csv", *_figures(frame, show, folder), "ranking.md"]
     click.echo(_ranking(frame, show, folder))
     click.echo(f"\nwrote {', '.join(names)} in {folder}")
-    click.echo(f"{NOTE}. Floor of relative errors: {', '.join(f'{f:g}' for f in sorted(set(frame['floor'])))}.")
+    floors = ", ".join(f"{floor:g}" for floor in sorted(set(frame["floor"])))
+    click.echo(f"{frame.attrs['note']}. Floor of relative errors: {floors}.")
 
 
 def _figures(frame: Any, metric: str, folder: Path) -> list[str]:

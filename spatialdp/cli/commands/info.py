@@ -54,6 +54,7 @@ def _facts(release: Release) -> dict[str, Any]:
         "crs": release.domain.crs,
         "region": release.domain.region is not None,
         "total": release.total,
+        "counted": release.privacy.counted,
         "intervals": not release.estimate.biased,
     }
 
@@ -65,7 +66,7 @@ def _privacy_lines(privacy: Privacy) -> list[str]:
     currency = "ε" if privacy.currency == "epsilon" else "ρ"
     costs = [f"{currency} {format_exact(cost)} for {step}" for step, cost in privacy.budget.items()]
     return [
-        privacy.in_words().replace(". ", ".\n"),
+        f"{privacy.in_words()} {privacy.counted_in_words()}".rstrip().replace(". ", ".\n"),
         "",
         f"promise    {privacy}",
         f"method     {privacy.mechanism}: {parameters}",
@@ -80,7 +81,7 @@ def _map_lines(release: Release) -> list[str]:
         _sizes(release),
         f"bounds     {edges}{'' if domain.region is None else ', with a region inside'}",
         f"CRS        {domain.crs or 'none'}",
-        f"total      about {release.total:,.0f} records, estimated from the release",
+        f"total      about {release.total:,.0f} {release.privacy.counted}, estimated from the release",
         f"intervals  {'none: the estimates are biased' if release.estimate.biased else 'yes'}",
     ]
 

@@ -39,7 +39,7 @@ _PICTURE_OPTIONS = (
     default="estimate",
     show_default=True,
     help="What the colours show: estimated counts, the half-width of their 95 % intervals relative to the estimates, "
-    "or the half-width in records.",
+    "or the half-width in records (or whatever is counted).",
 )
 @click.option(
     "--per",

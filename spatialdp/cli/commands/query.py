@@ -78,7 +78,8 @@ def command(
 ) -> None:
     r"""Answer boxes or polygons from a release.
 
-    The answers are estimated counts, with intervals about the true counts. Queries cost no privacy budget: a release
+    The answers are estimated counts, with intervals about the true counts. If persons are the unit of privacy, a note
+    on standard error says what is counted. Queries cost no privacy budget: a release
     answers any number of them. If the release is not private, a column `privacy` says so.
 
     \b
@@ -161,6 +162,8 @@ def _with_answers(
 ) -> geopandas.GeoDataFrame:
     """Add estimates and intervals to the queries; biased releases get no intervals and a note on standard error.
 
+    So do releases of persons: a note says what the estimates count.
+
     The answers of a release that is not private say so in a column of their own, in every format.
     """
     import numpy as np
@@ -176,6 +179,9 @@ def _with_answers(
         ends = np.full((len(frame), 2), np.nan)
     else:
         ends = intervals()
+    if release.privacy.person is not None:
+        counted, bounded = release.privacy.counted, release.privacy.person.in_words()
+        click.echo(f"note: estimates are of {counted}: {bounded}. {release.privacy.counted_in_words()}", err=True)
     marks = {} if release.privacy.private else {_MARK: NOT_PRIVATE}
     return frame.assign(estimate=answers, lower=ends[:, 0], upper=ends[:, 1], **marks)
 

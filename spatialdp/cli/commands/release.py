@@ -60,8 +60,9 @@ def command(
     r"""Publish the points in a file under differential privacy.
 
     POINTS is one or more files: Parquet, GeoParquet, CSV or TSV (also .gz), GeoPackage, GeoJSON, Shapefile or
-    FlatGeobuf. A folder stands for the files in it, and - for standard input. Records that lie outside the domain,
-    have no coordinates or are not points are not counted. No message says so, because their number is private.
+    FlatGeobuf. A folder stands for the files in it, and - for standard input. Or it is the address of a table in a
+    database, which counts its records itself, such as duckdb:///FILE?table=NAME. Records that lie outside the
+    domain, have no coordinates or are not points are not counted. No message says so, because their number is private.
 
     A GeoParquet file holds the complete release; the other commands read it. Files in the other formats hold the map,
     for a GIS. Each release spends its budget, so write all files that you need with one command.
@@ -72,6 +73,8 @@ def command(
           --epsilon 1 -o homes.parquet
       spatialdp release trips.gpkg --region county.geojson --method flat --shape 100,80 \
           --epsilon 0.5 -o map.parquet -o map.gpkg -o map.tif
+      spatialdp release 'postgresql://USER@HOST/DATABASE?table=VISITS' --geometry geom --bounds -85.6,34.9,-84.9,35.5 \
+          --crs EPSG:4326 --epsilon 1 -o visits.parquet
       spatialdp release --method kd-tree --help
     """
     from spatialdp._support.atomic import write_all
@@ -86,9 +89,9 @@ def command(
     _check_promise(mechanism, seed, allowed=not_private)
     prepared = mechanism.prepare(domain, **terms.options)
     shape = _check_formats(target, domain, mechanism, pixels)
-    report(f"1/3 reading the points{points.assumption(domain)}")
+    report(f"1/3 opening the points{points.assumption(domain)}")
     records = points.read(domain)
-    report("2/3 counting and adding noise")
+    report("2/3 counting them and adding noise")
     noise = SystemNoise() if seed is None else SeededNoise(seed)
     release = prepared.release(records, noise=noise)
     report(f"3/3 writing {', '.join(str(path) for path in target.files)}")
@@ -119,7 +122,7 @@ def _summary(release: Release, mechanism: Mechanism) -> list[str]:
         size = f"{_pair(sides, 1)} units" if ground is None else _lengths(sides)
         number = f"{release.estimate.n_cells:,}{' blocks' if mechanism.name == 'adaptive' else ''}"
         cells = f"{number}; on a grid of {grid.shape[0]} x {grid.shape[1]}, each about {size}"
-    total = f"{release.total:,.0f} records, estimated"
+    total = f"{release.total:,.0f} {release.privacy.counted}, estimated"
     if not release.estimate.biased:
         low, high = release.interval(domain.bounds)
         total += f"; 95 % interval {low:,.0f} to {high:,.0f}"

@@ -1,6 +1,7 @@
 """Which files hold the records? The argument POINTS, and options for their columns, layer, CRS and format.
 
-The files must not be opened before all public options are checked: `PointsFile.read` opens them.
+The files must not be opened before all public options are checked: `PointsFile.read` opens them. It checks their
+structure; records of files are read when they are counted, and those of standard input at once.
 """
 
 from __future__ import annotations
@@ -32,7 +33,11 @@ class PointsFile:
 
     @property
     def path(self) -> Path:
-        """The first file, by whose name the records are called."""
+        """The first file, or the table of a database, by whose name the records are called."""
+        if self._address is not None:
+            from spatialdp.records.engines.sources import table_name
+
+            return Path(table_name(self._address))
         return Path("standard input" if self.names[0] == _STANDARD_INPUT else self.names[0])
 
     @property
@@ -40,6 +45,10 @@ class PointsFile:
         """The paths of all files, which no output may replace; those in folders and those that match patterns too."""
         from spatialdp.records.files import paths_of
 
+        if self._address is not None:
+            from spatialdp.records.engines.sources import database_files
+
+            return database_files(self._address)
         return [path for name in self.names if name != _STANDARD_INPUT for path in paths_of(name)]
 
     def assumption(self, domain: Domain) -> str:
@@ -54,12 +63,47 @@ class PointsFile:
         return f" (the columns {x} and {y} are assumed to be in the domain's CRS, {domain.crs})"
 
     def read(self, domain: Domain) -> Points:
-        """Read the records and check their CRS against the domain's."""
+        """Check the files' structure, and their CRS against the domain's; read standard input."""
         from spatialdp.records.files import read_points
 
+        if self._address is not None or self._has_many_persons:
+            return self._read_table(self.names[0], domain)
         if self.names == (_STANDARD_INPUT,):
             return read_points(sys.stdin.buffer, domain, **self.options)
         return read_points(list(self.names), domain, **self.options)
+
+    @property
+    def _address(self) -> str | None:
+        """The address of a table in a database, such as duckdb:///crashes.db?table=crashes; None for files."""
+        return self.names[0] if _is_address(self.names[0]) else None
+
+    @property
+    def _has_many_persons(self) -> bool:
+        """Whether persons are in a folder or a pattern of Parquet, which DuckDB bounds without holding them in memory.
+
+        The counts are the same either way.
+        """
+        from importlib.util import find_spec
+
+        from spatialdp.records.files import paths_of
+
+        needed, other = (self.options.get(name) for name in ("person", "x")), ("reproject", "layer", "file_format")
+        if None in needed or any(self.options.get(name) for name in other) or len(self.names) != 1:
+            return False
+        paths = paths_of(self.names[0])
+        parquet = all(path.suffix.lower() in (".parquet", ".pq") for path in paths)
+        return parquet and paths != [Path(self.names[0])] and None not in (find_spec("ibis"), find_spec("duckdb"))
+
+    def _read_table(self, address: str, domain: Domain) -> Points:
+        """Open a table, whose records stay where they are."""
+        from spatialdp.records.engines.tables import read_table
+
+        names = ("x", "y", "geometry", "person", "crs")
+        return read_table(address, domain, **{name: self.options[name] for name in names})
+
+
+def _is_address(name: str) -> bool:
+    return "://" in name
 
 
 def _points_file(
@@ -70,6 +114,7 @@ def _points_file(
     layer: str | None,
     points_crs: str | None,
     reproject: bool,
+    person_column: str | None,
     points_format: str | None,
 ) -> PointsFile:
     if (x is None) != (y is None):
@@ -80,8 +125,13 @@ def _points_file(
         raise click.UsageError(
             "standard input (-) must be the only file, and needs its format; add --points-format, such as csv."
         )
+    if any(map(_is_address, points)) and (len(points) > 1 or layer or reproject or points_format):
+        raise click.UsageError(
+            "the address of a table must be the only POINTS, without --layer, --reproject and --points-format; give "
+            "the name of its columns, and one table at a time."
+        )
     options = {"x": x, "y": y, "geometry": geometry, "layer": layer, "crs": points_crs, "reproject": reproject}
-    return PointsFile(points, {**options, "file_format": points_format})
+    return PointsFile(points, {**options, "person": person_column, "file_format": points_format})
 
 
 points_options = bundled(
@@ -103,6 +153,12 @@ points_options = bundled(
         "--reproject",
         is_flag=True,
         help="Reproject points that are in another CRS than the domain; without it they are refused.",
+    ),
+    click.option(
+        "--person-column",
+        metavar="NAME",
+        help="Column (in GeoJSON, property) that says who a record is about: whole numbers or text. Records without a "
+        "person are not counted.",
     ),
     click.option(
         "--points-format",

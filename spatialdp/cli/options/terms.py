@@ -1,4 +1,4 @@
-"""How much privacy may a release spend? The options `--epsilon`, `--delta` and `--neighbours`.
+"""How much privacy may a release spend, and whose? Options `--epsilon`, `--delta`, `--neighbours` and `--person`.
 
 Numbers are read exactly as they are typed, and checked before any file is opened.
 """
@@ -10,22 +10,67 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from spatialdp._support.override import override
 from spatialdp.cli.options.values import Exact, bundled
 
 if TYPE_CHECKING:
     from fractions import Fraction
 
+    from spatialdp.privacy.unit import Person
 
-__all__ = ["TermsOptions", "delta_option", "neighbours_option", "terms_options"]
+
+__all__ = [
+    "PersonBound",
+    "TermsOptions",
+    "delta_option",
+    "neighbours_option",
+    "person_option",
+    "terms_options",
+    "typed_bound",
+]
+
+
+class PersonBound(click.ParamType):  # type: ignore[type-arg]  # generic only in recent versions
+    """A click type for what is bounded of a person: records=L, cells=L or shares."""
+
+    name = "records=L|cells=L|shares"
+    example = "cells=50"
+
+    @override
+    def get_metavar(self, param: click.Parameter, ctx: click.Context) -> str:  # noqa: ARG002 (click gives them)
+        return self.name
+
+    @override
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Person:
+        from spatialdp.cli.wording import in_options
+        from spatialdp.errors import ParameterError
+        from spatialdp.privacy.unit import Person
+
+        if isinstance(value, Person):
+            return value
+        kind, _, most = str(value).replace(" ", "").partition("=")
+        if kind == "shares" and not most:
+            return Person(shares=True)
+        if kind not in ("records", "cells") or not most.removeprefix("-").isdecimal():
+            self.fail(
+                f"{value!r} was given; a bound {self.name} with a whole number L is required, such as {self.example}.",
+                param,
+                ctx,
+            )
+        try:
+            return Person(records=int(most)) if kind == "records" else Person(cells=int(most))
+        except ParameterError as error:
+            self.fail(in_options(error, []), param, ctx)
 
 
 @dataclass(frozen=True)
 class TermsOptions:
-    """The values of ε, δ and the neighbour relation, checked."""
+    """The values of ε, δ, the neighbour relation and the bound on persons, checked."""
 
     epsilon: Fraction
     delta: Fraction
     neighbours: str
+    person: Person | None = None
 
     def __post_init__(self) -> None:
         from spatialdp.privacy.budget import Budget
@@ -35,7 +80,7 @@ class TermsOptions:
     @property
     def options(self) -> dict[str, Any]:
         """The keyword arguments for `Mechanism.release` and `Mechanism.plan`."""
-        return {"epsilon": self.epsilon, "delta": self.delta, "neighbours": self.neighbours}
+        return {"epsilon": self.epsilon, "delta": self.delta, "neighbours": self.neighbours, "person": self.person}
 
     def typed(self, law: str) -> str:
         """Return the options of a release with this law; only Gaussian noise takes a δ, and defaults are left out."""
@@ -43,7 +88,20 @@ class TermsOptions:
 
         delta = f" --delta {_typed(self.delta)}" if law == Law.GAUSSIAN else ""
         neighbours = f" --neighbours {self.neighbours}" if self.neighbours != "add-remove" else ""
-        return f"--epsilon {_typed(self.epsilon)}{delta}{neighbours}"
+        person = "" if self.person is None else f" --person {typed_bound(self.person)}"
+        return f"--epsilon {_typed(self.epsilon)}{delta}{neighbours}{person}"
+
+
+def typed_bound(person: Person) -> str:
+    """Return a bound on persons as it is typed.
+
+    Examples
+    --------
+    >>> from spatialdp.privacy.unit import Person
+    >>> typed_bound(Person(cells=50)), typed_bound(Person(shares=True))
+    ('cells=50', 'shares')
+    """
+    return "shares" if person.shares else f"{person.bound}={person.most}"
 
 
 def _typed(number: Fraction) -> str:
@@ -71,6 +129,14 @@ neighbours_option = click.option(
     type=click.Choice(["add-remove", "replace"]),
     default="add-remove",
     show_default=True,
-    help="Which change of the data the release hides: one record added or removed, or one record replaced.",
+    help="Which change of the data the release hides: one record (with --person, one person) added or removed, or "
+    "replaced.",
 )
-terms_options = bundled("terms", TermsOptions, epsilon_option, delta_option, neighbours_option)
+person_option = click.option(
+    "--person",
+    type=PersonBound(),
+    help="Protect persons instead of records, by a public bound on what each one contributes: at most L records, at "
+    "most L cells, once each, or one unit that is divided over the places of the person's records. The points must "
+    "say whose each record is.",
+)
+terms_options = bundled("terms", TermsOptions, epsilon_option, delta_option, neighbours_option, person_option)

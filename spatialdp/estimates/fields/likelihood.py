@@ -22,6 +22,7 @@ __all__ = ["laplace_moments", "with_laplace_noise"]
 
 ROUNDS = 4
 STEP = 0.7  # how far each round goes towards what it finds
+_ROOT_HALF = math.sqrt(0.5)
 _FAR = 100.0  # beyond so many standard deviations, the variance of a cut-off normal number is known by its series
 _KNOWN = 1e-6  # a count is left alone if all others say less than this share of what is known about its node
 
@@ -79,25 +80,29 @@ def laplace_moments(centre: Floats, variance: Floats, measured: Floats, rate: Fl
     >>> mean.round(5).tolist(), variance.round(5).tolist()
     ([2.22525], [1.73476])
     """
-    from scipy.special import log_ndtr
+    from scipy.special import erfcx
 
-    # Below and above the measurement the density is that of a normal number, moved and cut off.
-    deviation, gap = np.sqrt(variance), centre - measured
-    below, above = gap + rate * variance, gap - rate * variance
+    # Below and above the measurement the density is that of a normal number, moved and cut off. With places t in
+    # standard deviations, and Φ(t) = exp(-t²/2) erfcx(-t/√2) / 2, the exponentials cancel in the odds of both sides.
+    deviation, gap, shift = np.sqrt(variance), centre - measured, rate * variance
+    below, above = gap + shift, gap - shift
     low, high = -below / deviation, above / deviation
-    odds = np.clip(log_ndtr(high) - log_ndtr(low) - 2 * rate * gap, -700.0, 700.0)
-    share = 1 / (1 + np.exp(odds))
-    (pull_low, spread_low), (pull_high, spread_high) = _cut_off(low), _cut_off(high)
+    tail_low, tail_high = erfcx(-_ROOT_HALF * low), erfcx(-_ROOT_HALF * high)
+    with np.errstate(over="ignore"):
+        share = 1 / (1 + tail_high / tail_low)
+    (pull_low, spread_low), (pull_high, spread_high) = _cut_off(low, tail_low), _cut_off(high, tail_high)
     mean_low, mean_high = below - deviation * pull_low, above + deviation * pull_high
     mean = measured + share * mean_low + (1 - share) * mean_high
     within = variance * (share * spread_low + (1 - share) * spread_high)
     return mean, within + share * (1 - share) * (mean_low - mean_high) ** 2
 
 
-def _cut_off(place: Floats) -> tuple[Floats, Floats]:
+def _cut_off(place: Floats, tail: Floats) -> tuple[Floats, Floats]:
     """By how much cutting a standard normal number off at a place moves its mean, and what its variance becomes."""
-    from scipy.special import erfcx
-
-    pull = math.sqrt(2 / math.pi) / erfcx(-place / math.sqrt(2))
-    far = np.minimum(place, -_FAR) ** 2
-    return pull, np.where(place < -_FAR, 1 / far - 6 / far**2, np.maximum(1 - place * pull - pull**2, 1e-12))
+    pull = math.sqrt(2 / math.pi) / tail
+    spread = np.maximum(1 - (place + pull) * pull, 1e-12)
+    far = np.flatnonzero(place < -_FAR)
+    if far.size:
+        square = place[far] ** 2
+        spread[far] = 1 / square - 6 / square**2
+    return pull, spread

@@ -13,7 +13,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from spatialdp._support.arrays import Booleans, Floats, Integers
+from spatialdp._support.arrays import Booleans, Integers, Integers32
 from spatialdp.mechanisms.adaptive.lines import Halves, Lines
 from spatialdp.mechanisms.recipe import Design, design_of
 from spatialdp.mechanisms.stopping import NoisyCounts, NoisyLevel, Stopping, count_level, joined, stopping_rule
@@ -153,13 +153,13 @@ def _quarter(domain: Domain, nodes: Nodes, lines: Lines) -> tuple[Nodes, Integer
 
 
 @lru_cache(maxsize=2)
-def _region_sums(domain: Domain) -> Floats:
+def _region_sums(domain: Domain) -> Integers32:
     """Prefix sums of the region's raster; cached, because every level and every release needs them."""
     assert domain.region_raster is not None
-    return prefix_sums(domain.region_raster)
+    return prefix_sums(domain.region_raster).astype(np.int32)
 
 
-def _touches(sums: Floats, boxes: Integers) -> Booleans:
+def _touches(sums: Integers32, boxes: Integers) -> Booleans:
     """Whether any raster cell of the region, given by its prefix sums, overlaps each box."""
     west, south = boxes[:, 0] >> RASTER_SHIFT, boxes[:, 1] >> RASTER_SHIFT
     east, north = ((boxes[:, 2] - 1) >> RASTER_SHIFT) + 1, ((boxes[:, 3] - 1) >> RASTER_SHIFT) + 1

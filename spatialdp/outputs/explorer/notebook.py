@@ -75,9 +75,10 @@ def release_table(release: Release) -> str:
         "bounds": ", ".join(f"{edge:.15g}" for edge in domain.bounds),
         "CRS": domain.crs or "none",
         "region": "all of the bounds" if domain.region is None else "a part of the bounds",
-        "total": f"about {release.total:,.0f} records, estimated from the release",
+        "total": f"about {release.total:,.0f} {privacy.counted}, estimated from the release",
         "intervals": "none: the estimates are biased" if estimate.biased else "yes",
         "promise": str(privacy),
     }
     warning = "" if privacy.private else NOT_PRIVATE
-    return html_table("Release", rows.items(), warning=warning, note=privacy.in_words())
+    note = f"{privacy.in_words()} {privacy.counted_in_words()}".rstrip()
+    return html_table("Release", rows.items(), warning=warning, note=note)

@@ -158,6 +158,7 @@ def page_text(release: Release, *, title: str | None = None, boundaries: Any = N
         "title": html.escape(heading),
         "summary": _words(f"{size_in_words(release.estimate)}. {privacy}"),
         "words": _words(privacy.in_words()),
+        "counted": html.escape(privacy.counted),
         **_first_box(release.domain),
     }
     data = _data(release, level) | {"boundaries": boundary_lines(boundaries, release.domain)}
@@ -170,6 +171,7 @@ def page_text(release: Release, *, title: str | None = None, boundaries: Any = N
         "policy": _policy(scripts.values(), style),
         "banner": "" if privacy.private else f'<div class="banner" role="note">{_NOT_PRIVATE}</div>',
         "reason": f'<p class="note">{_words(_BIASED)}</p>' if biased else "",
+        "meaning": f"<p>{_words(privacy.counted_in_words())}</p>" if privacy.person is not None else "",
         "uncertainty": " disabled" if biased else "",
         "extrapolation": _EXTRAPOLATION if release.estimate.extrapolates else "",
         "overlay": "" if data["boundaries"] is None else _OVERLAY,
@@ -229,7 +231,7 @@ def _json(data: dict[str, Any]) -> str:
 
 def _data(release: Release, level: float) -> dict[str, Any]:
     estimate, domain = release.estimate, release.domain
-    cells = measured(map_cells(estimate))
+    cells = measured(map_cells(estimate), counted=release.privacy.counted)
     high = cells.high(cells.values)
     return {
         "kind": estimate.kind,
@@ -245,6 +247,7 @@ def _data(release: Release, level: float) -> dict[str, Any]:
         "biased": estimate.biased,
         "biasedReason": _BIASED,
         "unit": f"Estimated {cells.unit}",
+        "counted": cells.counted,
         "per": _per(cells),
         "scale": {"soft": high * SOFT, "high": high},
         "look": _look(),
@@ -328,6 +331,8 @@ def _technical(privacy: Privacy, domain: Domain) -> str:
         ("ε", format_exact(privacy.epsilon)),
         ("δ", format_exact(privacy.delta)),
         ("Neighbours", f"{privacy.neighbours} one {privacy.unit}"),
+        *([] if privacy.person is None else [("Bound on a person", privacy.person.in_short())]),
+        ("Estimates count", privacy.counted),
         ("Mechanism", privacy.mechanism),
         *((f"Parameter {name.replace('_', ' ')}", _value(value)) for name, value in privacy.parameters.items()),
         *((f"Spent on {step}", f"{privacy.currency} = {format_exact(cost)}") for step, cost in privacy.budget.items()),

@@ -35,7 +35,7 @@ def to_xarray(release: Release, shape: tuple[int, int] | None = None) -> xarray.
         ) from None
     grid, bands = pixel_bands(release, shape)
     x, y = ((edges[:-1] + edges[1:]) / 2 for edges in (grid.x_edges, grid.y_edges))
-    words = described(release.estimate)
+    words = described(release.estimate, release.privacy)
     variables = {
         name: (("y", "x"), values[::-1], {"long_name": words[name], "grid_mapping": _GRID_MAPPING})
         for name, values in bands.items()
@@ -46,8 +46,7 @@ def to_xarray(release: Release, shape: tuple[int, int] | None = None) -> xarray.
         _GRID_MAPPING: ((), 0, _reference(release.domain, grid)),
     }
     attributes = {"title": str(release.privacy), STATEMENT: statement(release)}
-    if "intervals" in words:
-        attributes["intervals"] = words["intervals"]
+    attributes |= {name: words[name] for name in ("intervals", "counted") if name in words}
     return xarray.Dataset(variables, coordinates, attributes)
 
 

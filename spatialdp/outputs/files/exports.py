@@ -141,7 +141,7 @@ def geotiff(release: Release, shape: tuple[int, int] | None = None) -> bytes:
 
 def description(release: Release) -> str:
     """Return what the columns of a map hold as one line of JSON, for the metadata of files."""
-    return json.dumps(described(release.estimate), ensure_ascii=False)
+    return json.dumps(described(release.estimate, release.privacy), ensure_ascii=False)
 
 
 def pixel_bands(release: Release, shape: tuple[int, int] | None = None) -> tuple[Grid, dict[str, Floats]]:

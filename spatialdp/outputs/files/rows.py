@@ -27,6 +27,7 @@ from spatialdp.space.domain import Domain, Grid
 from spatialdp.space.lattice import LATTICE
 
 if TYPE_CHECKING:
+    from spatialdp.privacy.statement import Privacy
     from spatialdp.release import Release
 
 __all__ = [
@@ -47,9 +48,9 @@ _HIGHEST = 12  # levels of a tree of halved boxes that still becomes a raster of
 
 LEVEL = 0.95  # confidence level of the intervals in files and data frames
 
-# The numbers that a map has for each cell, in words for the metadata of files.
+# The numbers that a map has for each cell, in words for the metadata of files; `described` says what is counted.
 COLUMNS = {
-    "estimate": "estimated number of records",
+    "estimate": "estimated number of {counted}",
     "lower": f"lower end of the {100 * LEVEL:g} % interval",
     "upper": f"upper end of the {100 * LEVEL:g} % interval",
     "sd": "standard deviation of the noise in the estimate",
@@ -226,8 +227,19 @@ def measures(estimate: Estimate) -> dict[str, Floats]:
     return dict(zip(COLUMNS, (estimate.leaf_values(), *answers.ends(LEVEL).T, np.sqrt(answers.variance)), strict=True))
 
 
-def described(estimate: Estimate) -> dict[str, str]:
-    """Return what the columns of a map hold, in words; for a biased release also why it has no intervals."""
+def described(estimate: Estimate, privacy: Privacy | None = None) -> dict[str, str]:
+    """Return what the columns of a map hold, in words; for a biased release also why it has no intervals.
+
+    With the statement of a release of persons, the member ``counted`` says what was counted of each person.
+    """
+    counted, words = ("records", {}) if privacy is None else (privacy.counted, _counted(privacy))
+    columns = COLUMNS | {"estimate": COLUMNS["estimate"].format(counted=counted)}
     if estimate.biased:
-        return {"estimate": COLUMNS["estimate"], "intervals": _NO_INTERVALS}
-    return dict(COLUMNS)
+        return {"estimate": columns["estimate"], "intervals": _NO_INTERVALS, **words}
+    return columns | words
+
+
+def _counted(privacy: Privacy) -> dict[str, str]:
+    if privacy.person is None:
+        return {}
+    return {"counted": f"{privacy.person.in_words()}. {privacy.counted_in_words()}"}

@@ -44,11 +44,7 @@ class Per(Option):
     MAP = "map"  # 1/1000 of the map's area, for cells of different sizes without a CRS
 
 
-_UNITS = {
-    Per.CELL: "records per cell",
-    Per.KM2: "records per km²",
-    Per.MAP: "records per 1/1000 of the map's area",
-}
+_AREAS = {Per.CELL: "cell", Per.KM2: "km²", Per.MAP: "1/1000 of the map's area"}
 
 
 class MapCells(ABC):
@@ -56,6 +52,7 @@ class MapCells(ABC):
 
     estimate: Estimate
     per: Per
+    counted: str
     # What the marks on areas that may be noise alone say, and how often they are missing where nothing is.
     marks: ClassVar[str] = (
         f"may be noise alone: {100 * LEVEL:g} % interval extends below zero "
@@ -65,7 +62,7 @@ class MapCells(ABC):
     @property
     def unit(self) -> str:
         """The unit of `values` and `half_widths`, in words."""
-        return _UNITS[self.per]
+        return f"{self.counted} per {_AREAS[self.per]}"
 
     @property
     @abstractmethod
@@ -200,6 +197,7 @@ class GridCells(_EqualCells):
 
     estimate: Histogram
     per: Per = Per.CELL
+    counted: str = "records"
 
     @property
     @override
@@ -231,6 +229,7 @@ class FieldCells(_EqualCells):
 
     estimate: Field
     per: Per = Per.MAP
+    counted: str = "records"
 
     @property
     @override
@@ -258,11 +257,14 @@ class TreeCells(MapCells):
         Numbers of the nodes that the map shows.
     per : Per
         The unit of area.
+    counted : str
+        What the estimates count, as `Privacy.counted` says it.
     """
 
     estimate: Decomposition
     nodes: Integers
     per: Per = Per.MAP
+    counted: str = "records"
 
     @property
     @override
@@ -344,12 +346,21 @@ def _(estimate: Field, level: int | None = None) -> MapCells:
     return FieldCells(estimate) if level is None else map_cells(estimate.basis, level)
 
 
-def measured(cells: MapCells, per: str | None = None) -> MapCells:
-    """Return the cells with their numbers in the unit that was asked for, or in one that lets cells be compared."""
+def measured(cells: MapCells, per: str | None = None, counted: str = "records") -> MapCells:
+    """Return the cells with their numbers in the unit that was asked for, or in one that lets cells be compared.
+
+    Parameters
+    ----------
+    cells : MapCells
+    per : {"cell", "km2", "map"}, optional
+        The unit of area.
+    counted : str
+        What the estimates count, as `Privacy.counted` says it.
+    """
     if per is not None:
         unit = Per.parse(per)
     elif cells.alike:
         unit = Per.CELL
     else:
         unit = Per.KM2 if has_areas(cells.domain) else Per.MAP
-    return replace(cells, per=unit)  # type: ignore[type-var]  # every kind of cells is a dataclass
+    return replace(cells, per=unit, counted=counted)  # type: ignore[type-var]  # every kind of cells is a dataclass

@@ -202,14 +202,14 @@ def explain_marks(ax: Axes) -> Legend:
 
 
 def caption_text(release: Release, *, whole: bool = True) -> str:
-    """Return the privacy statement in numbers and in words, as it stands below a map.
+    """Return the privacy statement in numbers and in words, as it stands below a map, and what the map counts.
 
     Without `whole`, only the mark of a release that is not private is returned, or nothing.
     """
     privacy = release.privacy
     if not whole:
         return "" if privacy.private else NOT_PRIVATE
-    text = f"{privacy}. {privacy.in_words()}"
+    text = f"{privacy}. {privacy.in_words()} {privacy.counted_in_words()}".rstrip()
     if release.estimate.biased:
         text += (
             " These estimates were altered so that their errors do not average out, so cells that may be noise alone "

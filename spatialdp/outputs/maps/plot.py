@@ -110,7 +110,7 @@ def plot(
         A new figure by default.
     view : {"estimate", "uncertainty", "half-width"}
         The colours show estimated counts, the half-width of their 95 % intervals relative to the estimates, or that
-        half-width in records.
+        half-width in records (or in presences or persons: in what `Privacy.counted` names).
     per : {"cell", "km2", "map"}, optional
         Show numbers per cell, per square kilometre on the ground, or per 1/1000 of the map's area. By default per cell
         if all cells have one size, and otherwise per km², or per 1/1000 of the map where the domain has no CRS.
@@ -175,7 +175,7 @@ def plot(
     from spatialdp.outputs.maps import decorations
 
     domain, quantity = release.domain, View.parse(view)
-    cells = measured(map_cells(release.estimate, level), per)
+    cells = measured(map_cells(release.estimate, level), per, release.privacy.counted)
     colouring = _colouring(cells, quantity, limits, log=log, cmap=cmap)
     outline_depth = _outline_depth(cells, level, lines)
     own_figure = ax is None

@@ -3,7 +3,8 @@
 The schema says what a column holds, and is all that can be refused. The types of geometry that GeoParquet lists
 (``geometry_types``) are not part of the schema: writers gather them from the records. Nor is it told by the schema
 whether text is WKT and bytes are WKB: pandas writes a whole column as bytes for one record of bytes. So each value is
-read as what it is.
+read as what it is. The type of a column of persons is judged, but for doubles in a file that pandas has written: it
+makes doubles of all whole numbers for one that is missing.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -22,14 +24,17 @@ from spatialdp.errors import PointsError
 from spatialdp.records.formats.base import (
     BATCH,
     Batch,
+    Coordinates,
     Selection,
     Source,
     Table,
     check_names,
+    check_person_name,
     no_geometry,
     without_layers,
 )
-from spatialdp.records.formats.text import numbers_of, points_of_wkt
+from spatialdp.records.formats.text import numbers_of, persons_of_doubles, persons_of_text, points_of_wkt
+from spatialdp.records.persons.identifiers import persons_of
 from spatialdp.space.placement import check_column_names
 
 if TYPE_CHECKING:
@@ -39,7 +44,8 @@ __all__ = ["open_arrow", "open_parquet", "points_of_bytes"]
 
 _EXTENSION, _EXTENSION_METADATA = b"ARROW:extension:name", b"ARROW:extension:metadata"
 _LONGITUDE_LATITUDE = "OGC:CRS84"  # which GeoParquet means if it names no CRS
-_BYTES = ("binary", "large_binary", "fixed_size_binary", "binary_view", "string", "large_string", "string_view", "null")
+_TEXT = ("binary", "large_binary", "binary_view", "string", "large_string", "string_view")
+_BYTES = (*_TEXT, "fixed_size_binary", "null")
 
 
 def open_parquet(source: Source, selection: Selection, stack: ExitStack) -> Table:
@@ -51,7 +57,7 @@ def open_parquet(source: Source, selection: Selection, stack: ExitStack) -> Tabl
     place = pa.BufferReader(pa.py_buffer(source.bytes())) if source.path is None else source.path
     # Without pre-buffering: a row group may be as large as the file.
     file = stack.enter_context(pq.ParquetFile(place, pre_buffer=False, buffer_size=2**20))
-    read = partial(file.iter_batches, BATCH, use_pandas_metadata=False)
+    read = partial(file.iter_batches, BATCH, use_pandas_metadata=False, use_threads=False)
     return _table(source, file.schema_arrow, selection, lambda names: read(columns=names))
 
 
@@ -63,7 +69,7 @@ def open_arrow(data: Any, selection: Selection) -> Table:
     without_layers(source, selection)
     reader = pa.RecordBatchReader.from_stream(data)
     if selection.columns is None and selection.geometry is None and not _geometries(reader.schema):
-        selection = _two_columns(reader.schema)
+        selection = _two_columns(reader.schema, selection)
     return _table(source, reader.schema, selection, lambda _: _pieces(reader))
 
 
@@ -73,35 +79,48 @@ def _pieces(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
             yield batch.slice(start, BATCH)
 
 
-def _two_columns(schema: pa.Schema) -> Selection:
+def _two_columns(schema: pa.Schema, selection: Selection) -> Selection:
     """Return the columns of a table that has two of numbers and no others: x, then y, as in an array."""
-    names = schema.names
-    if len(names) != 2 or len(set(names)) != 2 or not all(_is_number(field.type) for field in schema):
+    fields = [field for field in schema if field.name != selection.person]
+    names = [field.name for field in fields]
+    if len(names) != 2 or len(set(names)) != 2 or not all(_is_number(field.type) for field in fields):
         raise PointsError(
             "the Arrow table declares no geometry and does not have just two columns of numbers; name its columns: "
             "read_points(table, domain, x=..., y=...) or read_points(table, domain, geometry=...)."
         )
     check_column_names(*names)
-    return Selection(*names)
+    return replace(selection, x=names[0], y=names[1])
 
 
 def _table(
     source: Source, schema: pa.Schema, selection: Selection, read: Callable[[list[str]], Iterable[pa.RecordBatch]]
 ) -> Table:
+    columns, coordinates, crs, plain = _place(source, schema, selection)
+    if selection.person is None:
+        return Table(crs, (Batch(*coordinates(rows)) for rows in read(columns)), plain=plain)
+    name = selection.person
+    check_person_name(source, schema.names, name)
+    persons = _person_reader(source, schema, name)
+    rows = read(list(dict.fromkeys([*columns, name])))
+    return Table(crs, (Batch(*coordinates(each), persons(each.column(name))) for each in rows), plain=plain)
+
+
+def _place(
+    source: Source, schema: pa.Schema, selection: Selection
+) -> tuple[list[str], Callable[[pa.RecordBatch], Coordinates], Any, bool]:
+    """Return the columns with the coordinates, how to read them, their CRS, and whether they cannot declare one."""
     if selection.columns:
         x, y = selection.columns
         check_names(source, schema.names, (x, y))
         x_values, y_values = (_number_reader(source, schema.field(name)) for name in (x, y))
-        batches = ((x_values(batch.column(x)), y_values(batch.column(y))) for batch in read([x, y]))
-        return Table(None, batches, plain=True)
+        return [x, y], lambda rows: (x_values(rows.column(x)), y_values(rows.column(y))), None, True
     declared = _geometries(schema)
     name = selection.geometry if selection.geometry is not None else next(iter(declared), None)
     if name is None:
         raise no_geometry(source)
     check_names(source, schema.names, [name])
     points = _reader(source, schema.field(name))
-    rows = (points(_storage(batch.column(name))) for batch in read([name]))
-    return Table(declared.get(name), rows, plain=name not in declared)
+    return [name], lambda rows: points(_storage(rows.column(name))), declared.get(name), name not in declared
 
 
 # --- schemas ---------------------------------------------------------------------------------------
@@ -133,6 +152,31 @@ def _extension_crs(field: pa.Field) -> Any:
         return None
 
 
+def _person_reader(source: Source, schema: pa.Schema, name: str) -> Callable[[pa.Array], pa.Array]:
+    """Return the function that reads a column of persons, by the type that the schema declares for it.
+
+    Columns of text and of bytes are read alike: pandas writes a whole column as bytes for one record of bytes.
+    """
+    import pyarrow as pa
+    from pyarrow import types
+
+    kind = schema.field(name).type
+    if _is_any(kind, *_TEXT):
+        return persons_of_text
+    if types.is_floating(kind) and b"pandas" in (schema.metadata or {}):
+        return lambda column: persons_of_doubles(_doubles(column))
+    called = f"column {name!r} of {source.name}"
+    persons_of(pa.array([], kind), called)  # refuses the type, before a record is read
+    return lambda column: _checked_text(persons_of(column, called))
+
+
+def _checked_text(persons: pa.Array) -> pa.Array:
+    """Return persons without text that is not UTF-8, which dictionaries may hold."""
+    from pyarrow import types
+
+    return persons if types.is_int64(persons.type) else persons_of_text(persons)
+
+
 def _number_reader(source: Source, field: pa.Field) -> Callable[[pa.Array], Floats]:
     """Return the function that reads a column of numbers, or of text: writers make text of all for one odd record."""
     if _is_number(field.type):
@@ -152,7 +196,7 @@ def _is_number(kind: pa.DataType) -> bool:
     return bool(types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind) or types.is_null(kind))
 
 
-def _reader(source: Source, field: pa.Field) -> Callable[[pa.Array], Batch]:
+def _reader(source: Source, field: pa.Field) -> Callable[[pa.Array], Coordinates]:
     """Return the function that reads a column of geometries, by the type that the schema declares for it."""
     kind = getattr(field.type, "storage_type", field.type)
     reader = points_of_bytes if _is_any(kind, *_BYTES) else _geoarrow_reader(kind)
@@ -164,7 +208,7 @@ def _reader(source: Source, field: pa.Field) -> Callable[[pa.Array], Batch]:
     )
 
 
-def _geoarrow_reader(kind: pa.DataType) -> Callable[[pa.Array], Batch] | None:
+def _geoarrow_reader(kind: pa.DataType) -> Callable[[pa.Array], Coordinates] | None:
     """Return the function that reads geometries as GeoArrow stores them; None for another type."""
     from pyarrow import types
 
@@ -197,10 +241,15 @@ def _storage(column: pa.Array) -> pa.Array:
 
 
 def _doubles(column: pa.Array) -> Floats:
-    """Return a column of numbers as doubles; nulls become NaN and count nowhere."""
+    """Return a column of numbers as doubles, the nearest ones; nulls become NaN and count nowhere."""
     import pyarrow as pa
+    from pyarrow import types
 
-    return np.asarray(column.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False), dtype=np.float64)
+    if types.is_decimal(column.type):  # pyarrow's own conversion of decimals is off by one unit in the last place
+        column = column.cast(pa.large_string())
+    if column.type != pa.float64():
+        column = column.cast(pa.float64(), safe=False)
+    return np.asarray(column.to_numpy(zero_copy_only=False), dtype=np.float64)
 
 
 def _numerals(column: pa.Array) -> Floats:
@@ -209,7 +258,7 @@ def _numerals(column: pa.Array) -> Floats:
     return numbers_of(column.cast(pa.large_binary()))
 
 
-def points_of_bytes(column: pa.Array) -> Batch:
+def points_of_bytes(column: pa.Array) -> Coordinates:
     """Return the coordinates of points in WKB, which begins with a byte of 0 or 1, or in WKT; NaN for all else."""
     import pyarrow as pa
 
@@ -229,23 +278,23 @@ def points_of_bytes(column: pa.Array) -> Batch:
     return xy[0], xy[1]
 
 
-def _points_of_structs(column: pa.Array) -> Batch:
+def _points_of_structs(column: pa.Array) -> Coordinates:
     import pyarrow.compute as pc
 
     return _doubles(pc.struct_field(column, "x")), _doubles(pc.struct_field(column, "y"))
 
 
-def _points_of_lists(column: pa.Array) -> Batch:
+def _points_of_lists(column: pa.Array) -> Coordinates:
     import pyarrow.compute as pc
 
     return _doubles(pc.list_element(column, 0)), _doubles(pc.list_element(column, 1))
 
 
-def _no_points(column: pa.Array) -> Batch:
+def _no_points(column: pa.Array) -> Coordinates:
     return np.full(len(column), np.nan), np.full(len(column), np.nan)
 
 
-def _points_of_parts(points: Callable[[pa.Array], Batch], column: pa.Array) -> Batch:
+def _points_of_parts(points: Callable[[pa.Array], Coordinates], column: pa.Array) -> Coordinates:
     """Return the coordinates of lists of one part; NaN for lists of more or fewer."""
     import pyarrow as pa
     import pyarrow.compute as pc

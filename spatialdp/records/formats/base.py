@@ -1,7 +1,7 @@
 """What do all formats of points share? Where the bytes come from, what was asked for, and the checks of a schema.
 
 A format's opener is given a `Source` and a `Selection` and returns a `Table`: the CRS that the file declares, and
-batches of coordinates. It may refuse the **structure** of a file: whether it is a whole file of its format, the columns
+batches of records. It may refuse the **structure** of a file: whether it is a whole file of its format, the columns
 and the types that its schema declares, its CRS. It must not refuse, warn of or count anything because of a **record**:
 a record that is not one point becomes NaN and counts nowhere. Nor may it judge the type of geometry of a layer, which
 writers gather from the records. ``docs/design/files.md`` draws the line between the two.
@@ -16,23 +16,28 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import wraps
 from pathlib import Path
-from typing import Any, BinaryIO, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, ParamSpec, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from spatialdp._support.arrays import Array
 from spatialdp.errors import PointsError, SpatialDPError
-from spatialdp.wording import parameter
+from spatialdp.wording import either, parameter
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 __all__ = [
     "BATCH",
     "Batch",
     "Bytes",
+    "Coordinates",
     "Selection",
     "Source",
     "Table",
     "check_names",
+    "check_person_name",
     "forgetful",
     "no_geometry",
     "not_whole",
@@ -44,10 +49,21 @@ __all__ = [
 P = ParamSpec("P")
 T = TypeVar("T")
 
-Batch = tuple[Array, Array]
+Coordinates = tuple[Array, Array]
 Bytes = npt.NDArray[np.uint8]
 
-BATCH = 2**18  # records at a time
+BATCH = 2**16  # records at a time: what is made of them stays in the processor's cache
+
+
+class Batch(NamedTuple):
+    """Some records: their coordinates, NaN for what is not a point, and their persons, null for a record without one.
+
+    The persons are an array as `records.persons.identifiers` makes it; None if no column of persons was asked for.
+    """
+
+    x: Array
+    y: Array
+    person: pa.Array | None = None
 
 
 @dataclass(frozen=True)
@@ -92,12 +108,16 @@ class Source:
 
 @dataclass(frozen=True)
 class Selection:
-    """Where a file has the coordinates: in two columns, in a column of geometries, or in the geometry of a layer."""
+    """Where a file has the coordinates: in two columns, in a column of geometries, or in the geometry of a layer.
+
+    `person` is the column that says who a record is about, if there is one.
+    """
 
     x: str | None = None
     y: str | None = None
     geometry: str | None = None
     layer: str | None = None
+    person: str | None = None
 
     @property
     def columns(self) -> tuple[str, str] | None:
@@ -113,26 +133,41 @@ class Table:
     ----------
     crs : optional
         The CRS that the file declares, if it declares one.
-    batches : iterable of (x, y)
-        Coordinates, of at most `BATCH` records at a time; NaN for a record that is not a point.
+    batches : iterable of Batch
+        The records, about `BATCH` of them at a time. They are read when they are asked for.
     plain : bool
         Whether the coordinates are in columns that cannot declare a CRS: they are taken to be in the domain's.
+    scan : function, optional
+        Finds the CRS and checks the rest of the structure, in a format where that takes a walk through the whole file.
     """
 
     crs: Any
     batches: Iterable[Batch]
     plain: bool = False
+    scan: Callable[[], Any] | None = None
+
+    def declared_crs(self) -> Any:
+        """Return the CRS that the file declares, if it declares one, and finish the checks of its structure."""
+        return self.crs if self.scan is None else self.scan()
 
 
 def check_names(source: Source, names: Sequence[str], wanted: Sequence[str]) -> None:
-    """Refuse a file that does not have each of the wanted columns exactly once."""
+    """Refuse a file that does not have each of the wanted columns of coordinates exactly once."""
     for name in wanted:
-        if names.count(name) != 1:
-            leave_out = f"none but the geometry; leave {parameter('x')} and {parameter('y')} out"
-            raise PointsError(
-                f"{source.name} has {'more than one' if name in names else 'no'} column {name!r}; "
-                f"its columns are {', '.join(names) or leave_out}."
-            )
+        _check_name(source, names, name, f"{parameter('x')} and {parameter('y')}")
+
+
+def check_person_name(source: Source, names: Sequence[str], name: str) -> None:
+    """Refuse a file that does not have the wanted column of persons exactly once."""
+    _check_name(source, names, name, either("person", "--person-column"))
+
+
+def _check_name(source: Source, names: Sequence[str], name: str, options: str) -> None:
+    if names.count(name) != 1:
+        raise PointsError(
+            f"{source.name} has {'more than one' if name in names else 'no'} column {name!r}; "
+            f"its columns are {', '.join(names) or f'none but the geometry; leave {options} out'}."
+        )
 
 
 def without_columns(source: Source, selection: Selection, what: str) -> None:
@@ -207,8 +242,11 @@ def forgetful(function: Callable[P, T]) -> Callable[P, T]:
 
     @wraps(function)
     def forget(*args: P.args, **kwargs: P.kwargs) -> T:
+        failure: Exception
         try:
             return function(*args, **kwargs)
+        except MemoryError:  # numpy's tells the number of records
+            failure = MemoryError("there is not enough memory to read the points")
         except Exception as error:
             failure = error
         del args, kwargs

@@ -5,6 +5,10 @@ what is in them changes nothing for other rows: cells are text, missing ones are
 end at CR, LF or both. In CSV, quotes that open at the start of a cell may enclose line breaks, so a quote that is never
 closed leaves no way to tell rows apart: such a file is refused as a damaged one. In TSV quotes mean nothing, because
 its writers do not quote: every line is a row, and one pair of quotes around a cell is taken off.
+
+A person is the text of a cell, byte by byte, with two exceptions. An empty cell is no person, because it may as well be
+a missing one; nor is text that is not UTF-8. And ``5.0`` is the person 5: pandas writes all whole numbers so for one
+that is missing.
 """
 
 from __future__ import annotations
@@ -29,7 +33,7 @@ from spatialdp.records.formats.base import (
     not_whole,
     without_layers,
 )
-from spatialdp.records.formats.text import numbers_of, points_of_wkt
+from spatialdp.records.formats.text import numbers_of, persons_of_numerals, points_of_wkt
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -38,6 +42,8 @@ __all__ = ["open_delimited"]
 
 _QUOTE = b'"'
 _BREAKS = (b"\r", b"\n")
+_REPLACED = "\ufffd"  # stands for bytes that are not UTF-8
+_WHOLE = r"^-?(?:0|[1-9][0-9]*)\.0+$"
 _MARK = b"\xef\xbb\xbf"  # with which some programs begin a file in UTF-8
 
 
@@ -64,7 +70,8 @@ def open_delimited(source: Source, selection: Selection, stack: ExitStack) -> Ta
     wanted = selection.columns or ((selection.geometry,) if selection.geometry is not None else None)
     if wanted is None:
         raise no_geometry(source)
-    for name in wanted:
+    people = () if selection.person is None else (selection.person,)
+    for name in (*wanted, *people):
         if names.count(name) != 1:  # names are not quoted: in a file without a header, they are a record
             raise PointsError(
                 f"the first line of {source.name} has {'more than one' if name in names else 'no'} column {name!r}; "
@@ -72,7 +79,8 @@ def open_delimited(source: Source, selection: Selection, stack: ExitStack) -> Ta
                 "asked for once."
             )
     places = [names.index(name) for name in wanted]
-    return Table(None, _batches(file, form, len(names), places), plain=True)
+    person = None if selection.person is None else names.index(selection.person)
+    return Table(None, _batches(file, form, len(names), places, person), plain=True)
 
 
 def _header(source: Source, file: IO[bytes], form: _Form) -> list[str]:
@@ -138,7 +146,7 @@ class _Joined(io.RawIOBase):
         return len(part)
 
 
-def _batches(file: IO[bytes], form: _Form, columns: int, places: list[int]) -> Iterator[Batch]:
+def _batches(file: IO[bytes], form: _Form, columns: int, places: list[int], person: int | None) -> Iterator[Batch]:
     import pandas as pd
 
     # A header of our own, as wide as the file's: without one, pandas looks at records to find the number of columns.
@@ -147,7 +155,7 @@ def _batches(file: IO[bytes], form: _Form, columns: int, places: list[int]) -> I
         io.BufferedReader(_Joined(header, file), 2**20),
         sep=form.separator,
         quoting=csv.QUOTE_MINIMAL if form.quotes else csv.QUOTE_NONE,
-        usecols=sorted(places),
+        usecols=sorted({*places, *([] if person is None else [person])}),
         dtype=str,
         na_filter=False,
         chunksize=BATCH,
@@ -157,7 +165,18 @@ def _batches(file: IO[bytes], form: _Form, columns: int, places: list[int]) -> I
     )
     for chunk in chunks:
         cells = [_column(chunk[str(place)], form) for place in places]
-        yield points_of_wkt(cells[0]) if len(cells) == 1 else (numbers_of(cells[0]), numbers_of(cells[1]))
+        x, y = points_of_wkt(cells[0]) if len(cells) == 1 else (numbers_of(column) for column in cells)
+        yield Batch(x, y, None if person is None else _persons(_column(chunk[str(person)], form)))
+
+
+def _persons(cells: pa.Array) -> pa.Array:
+    """Return the persons of cells of text; null for an empty cell, and for one that is not UTF-8."""
+    import pyarrow.compute as pc
+
+    known = pc.and_(pc.not_equal(cells, ""), pc.invert(pc.match_substring(cells, _REPLACED)))
+    cells = pc.if_else(known, cells, None)
+    whole = persons_of_numerals(pc.if_else(pc.match_substring_regex(cells, _WHOLE), cells, None))
+    return pc.coalesce(whole, cells)
 
 
 def _column(cells: Any, form: _Form) -> pa.Array:

@@ -8,8 +8,14 @@ and else nowhere; whatever else is in it is never looked at. Structure is: brack
 and a ``crs`` beside it (in files older than RFC 7946). Members of JSON-FG mean nothing here: its ``geometry`` is in
 longitude and latitude as well.
 
-The file is scanned in blocks. Tokens are kept down to the level of a geometry's members: 1 the outermost object, 2 the
-list of features, 3 a feature, 4 a geometry. An element is what lies between two commas of level 2.
+A person is the member of ``properties`` with the given name: text byte by byte once its escapes are read, or a whole
+number. As 5.0 stands for 5 in JSON, and geopandas writes it so for all if one is missing, it is the person 5. A list,
+an object, a truth value, another number and null are no persons. No feature needs to have that member, so a name that
+is misspelt is not noticed: **then nobody is counted, and nothing says so.**
+
+The file is scanned in blocks, twice: for the structure, which may stand behind the features, and for the records.
+Tokens are kept down to the level of a geometry's members: 1 the outermost object, 2 the list of features, 3 a feature,
+4 a geometry or a list of properties. An element is what lies between two commas of level 2.
 """
 
 from __future__ import annotations
@@ -18,7 +24,7 @@ import json
 from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -28,6 +34,7 @@ from spatialdp.errors import PointsError
 from spatialdp.records.formats.base import (
     Batch,
     Bytes,
+    Coordinates,
     Selection,
     Source,
     Table,
@@ -35,7 +42,10 @@ from spatialdp.records.formats.base import (
     without_columns,
     without_layers,
 )
-from spatialdp.records.formats.text import NUMERAL, pairs_of, slices
+from spatialdp.records.formats.text import NUMERAL, pairs_of, persons_of_numerals, persons_of_text, slices
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 __all__ = ["open_geojson"]
 
@@ -76,6 +86,9 @@ class _Tokens:
         return _Tokens(*(np.concatenate([getattr(p, name) for p in parts]) for name in ("at", "kind", "level")))
 
 
+_NO_TOKENS = _Tokens(np.empty(0, np.int64), np.empty(0, np.uint8), np.empty(0, np.int64))
+
+
 def open_geojson(source: Source, selection: Selection, stack: ExitStack) -> Table:  # noqa: ARG001 (openers have it)
     """Open a GeoJSON file: a collection of features."""
     without_columns(source, selection, "GeoJSON")
@@ -83,22 +96,25 @@ def open_geojson(source: Source, selection: Selection, stack: ExitStack) -> Tabl
     data = source.bytes()
     if data[:3].tobytes() == _MARK:
         data = data[3:]
-    outline: list[_Tokens] = []
-    batches = list(_batches(source, data, outline))  # what the file declares may stand behind its features
-    return Table(_declared_crs(source, data, _Tokens.joined(*outline)), batches)
+    batches = _batches(source, data, selection.person)
+    return Table(None, batches, scan=lambda: _declared_crs(source, data, _outline(source, data)))
 
 
-def _batches(source: Source, data: Bytes, outline: list[_Tokens]) -> Iterator[Batch]:
-    """Yield the points of each piece of the file, and gather the tokens of the outermost level."""
+def _outline(source: Source, data: Bytes) -> _Tokens:
+    """Return the tokens of the outermost level."""
+    return _Tokens.joined(_NO_TOKENS, *(tokens[tokens.level == _FILE] for tokens in _scan(source, data)))
+
+
+def _batches(source: Source, data: Bytes, person: str | None) -> Iterator[Batch]:
+    """Yield the records of each piece of the file."""
     in_features = False
     for piece in _pieces(source, data):
         keys = np.flatnonzero((piece.kind == _COLON) & (piece.level == _FILE))
         listed = _are(data, piece, keys, b"features")
         member = np.searchsorted(keys, np.arange(piece.at.size), side="right")  # 0 before the first key
         inside = np.concatenate([[in_features], listed])[member]
-        outline.append(piece[piece.level == _FILE])
         in_features = bool(inside[-1]) if inside.size else in_features
-        yield _points(data, piece[inside & (piece.level > _FILE)])
+        yield _records(data, piece[inside & (piece.level > _FILE)], person)
 
 
 # --- tokens ----------------------------------------------------------------------------------------
@@ -106,8 +122,7 @@ def _batches(source: Source, data: Bytes, outline: list[_Tokens]) -> Iterator[Ba
 
 def _pieces(source: Source, data: Bytes) -> Iterator[_Tokens]:
     """Yield the tokens of whole elements and whole members, many at a time."""
-    rest = _Tokens(np.empty(0, np.int64), np.empty(0, np.uint8), np.empty(0, np.int64))
-    waiting = [rest]
+    waiting = [_NO_TOKENS]
     for tokens in _scan(source, data):
         ends = np.flatnonzero((tokens.kind == _COMMA) & (tokens.level <= _FEATURES))
         if not ends.size:  # a long record: it is put together once, when its end is there
@@ -187,32 +202,107 @@ def _members(data: Bytes, tokens: _Tokens, owner: Integers, name: bytes) -> Inte
     return found
 
 
-def _points(data: Bytes, tokens: _Tokens) -> Batch:
-    """Return the points of elements that lie in the list of features; NaN for a geometry that is not a point."""
+def _records(data: Bytes, tokens: _Tokens, person: str | None) -> Batch:
+    """Return the elements of the list of features that have a geometry; NaN for one that is not a point."""
     element = np.cumsum((tokens.level == _FEATURES) & (tokens.kind == _COMMA))
     feature = tokens.level == _FEATURE
-    members = tokens[feature]
-    colons = _members(data, members, element[feature], b"geometry")
-    plain = np.isin(members.kind[colons + 1], (_COMMA, _CLOSE))  # not a string
-    starts, stops = members.at[colons[plain]] + 1, members.at[colons[plain] + 1]
-    xy = np.full((2, starts.size), np.nan)
-    if not starts.size:
-        return xy[0], xy[1]
-
+    members, owner = tokens[feature], element[feature]
+    colons = _members(data, members, owner, b"geometry")
+    colons = colons[np.isin(members.kind[colons + 1], (_COMMA, _CLOSE))]  # not a string
     inner = tokens[tokens.level == _GEOMETRY]
-    geometry = np.searchsorted(starts, inner.at, side="right") - 1
-    within = (geometry >= 0) & (inner.at < stops[geometry])
-    inner, geometry = inner[within], geometry[within]
+    points = _points(data, inner, _Spans.behind(members, colons))
+    if person is None:
+        return Batch(*points)
+    lists = _members(data, members, owner, b"properties")
+    lists = lists[np.isin(members.kind[lists + 1], (_COMMA, _CLOSE))]
+    row = np.searchsorted(owner[colons], owner[lists])  # of each list of properties: its place among the geometries
+    known = np.isin(owner[lists], owner[colons])
+    values = _persons(data, inner, _Spans.behind(members, lists[known]), person)
+    places = np.full(colons.size, -1)
+    places[row[known]] = np.arange(known.sum())
+    return Batch(*points, _taken(values, places))
+
+
+@dataclass(frozen=True)
+class _Spans:
+    """Where values of members begin and end, in order."""
+
+    starts: Integers
+    stops: Integers
+
+    @staticmethod
+    def behind(tokens: _Tokens, colons: Integers) -> _Spans:
+        return _Spans(tokens.at[colons] + 1, tokens.at[colons + 1])
+
+    def holding(self, tokens: _Tokens) -> tuple[_Tokens, Integers]:
+        """Return the tokens that lie in one of the values, and the number of that value for each."""
+        span = np.searchsorted(self.starts, tokens.at, side="right") - 1
+        within = span >= 0
+        within[within] = tokens.at[within] < self.stops[span[within]]
+        return tokens[within], span[within]
+
+
+def _points(data: Bytes, inner: _Tokens, geometries: _Spans) -> Coordinates:
+    """Return the coordinates of geometries; NaN for one that is not a point."""
+    xy = np.full((2, geometries.starts.size), np.nan)
+    inner, geometry = geometries.holding(inner)
     kinds = _members(data, inner, geometry, b"type")
     kinds = kinds[(inner.kind[kinds + 1] == _QUOTE) & (kinds + 2 < inner.at.size)]
     places = _members(data, inner, geometry, b"coordinates")
     for name, pattern in _COORDINATES.items():
-        named = np.zeros(starts.size, dtype=bool)
+        named = np.zeros(geometries.starts.size, dtype=bool)
         named[geometry[kinds]] = _equal(data, inner.at[kinds + 1] + 1, inner.at[kinds + 2], name)
         chosen = places[named[geometry[places]]]
         text = slices(data, inner.at[chosen] + 1, inner.at[chosen + 1])
         xy[:, geometry[chosen]] = pairs_of(text, pattern)
     return xy[0], xy[1]
+
+
+def _persons(data: Bytes, inner: _Tokens, properties: _Spans, name: str) -> pa.Array:
+    """Return the persons that lists of properties name; null where there is none."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    inner, owner = properties.holding(inner)
+    # A name may be written with or without escapes.
+    spellings = {json.dumps(name, ensure_ascii=escaped)[1:-1].encode() for escaped in (True, False)}
+    colons = np.sort(np.concatenate([_members(data, inner, owner, spelling) for spelling in spellings]))
+    colons = colons[np.append(owner[colons][1:] != owner[colons][:-1], True)[: colons.size]]
+    quoted = (inner.kind[colons + 1] == _QUOTE) & (colons + 2 < inner.at.size)
+    begin = inner.at[np.where(quoted, colons + 1, colons)] + 1
+    end = inner.at[np.where(quoted, np.minimum(colons + 2, inner.at.size - 1), colons + 1)]
+    content = slices(data, begin, end)
+    places = np.full(properties.starts.size, -1)
+    places[owner[colons]] = np.arange(colons.size)
+    text, number = persons_of_text(_without_escapes(content)), persons_of_numerals(content)
+    return _taken(pc.if_else(pa.array(quoted), text, number), places)
+
+
+def _taken(values: pa.Array, places: Integers) -> pa.Array:
+    """Return the values at some places, and null for a place of -1."""
+    import pyarrow as pa
+
+    return values.take(pa.array(places, mask=places < 0))
+
+
+def _without_escapes(strings: pa.Array) -> pa.Array:
+    """Return the bytes of JSON's strings with their escapes read; null for one whose escapes mean nothing."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    escaped = pc.match_substring(strings, "\\")
+    values = strings.filter(escaped).to_numpy(zero_copy_only=False)
+    return pc.replace_with_mask(strings, escaped, pa.array(_READ_ESCAPES(values), pa.large_binary()))
+
+
+def _read_escapes(string: bytes) -> bytes | None:
+    try:
+        return str.encode(json.loads(f'"{string.decode("utf-8")}"', strict=False), "utf-8")
+    except Exception:  # its message may quote a record
+        return None
+
+
+_READ_ESCAPES = np.frompyfunc(_read_escapes, 1, 1)
 
 
 # --- what the file declares ------------------------------------------------------------------------

@@ -5,15 +5,19 @@ column of numbers is a record like any other, and counts nowhere; numerals in a 
 what the tables of the standard declare: the layers, the columns and their types, and the CRS of a layer. The type of
 geometry of a layer is not judged, because writers gather it from the records. A layer must be an ordinary table: what a
 view, a virtual table or a computed column does with one row can end or multiply the whole query.
+
+A person is taken for what its cell holds: text byte by byte, whole numbers, and doubles that are whole, which geopandas
+stores for all whole numbers if one is missing. Columns of dates, truth values and blobs are refused by their type.
 """
 
 from __future__ import annotations
 
 import re
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, closing
-from typing import Any
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -23,15 +27,21 @@ from spatialdp.errors import PointsError
 from spatialdp.records.formats.base import (
     BATCH,
     Batch,
+    Coordinates,
     Selection,
     Source,
     Table,
     check_names,
+    check_person_name,
     no_geometry,
     not_whole,
 )
-from spatialdp.records.formats.text import LONGEST_TEXT, numbers_of
+from spatialdp.records.formats.text import LONGEST_TEXT, numbers_of, persons_of_text
+from spatialdp.records.persons.identifiers import persons_of, texts_of
 from spatialdp.wording import parameter
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 __all__ = ["open_geopackage"]
 
@@ -58,9 +68,16 @@ def open_geopackage(source: Source, selection: Selection, stack: ExitStack) -> T
             f"{parameter('geometry')} out."
         )
     layer = _layer(source, database, selection)
+    if selection.person is not None:
+        _check_person(source, database, layer, selection.person)
     if selection.columns:
         in_text = _check_columns(source, database, layer, selection.columns)
-        return Table(None, _numbers(database, layer, selection.columns, in_text), plain=True)
+        cells = [
+            _text_cell(name) if text else _number_cell(name)
+            for name, text in zip(selection.columns, in_text, strict=True)
+        ]
+        records = _batches(database, layer, cells, selection.person, partial(_numbers, in_text=in_text))
+        return Table(None, records, plain=True)
     row = database.execute(
         "SELECT column_name, srs_id FROM gpkg_geometry_columns WHERE lower(table_name) = lower(?)", (layer,)
     ).fetchone()
@@ -68,7 +85,8 @@ def open_geopackage(source: Source, selection: Selection, stack: ExitStack) -> T
         raise no_geometry(source)
     column, srs = row
     _check_stored(source, database, layer, [str(column)])
-    return Table(_crs(database, srs), _points(database, layer, str(column)))
+    cells = [_geometry_cell(str(column))]
+    return Table(_crs(database, srs), _batches(database, layer, cells, selection.person, _coordinates))
 
 
 def _connect(source: Source) -> sqlite3.Connection:
@@ -139,20 +157,38 @@ def _check_columns(
 ) -> tuple[bool, ...]:
     """Refuse columns that cannot hold numbers; return which of them are declared as text."""
     _check_stored(source, database, layer, columns)
-    declared = dict(database.execute("SELECT name, type FROM pragma_table_xinfo(?)", (layer,)).fetchall())
-    geometries = database.execute(
-        "SELECT column_name FROM gpkg_geometry_columns WHERE lower(table_name) = lower(?)", (layer,)
-    ).fetchall()
-    keys = database.execute("SELECT name FROM pragma_table_info(?) WHERE pk", (layer,)).fetchall()
-    hidden = {name for (name,) in [*geometries, *keys]}
-    check_names(source, [name for name in declared if name not in hidden], columns)
+    declared = _declared(database, layer)
+    check_names(source, list(declared), columns)
     for name in columns:
-        if not (_NUMBER.fullmatch(str(declared[name])) or _TEXT.fullmatch(str(declared[name]))):
+        if not (_NUMBER.fullmatch(declared[name]) or _TEXT.fullmatch(declared[name])):
             raise PointsError(
                 f"column {name!r} of {source.name} is of type {declared[name]}; coordinates must be numbers. "
                 "Convert it first."
             )
-    return tuple(_TEXT.fullmatch(str(declared[name])) is not None for name in columns)
+    return tuple(_TEXT.fullmatch(declared[name]) is not None for name in columns)
+
+
+def _check_person(source: Source, database: sqlite3.Connection, layer: str, name: str) -> None:
+    """Refuse a column whose type is not one of identifiers."""
+    _check_stored(source, database, layer, [name])
+    declared = _declared(database, layer)
+    check_person_name(source, list(declared), name)
+    kind = declared[name]
+    if kind.upper() == "BOOLEAN" or not (_NUMBER.fullmatch(kind) or _TEXT.fullmatch(kind)):
+        raise PointsError(
+            f"column {name!r} of {source.name} is of type {kind}; persons must be whole numbers or text. Convert it "
+            "first."
+        )
+
+
+def _declared(database: sqlite3.Connection, layer: str) -> dict[str, str]:
+    """Return the declared types of a layer's columns but its geometry and its key."""
+    declared = database.execute("SELECT name, type FROM pragma_table_xinfo(?)", (layer,)).fetchall()
+    geometries = database.execute(
+        "SELECT column_name FROM gpkg_geometry_columns WHERE lower(table_name) = lower(?)", (layer,)
+    ).fetchall()
+    keys = database.execute("SELECT name FROM pragma_table_info(?) WHERE pk", (layer,)).fetchall()
+    return {str(name): str(kind) for name, kind in declared if (name,) not in [*geometries, *keys]}
 
 
 def _crs(database: sqlite3.Connection, srs: Any) -> str | None:
@@ -175,19 +211,25 @@ def _quoted(name: str) -> str:
     return '"{}"'.format(name.replace('"', '""'))
 
 
-def _rows(database: sqlite3.Connection, query: str) -> Iterator[list[Any]]:
-    cursor = database.execute(query)
-    while rows := cursor.fetchmany(BATCH):
-        yield rows
-
-
-def _numbers(
-    database: sqlite3.Connection, layer: str, columns: tuple[str, str], in_text: tuple[bool, ...]
+def _batches(
+    database: sqlite3.Connection,
+    layer: str,
+    cells: Sequence[str],
+    person: str | None,
+    coordinates: Callable[[list[tuple[Any, ...]]], Coordinates],
 ) -> Iterator[Batch]:
-    cells = (_text_cell(name) if text else _number_cell(name) for name, text in zip(columns, in_text, strict=True))
-    for rows in _rows(database, f"SELECT {', '.join(cells)} FROM {_quoted(layer)}"):
-        x, y = (_doubles(values, text) for values, text in zip(zip(*rows, strict=True), in_text, strict=True))
-        yield x, y
+    """Yield the records: the coordinates that a function makes of some cells, and the person in a column."""
+    database.text_factory = bytes  # text need not be UTF-8
+    people = [] if person is None else [_number_cell(person), _person_text(person)]
+    cursor = database.execute(f"SELECT {', '.join([*cells, *people])} FROM {_quoted(layer)}")
+    while rows := cursor.fetchmany(BATCH):
+        columns = list(zip(*rows, strict=True))
+        persons = None if person is None else _persons(*columns[-2:])
+        yield Batch(*coordinates(columns[: len(cells)]), persons)
+
+
+def _person_text(column: str) -> str:
+    return f"CASE WHEN typeof({_quoted(column)}) = 'text' THEN {_quoted(column)} END"
 
 
 def _number_cell(column: str) -> str:
@@ -200,30 +242,44 @@ def _text_cell(column: str) -> str:
     return f"CASE WHEN typeof({_quoted(column)}) = 'text' AND length({name}) <= {LONGEST_TEXT} THEN {name} END"
 
 
+def _geometry_cell(column: str) -> str:
+    name = _quoted(column)
+    return f"CASE WHEN typeof({name}) = 'blob' AND length({name}) <= {_LONGEST} THEN {name} END"
+
+
+def _numbers(columns: Sequence[tuple[Any, ...]], in_text: tuple[bool, ...]) -> Coordinates:
+    x, y = (_doubles(values, text) for values, text in zip(columns, in_text, strict=True))
+    return x, y
+
+
 def _doubles(values: tuple[Any, ...], in_text: bool) -> Floats:
     import pyarrow as pa
 
     return numbers_of(pa.array(values, pa.large_binary())) if in_text else np.array(values, dtype=np.float64)
 
 
-def _points(database: sqlite3.Connection, layer: str, column: str) -> Iterator[Batch]:
-    name = _quoted(column)
-    cell = f"CASE WHEN typeof({name}) = 'blob' AND length({name}) <= {_LONGEST} THEN {name} END"
-    for rows in _rows(database, f"SELECT {cell} FROM {_quoted(layer)}"):
-        yield _coordinates(rows)
+def _persons(numbers: tuple[Any, ...], texts: tuple[bytes | None, ...]) -> pa.Array:
+    """Return the persons of cells that hold a number, or text, or neither."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    persons = persons_of(list(numbers))
+    text = persons_of_text(pa.array(texts, pa.large_binary()))
+    return persons if text.null_count == len(text) else pc.coalesce(texts_of(persons), text)
 
 
-def _coordinates(rows: list[tuple[bytes | None]]) -> Batch:
+def _coordinates(columns: Sequence[tuple[bytes | None, ...]]) -> Coordinates:
     """Return the coordinates of geometries as GeoPackage stores them: a header, perhaps an envelope, and WKB."""
     import pyarrow as pa
 
-    blobs = pa.array(np.array(rows, dtype=object)[:, 0], pa.large_binary())
+    (cells,) = columns
+    blobs = pa.array(cells, pa.large_binary())
     content = np.frombuffer(blobs.buffers()[2] or b"", dtype=np.uint8)
-    edges = np.frombuffer(blobs.buffers()[1], dtype=np.int64)[: len(rows) + 1]
+    edges = np.frombuffer(blobs.buffers()[1], dtype=np.int64)[: len(cells) + 1]
     starts, lengths = edges[:-1], np.diff(edges)
     at = np.where(lengths > _HEADER, starts, 0)
     if content.size <= _HEADER:
-        return np.full(len(rows), np.nan), np.full(len(rows), np.nan)
+        return np.full(len(cells), np.nan), np.full(len(cells), np.nan)
     code = content[at + 3] >> 1 & 7
     extended = content[at + 3] >> 5 & 1
     valid = (

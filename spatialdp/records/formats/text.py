@@ -1,7 +1,8 @@
-"""How is text read as coordinates? Numerals and points in WKT, by regular expressions, a column at a time.
+"""How is text read as coordinates and persons? Numerals, points in WKT and identifiers, a column at a time.
 
 Text is handled as bytes, so that a record which is not UTF-8 is a record like any other. Text that is not a numeral, or
-not a point, becomes NaN; nothing here raises or warns because of a record, and the time for one is bounded.
+not a point, becomes NaN, and text that is not UTF-8 is no person; nothing here raises or warns because of a record, and
+the time for one is bounded.
 """
 
 from __future__ import annotations
@@ -11,12 +12,23 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from spatialdp._support.arrays import Floats, Integers
-from spatialdp.records.formats.base import Batch, Bytes
+from spatialdp.records.formats.base import Bytes, Coordinates
+from spatialdp.records.persons.identifiers import persons_of, texts_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["LONGEST_TEXT", "NUMERAL", "numbers_of", "pairs_of", "points_of_wkt", "slices"]
+__all__ = [
+    "LONGEST_TEXT",
+    "NUMERAL",
+    "numbers_of",
+    "pairs_of",
+    "persons_of_doubles",
+    "persons_of_numerals",
+    "persons_of_text",
+    "points_of_wkt",
+    "slices",
+]
 
 NUMERAL = r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?"
 LONGEST_TEXT = 4096  # bytes of text that may be a coordinate or a point; what is longer counts nowhere
@@ -26,6 +38,11 @@ _HEAD = r"(?i)^\s*(?:SRID\s*=\s*[0-9]+\s*;)?\s*{}\s*(?:ZM|Z|M)?\s*"
 _POINTS = (  # a point, and a multi-point of one part, which is written in two ways
     rf"{_HEAD.format('(?:MULTI)?POINT')}{_PLACE}\s*$",
     rf"{_HEAD.format('MULTIPOINT')}\(\s*{_PLACE}\s*\)\s*$",
+)
+_INTEGER = r"^\s*[+-]?[0-9]+\s*$"
+_UTF_8 = (  # what Unicode allows, as bytes
+    r"(?s)^(?:[\x00-\x7f]|[\xc2-\xdf][\x80-\xbf]|\xe0[\xa0-\xbf][\x80-\xbf]|[\xe1-\xec\xee\xef][\x80-\xbf]{2}"
+    r"|\xed[\x80-\x9f][\x80-\xbf]|\xf0[\x90-\xbf][\x80-\xbf]{2}|[\xf1-\xf3][\x80-\xbf]{3}|\xf4[\x80-\x8f][\x80-\xbf]{2})*$"
 )
 
 
@@ -44,7 +61,7 @@ def numbers_of(text: pa.Array) -> Floats:
     return _doubles(pc.if_else(pc.match_substring_regex(raw, _NUMBER), raw, None))
 
 
-def points_of_wkt(text: pa.Array) -> Batch:
+def points_of_wkt(text: pa.Array) -> Coordinates:
     """Return the coordinates of points in WKT or EWKT; NaN for what is not one point. A multi-point may have one part.
 
     Examples
@@ -61,12 +78,63 @@ def points_of_wkt(text: pa.Array) -> Batch:
     return xy[0], xy[1]
 
 
-def pairs_of(text: pa.Array, pattern: str) -> Batch:
+def pairs_of(text: pa.Array, pattern: str) -> Coordinates:
     """Return the numerals in the groups ``x`` and ``y`` of a regular expression; NaN where it does not match."""
     import pyarrow.compute as pc
 
     groups = pc.extract_regex(_short(text), pattern)
     return _doubles(pc.struct_field(groups, "x")), _doubles(pc.struct_field(groups, "y"))
+
+
+def persons_of_text(text: pa.Array) -> pa.Array:
+    r"""Return a column of text, or of bytes, as persons; null for what is not UTF-8.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> persons_of_text(pa.array([b"ann", b"\xff", b"", None])).to_pylist()
+    ['ann', None, '', None]
+    """
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    raw = text.cast(pa.large_binary())
+    try:
+        return raw.cast(pa.large_string())  # which refuses the column for one record, and then takes a closer look
+    except pa.ArrowInvalid:
+        return pc.if_else(pc.match_substring_regex(raw, _UTF_8), raw, None).cast(pa.large_string())
+
+
+def persons_of_numerals(text: pa.Array) -> pa.Array:
+    """Return a column of numerals as persons, whole numbers in decimal; null for all else, such as 0.5.
+
+    Whole numbers may have a fraction of zeros, as `persons_of_doubles` says.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> persons_of_numerals(pa.array([" 5", "-007", "5.000", "0.5", "9007199254740993", "1e3", "ann"])).to_pylist()
+    ['5', '-7', '5', None, '9007199254740993', '1000', None]
+    """
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    raw = _short(text)
+    integer = pc.match_substring_regex(raw, _INTEGER)
+    digits = pc.replace_substring_regex(pc.if_else(integer, raw, None), r"^\s*(?:\+|(-))?0*([0-9]+)\s*$", r"\1\2")
+    digits = pc.replace_substring_regex(digits, "^-0$", "0").cast(pa.large_string())
+    return pc.coalesce(digits, texts_of(persons_of_doubles(numbers_of(pc.if_else(integer, None, raw)))))
+
+
+def persons_of_doubles(numbers: Floats) -> pa.Array:
+    """Return numbers as persons: those that are whole and below 2^53, and null for all else.
+
+    One record without a person makes pandas store the whole numbers of all others as doubles. So wherever a column of
+    doubles may come from pandas, the whole ones are taken for what they were.
+    """
+    import pandas as pd
+
+    return persons_of(pd.Series(numbers))
 
 
 def _short(text: pa.Array) -> pa.Array:

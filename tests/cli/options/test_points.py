@@ -5,8 +5,11 @@ from __future__ import annotations
 import gzip
 from pathlib import Path
 
+import duckdb
 import geopandas
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 import shapely
 from click.testing import CliRunner
@@ -15,6 +18,7 @@ import spatialdp as sdp
 from spatialdp.cli import main
 from spatialdp.cli.options.points import PointsFile
 from tests.helpers.commands import BOUNDS, QUADTREE, command, refused, run
+from tests.helpers.person_files import person_options, write_persons
 from tests.helpers.point_files import FILES, columns_of, write
 
 NOTHING = dict.fromkeys(("x", "y", "geometry", "layer", "crs", "file_format"))
@@ -145,3 +149,108 @@ def test_no_output_replaces_an_input_in_a_folder(halves):
     for points in ("data", "data/*.csv"):
         words = [*command(points=points, x="lon", y="lat", o="data/a.csv"), "--force"]
         assert "would replace the input data/a.csv" in refused(words)
+
+
+@pytest.fixture
+def crashes(place):
+    """A database with a table, and a folder of Parquet with the same records and their persons."""
+    rng = np.random.default_rng(6)
+    rows = pa.table({"lon": rng.random(300), "lat": rng.random(300), "who": rng.integers(0, 40, 300)})
+    with duckdb.connect("crashes.db") as connection:
+        connection.register("rows", rows)
+        connection.execute("CREATE TABLE crashes AS SELECT * FROM rows")
+    (place / "parts").mkdir()
+    pq.write_table(rows.slice(0, 100), "parts/a.parquet")
+    pq.write_table(rows.slice(100), "parts/b.parquet")
+    return rows
+
+
+ADDRESS = "duckdb:///crashes.db?table=crashes"
+SEEDED = ("--x", "lon", "--y", "lat", "--seed", "3", "--not-private", "--crs", "EPSG:4326")
+
+
+def test_a_table_of_a_database_is_released(crashes, place):
+    result = run("release", ADDRESS, *SEEDED, BOUNDS, *QUADTREE, "-o", "out.parquet")
+    assert result.stdout == ""
+    same = sdp.Quadtree(3).release(
+        sdp.Points(crashes["lon"], crashes["lat"]), sdp.Domain((0, 0, 1, 1)), epsilon=1, noise=sdp.SeededNoise(3)
+    )
+    assert np.array_equal(sdp.load("out.parquet").estimate.values, same.estimate.values)
+
+
+def test_no_output_may_replace_a_database(crashes):
+    Path("crashes.parquet").symlink_to("crashes.db")
+    words = refused(("release", ADDRESS, *SEEDED, BOUNDS, *QUADTREE, "-o", "crashes.parquet", "--force"))
+    assert "would replace the input" in words
+
+
+def test_passwords_of_addresses_are_never_shown(place):
+    pytest.importorskip("psycopg")
+    address = "postgresql://ann:s3cret@127.0.0.1:1/city?table=visits&connect_timeout=2"
+    words = refused(("release", address, *SEEDED, BOUNDS, *QUADTREE, "-o", "out.parquet"))
+    assert "the table cannot be opened" in words
+    assert "s3cret" not in words
+    assert PointsFile((address,), dict(NOTHING)).path == Path("visits")
+
+
+def test_an_address_is_the_only_source(crashes):
+    for more in (("more.csv",), ("--layer", "a"), ("--reproject",), ("--points-format", "csv")):
+        words = refused(("release", ADDRESS, *more, *SEEDED, BOUNDS, *QUADTREE, "-o", "out.parquet"))
+        assert "the address of a table must be the only POINTS" in words
+
+
+def test_persons_in_a_folder_of_parquet_stay_in_duckdb(crashes, monkeypatch):
+    domain = sdp.Domain((0, 0, 1, 1))
+    options = {**NOTHING, "x": "lon", "y": "lat", "person": "who", "reproject": False}
+    points = PointsFile(("parts",), options).read(domain)
+    assert type(points).__name__ == "TablePoints"
+    bound, grid = sdp.Person(cells=3), domain.grid((8, 8))
+    expected = points._counts(grid, bound)
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    points = PointsFile(("parts",), options).read(domain)
+    assert type(points).__name__ != "TablePoints"
+    assert np.array_equal(points._counts(grid, bound), expected)
+
+
+@pytest.mark.parametrize("change", [{"person": None}, {"x": None, "y": None}, {"reproject": True}, {"layer": "a"}])
+def test_other_files_of_parquet_are_read_as_files(crashes, change):
+    options = {**NOTHING, "x": "lon", "y": "lat", "person": "who", "reproject": False, **change}
+    assert not PointsFile(("parts",), options)._has_many_persons
+    assert not PointsFile(("parts/a.parquet",), {**options, "x": "lon", "y": "lat", "person": "who"})._has_many_persons
+
+
+# --- persons ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "name", ["table.csv", "plain.parquet", "layer.gpkg", "layer.geojson", "layer.shp", "layer.fgb"]
+)
+def test_a_column_of_persons_is_read(place, name):
+    """The same seeded release as from arrays."""
+    x, y = np.random.default_rng(1).random((2, 60))
+    persons = np.random.default_rng(2).integers(1, 9, 60)
+    write_persons(place / name, x, y, persons)
+    columns = [f"--{key}={value}" for key, value in person_options(name).items() if key != "person"]
+    words = (*columns, "--person-column=who", "--person=cells=2", "--crs=EPSG:4326", "--seed=3", "--not-private")
+    run("release", name, *words, BOUNDS, *QUADTREE, "-o", "out.parquet")
+    domain, bound = sdp.Domain((0, 0, 1, 1), crs="EPSG:4326"), sdp.Person(cells=2)
+    same = sdp.Quadtree(3).release(
+        sdp.Points(x, y, person=persons), domain, epsilon=1, person=bound, noise=sdp.SeededNoise(3)
+    )
+    assert np.array_equal(sdp.load("out.parquet").estimate.values, same.estimate.values)
+
+
+def test_wrong_columns_of_persons_are_refused(place):
+    Path("who.csv").write_text("lon,lat,who\n0.5,0.5,ann\n")
+    columns = {"points": "who.csv", "x": "lon", "y": "lat"}
+    assert "has no column 'user'" in refused(command(person_column="user", person="cells=2", **columns))
+    assert "give a bound, such as --person cells=20" in refused(command(person_column="who", **columns))
+    assert "name their persons: --person-column NAME" in refused(command(person="cells=2", **columns))
+
+
+def test_damage_within_records_is_reported_as_any_other(place):
+    Path("quote.csv").write_text('lon,lat\n0.5,0.5\n"0.73519284,0.5\n')
+    shown = refused(command(points="quote.csv", x="lon", y="lat"))
+    assert "quote.csv cannot be read as csv: it is truncated, damaged" in shown
+    assert "735" not in shown
+    assert not Path("out.parquet").exists()

@@ -10,6 +10,7 @@ import pytest
 import spatialdp as sdp
 from spatialdp.errors import PointsError
 from spatialdp.records.counting import count_cells
+from tests.helpers.person_files import persons_in
 
 DOMAIN = sdp.Domain((0, 0, 1, 1))
 COLUMNS = {"x": "lon", "y": "lat"}
@@ -111,3 +112,76 @@ def test_tabs_are_named_where_they_are_due(tmp_path):
     path.write_text("lon,lat\n0.5,0.5\n")
     with pytest.raises(PointsError, match=r"no column 'lon'.*separated by tabs"):
         count(path, **COLUMNS)
+
+
+# --- persons ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["a.csv", "a.tsv", "a.csv.gz"])
+def test_persons_are_text_byte_by_byte(name, tmp_path):
+    persons = [
+        "ann",
+        "5",
+        "05",
+        " 5",
+        "",
+        "5.0",
+        "-7.00",
+        "0.0",
+        "-0.0",
+        "5.5",
+        "1e3",
+        "5.",
+        "é",
+        "NA",
+        "null",
+        "9007199254740993.0",
+    ]
+    expected = [
+        "ann",
+        "5",
+        "05",
+        " 5",
+        None,
+        "5",
+        "-7",
+        "0",
+        "0",
+        "5.5",
+        "1e3",
+        "5.",
+        "é",
+        "NA",
+        "null",
+        "9007199254740993.0",
+    ]
+    separator = "\t" if "tsv" in name else ","
+    content = "".join(
+        separator.join(row) + "\n" for row in [("lon", "lat", "who"), *(("1", "2", each) for each in persons)]
+    )
+    (tmp_path / name).write_bytes(gzip.compress(content.encode()) if name.endswith("gz") else content.encode())
+    assert persons_in(tmp_path / name, **COLUMNS) == expected
+
+
+def test_odd_cells_of_persons_change_nothing_for_others():
+    rows = [
+        b"1,2,ann",
+        b"1,2",
+        b"1,2,\xff",
+        b'1,2,"a ""b"", c"',
+        b"1,2,bob,more",
+        b"1,2,\xef\xbf\xbd",
+        b'1,2,""',
+        b"1,2,ann",
+    ]
+    content = b"lon,lat,who\n" + b"\n".join(rows)
+    expected = ["ann", None, None, 'a "b", c', "bob", None, None, "ann"]
+    assert persons_in(io.BytesIO(content), file_format="csv", **COLUMNS) == expected
+    wkt = b"who,place\nann,POINT (1 2)\n,POINT (1 2)\n"
+    assert persons_in(io.BytesIO(wkt), file_format="csv", geometry="place") == ["ann", None]
+
+
+def test_the_header_must_have_the_column_of_persons_once():
+    for header, told in ((b"lon,lat,user", "no column 'who'"), (b"lon,lat,who,who", "more than one column 'who'")):
+        with pytest.raises(PointsError, match=told):
+            sdp.read_points(io.BytesIO(header + b"\n"), DOMAIN, file_format="csv", person="who", **COLUMNS)

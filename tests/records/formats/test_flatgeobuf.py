@@ -7,6 +7,7 @@ import struct
 
 import geopandas
 import numpy as np
+import pandas as pd
 import pytest
 import shapely
 from hypothesis import given
@@ -15,8 +16,9 @@ from hypothesis import strategies as st
 import spatialdp as sdp
 from spatialdp.errors import CRSMismatchError, PointsError
 from spatialdp.records.counting import count_cells
-from spatialdp.records.formats.flatgeobuf import _points
+from spatialdp.records.formats.flatgeobuf import _batch
 from tests.attacks.records import flat_feature, write_flatgeobuf
+from tests.helpers.person_files import persons_in
 from tests.helpers.point_files import place_in
 
 DOMAIN = sdp.Domain((0, 0, 1, 1), crs="EPSG:4326")
@@ -66,7 +68,7 @@ def test_a_feature_without_a_type_is_of_the_declared_one(kind):
     """Points and multi-points are; of a layer of lines or polygons, no feature counts."""
     records = [flat_feature(0.5, 0.5, kind=0), flat_feature(0.5, 0.5, kind=4), flat_feature(0.5, 0.5, kind=3)]
     data = np.frombuffer(b"".join(struct.pack("<I", len(record)) + record for record in records), dtype=np.uint8)
-    x, _ = _points(data, np.cumsum([0, *(4 + len(record) for record in records[:-1])]), kind)
+    x = _batch(data, np.cumsum([0, *(4 + len(record) for record in records[:-1])]), kind, None).x
     assert np.isfinite(x).tolist() == [kind in (1, 4), True, False]
 
 
@@ -77,7 +79,7 @@ def test_any_bytes_of_a_feature_are_a_record(content, keep, declared):
     records = [flat_feature(0.25, 0.25), odd, flat_feature(0.75, 0.75)]
     data = np.frombuffer(b"".join(struct.pack("<I", len(record)) + record for record in records), dtype=np.uint8)
     starts = np.cumsum([0, *(4 + len(record) for record in records[:-1])])
-    x, _ = _points(data, starts, declared)
+    x = _batch(data, starts, declared, None).x
     assert (x[0], x[2]) == (0.25, 0.75)
     assert x.size == 3
 
@@ -108,3 +110,44 @@ def test_the_crs_is_the_declared_one(tmp_path, crs):
     assert count(tmp_path / "a.fgb", domain) == 1
     with pytest.raises(CRSMismatchError):
         count(tmp_path / "a.fgb", place_in("EPSG:3857")[1])
+
+
+# --- persons ---------------------------------------------------------------------------------------
+
+KINDS = {
+    "int8": (np.int8, [5, -7], ["5", "-7"]),
+    "uint16": (np.uint16, [5, 7], ["5", "7"]),
+    "int64": (np.int64, [2**62, -7], [str(2**62), "-7"]),
+    "float32": (np.float32, [5, 0.5], ["5", None]),
+    "float64": (np.float64, [5, 2.0**53], ["5", None]),
+    "text": (object, ["ann", ""], ["ann", ""]),
+    "missing": (object, ["ann", None], ["ann", None]),
+}
+
+
+@pytest.mark.parametrize("index", ["YES", "NO"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_persons_are_properties_behind_any_others(tmp_path, kind, index):
+    dtype, persons, expected = KINDS[kind]
+    others = {"a": ["longer text", None], "b": [True, False], "c": [0.5, np.nan], "d": [1, 2], "e": ["x", "y"]}
+    frame = geopandas.GeoDataFrame(
+        {**others, "who": np.array(persons, dtype=dtype), "z": [3, 4]},
+        geometry=[shapely.Point(0.25, 0.25), shapely.Point(0.26, 0.26)],
+        crs="EPSG:4326",
+    )
+    frame.to_file(tmp_path / "a.fgb", SPATIAL_INDEX=index)
+    assert sorted(persons_in(tmp_path / "a.fgb"), key=str) == sorted(expected, key=str)
+
+
+def test_columns_that_are_no_identifiers_are_refused(tmp_path):
+    frame = geopandas.GeoDataFrame(
+        {"flag": [True], "day": pd.to_datetime(["2020-01-01"])}, geometry=[shapely.Point(0.5, 0.5)], crs="EPSG:4326"
+    )
+    frame.to_file(tmp_path / "a.fgb")
+    for name, kind in (("flag", "Bool"), ("day", "DateTime")):
+        with pytest.raises(
+            PointsError, match=f"column '{name}' of .* is of type {kind}; persons must be whole numbers"
+        ):
+            sdp.read_points(tmp_path / "a.fgb", DOMAIN, person=name)
+    with pytest.raises(PointsError, match="has no column 'who'; its columns are flag, day"):
+        sdp.read_points(tmp_path / "a.fgb", DOMAIN, person="who")

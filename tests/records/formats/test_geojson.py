@@ -15,6 +15,7 @@ import shapely
 import spatialdp as sdp
 from spatialdp.errors import CRSMismatchError, PointsError
 from spatialdp.records.counting import count_cells
+from tests.helpers.person_files import persons_in
 from tests.helpers.point_files import place_in
 
 DOMAIN = sdp.Domain((0, 0, 1, 1), crs="EPSG:4326")
@@ -210,3 +211,79 @@ def test_many_features_are_read_exactly(tmp_path):
         count_cells(sdp.read_points(tmp_path / "a.geojson", DOMAIN), grid), count_cells(sdp.Points(xy), grid)
     )
     assert not math.isnan(xy.sum())
+
+
+# --- persons ---------------------------------------------------------------------------------------
+
+VALUES = {
+    '"ann"': "ann",
+    "5": "5",
+    '"5"': "5",
+    '"05"': "05",
+    "5.0": "5",
+    "-0": "0",
+    "1e3": "1000",
+    "9007199254740993": "9007199254740993",
+    "9007199254740993.0": None,
+    "0.5": None,
+    "1e400": None,
+    "null": None,
+    "true": None,
+    "[5]": None,
+    '{"who": 5}': None,
+    '""': "",
+    r'"a\"b\\c\u00e9\n"': 'a"b\\cé\n',
+    r'"\ud800"': None,
+    r'"\ud83d\ude00"': "😀",
+    r'"\x"': None,
+    '"é, {[\t"': "é, {[\t",
+    "nonsense": None,
+}
+
+
+def of_person(value, name='"who"'):
+    return f'{{"properties": {{"a": [1, {{"who": 9}}], {name}: {value}, "b": "x"}}, "geometry": {POINT}}}'
+
+
+POINT = '{"type": "Point", "coordinates": [0.5, 0.5]}'
+
+
+@pytest.mark.parametrize("block", [50, 2**22])
+def test_persons_are_text_or_whole_numbers(block, monkeypatch):
+    monkeypatch.setattr("spatialdp.records.formats.geojson._BLOCK", block)
+    content = collection(*map(of_person, VALUES)).encode()
+    assert persons_in(io.BytesIO(content), file_format="geojson") == list(VALUES.values())
+
+
+def test_persons_are_found_where_they_belong(tmp_path):
+    others = {
+        '{"who": "eve", "geometry": %s}': None,  # beside the properties
+        '{"geometry": {"type": "Point", "coordinates": [0.5, 0.5], "who": "eve"}, "properties": {"who": "ann"}}': "ann",
+        '{"properties": {"who": "eve"}, "geometry": %s, "properties": {"who": "ann"}}': "ann",
+        '{"properties": {"who": "eve", "who": "ann"}, "geometry": %s}': "ann",
+        '{"properties": {"who": "eve"}, "geometry": %s, "properties": {}}': None,
+        '{"properties": null, "geometry": %s}': None,
+        '{"properties": "who", "geometry": %s}': None,
+        '{"geometry": %s}': None,
+        '{"properties": {"WHO": "eve", "who ": "eve"}, "geometry": %s}': None,
+        '{"properties": {"who": "ann"}, "geometry": null}': "ann",
+    }
+    features = [text.replace("%s", POINT) for text in others]
+    without = ['{"properties": {"who": "eve"}}', "null", "[]", '{"properties": {"who": "eve"}, "geometry": "x"}']
+    content = collection(
+        *[part for pair in zip(features, (without * 3)[: len(features)], strict=True) for part in pair]
+    ).encode()
+    (tmp_path / "a.geojson").write_bytes(content)
+    assert persons_in(tmp_path / "a.geojson") == list(others.values())
+
+
+@pytest.mark.parametrize("name", ["who", "Straße", 'a"b', "a\\b"])
+def test_names_of_properties_may_be_escaped(name):
+    features = [of_person('"ann"', json.dumps(name, ensure_ascii=escaped)) for escaped in (True, False)]
+    assert persons_in(io.BytesIO(collection(*features).encode()), file_format="geojson", person=name) == ["ann"] * 2
+
+
+def test_bytes_that_are_not_utf_8_are_no_person():
+    content = collection(of_person('"ann"'), of_person('"@"'), of_person('"bob"'), of_person(r'"\n@"')).encode()
+    content = content.replace(b"@", b"\xff")
+    assert persons_in(io.BytesIO(content), file_format="geojson") == ["ann", None, "bob", None]

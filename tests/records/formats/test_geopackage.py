@@ -16,6 +16,7 @@ import spatialdp as sdp
 from spatialdp.errors import CRSMismatchError, PointsError
 from spatialdp.records.counting import count_cells
 from tests.attacks.records import geometry_blob, wkb, write_geopackage
+from tests.helpers.person_files import persons_in
 from tests.helpers.point_files import place_in
 
 DOMAIN = sdp.Domain((0, 0, 1, 1), crs="EPSG:4326")
@@ -62,9 +63,9 @@ def test_geometries_with_an_envelope_or_flags_are_read():
     ]
     from spatialdp.records.formats.geopackage import _coordinates
 
-    assert _coordinates(rows)[0].tolist() == [0.5] * 5
+    assert _coordinates(list(zip(*rows, strict=True)))[0].tolist() == [0.5] * 5
     odd = [(geometry_blob(wkb(0.5, 0.5), flags, b""),) for flags in (0x0B, 0x0D, 0x0F, 0x21, 0x03)]
-    assert np.isnan(_coordinates([*odd, (None,), (b"",)])[0]).all()
+    assert np.isnan(_coordinates(list(zip(*odd, (None,), (b"",), strict=True)))[0]).all()
 
 
 def test_layers_and_tables(tmp_path):
@@ -186,3 +187,73 @@ def test_a_stream_is_read_and_other_databases_are_refused(path, tmp_path):
     other.unlink()
     with pytest.raises(PointsError, match="truncated, damaged or of another format"):
         count(changed(other, "CREATE TABLE homes (geom)"))
+
+
+# --- persons ---------------------------------------------------------------------------------------
+
+
+def with_persons(path, kind, *values):
+    """The layer with one record for each value, in a column of a declared type."""
+    return changed(
+        path,
+        f"ALTER TABLE homes ADD COLUMN who {kind}",
+        "DELETE FROM homes",
+        *(f"INSERT INTO homes (lon, lat, who) VALUES (1, 1, {value})" for value in values),
+    )
+
+
+VALUES = [
+    "5",
+    "'5'",
+    "'05'",
+    "NULL",
+    "''",
+    "5.0",
+    "0.5",
+    "x'353535'",
+    "'ann'",
+    "9e999",
+    "9223372036854775807",
+    "CAST(x'ff' AS TEXT)",
+]
+
+
+@pytest.mark.parametrize(
+    ("kind", "expected"),
+    [
+        ("TEXT", ["5", "5", "05", None, "", "5.0", "0.5", None, "ann", "Inf", "9223372036854775807", None]),
+        ("INTEGER", ["5", "5", "5", None, "", "5", None, None, "ann", None, "9223372036854775807", None]),
+        ("REAL", ["5", "5", "5", None, "", "5", None, None, "ann", None, None, None]),
+        ("MEDIUMINT", ["5", "5", "5", None, "", "5", None, None, "ann", None, "9223372036854775807", None]),
+    ],
+)
+def test_persons_are_what_their_cells_hold(path, kind, expected):
+    """SQLite converts values to a column's type where it can, and stores any value in any column."""
+    assert persons_in(with_persons(path, kind, *VALUES), **COLUMNS) == expected
+    assert persons_in(io.BytesIO(path.read_bytes()), file_format="gpkg", **COLUMNS) == expected
+    assert persons_in(path) == expected
+
+
+@pytest.mark.parametrize("kind", ["BLOB", "DATE", "DATETIME", "BOOLEAN"])
+def test_columns_that_are_no_identifiers_are_refused(path, kind):
+    with pytest.raises(
+        PointsError, match=f"column 'who' of .* is of type {kind}; persons must be whole numbers or text"
+    ):
+        sdp.read_points(with_persons(path, kind), DOMAIN, person="who")
+
+
+def test_missing_and_computed_columns_of_persons_are_refused(path):
+    with pytest.raises(PointsError, match="has no column 'who'; its columns are lon, lat"):
+        sdp.read_points(path, DOMAIN, person="who")
+    changed(path, "ALTER TABLE homes ADD COLUMN who TEXT AS (lon || 'x')")
+    with pytest.raises(PointsError, match=r"column 'who' of .* is computed"):
+        sdp.read_points(path, DOMAIN, person="who")
+
+
+def test_text_in_utf_16_is_the_same_text(tmp_path, path):
+    with contextlib.closing(sqlite3.connect(path)) as database:
+        script = "\n".join(database.iterdump())
+    with contextlib.closing(sqlite3.connect(tmp_path / "b.gpkg")) as database:
+        database.execute("PRAGMA encoding = 'UTF-16'")
+        database.executescript(script)
+    assert persons_in(with_persons(tmp_path / "b.gpkg", "TEXT", "'é'", "'5'"), **COLUMNS) == ["é", "5"]

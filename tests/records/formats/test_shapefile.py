@@ -14,6 +14,7 @@ import spatialdp as sdp
 from spatialdp.errors import CRSMismatchError, PointsError
 from spatialdp.records.counting import count_cells
 from tests.attacks.records import shape, write_shapefile
+from tests.helpers.person_files import persons_in
 from tests.helpers.point_files import place_in
 
 DOMAIN = sdp.Domain((0, 0, 1, 1), crs="EPSG:4326")
@@ -146,3 +147,65 @@ def test_the_crs_of_a_prj_is_recognised(tmp_path, crs):
     assert count(tmp_path / "b.shp", domain) == 1
     with pytest.raises(CRSMismatchError):
         count(tmp_path / "b.shp", place_in("EPSG:31370")[1])
+
+
+# --- persons ---------------------------------------------------------------------------------------
+
+
+def with_persons(path, kind, decimals, cells):
+    """A Shapefile of points whose .dbf has one field, of ten bytes, with these contents."""
+    write_shapefile(path, [shape(0.5, 0.5)] * len(cells))
+    field = b"who".ljust(11, b"\0") + kind + bytes(4) + bytes([10, decimals]) + bytes(14)
+    header = struct.pack("<4BIHH", 3, 120, 1, 1, len(cells), 65, 11) + bytes(20) + field + b"\r"
+    rows = b"".join(mark + cell[:10] for mark, cell in cells)
+    path.with_suffix(".dbf").write_bytes(header + rows + b"\x1a")
+    return path
+
+
+def test_persons_in_fields_of_text(tmp_path):
+    cells = [
+        (b" ", cell)
+        for cell in (b"ann       ", b"  5       ", b"05\0\0\0\0\0\0\0\0", b" " * 10, b"\xff" * 10, b"5.0       ")
+    ]
+    expected = ["ann", "  5", "05", None, None, "5.0"]
+    assert persons_in(with_persons(tmp_path / "a.shp", b"C", 0, cells)) == expected
+
+
+@pytest.mark.parametrize(("kind", "decimals"), [(b"N", 0), (b"N", 5), (b"F", 5)])
+def test_persons_in_fields_of_numbers(tmp_path, kind, decimals):
+    cells = [
+        (b" ", cell)
+        for cell in (b"         5", b"-7        ", b"   5.00000", b"   0.50000", b"*" * 10, b" " * 10, b"0000000012")
+    ]
+    expected = ["5", "-7", "5", None, None, None, "12"]
+    assert persons_in(with_persons(tmp_path / "a.shp", kind, decimals, cells)) == expected
+
+
+def test_deleted_records_and_records_without_a_row_have_no_place_or_no_person(tmp_path):
+    path = with_persons(tmp_path / "a.shp", b"C", 0, [(b" ", b"ann       "), (b"*", b"bob       ")])
+    write_rows = path.with_suffix(".dbf").read_bytes()
+    write_shapefile(path, [shape(0.5, 0.5)] * 4)
+    path.with_suffix(".dbf").write_bytes(write_rows)
+    assert persons_in(path) == ["ann", "bob", None, None]
+    points = sdp.read_points(path, DOMAIN, person="who")
+    assert points._counts(DOMAIN.grid((1, 1)), sdp.Person(cells=1)).sum() == 1
+
+
+@pytest.mark.parametrize("kind", [b"D", b"L", b"I", b"B"])
+def test_fields_that_are_no_identifiers_are_refused(tmp_path, kind):
+    path = with_persons(tmp_path / "a.shp", kind, 0, [(b" ", bytes(10))])
+    with pytest.raises(PointsError, match=r"column 'who' of .* is of type .*; persons must be whole numbers or text"):
+        sdp.read_points(path, DOMAIN, person="who")
+
+
+def test_the_table_must_be_there_for_persons(path):
+    with pytest.raises(PointsError, match="no column 'who'; its columns are lon, lat"):
+        sdp.read_points(path, DOMAIN, person="who")
+    path.with_suffix(".dbf").write_bytes(b"x")
+    with pytest.raises(PointsError, match="truncated, damaged"):
+        sdp.read_points(path, DOMAIN, person="who")
+    path.with_suffix(".dbf").unlink()
+    with pytest.raises(
+        PointsError, match=r"has no \.dbf beside it, which holds its columns; add it, or leave person out"
+    ):
+        sdp.read_points(path, DOMAIN, person="who")

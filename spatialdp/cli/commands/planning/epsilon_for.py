@@ -15,10 +15,11 @@ import click
 from spatialdp.cli.commands.planning.recommend import boxes_option, read_queries, records_option
 from spatialdp.cli.options.domain import domain_options
 from spatialdp.cli.options.method import MethodCommand
-from spatialdp.cli.options.terms import delta_option, neighbours_option
+from spatialdp.cli.options.terms import delta_option, neighbours_option, person_option
 
 if TYPE_CHECKING:
     from spatialdp.mechanisms import Mechanism
+    from spatialdp.privacy.unit import Person
     from spatialdp.space.domain import Domain
 
 __all__ = ["command"]
@@ -26,11 +27,12 @@ __all__ = ["command"]
 
 @click.command("epsilon-for", cls=MethodCommand)
 @domain_options
-@click.option("--error", type=float, required=True, help="Root-mean-square error that is acceptable, in records.")
+@click.option("--error", type=float, required=True, help="Root-mean-square error that is acceptable, in counts.")
 @records_option
 @boxes_option
 @delta_option
 @neighbours_option
+@person_option
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text.")
 def command(
     domain: Domain,
@@ -39,6 +41,7 @@ def command(
     boxes: Path | None,
     delta: Fraction,
     neighbours: str,
+    person: Person | None,
     mechanism: Mechanism,
     as_json: bool,
 ) -> None:
@@ -60,9 +63,9 @@ def command(
     from spatialdp.planning.typical_map import NOISE_ALONE, assumption
 
     queries, words = read_queries(boxes)
-    terms: dict[str, Any] = {"records": records, "delta": delta, "neighbours": neighbours}
+    terms: dict[str, Any] = {"records": records, "delta": delta, "neighbours": neighbours, "person": person}
     epsilon = Fraction(repr(epsilon_for(mechanism, domain, queries, error=error, **terms)))
-    assumed = NOISE_ALONE if records is None else assumption(records)
+    assumed = NOISE_ALONE if records is None else assumption(records, person)
     facts = {
         "mechanism": mechanism.name,
         "parameters": mechanism.parameters(),
@@ -73,10 +76,12 @@ def command(
         **with_exact("epsilon", epsilon),
         **with_exact("delta", delta),
         "neighbours": neighbours,
+        "person": None if person is None else person.to_json(),
     }
     rows = {
         "options": options_of(mechanism, click.get_current_context().meta.get(INPUTS, [None])[-1]),
         "error": f"at most {error:,g} (root mean square{', from noise' if records is None else ''}), for {words}",
+        **({} if person is None else {"person": person.in_short()}),
         **({} if records is None else {"assumed": assumed}),
         "ε": f"{float(epsilon):g}",
     }

@@ -31,8 +31,8 @@ boxes_option = click.option(
 records_option = click.option(
     "--records",
     type=float,
-    help="Public guess of the number of records, such as 100000. It must not come from the records. A wrong guess "
-    "costs accuracy, never privacy.",
+    help="Public guess of the number of records, such as 100000; with --person, of what is counted. It must not come "
+    "from the records. A wrong guess costs accuracy, never privacy.",
 )
 NOT_RANKED = (
     "The adaptive tree, which `spatialdp release` uses by default, is not ranked: its error depends on the\n"
@@ -92,7 +92,8 @@ def command(
         facts = _json(ranked, terms, words, boxes)
         click.echo(json.dumps({**facts, "records": records}, indent=2, ensure_ascii=False))
     else:
-        head = f"Root-mean-square error {'from noise ' if records is None else ''}in the count of {words}"
+        counted = "" if terms.person is None else f"{terms.person.counted} in "
+        head = f"Root-mean-square error {'from noise ' if records is None else ''}in the count of {counted}{words}"
         end = NOT_RANKED if records is None else f"Assumed: {ranked[0].assumed}."
         click.echo(f"{head}:\n\n{_table(ranked, terms, boxes)}\n\n{end}")
 
@@ -120,6 +121,7 @@ def _json(ranked: list[Recommendation], terms: TermsOptions, words: str, boxes: 
         **with_exact("epsilon", terms.epsilon),
         **with_exact("delta", terms.delta),
         "neighbours": terms.neighbours,
+        "person": None if terms.person is None else terms.person.to_json(),
         "queries": words,
         "assumed": ranked[0].assumed,
         "recommendations": recommendations,

@@ -97,7 +97,7 @@ class Page {
     this.pointed.setBounds(this.frame.box(cell.box)).addTo(this.map);
     const answer = this.release.askCell(cell);
     const words = inWords(answer);
-    readout.replaceChildren(make("strong", words.estimate), ` records · ${cell.name}`);
+    readout.replaceChildren(make("strong", words.estimate), ` ${this.data.counted} · ${cell.name}`);
     readout.append(make("br"), ...this.coordinates(cell.box));
     if (answer.half !== null) readout.append(make("br"), `${this.data.percent} % interval ${words.interval}`);
     if (answer.relative >= 1) readout.append(make("br"), make("em", MAYBE_NOISE_HERE));
@@ -135,7 +135,7 @@ class Page {
     SIDES.forEach((side, i) => (element(side).value = sides[i].toFixed(this.data.decimals)));
     this.askForm();
     const estimate = element("result").querySelector(".estimate dd");
-    if (estimate) this.sayAtMap(estimate.textContent, "records in the box");
+    if (estimate) this.sayAtMap(estimate.textContent, `${this.data.counted} in the box`);
   }
 
   /** Answer the box in the form; boxes drawn on the map are written into the form first. */
@@ -163,7 +163,7 @@ class Page {
       pair.append(make("dt", name), make("dd", value));
       list.append(pair);
     };
-    entry("Estimated records", words.estimate, "estimate");
+    entry(`Estimated ${this.data.counted}`, words.estimate, "estimate");
     entry(`${this.data.percent} % interval`, words.interval, "interval");
     entry("Relative uncertainty", words.relative, "relative");
     element("result").replaceChildren(list);

@@ -1,0 +1,161 @@
+"""How does each engine compare persons, and compute keys? The expressions in which engines differ.
+
+Persons are equal if their texts have the same bytes. Engines compare texts by collations, which may take "Ann" for
+"ann", so texts are turned into bytes by a function of the engine before anything is grouped by them; integers and UUIDs
+are compared as they are. The functions cannot fail, whatever a text holds. `DIALECTS` has the engines that spatialdp
+knows, by the names that Ibis gives them.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any, ClassVar
+
+from spatialdp._support.override import override
+
+__all__ = ["DIALECTS", "Dialect"]
+
+
+class Dialect:
+    """The expressions that differ between engines: what persons are grouped by, and their keys.
+
+    Attributes
+    ----------
+    name : str
+        The engine in messages.
+    tested : bool
+        Whether the project's tests run this engine; of the others the SQL is known, and each connection's self-test.
+    """
+
+    name: ClassVar[str]
+    tested: ClassVar[bool] = True
+
+    def identity(self, person: Any) -> Any:
+        """Return what a column of persons is grouped by: bytes for texts, the values themselves for others."""
+        return self._bytes(person.cast("string")) if person.type().is_string() else person
+
+    def key(self, salt: str, identity: Any, cell: Any) -> Any:
+        """Return an expression that orders a person's cells as the first 16 digits of md5(salt + person + "|" + cell).
+
+        `identity` is a person as `identity` returns it.
+        """
+        return self._digits(self._md5(salt, self._text(identity), "|" + cell.cast("string")))
+
+    def _bytes(self, text: Any) -> Any:
+        """Return the UTF-8 bytes of a text."""
+        raise NotImplementedError
+
+    def _text(self, identity: Any) -> Any:
+        """Return the person's text in the form that `_md5` joins."""
+        return identity.cast("string")
+
+    def _md5(self, salt: str, person: Any, cell: Any) -> Any:
+        """Return the 32 hexadecimal digits of the md5 of the joined parts."""
+        return _function("md5", str, str)(salt + person + cell)
+
+    def _digits(self, md5: Any) -> Any:
+        """Return the first 16 digits in a form that is ordered byte by byte."""
+        return _function("left", str, int, str)(md5, 16)
+
+
+class DuckDB(Dialect):
+    """DuckDB: ``encode`` and ``decode`` are the UTF-8 bytes of a text and back."""
+
+    name = "DuckDB"
+
+    @override
+    def _bytes(self, text: Any) -> Any:
+        return _function("encode", str, bytes)(text)
+
+    @override
+    def _text(self, identity: Any) -> Any:
+        return _function("decode", bytes, str)(identity) if identity.type().is_binary() else identity.cast("string")
+
+
+class PostgreSQL(Dialect):
+    """PostgreSQL: bytes have no collation; a database in UTF-8 hands out a text's bytes as they are.
+
+    Keys are bytes too, because a database's collation may put letters before digits.
+    """
+
+    name = "PostgreSQL"
+
+    @override
+    def _bytes(self, text: Any) -> Any:
+        import ibis
+
+        return _function("convert_to", str, str, bytes)(text, ibis.literal("UTF8"))
+
+    @override
+    def _text(self, identity: Any) -> Any:
+        return identity if identity.type().is_binary() else self._bytes(identity.cast("string"))
+
+    @override
+    def _md5(self, salt: str, person: Any, cell: Any) -> Any:
+        import ibis
+
+        join = _function("byteacat", bytes, bytes, bytes)
+        return _function("md5", bytes, str)(join(join(self._bytes(ibis.literal(salt)), person), self._bytes(cell)))
+
+    @override
+    def _digits(self, md5: Any) -> Any:
+        import ibis
+
+        return _function("decode", str, str, bytes)(super()._digits(md5), ibis.literal("hex"))
+
+
+class Spark(Dialect):
+    """Spark: a cast to binary gives the UTF-8 bytes of a text, and a cast back the text, in the default collation."""
+
+    name = "Spark"
+
+    @override
+    def _bytes(self, text: Any) -> Any:
+        return text.cast("binary")
+
+
+class BigQuery(Dialect):
+    """BigQuery, untested: md5 gives bytes, which are ordered byte by byte."""
+
+    name, tested = "BigQuery", False
+
+    @override
+    def _bytes(self, text: Any) -> Any:
+        return text.cast("binary")
+
+    @override
+    def _md5(self, salt: str, person: Any, cell: Any) -> Any:
+        return _function("to_hex", bytes, str)(_function("md5", str, bytes)(salt + person + cell))
+
+
+class Snowflake(Dialect):
+    """Snowflake, untested: a collation is taken off by COLLATE with an empty name, which compares bytes."""
+
+    name, tested = "Snowflake", False
+
+    @override
+    def _bytes(self, text: Any) -> Any:
+        import ibis
+
+        return _function("collate", str, str, str)(text, ibis.literal(""))
+
+
+DIALECTS: dict[str, Dialect] = {
+    "duckdb": DuckDB(),
+    "postgres": PostgreSQL(),
+    "pyspark": Spark(),
+    "bigquery": BigQuery(),
+    "snowflake": Snowflake(),
+}
+
+
+@cache
+def _function(name: str, *types: type) -> Any:
+    """Return a function that the engine has, for use in expressions; the last type is that of its result."""
+    import ibis
+
+    *arguments, result = types
+    return ibis.udf.scalar.builtin(_STUBS[len(arguments)], name=name, signature=(tuple(arguments), result))
+
+
+_STUBS = {1: lambda value: value, 2: lambda first, second: (first, second)}  # Ibis counts the parameters
