@@ -218,8 +218,9 @@ class Experiment:
         """The exact probabilities of the candidates."""
         scores = choice.design.scores(self.points)
         logits = [float(choice.design.epsilon / 2 * (score - max(scores))) for score in scores]
-        weights: Floats = np.exp(logits)
-        return np.asarray(weights / weights.sum())
+        weights = np.exp(logits)
+        odds: Floats = weights / weights.sum()
+        return odds
 
     def _squares(self, prepared: PreparedRelease) -> dict[str, float]:
         """Mean squared errors for each size of boxes."""

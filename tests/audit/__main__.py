@@ -26,12 +26,22 @@ from tqdm import tqdm
 
 from spatialdp._version import __version__
 from spatialdp.mechanisms import MECHANISMS
-from tests.audit.black_box import FALSE_ALARM, PAIRS, Combination, combinations, costly_combinations
+from tests.audit.black_box import (
+    FALSE_ALARM,
+    PAIRS,
+    PERSON_PAIRS,
+    Combination,
+    combinations,
+    costly_combinations,
+    person_combinations,
+)
 from tests.audit.mutants import MUTANTS
 from tests.audit.replay import replay
-from tests.helpers.cases import CASES, SETTINGS
+from tests.helpers.cases import CASES, PERSON_SETTINGS, SETTINGS
 
-COMBINATIONS: list[Combination] = [*costly_combinations(), *combinations()]
+COMBINATIONS: list[Combination] = [*costly_combinations(), *combinations(), *person_combinations()]
+# Pairs that differ by a record, and pairs that differ by a whole person.
+REPLAYED = [*SETTINGS, *PERSON_SETTINGS]
 FILES = 10  # in replay, the files of every tenth pair are compared
 Task = tuple[str, Any]
 
@@ -45,7 +55,7 @@ def main() -> None:
     shares: dict[str, list[float]] = {name: [] for name in MECHANISMS}
     for (kind, arguments), (value, _) in results.items():
         if kind == "replay":
-            shares[SETTINGS[arguments[0]].mechanism.name].append(value)
+            shares[REPLAYED[arguments[0]].mechanism.name].append(value)
     options.output.write_text(_report(options, bounds, shares, sum(seconds for _, seconds in results.values())))
     violations = [str(COMBINATIONS[i]) for i, bound in bounds.items() if bound > COMBINATIONS[i].epsilon]
     print(f"{len(bounds)} combinations, {len(violations)} violations: {violations}; the report is {options.output}")
@@ -91,9 +101,9 @@ def _slow(mechanism: str) -> bool:
 
 def _replays(pairs: int, seed: int) -> list[tuple[int, int, int]]:
     """Return (setting, pairs, seed) for replays of at most 100 pairs; the settings of a mechanism share its pairs."""
-    number = Counter(setting.mechanism.name for setting in SETTINGS)
+    number = Counter(setting.mechanism.name for setting in REPLAYED)
     tasks = []
-    for i, setting in enumerate(SETTINGS):
+    for i, setting in enumerate(REPLAYED):
         left = -(-pairs // number[setting.mechanism.name])
         start = zlib.crc32(f"{setting} {seed}".encode())
         tasks += [(i, min(100, left - first), start + first) for first in range(0, left, 100)]
@@ -148,7 +158,7 @@ def _run(task: Task) -> tuple[Task, float, float]:
     else:
         index, pairs, seed = arguments
         with tempfile.TemporaryDirectory() as folder:
-            value = float(replay(SETTINGS[index], pairs, seed, Path(folder), FILES))
+            value = float(replay(REPLAYED[index], pairs, seed, Path(folder), FILES))
     return task, value, time.monotonic() - start
 
 
@@ -199,6 +209,7 @@ and variants (`tests/helpers/cases.py`). The tests run them in a small size, `ma
   largest, except for waves, for windows with Gaussian noise and for wavelets in one region, where it is an upper bound
   (`tests/audit/test_sensitivity.py` lists these cases).
 - **Replay**: a mechanism runs on one data set and then on a neighbour, where it gets the same noisy outcomes again.
+  Neighbours differ by a record, or by a whole person with a bound on records, on cells or in shares.
   Calls, scales, sizes, structure, statement, rows, files, maps and messages must be the same, and the exact privacy
   loss must stay within ε or ρ.
 - **Enumeration**: true output laws on tiny domains, for all neighbours of up to three records. They come from the
@@ -241,7 +252,7 @@ def _power(certified: dict[Combination, float]) -> str:
 def _replay(options: argparse.Namespace, shares: dict[str, list[float]]) -> str:
     number: Counter[str] = Counter()
     for setting, pairs, _ in _replays(options.pairs, options.seed):
-        number[SETTINGS[setting].mechanism.name] += pairs
+        number[REPLAYED[setting].mechanism.name] += pairs
     rows = [f"| {name} | {_variants(name)} | {number[name]:,} | {max(shares[name]):.4f} |" for name in MECHANISMS]
     return f"""## Replay
 
@@ -272,9 +283,10 @@ def _table(certified: dict[Combination, float], *, costly: bool) -> str:
     for each, value in certified.items():
         if each.costly is costly:
             rows.setdefault((each.mechanism + (" •" if each.counts else ""), each.epsilon), {})[each.pair] = value
-    pairs = [pair for pair in PAIRS if any(pair in row for row in rows.values())]
+    known = PAIRS | PERSON_PAIRS
+    pairs = [pair for pair in known if any(pair in row for row in rows.values())]
     lines = [
-        "| mechanism | ε | " + " | ".join(f"{pair} ({PAIRS[pair][0]})" for pair in pairs) + " |",
+        "| mechanism | ε | " + " | ".join(f"{pair} ({known[pair][0]})" for pair in pairs) + " |",
         "|---" * (len(pairs) + 2) + "|",
         *(
             f"| {name} | {float(epsilon):g} | " + " | ".join(f"{row[p]:.3f}" if p in row else "" for p in pairs) + " |"

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
@@ -27,7 +27,7 @@ from spatialdp.privacy.noise.source import SeededNoise
 from spatialdp.space.domain import Domain
 from spatialdp.space.lattice import LATTICE_BITS
 from tests.audit.events import certified
-from tests.audit.one_by_one import SINGLE, Data
+from tests.audit.one_by_one import SINGLE, Data, Single
 from tests.helpers.cases import terms
 
 FALSE_ALARM = 1e-3  # probability that any bound of the whole audit is wrong
@@ -41,6 +41,14 @@ PAIRS: dict[str, tuple[str, Data, Data]] = {
     "moved": ("replace", ((0, 0),), ((3, 3),)),
     "moved out of a crowd": ("replace", ((0, 0),) * 4, ((0, 0),) * 3 + ((1, 0),)),
 }
+# Neighbours that differ by a whole person, to whom all records of the second data set belong, with a bound of two.
+PERSON_PAIRS: dict[str, tuple[str, Data, Data]] = {
+    "nobody and someone in one cell": ("add-remove", (), ((0, 0),) * 3),
+    "nobody and someone in two cells": ("add-remove", (), ((0, 0), (1, 0))),
+    "nobody and someone in many cells": ("add-remove", (), ((0, 0), (1, 0), (3, 3), (2, 1))),
+    "someone else": ("replace", ((0, 0),) * 3, ((3, 3),) * 2),
+}
+PERSONS = {"records": sdp.Person(records=2), "cells": sdp.Person(cells=2), "shares": sdp.Person(shares=True)}
 EPSILONS = (Fraction(1, 2), Fraction(1), Fraction(2), Fraction(4))
 
 
@@ -71,7 +79,7 @@ class Combination:
 
     def certify(self, trials: int, alpha: float, seed: int = 1) -> float:
         """Return a lower bound on ε that is wrong with probability `alpha` at most."""
-        relation, first, second = PAIRS[self.pair]
+        relation, first, second = (PAIRS | PERSON_PAIRS)[self.pair]
         stream = seed, zlib.crc32(str(self).encode())
         samples = [
             self.draw(data, self.epsilon, relation, trials, (*stream, side))
@@ -98,22 +106,27 @@ class Copies:
         Maps a release and the number of copies to samples, (copies, numbers).
     across, along : int
         Numbers of copies along x and y in one release.
+    person : Person, optional
+        The bound, if persons are the unit: the records of a copy are one person's.
     """
 
     make: Callable[[int, int], Mechanism]
     view: Callable[[Any, int], Any]
     across: int = 128
     along: int = 128
+    person: sdp.Person | None = None
 
     def draw(self, data: Data, epsilon: Fraction, relation: str, trials: int, seed: tuple[int, ...]) -> Any:
         """Return the samples of as many releases as the trials need."""
         mechanism, copies = self.make(self.across, self.along), self.across * self.along
         domain = Domain((0, 0, 4 * self.across, 4 * self.along))
-        points = sdp.Points(_spread(data, self.across, self.along))
+        owners = None if self.person is None else np.repeat(np.arange(copies), len(data))
+        points = sdp.Points(_spread(data, self.across, self.along), person=owners)
+        options = terms(mechanism, relation, epsilon) | {"person": self.person}
         parts = []
         for part in range(-(-trials // copies)):
             noise = SeededNoise((*seed, part))
-            release = mechanism.release(points, domain, noise=noise, **terms(mechanism, relation, epsilon))
+            release = mechanism.release(points, domain, noise=noise, **options)
             parts.append(self.view(release, copies))
         return np.concatenate(parts)[:trials]
 
@@ -233,6 +246,27 @@ def combinations() -> Iterator[Combination]:
         for pair in PAIRS:
             yield Combination(f"median, {method}", pair, Fraction(1), lines(method))
             yield Combination(f"median, {method}", pair, Fraction(4), lines(method))
+
+
+PERSON_COPIES: dict[str, Copies] = {
+    f"{name}, {bound}": replace(COPIES[name], across=64, along=64, person=person)
+    for name in ("flat", "flat, gaussian", "quadtree, raw")
+    for bound, person in PERSONS.items()
+}
+PERSON_SINGLE: dict[str, Single] = {
+    f"{name}, {bound}": replace(SINGLE[name], person=person)
+    for name in ("quadtree, geometric", "kd", "adaptive")
+    for bound, person in PERSONS.items()
+}
+
+
+def person_combinations(epsilon: Fraction = Fraction(2)) -> Iterator[Combination]:
+    """Yield the combinations of neighbours that differ by a whole person; those with one release a trial come last."""
+    for name, copies in PERSON_COPIES.items():
+        for pair in PERSON_PAIRS:
+            yield Combination(name, pair, epsilon, copies.draw, 1e-6 if "gaussian" in name else 0.0)
+    for name, single in PERSON_SINGLE.items():
+        yield Combination(name, "nobody and someone in one cell", epsilon, single.draw, costly=True)
 
 
 def costly_combinations() -> Iterator[Combination]:

@@ -19,7 +19,7 @@ import spatialdp as sdp
 from spatialdp.mechanisms import Mechanism
 from spatialdp.privacy.noise.source import SeededNoise
 from spatialdp.space.domain import Domain
-from tests.audit.seams import planned_once
+from tests.audit.seams import coarser_fine_grid, planned_once
 from tests.audit.sensitivity import centres, measurements
 from tests.helpers.cases import terms
 
@@ -41,6 +41,8 @@ class Single:
         Maps the mechanism and the numbers of all releases to the adversary's samples, (trials, numbers).
     pairs : tuple of str
     epsilons : tuple of int
+    person : Person, optional
+        The bound, if persons are the unit: all records are one person's.
     """
 
     mechanism: Mechanism
@@ -48,12 +50,17 @@ class Single:
     view: Callable[[Mechanism, Any], Any]
     pairs: tuple[str, ...] = ("empty and one",)
     epsilons: tuple[int, ...] = (2, 4)
+    person: sdp.Person | None = None
 
     def draw(self, data: Data, epsilon: Fraction, relation: str, trials: int, seed: tuple[int, ...]) -> Any:
         """Return the samples of one release for each trial."""
-        points, noise = sdp.Points(np.array(data, dtype=float).reshape(-1, 2) + 0.5), SeededNoise(seed)
-        options = terms(self.mechanism, relation, epsilon)
-        with planned_once(self.mechanism):
+        places, owners = (
+            np.array(data, dtype=float).reshape(-1, 2) + 0.5,
+            None if self.person is None else [7] * len(data),
+        )
+        points, noise = sdp.Points(places, person=owners), SeededNoise(seed)
+        options = terms(self.mechanism, relation, epsilon) | {"person": self.person}
+        with planned_once(self.mechanism), coarser_fine_grid():
             parts = [
                 self.read(self.mechanism.release(points, SQUARE, noise=noise, **options).estimate)
                 for _ in range(trials)

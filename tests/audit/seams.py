@@ -13,6 +13,8 @@ from typing import Any
 from unittest import mock
 
 import spatialdp.mechanisms  # noqa: F401 - loads all modules that must be patched
+from spatialdp.records import points
+from spatialdp.space.lattice import LATTICE
 
 
 @contextlib.contextmanager
@@ -23,6 +25,13 @@ def everywhere(original: Callable[..., Any], replacement: Any) -> Iterator[None]
             if name.split(".")[0] == "spatialdp" and module is not None:
                 for known in [known for known, value in vars(module).items() if value is original]:
                     patches.enter_context(mock.patch.object(module, known, replacement))
+        yield
+
+
+@contextlib.contextmanager
+def coarser_fine_grid(side: int = 256) -> Iterator[None]:
+    """Let kd-trees of persons count on a grid of fewer cells than 4096 x 4096, which takes long to fill."""
+    with mock.patch.multiple(points, FINE_SIDE=side, _FINE_WIDTH=LATTICE // side):
         yield
 
 

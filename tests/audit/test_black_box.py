@@ -10,9 +10,10 @@ from statistics import median
 import numpy as np
 import pytest
 
-from tests.audit.black_box import FALSE_ALARM, combinations, costly_combinations
+from tests.audit.black_box import FALSE_ALARM, combinations, costly_combinations, person_combinations
 from tests.audit.events import bound, certified
 from tests.audit.mutants import Mutant, planted, small_scale
+from tests.audit.person_noise_bugs import noise_for_one_record
 
 # `python -m tests.audit` tests all combinations, with ten times as many trials.
 CHEAP = [each for i, each in enumerate(combinations()) if i % 11 == 0]
@@ -68,6 +69,52 @@ def test_four_fifths_of_the_noise_are_noticed(mechanism):
             if each.mechanism == mechanism and each.pair == "empty and one"
         ]
     assert max(shares) > 1
+
+
+PERSON_CHEAP = [each for each in person_combinations() if not each.costly]
+PERSON_COSTLY = [each for each in person_combinations() if each.costly]
+
+
+@pytest.mark.statistical
+def test_nothing_above_epsilon_is_certified_of_whole_persons():
+    for each in PERSON_CHEAP:
+        certified_bound = each.certify(20_000, FALSE_ALARM / 50)
+        assert certified_bound <= each.epsilon, f"{each}: ε is at least {certified_bound}"
+
+
+# The share of ε that 500 releases certify; the others are for `make audit`. Seeds are fixed.
+PERSON_RELEASED = {"kd, records": 0, "adaptive, records": 0.05}
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize(
+    "each",
+    [
+        pytest.param(e, marks=() if e.mechanism in PERSON_RELEASED else pytest.mark.audit, id=str(e))
+        for e in PERSON_COSTLY
+    ],
+)
+def test_nothing_above_epsilon_is_certified_of_whole_persons_release_by_release(each):
+    certified_bound = each.certify(500, FALSE_ALARM / 50)
+    share = PERSON_RELEASED.get(each.mechanism, 0)
+    assert share * each.epsilon <= certified_bound <= each.epsilon, f"{each}: ε is at least {certified_bound}"
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize("bound", ["records", "cells", "shares"])
+def test_most_of_epsilon_is_certified_of_whole_persons(bound):
+    """In one cell for records and shares, in two cells for cells."""
+    pair = f"nobody and someone in {'two cells' if bound == 'cells' else 'one cell'}"
+    wanted = [each for each in person_combinations() if (each.mechanism, each.pair) == (f"flat, {bound}", pair)]
+    shares = [each.certify(40_000, FALSE_ALARM / 50) / each.epsilon for each in wanted]
+    assert min(shares) > 0.8
+
+
+@pytest.mark.statistical
+def test_noise_of_one_record_is_noticed():
+    flat = next(each for each in person_combinations() if each.mechanism == "flat, records")
+    with planted(Mutant("", "", noise_for_one_record, lambda: None)):
+        assert flat.certify(20_000, FALSE_ALARM) > 1.2 * flat.epsilon
 
 
 def test_bounds_hold_as_often_as_they_say():

@@ -24,13 +24,12 @@ from spatialdp.privacy.noise.laws import Law, NoiseLaw
 from spatialdp.privacy.noise.medians import amplified_epsilon, medians
 from spatialdp.privacy.noise.selection import exponential
 from spatialdp.privacy.unit import Person
-from spatialdp.records import points
 from spatialdp.records.persons.identifiers import persons_of
 from spatialdp.records.points import Points
 from spatialdp.space.domain import Domain
 from spatialdp.space.lattice import LATTICE
 from tests.audit.enumeration import Words, boundaries, exponential_law, line_law, multisets, neighbours
-from tests.audit.seams import everywhere
+from tests.audit.seams import coarser_fine_grid, everywhere
 from tests.audit.tape import integers
 from tests.helpers.cases import terms
 from tests.helpers.sources import ZeroNoise
@@ -159,7 +158,7 @@ def worst_person_loss(
     """
     crowds: list[Any] = [(), *([OTHERS] if beside else [])]
     data = [each for crowd in crowds for each in (crowd, *((*crowd, some) for some in SOMEONE))]
-    with Stage(mechanism, relation, person) as stage, _coarser():
+    with Stage(mechanism, relation, person) as stage, coarser_fine_grid():
         tables = {each: _table(of) for each, of in outcomes(stage, data).items()}
     assert len({laws for laws, _, _ in tables.values()}) == 1, "the noise depends on the records"
     pairs = [
@@ -169,13 +168,6 @@ def worst_person_loss(
         if (one == crowd) == (relation == "add-remove")
     ]
     return max(_distance(tables[one], tables[other]) for one, other in pairs)
-
-
-@contextlib.contextmanager
-def _coarser() -> Iterator[None]:
-    """Let kd-trees of persons count on a grid of 256 x 256 cells instead of 4096 x 4096, which takes long to fill."""
-    with mock.patch.multiple(points, FINE_SIDE=256, _FINE_WIDTH=LATTICE // 256):
-        yield
 
 
 def _distance(one: Any, other: Any) -> float:

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import spatialdp as sdp
+from spatialdp.errors import ParameterError
 from spatialdp.estimates.decomposition import Decomposition
 from spatialdp.evaluation.peers import AdaptiveGrid, PrivTree, UniformGrid, _divided
 
@@ -104,3 +105,9 @@ def test_blocks_are_divided_along_cells_and_into_no_more_than_there_are():
         cover[y0:y1, x0:x1] += 1
     assert np.all(cover[:, :7] == 1)
     assert cover.max() == 1
+
+
+@pytest.mark.parametrize("peer", PEERS, ids=lambda peer: peer.name)
+def test_persons_are_refused_in_words(peer):
+    with pytest.raises(ParameterError, match="is here as published, for single records; leave person out"):
+        peer.check(UNIT, epsilon=1, person=sdp.Person(records=3))

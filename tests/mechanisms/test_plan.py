@@ -87,3 +87,21 @@ def test_notebooks_show_the_rows_of_the_plan():
     assert text.count("<tr>") == len(plan.rows())
     assert "4,096" in text
     assert "the whole domain" in text
+
+
+@pytest.mark.parametrize("person", [sdp.Person(records=20), sdp.Person(cells=20), sdp.Person(shares=True)], ids=str)
+def test_a_plan_says_what_is_bounded(person):
+    domain = sdp.Domain((0, 0, 1, 1))
+    plan = sdp.Flat((8, 8)).plan(domain, epsilon=1, person=person)
+    rows = dict(plan.rows())
+    assert rows["person"] == person.in_words().replace("was counted", "is counted")
+    assert f"root mean square, in {person.counted})" in rows["error"]
+    assert plan.to_json()["person"] == person.to_json()
+    plain = sdp.Flat((8, 8)).plan(domain, epsilon=1)
+    assert plan.standard_deviation == pytest.approx(person.most * plain.standard_deviation, rel=0.06)
+    assert "person" not in {**dict(plain.rows()), **plain.to_json()}
+
+
+def test_a_plan_of_a_tree_that_records_shape_says_it_too():
+    plan = sdp.KdTree(2).plan(sdp.Domain((0, 0, 1, 1)), epsilon=1, person=sdp.Person(records=3))
+    assert dict(plan.rows())["person"] == "each person is counted with at most 3 records"

@@ -31,3 +31,13 @@ def test_delta_asks_for_gaussian_noise():
 def test_it_is_private_unless_it_is_seeded():
     assert sdp.publish(XY, DOMAIN, 1).privacy.private
     assert not sdp.publish(XY, DOMAIN, 1, noise=sdp.SeededNoise(1)).privacy.private
+
+
+@pytest.mark.parametrize("person", [sdp.Person(records=2), sdp.Person(cells=2), sdp.Person(shares=True)], ids=str)
+def test_persons_are_published_by_the_same_method(person):
+    points = sdp.Points(XY, person=[number % 500 for number in range(len(XY))])
+    release = sdp.publish(points, DOMAIN, 1, person=person, noise=sdp.SeededNoise(1))
+    assert release.privacy.person == person
+    assert release.privacy.mechanism == "adaptive"
+    low, high = release.interval(DOMAIN.bounds)
+    assert low <= (500 if person.shares else 1000) <= high

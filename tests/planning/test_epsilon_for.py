@@ -87,3 +87,13 @@ def test_coarse_cells_do_not_reach_small_errors_at_any_epsilon():
 def test_mechanisms_without_a_law_are_named(mechanism):
     with pytest.raises(ParameterError, match="are known for adaptive, flat"):
         sdp.epsilon_for(mechanism, DOMAIN, error=10, records=1e6)
+
+
+@pytest.mark.parametrize("mechanism", [sdp.Flat((16, 16)), sdp.Adaptive((64, 64))], ids=["flat", "adaptive"])
+def test_persons_need_as_much_more_as_their_bound_is(mechanism):
+    domain = sdp.Domain((0, 0, 1, 1))
+    given = {"error": 200, "records": 50_000 if isinstance(mechanism, sdp.Adaptive) else None}
+    one = sdp.epsilon_for(mechanism, domain, **given)
+    for person in (sdp.Person(records=8), sdp.Person(cells=8)):
+        assert sdp.epsilon_for(mechanism, domain, person=person, **given) == pytest.approx(8 * one, rel=0.03)
+    assert sdp.epsilon_for(mechanism, domain, person=sdp.Person(shares=True), **given) == pytest.approx(one, rel=0.03)

@@ -194,3 +194,33 @@ def ratio_to_the_best(dataset, epsilon, trials):
 def test_following_recommend_is_nearly_as_good_as_the_best_in_hindsight(names, trials):
     ratios = [ratio_to_the_best(DATASETS[name], epsilon, trials) for name in names for epsilon in (0.01, 0.1, 1)]
     assert math.exp(np.mean(np.log(ratios))) < 1.15
+
+
+@pytest.mark.parametrize("person", [sdp.Person(records=5), sdp.Person(cells=5), sdp.Person(shares=True)], ids=str)
+def test_errors_with_persons_are_those_of_their_noise(person):
+    ranked = sdp.recommend(DOMAIN, 1, shape=(16, 16), person=person)
+    plain = {each.mechanism: each.error for each in sdp.recommend(DOMAIN, 1, shape=(16, 16))}
+    for each in ranked:
+        assert each.error == each.mechanism.expected_error(DOMAIN, all_boxes(DOMAIN), epsilon=1, person=person)
+        assert each.error == pytest.approx(person.most * plain[each.mechanism], rel=0.05)
+
+
+def test_gaussian_noise_gains_from_a_bound_on_cells():
+    flat = sdp.Flat((16, 16), law="gaussian")
+    given = {"epsilon": 1, "delta": 1e-6}
+    one, records, cells = (
+        flat.expected_error(DOMAIN, all_boxes(DOMAIN, 50), person=person, **given)
+        for person in (None, sdp.Person(records=9), sdp.Person(cells=9))
+    )
+    assert records == pytest.approx(9 * one, rel=1e-6)
+    assert cells == pytest.approx(3 * one, rel=1e-6)
+
+
+def test_adaptive_trees_are_foreseen_with_the_noise_of_persons():
+    """A person with ten records is as one record at a tenth of ε, whatever the law of typical maps is."""
+    for records in (10_000, 200_000):
+        with_persons = sdp.recommend(DOMAIN, 1, shape=(64, 64), records=records, person=sdp.Person(records=10))[0]
+        alike = sdp.recommend(DOMAIN, 0.1, shape=(64, 64), records=records)[0]
+        assert with_persons.mechanism == alike.mechanism
+        assert with_persons.error == pytest.approx(alike.error, rel=0.01)
+        assert with_persons.assumed.startswith(f"{records:,} records, spread as unevenly as the records of")

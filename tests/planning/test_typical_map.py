@@ -10,7 +10,7 @@ import pytest
 import spatialdp as sdp
 from spatialdp.datasets import DATASETS
 from spatialdp.planning.queries import all_boxes
-from spatialdp.planning.typical_map import covered_powers, mean_covered_powers, typical_error
+from spatialdp.planning.typical_map import assumption, covered_powers, mean_covered_powers, typical_error
 from spatialdp.records.points import lattice_points
 from spatialdp.records.truth import Counter
 
@@ -76,3 +76,17 @@ def test_laws_hold_on_the_data_sets_that_ship_within_a_factor_of_two(mechanism, 
         ratios.append(error / typical_error(mechanism, dataset.domain, boxes, records, epsilon=epsilon, **TERMS))
     assert 0.6 < math.exp(np.mean(np.log(ratios))) < 1.4
     assert all(0.5 < ratio < 2 for ratio in ratios)
+
+
+def test_what_is_assumed_names_what_is_counted():
+    persons = (None, sdp.Person(records=3), sdp.Person(cells=3), sdp.Person(shares=True))
+    nouns = [assumption(5000, person).split(",")[1].split()[1] for person in persons]
+    assert nouns == ["records", "records", "presences", "persons"]
+
+
+def test_noise_is_that_of_the_bound():
+    """On boxes of whole cells the error is that of the noise, which the bound multiplies."""
+    flat, quarter = sdp.Flat((4, 4)), np.array([[0, 0, 0.5, 0.5]])
+    one = typical_error(flat, UNIT, quarter, 1000, epsilon=0.1, **TERMS)
+    five = typical_error(flat, UNIT, quarter, 1000, epsilon=0.1, person=sdp.Person(records=5), **TERMS)
+    assert five == pytest.approx(5 * one, rel=0.01)

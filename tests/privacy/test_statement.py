@@ -15,10 +15,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import spatialdp as sdp
-from spatialdp.errors import FileFormatError, ReleaseError
+from spatialdp.errors import FileFormatError, ParameterError, ReleaseError
 from spatialdp.privacy.accounting import promise_for_records, rho_for
 from spatialdp.privacy.budget import Budget
 from spatialdp.privacy.statement import Privacy, format_exact
+from spatialdp.privacy.unit import Person
 
 PLAIN = Privacy(
     epsilon=Fraction(1, 10),
@@ -264,3 +265,31 @@ def test_a_person_without_a_bound_is_refused():
     statement = sdp.Flat((2, 2)).prepare(sdp.Domain((0, 0, 1, 1)), epsilon=1).statement
     with pytest.raises(FileFormatError):
         Privacy.from_json(statement.to_json() | {"unit": "person"})
+
+
+def test_groups_of_persons_are_promised_more_loss():
+    persons = replace(PLAIN, unit="person", person=Person(cells=3))
+    assert persons.for_persons(10) == PLAIN.for_records(10) == persons.for_records(10)
+    with pytest.raises(ReleaseError, match="protects single records"):
+        PLAIN.for_persons(2)
+    with pytest.raises(ReleaseError, match="to one person or to several"):
+        replace(persons, private=False).for_persons(2)
+    with pytest.raises(ParameterError, match="persons is 0"):
+        persons.for_persons(0)
+
+
+@pytest.mark.parametrize(
+    ("person", "noun"),
+    [
+        (None, "records"),
+        (Person(records=3), "records"),
+        (Person(cells=3), "presences"),
+        (Person(shares=True), "persons"),
+    ],
+)
+def test_one_word_says_what_is_counted(person, noun):
+    privacy = replace(PLAIN, person=person, unit="record" if person is None else "person")
+    assert privacy.counted == noun
+    assert bool(privacy.counted_in_words()) == (person is not None)
+    cut = person is not None and not person.shares
+    assert ("were left out" in privacy.counted_in_words()) == cut

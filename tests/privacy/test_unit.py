@@ -84,3 +84,9 @@ def test_words_say_what_was_counted():
 def test_a_release_needs_a_bound_and_not_a_name_of_a_column():
     with pytest.raises(ParameterError, match=r"person is a str; give a bound such as spatialdp.Person\(cells=50\)"):
         sdp.Flat((2, 2)).check(sdp.Domain((0, 0, 1, 1)), epsilon=1, person="user_id")
+
+
+def test_words_agree_with_the_number():
+    assert Person(records=1).in_short() == "at most 1 record each"
+    assert Person(cells=1200).in_short() == "at most 1,200 cells each"
+    assert Person(cells=3).counted_in_words().startswith("An area counts a person once for each of its cells.")

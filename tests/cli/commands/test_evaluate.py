@@ -88,3 +88,20 @@ def test_command_replaces_nothing_without_force(tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["ranking.md"]
     assert command(*words, "--force").exit_code == 0
     assert (tmp_path / "ranking.md").read_text() != "mine"
+
+
+def test_persons_are_evaluated(tmp_path):
+    pd.DataFrame({"x": XY[:400, 0], "y": XY[:400, 1], "who": [i % 30 for i in range(400)]}).to_csv(
+        tmp_path / "visits.csv", index=False
+    )
+    given = (tmp_path / "visits.csv", "--x=x", "--y=y", "--bounds=0,0,1,1", "-m", "quadtree:height=3", "--epsilons=1")
+    shared = ("--trials=1", "-w", "random:count=20", "-q", "--person-column=who")
+    done = command(*given, *shared, "--person=cells=4", "--records=10,20", "-o", tmp_path / "out")
+    assert done.exit_code == 0, done.output
+    assert "what the bound on persons cuts off" in done.stdout
+    frame = pd.read_csv(tmp_path / "out" / "errors.csv")
+    assert set(frame["bound"]) == {"at most 4 cells each"}
+    assert sorted(frame["persons"].unique()) == [10, 20]
+    without = command(*given, *shared, "-o", tmp_path / "other")
+    assert without.exit_code == 2
+    assert "such as --person cells=20" in without.stderr

@@ -6,6 +6,7 @@ import json
 import os
 
 import geopandas
+import numpy as np
 import pandas as pd
 import pytest
 from click.testing import CliRunner
@@ -190,3 +191,35 @@ def test_the_summary_of_a_tree_and_of_a_biased_release(tmp_path):
     assert "cells    16, of different sizes" in tree.stderr
     flat = ("--method=flat", "--shape=2,2", "--truncate=2", "-o", tmp_path / "b.parquet")
     assert "interval" not in run("release", tmp_path / "homes.csv", *options, *flat).stderr
+
+
+@pytest.fixture(scope="module")
+def visits(tmp_path_factory):
+    """A table of places of forty persons."""
+    rng = np.random.default_rng(3)
+    path = tmp_path_factory.mktemp("visits") / "visits.csv"
+    frame = {"lon": rng.random(400), "lat": rng.random(400), "who": rng.integers(0, 40, 400)}
+    pd.DataFrame(frame).to_csv(path, index=False)
+    return path
+
+
+@pytest.mark.parametrize("bound", ["records=5", "cells=5", "shares"])
+def test_persons_are_released(visits, tmp_path, bound):
+    out = tmp_path / "out.parquet"
+    given = ("release", visits, "--x=lon", "--y=lat", BOUNDS, "--method=flat", "--shape=8,8", "--epsilon=1")
+    told = run(*given, "--person-column=who", f"--person={bound}", "--seed=2", "--not-private", "-o", out).stderr
+    privacy = sdp.load(out).privacy
+    assert f"{privacy.counted}, estimated; 95 % interval" in told
+    assert privacy.person.in_short() in told
+    points = sdp.read_points(visits, sdp.Domain((0, 0, 1, 1)), x="lon", y="lat", person="who")
+    same = sdp.Flat((8, 8)).release(
+        points, sdp.Domain((0, 0, 1, 1)), epsilon=1, person=privacy.person, noise=sdp.SeededNoise(2)
+    )
+    assert np.array_equal(sdp.load(out).estimate.values, same.estimate.values)
+
+
+def test_a_bound_and_a_column_of_persons_belong_together(visits, tmp_path):
+    given = ("release", visits, "--x=lon", "--y=lat", BOUNDS, "--epsilon=1", "-o", tmp_path / "out.parquet")
+    assert "--person-column NAME" in run(*given, "--person=cells=5", code=2).stderr
+    assert "such as --person cells=20" in run(*given, "--person-column=who", code=2).stderr
+    assert not os.listdir(tmp_path)

@@ -66,3 +66,11 @@ def test_adaptive_trees_need_a_guess_of_the_records():
     told = run("epsilon-for", *tree, "--records=20000").stdout
     assert "assumed   20,000 records, spread as unevenly" in told
     assert f"ε         {sdp.epsilon_for(sdp.Adaptive((64, 64)), DOMAIN, error=100, records=20000):g}" in told
+
+
+def test_epsilon_for_persons_is_that_of_the_library():
+    words = ("epsilon-for", *FLAT, "--error=20", "--person=records=3")
+    facts = json.loads(run(*words, "--json").stdout)
+    assert facts["epsilon"] == sdp.epsilon_for(sdp.Flat((8, 8)), DOMAIN, error=20, person=sdp.Person(records=3))
+    assert facts["person"] == {"records": 3}
+    assert "person    at most 3 records each" in run(*words).stdout

@@ -57,3 +57,10 @@ def test_a_delta_alone_means_gaussian_noise_as_for_publish():
     for words in (("--method=adaptive",), ("--law=laplace",)):
         refused = run("plan", BOUNDS, "--epsilon=1", "--delta=1e-6", "--shape=8,8", *words, code=2).stderr
         assert "Leave --delta out" in refused
+
+
+def test_a_plan_of_persons_is_that_of_the_library():
+    words = ("plan", "--bounds=0,0,1,1", "--method=flat", "--shape=8,8", "--epsilon=1", "--person=shares")
+    plan = sdp.Flat((8, 8)).plan(sdp.Domain((0, 0, 1, 1)), epsilon=1, person=sdp.Person(shares=True))
+    assert run(*words).stdout.strip() == str(plan)
+    assert json.loads(run(*words, "--json").stdout)["person"] == {"shares": True}

@@ -66,3 +66,13 @@ def test_a_guess_of_the_records_ranks_the_adaptive_tree():
     assert facts["records"] == 20000
     assert facts["assumed"].startswith("20,000 records")
     assert "--records is -1; it must be a positive number" in run("recommend", *WORDS, "--records=-1", code=2).stderr
+
+
+def test_options_of_a_release_of_persons_are_told():
+    told = run("recommend", *WORDS, "--person=cells=7").stdout
+    assert "in the count of presences in any box of the domain" in told
+    assert all(line.endswith("--person cells=7") for line in told.splitlines() if "--method" in line)
+    facts = json.loads(run("recommend", *WORDS, "--person=cells=7", "--json").stdout)
+    ranked = sdp.recommend(DOMAIN, 0.1, shape=(8, 8), person=sdp.Person(cells=7))
+    assert facts["person"] == {"cells": 7}
+    assert [each["error"] for each in facts["recommendations"]] == [each.error for each in ranked]
