@@ -224,7 +224,7 @@ class Mechanism(ABC):
             handicaps(chosen.candidates, epsilon),
         )
         plans = dict(zip(bounds, (each.plan for each in candidates), strict=True))
-        plan = replace(candidates[-1].plan, candidates=plans)
+        plan = replace(candidates[-1].plan, candidates=plans, person=person)
         return PreparedChoice(self, domain, terms, choice, plan, self._statement(plan, terms), candidates)
 
     def _box_deviation(self, design: Any, domain: Domain, area: Fraction) -> float:
@@ -377,9 +377,11 @@ def _checked_person(person: Person | None) -> Person | None:
             "the points."
         )
     if person is not None and person.chosen is not None:
+        plain = f"{person.bound}={person.most}"
         raise ParameterError(
             f"{parameter('person')} says that its bound was chosen privately, but only a release may say so; give a "
-            f"plain bound such as spatialdp.Person({person.bound}={person.most}), or spatialdp.Chosen() in its place."
+            f"plain bound such as {either(f'spatialdp.Person({plain})', plain)}, or "
+            f"{either('spatialdp.Chosen()', f'{person.bound}=chosen')} in its place."
         )
     return person
 

@@ -133,7 +133,8 @@ class PreparedChoice(PreparedRelease):
     @override
     def plan_with_errors(self) -> Plan:
         plans = [each.plan_with_errors() for each in self.candidates]
-        return replace(plans[-1], errors={}, candidates=dict(zip(self.plan.candidates, plans, strict=True)))
+        candidates = dict(zip(self.plan.candidates, plans, strict=True))
+        return replace(plans[-1], errors={}, candidates=candidates, person=self.terms.person)
 
     @override
     def expected_error(self, boxes: npt.ArrayLike) -> float:  # noqa: ARG002 - refused for all boxes
