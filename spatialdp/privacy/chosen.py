@@ -17,7 +17,7 @@ from spatialdp._support.checks import whole_number
 from spatialdp._support.json_values import fraction
 from spatialdp.errors import ParameterError, SpatialDPError
 from spatialdp.privacy.budget import Number, exact
-from spatialdp.wording import parameter, quoted
+from spatialdp.wording import either, parameter, quoted
 
 __all__ = ["CHOICE_STEP", "MOST", "Chosen"]
 
@@ -123,7 +123,7 @@ def _rising(candidates: Any) -> tuple[int, ...]:
     if not rising or not 2 <= len(bounds) <= _MOST_CANDIDATES:
         raise ParameterError(
             f"{parameter('candidates')} is {quoted(candidates)}; they must be at least two and at most "
-            f"{_MOST_CANDIDATES} whole numbers in rising order, such as {quoted((1, 10, 100))}. Give "
-            "one bound by itself as a number."
+            f"{_MOST_CANDIDATES} whole numbers in rising order, such as {either('(1, 10, 100)', '1,10,100')}. Give one "
+            "bound by itself as a number."
         )
     return bounds

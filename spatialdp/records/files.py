@@ -169,8 +169,8 @@ def _selection(x: str | None, y: str | None, geometry: str | None, layer: str | 
     check_column_names(x, y)
     if not isinstance(person, str | None):
         raise PointsError(
-            f"person is a {type(person).__name__}; give the name of a column. Arrays of persons are given to "
-            "spatialdp.Points."
+            f"{parameter('person')} is a {type(person).__name__}; give the name of a column. Arrays of persons are "
+            f"given to {either('spatialdp.Points', 'the library')}."
         )
     return Selection(x, y, geometry, layer, person)
 

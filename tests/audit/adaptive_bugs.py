@@ -74,7 +74,7 @@ def one_path_under_replace() -> Patch:
     return mock.patch.object(
         adaptive_tree,
         "plan_descent",
-        lambda grid, whole, law, neighbours: real(grid, whole, law, Neighbours.ADD_REMOVE),
+        lambda grid, whole, law, neighbours, person: real(grid, whole, law, Neighbours.ADD_REMOVE, person),
     )
 
 

@@ -75,6 +75,7 @@ class Driver:
 
     @contextmanager
     def _without_progress(self) -> Iterator[None]:
+        """Return a context within which the engine shows nothing of a query: neither progress nor profiles."""
         yield
 
     @contextmanager
