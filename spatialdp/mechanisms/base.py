@@ -377,10 +377,11 @@ def _checked_person(person: Person | None) -> Person | None:
             "the points."
         )
     if person is not None and person.chosen is not None:
+        plain = f"{person.bound}={person.most}"
         raise ParameterError(
             f"{parameter('person')} says that its bound was chosen privately, but only a release may say so; give a "
-            f"plain bound such as {either(f'Person({person.bound}={person.most})', f'{person.bound}={person.most}')}, "
-            f"or {either('spatialdp.Chosen()', 'chosen')} in its place."
+            f"plain bound such as {either(f'spatialdp.Person({plain})', plain)}, or "
+            f"{either('spatialdp.Chosen()', f'{person.bound}=chosen')} in its place."
         )
     return person
 

@@ -2,7 +2,7 @@
 
 A bound L cuts off whatever persons contribute beyond it. One more in L saves one record, or cell, of each of the N(L)
 persons above L, and costs noise. So L should grow as long as N(L) is above a public threshold. The exponential
-mechanism finds where N crosses the threshold. See ``docs/persons.md``.
+mechanism finds where N crosses the threshold. See ``docs/design/persons.md``.
 
 Only `BoundChoice.draw` is handed records. Thresholds must follow from public values alone.
 """
@@ -25,7 +25,7 @@ from spatialdp.space.domain import Grid
 __all__ = ["BoundChoice", "between", "crossing_scores", "handicaps", "thresholds"]
 
 # Records crowd in few places, so boxes that matter miss more of what is cut off than their area says: about twice as
-# much. The number was tuned on made data (``docs/persons.md`` says which); it decides on accuracy alone.
+# much. The number was tuned on made data (``docs/design/persons.md``); it decides on accuracy alone.
 CROWDING = 2
 
 SENSITIVITY = Fraction(1)

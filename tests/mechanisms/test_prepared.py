@@ -166,6 +166,9 @@ def test_the_plan_has_the_errors_of_all_candidates():
         assert each.errors == given.errors
         assert each.standard_deviation == given.standard_deviation
     assert plan.errors == {}
+    assert plan.person == person
+    assert "a number of cells that is chosen privately" in str(plan)
+    assert "at most" not in str(plan)
     assert plan.standard_deviation == plan.candidates[10].standard_deviation
     assert json.loads(json.dumps(plan.to_json()))["candidates"]["3"]["errors"] == plan.candidates[3].errors
     text = str(plan)

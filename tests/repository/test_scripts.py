@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -217,6 +218,22 @@ def test_every_figure_is_made_by_make():
         "table_sql",
     }
     assert called == {path.stem for path in SCRIPTS.glob("*.py")} - helpers - {"explorer_picture"}
+
+
+def test_chosen_bounds_are_compared_with_hindsight(tmp_path):
+    frame = pd.DataFrame(np.random.default_rng(2).random((300, 2)), columns=["x", "y"]).assign(who=range(300))
+    frame.to_parquet(tmp_path / "few.parquet")
+    records = f"few,{tmp_path / 'few.parquet'},x,y,who,0,0,1,1"
+    done = run("person_bounds", tmp_path, "--persons=40", "--mechanisms=flat", f"--records={records}")
+    assert done.returncode == 0, done.stderr
+    with (tmp_path / "person_bounds.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    assert {row["data"] for row in rows} == {"made heavy tail", "few"}
+    assert len(rows) == 2 * 16
+    for row in rows:
+        assert row["chosen"] == "1"  # nobody of the few has more than one record, and the made persons are few
+        assert 0.9 < float(row["ratio_1"]) < 2
+    assert "| few | flat |" in (tmp_path / "person_bounds.md").read_text()
 
 
 def test_worked_examples_release_and_answer(tmp_path):

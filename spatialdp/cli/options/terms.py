@@ -31,7 +31,7 @@ __all__ = [
 
 
 class PersonBound(click.ParamType):  # type: ignore[type-arg]  # generic only in recent versions
-    """A click type for what is bounded of a person: records=L, cells=L or shares."""
+    """A click type for what is bounded of a person: records=L, cells=L (L may be "chosen") or shares."""
 
     name = "records=L|cells=L|shares"
     example = "cells=50"
@@ -44,6 +44,7 @@ class PersonBound(click.ParamType):  # type: ignore[type-arg]  # generic only in
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Person:
         from spatialdp.cli.wording import in_options
         from spatialdp.errors import ParameterError
+        from spatialdp.privacy.chosen import Chosen
         from spatialdp.privacy.unit import Person
 
         if isinstance(value, Person):
@@ -51,14 +52,16 @@ class PersonBound(click.ParamType):  # type: ignore[type-arg]  # generic only in
         kind, _, most = str(value).replace(" ", "").partition("=")
         if kind == "shares" and not most:
             return Person(shares=True)
-        if kind not in ("records", "cells") or not most.removeprefix("-").isdecimal():
+        limit = Chosen() if most == "chosen" else int(most) if most.removeprefix("-").isdecimal() else None
+        if kind not in ("records", "cells") or limit is None:
             self.fail(
-                f"{value!r} was given; a bound {self.name} with a whole number L is required, such as {self.example}.",
+                f"{value!r} was given; a bound {self.name} is required, with a whole number L, such as {self.example}, "
+                "or with the word chosen, for a number that is chosen privately.",
                 param,
                 ctx,
             )
         try:
-            return Person(records=int(most)) if kind == "records" else Person(cells=int(most))
+            return Person(records=limit) if kind == "records" else Person(cells=limit)
         except ParameterError as error:
             self.fail(in_options(error, []), param, ctx)
 
@@ -97,11 +100,13 @@ def typed_bound(person: Person) -> str:
 
     Examples
     --------
+    >>> from spatialdp.privacy.chosen import Chosen
     >>> from spatialdp.privacy.unit import Person
-    >>> typed_bound(Person(cells=50)), typed_bound(Person(shares=True))
-    ('cells=50', 'shares')
+    >>> typed_bound(Person(cells=50)), typed_bound(Person(shares=True)), typed_bound(Person(cells=Chosen()))
+    ('cells=50', 'shares', 'cells=chosen')
     """
-    return "shares" if person.shares else f"{person.bound}={person.most}"
+    limit = "chosen" if person.choice is not None else person.most
+    return "shares" if person.shares else f"{person.bound}={limit}"
 
 
 def _typed(number: Fraction) -> str:
@@ -137,6 +142,7 @@ person_option = click.option(
     type=PersonBound(),
     help="Protect persons instead of records, by a public bound on what each one contributes: at most L records, at "
     "most L cells, once each, or one unit that is divided over the places of the person's records. The points must "
-    "say whose each record is.",
+    "say whose each record is. With the word chosen for L, the release chooses L privately for a twentieth of the "
+    "budget.",
 )
 terms_options = bundled("terms", TermsOptions, epsilon_option, delta_option, neighbours_option, person_option)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from fractions import Fraction
 
 import geopandas
 import numpy as np
@@ -216,6 +217,16 @@ def test_persons_are_released(visits, tmp_path, bound):
         points, sdp.Domain((0, 0, 1, 1)), epsilon=1, person=privacy.person, noise=sdp.SeededNoise(2)
     )
     assert np.array_equal(sdp.load(out).estimate.values, same.estimate.values)
+
+
+def test_a_bound_on_persons_is_chosen(visits, tmp_path):
+    out = tmp_path / "out.parquet"
+    given = ("release", visits, "--x=lon", "--y=lat", BOUNDS, "--method=flat", "--shape=8,8", "--epsilon=1")
+    told = run(*given, "--person-column=who", "--person=records=chosen", "-o", out).stderr
+    privacy = sdp.load(out).privacy
+    assert privacy.person.chosen == sdp.Chosen()
+    assert privacy.budget["choice of the bound"] == Fraction(1, 20)
+    assert privacy.person.in_short() in told
 
 
 def test_a_bound_and_a_column_of_persons_belong_together(visits, tmp_path):

@@ -199,24 +199,15 @@ def test_an_address_is_the_only_source(crashes):
         assert "the address of a table must be the only POINTS" in words
 
 
-def test_persons_in_a_folder_of_parquet_stay_in_duckdb(crashes, monkeypatch):
+def test_persons_in_a_folder_of_parquet_are_those_of_a_table(crashes):
+    """Files are read as files, whichever packages are installed; DuckDB would give the same counts."""
     domain = sdp.Domain((0, 0, 1, 1))
     options = {**NOTHING, "x": "lon", "y": "lat", "person": "who", "reproject": False}
     points = PointsFile(("parts",), options).read(domain)
-    assert type(points).__name__ == "TablePoints"
+    assert type(points).__name__ == "FilePoints"
+    table = sdp.read_table("parts", domain, x="lon", y="lat", person="who")
     bound, grid = sdp.Person(cells=3), domain.grid((8, 8))
-    expected = points._counts(grid, bound)
-    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
-    points = PointsFile(("parts",), options).read(domain)
-    assert type(points).__name__ != "TablePoints"
-    assert np.array_equal(points._counts(grid, bound), expected)
-
-
-@pytest.mark.parametrize("change", [{"person": None}, {"x": None, "y": None}, {"reproject": True}, {"layer": "a"}])
-def test_other_files_of_parquet_are_read_as_files(crashes, change):
-    options = {**NOTHING, "x": "lon", "y": "lat", "person": "who", "reproject": False, **change}
-    assert not PointsFile(("parts",), options)._has_many_persons
-    assert not PointsFile(("parts/a.parquet",), {**options, "x": "lon", "y": "lat", "person": "who"})._has_many_persons
+    assert np.array_equal(points._counts(grid, bound), table._counts(grid, bound))
 
 
 # --- persons ---------------------------------------------------------------------------------------

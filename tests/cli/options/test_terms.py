@@ -32,7 +32,17 @@ def test_terms_are_checked_when_they_are_given():
             TermsOptions(Fraction(epsilon), Fraction(delta), "replace")
 
 
-@pytest.mark.parametrize("person", [sdp.Person(records=10), sdp.Person(cells=50), sdp.Person(shares=True)], ids=str)
+@pytest.mark.parametrize(
+    "person",
+    [
+        sdp.Person(records=10),
+        sdp.Person(cells=50),
+        sdp.Person(shares=True),
+        sdp.Person(cells=sdp.Chosen()),
+        sdp.Person(records=sdp.Chosen()),
+    ],
+    ids=str,
+)
 def test_bounds_on_persons_reach_the_plan_as_they_are_typed(person):
     assert person.in_words().replace("was counted", "is counted") in run(*PLAN, "--person", typed_bound(person)).stdout
     terms = TermsOptions(Fraction(1), Fraction(0), "add-remove", person)
@@ -40,11 +50,26 @@ def test_bounds_on_persons_reach_the_plan_as_they_are_typed(person):
     assert terms.typed("discrete-laplace") == f"--epsilon 1 --person {typed_bound(person)}"
 
 
-@pytest.mark.parametrize("bound", ["10", "records", "records=", "records=x", "cells=2.5", "shares=3", "houses=3", ""])
+@pytest.mark.parametrize(
+    "bound",
+    [
+        "10",
+        "records",
+        "records=",
+        "records=x",
+        "records=Chosen()",
+        "shares=chosen",
+        "cells=2.5",
+        "shares=3",
+        "houses=3",
+        "",
+    ],
+)
 def test_other_bounds_on_persons_are_refused(bound):
     told = run(*PLAN, f"--person={bound}", code=2).stderr
     assert "records=L|cells=L|shares" in told
     assert "such as cells=50" in told
+    assert "with the word chosen" in told
 
 
 def test_numbers_of_bounds_are_checked():
