@@ -102,8 +102,7 @@ class PreparedRelease:
         if not is_system_noise(source):
             statement = replace(statement, private=False)
         records = as_points(points, self.domain, self.terms.person)
-        with records._snapshot():
-            estimate = self.mechanism._estimate(records, self.design, source)
+        estimate = self.mechanism._estimate(records, self.design, source)
         return Release(self.domain, statement, estimate)
 
 
