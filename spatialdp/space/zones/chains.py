@@ -14,9 +14,9 @@ from functools import cached_property
 import numpy as np
 
 from spatialdp._support.arrays import Integers, expand_ranges, read_only
-from spatialdp._support.tree_shape import TreeShape
+from spatialdp._support.tree_shape import TreeShape, sums
 
-__all__ = ["Chains", "merged"]
+__all__ = ["Chains", "first_leaves", "merged"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,3 +115,24 @@ def _places(shape: TreeShape, heads: Integers) -> Integers:
         only = np.flatnonzero(place[shape.level(d)] < 0) + shape.offsets[d]
         place[only] = place[shape.parent[only]]
     return place
+
+
+def first_leaves(shape: TreeShape) -> Integers:
+    """Return the number of leaves to the left of each node, in the order in which children stand below their parents.
+
+    Zones of which neither contains the other have no leaf in common, so this number orders them as families follow.
+
+    Examples
+    --------
+    >>> first_leaves(TreeShape([0, 1, 3, 6], [2, 1, 2, 0, 0, 0])).tolist()
+    [0, 0, 1, 0, 1, 2]
+    """
+    sizes = sums(shape, np.ones(shape.n_leaves, dtype=np.int64))
+    left = np.zeros(shape.n_nodes, dtype=np.int64)
+    for depth in range(shape.height):
+        above, below = shape.level(depth), shape.level(depth + 1)
+        before = np.cumsum(sizes[below]) - sizes[below]  # of all families of the level
+        inner = np.flatnonzero(shape.n_children[above])
+        first = shape.first_child[above][inner] - below.start
+        left[below] = before + np.repeat(left[above][inner] - before[first], shape.n_children[above][inner])
+    return left
