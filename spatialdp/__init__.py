@@ -43,18 +43,22 @@ if TYPE_CHECKING:  # type checkers and editors read the names of _HOMES here
     from spatialdp.privacy.noise.source import SystemNoise as SystemNoise
     from spatialdp.privacy.statement import Privacy as Privacy
     from spatialdp.privacy.unit import Person as Person
+    from spatialdp.records.codes import Codes as Codes
+    from spatialdp.records.codes import read_codes as read_codes
     from spatialdp.records.engines.tables import read_table as read_table
     from spatialdp.records.files import read_points as read_points
     from spatialdp.records.points import Points as Points
     from spatialdp.release import Release as Release
     from spatialdp.space.domain import Domain as Domain
     from spatialdp.space.domain import Grid as Grid
+    from spatialdp.space.zones.frame import Zones as Zones
     from spatialdp.workload import Workload as Workload
 
 _HOMES = {
     "Adaptive": "mechanisms",
     "Budget": "privacy.budget",
     "Chosen": "privacy.chosen",
+    "Codes": "records.codes",
     "Domain": "space.domain",
     "Flat": "mechanisms",
     "Fourier": "mechanisms",
@@ -73,6 +77,7 @@ _HOMES = {
     "Uniform": "mechanisms",
     "Wavelet": "mechanisms",
     "Workload": "workload",
+    "Zones": "space.zones.frame",
     "budget_per_record": "privacy.accounting",
     "datasets": "datasets",
     "epsilon_for": "planning.epsilon_for",
@@ -82,6 +87,7 @@ _HOMES = {
     "plot_errors": "evaluation.figures",
     "publish": "mechanisms.publish",
     "ranking": "evaluation.figures",
+    "read_codes": "records.codes",
     "read_points": "records.files",
     "read_table": "records.engines.tables",
     "recommend": "planning.recommend",
