@@ -52,6 +52,7 @@ if TYPE_CHECKING:  # type checkers and editors read the names of _HOMES here
     from spatialdp.space.domain import Domain as Domain
     from spatialdp.space.domain import Grid as Grid
     from spatialdp.space.zones.frame import Zones as Zones
+    from spatialdp.space.zones.h3 import H3 as H3
     from spatialdp.workload import Workload as Workload
 
 _HOMES = {
@@ -63,6 +64,7 @@ _HOMES = {
     "Flat": "mechanisms",
     "Fourier": "mechanisms",
     "Grid": "space.domain",
+    "H3": "space.zones.h3",
     "Hierarchy": "mechanisms",
     "KdTree": "mechanisms",
     "Person": "privacy.unit",
