@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     import geopandas
     import pandas as pd
 
-    from spatialdp.space.zones.zones import Zones
+    from spatialdp.space.zones.frame import Zones
 
 __all__ = ["ZoneRelease"]
 

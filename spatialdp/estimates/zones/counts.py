@@ -35,7 +35,7 @@ from spatialdp.trees.adjust import NonNegative, non_negative, project_families, 
 from spatialdp.wording import either, parameter
 
 if TYPE_CHECKING:
-    from spatialdp.space.zones.zones import Zones
+    from spatialdp.space.zones.frame import Zones
 
 __all__ = ["ZoneCounts"]
 

@@ -28,8 +28,10 @@ from spatialdp.outputs.files.limits import (
     check_moments,
     check_sums,
 )
+from spatialdp.space.domain import Domain
+from spatialdp.space.regions.cells import RegionCells
 from spatialdp.space.zones.chains import merged
-from spatialdp.space.zones.zones import Zones
+from spatialdp.space.zones.frame import Zones
 
 __all__ = ["zone_columns", "zone_counts", "zone_header", "zone_polygons", "zones_to_json"]
 
@@ -117,8 +119,11 @@ def _zones(frame: dict[str, Any], columns: dict[str, Array], geometry: list[byte
         raise ValueError("the parents of the rows are not those of the tree")
     if max(map(len, codes)) > _LONGEST_TEXT or not is_printable("".join(codes)):
         raise ValueError("a code is not a text for people")
-    polygons = None if geometry is None else _polygons(geometry, shape)
-    zones = Zones.published(shape, levels, codes, polygons, checked_crs(frame["crs"]), frame["bounds"], name)
+    crs, domain, polygons = checked_crs(frame["crs"]), None, None
+    if geometry is not None:
+        domain = Domain.published(frame["bounds"], crs, None, RegionCells.TOUCHING)
+        polygons = _polygons(geometry, shape, domain)
+    zones = Zones.published(levels, shape, codes, geometry=polygons, crs=crs, domain=domain, name=name)
     if zones.digest != text(frame["digest"]):
         raise ValueError("the zones are not those that their digest says")
     return zones
@@ -131,7 +136,7 @@ def _name(value: object) -> str:
     return name
 
 
-def _polygons(geometry: list[bytes | None], shape: TreeShape) -> Objects:
+def _polygons(geometry: list[bytes | None], shape: TreeShape, domain: Domain) -> Objects:
     """Return the polygons of the leaves; other zones must have none."""
     import shapely
 
@@ -144,6 +149,11 @@ def _polygons(geometry: list[bytes | None], shape: TreeShape) -> Objects:
         polygons: Objects = shapely.from_wkb(np.array(leaves, dtype=object))
     except shapely.errors.ShapelyError:
         raise ValueError("a polygon is not a geometry") from None
+    low, high, bounds = domain.bounds[:2], domain.bounds[2:], shapely.bounds(polygons)
+    if not (np.all(bounds[:, :2] >= low) and np.all(bounds[:, 2:] <= high)):  # NaN, of empty polygons, is no bound
+        raise ValueError("a polygon is empty or lies outside the domain")
+    if not np.all(shapely.is_valid(polygons)) or not np.all(shapely.area(polygons) > 0):
+        raise ValueError("a polygon is not valid, or has no area")
     return polygons
 
 
