@@ -113,12 +113,13 @@ def _zones(frame: dict[str, Any], columns: dict[str, Array], geometry: list[byte
     shape = TreeShape(np.array(offsets, dtype=np.int64), children)
     levels = tuple(_name(level) for level in frame["levels"])
     name = None if frame["name"] is None else _name(frame["name"])
-    if len(levels) != shape.height + 1 or not np.array_equal(columns["level"], np.array(levels, dtype=object)[shape.depth]):
+    if len(set(levels)) != shape.height + 1 or len(levels) != shape.height + 1:
+        raise ValueError("the levels are not those of the tree")
+    if not np.array_equal(columns["level"], np.array(levels, dtype=object)[shape.depth]):
         raise ValueError("the levels of the rows are not those of the tree")
     if not np.array_equal(columns["parent"], np.where(shape.parent < 0, "", codes[shape.parent])):
         raise ValueError("the parents of the rows are not those of the tree")
-    if max(map(len, codes)) > _LONGEST_TEXT or not is_printable("".join(codes)):
-        raise ValueError("a code is not a text for people")
+    _check_codes(codes, shape)
     crs, domain, polygons = checked_crs(frame["crs"]), None, None
     if geometry is not None:
         domain = Domain.published(frame["bounds"], crs, None, RegionCells.TOUCHING)
@@ -127,6 +128,14 @@ def _zones(frame: dict[str, Any], columns: dict[str, Array], geometry: list[byte
     if zones.digest != text(frame["digest"]):
         raise ValueError("the zones are not those that their digest says")
     return zones
+
+
+def _check_codes(codes: Objects, shape: TreeShape) -> None:
+    lengths = list(map(len, codes))
+    if not 0 < min(lengths) <= max(lengths) <= _LONGEST_TEXT or not is_printable("".join(codes)):
+        raise ValueError("a code is not a text for people")
+    if any(len(set(codes[shape.level(d)])) < codes[shape.level(d)].size for d in range(shape.height + 1)):
+        raise ValueError("two zones of a level have one code")
 
 
 def _name(value: object) -> str:
