@@ -10,7 +10,7 @@ from typing import Any
 
 from spatialdp._support.json_values import text
 from spatialdp._support.terminal import is_printable
-from spatialdp._support.wkb import is_polygonal
+from spatialdp._support.foreign.wkb import is_polygonal
 from spatialdp.space.domain import Domain
 from spatialdp.space.regions.cells import RegionCells
 

@@ -18,7 +18,7 @@ from spatialdp._support.arrays import Array, Floats, Integers, Objects
 from spatialdp._support.json_values import amount, flag, text, whole
 from spatialdp._support.terminal import is_printable
 from spatialdp._support.tree_shape import TreeShape
-from spatialdp._support.wkb import is_polygonal
+from spatialdp._support.foreign.wkb import is_polygonal
 from spatialdp.estimates.zones.counts import ZoneCounts
 from spatialdp.outputs.files.frames.domains import checked_crs
 from spatialdp.outputs.files.limits import (
