@@ -1,9 +1,9 @@
 """How do counts of public zones answer zones, sets of zones, and areas that cut zones? An `Estimate` of kind "zones".
 
 A tree of zones is measured with every chain of only children as one node (`space.zones.chains`), so values and noise
-here are those of the merged nodes, and a declared zone has those of the node that it is part of. Zones and sets of zones
-need no geometry: their sums and their noise follow from the tree alone, by the algebra of `estimates.tree_noise`. Boxes
-and polygons are sums of leaves, weighted by the shares of their areas that are covered.
+here are those of the merged nodes, and a declared zone has those of the node that it is part of. Zones and sets of
+zones need no geometry: their sums and their noise follow from the tree alone, by the algebra of `estimates.tree_noise`.
+Boxes and polygons are sums of leaves, weighted by the shares of their areas that are covered.
 
 Where in a zone its records are, nobody knows from the zone's count: areas of zones say nothing of where people live. So
 an interval about the truth of an area that cuts zones goes from the lower end for the zones inside to the upper end for

@@ -118,4 +118,6 @@ def _are_boxes(polygons: Polygons) -> Booleans:
     import shapely
 
     xmin, ymin, xmax, ymax = shapely.bounds(polygons).T
-    return np.asarray((shapely.get_num_coordinates(polygons) == 5) & (shapely.area(polygons) == (xmax - xmin) * (ymax - ymin)))
+    return np.asarray(
+        (shapely.get_num_coordinates(polygons) == 5) & (shapely.area(polygons) == (xmax - xmin) * (ymax - ymin))
+    )
