@@ -54,6 +54,8 @@ class ZoneObjective:
         Variance of a group's noise if it had the whole budget, in any unit.
     known : bool array, optional
         Nodes whose totals are known.
+    certain, copies : arrays
+        Of siblings that are leaves and alike in all, one node is kept here, and stands for so many.
 
     Examples
     --------
@@ -71,6 +73,7 @@ class ZoneObjective:
     law: Law
     scales: Floats
     known: Booleans | None = None
+    certain: Booleans = field(init=False)
     copies: Floats = field(init=False)
 
     def __post_init__(self) -> None:
@@ -80,7 +83,7 @@ class ZoneObjective:
             "shape": self.shape if keep.size == self.shape.n_nodes else _part(self.shape, keep),
             "group": self.group[keep],
             "importance": self.importance[keep] * copies,
-            "known": known[keep],
+            "certain": known[keep],
             "copies": copies,
         }
         for name, value in values.items():
@@ -106,11 +109,11 @@ class ZoneObjective:
 
     def _causes(self, precisions: Floats) -> tuple[float, Floats]:
         """The value f, and C of each group, given the precision of each group's measurements."""
-        passes = _Passes.of(self.shape, self.copies, np.where(self.known, _KNOWN, precisions[self.group]))
+        passes = _Passes.of(self.shape, self.copies, np.where(self.certain, _KNOWN, precisions[self.group]))
         variance = passes.variances
         slopes = passes.slopes(-self.importance * variance**2)
-        caused = np.where(self.known, 0.0, -passes.own * slopes)
-        return float(self.importance @ variance), np.bincount(self.group, caused, minlength=precisions.size)
+        caused = np.where(self.certain, 0.0, -passes.own * slopes)
+        return float(self.importance @ variance), np.asarray(np.bincount(self.group, caused, precisions.size))
 
 
 @dataclass(frozen=True, eq=False)
@@ -222,7 +225,7 @@ def _part(shape: TreeShape, keep: Integers) -> TreeShape:
     place = np.zeros(shape.n_nodes, dtype=np.int64)
     place[keep] = np.arange(keep.size)
     n_children = np.bincount(place[shape.parent[keep[1:]]], minlength=keep.size)
-    return TreeShape(np.searchsorted(keep, shape.offsets), n_children)
+    return TreeShape(np.searchsorted(keep, shape.offsets), n_children.astype(np.int32))
 
 
 def importance_of_levels(shape: TreeShape, place: Integers, n_nodes: int) -> Floats:
@@ -243,7 +246,7 @@ def importance_of_levels(shape: TreeShape, place: Integers, n_nodes: int) -> Flo
     [1.0, 0.5, 0.5]
     """
     weights = np.repeat(1 / np.diff(shape.offsets), np.diff(shape.offsets))
-    return np.bincount(place, weights, minlength=n_nodes)
+    return np.asarray(np.bincount(place, weights, minlength=n_nodes))
 
 
 def best_shares(objective: ZoneObjective) -> tuple[float, ...]:

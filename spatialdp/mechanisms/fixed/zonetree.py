@@ -12,7 +12,6 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -22,7 +21,7 @@ from spatialdp._support.checks import true_or_false
 from spatialdp._support.options import Choice, Option
 from spatialdp._support.override import override
 from spatialdp._support.terminal import is_printable
-from spatialdp.errors import BudgetError, ParameterError
+from spatialdp.errors import ParameterError
 from spatialdp.estimates.zones.counts import ZoneCounts
 from spatialdp.mechanisms.base import Plan, Terms
 from spatialdp.mechanisms.level_budgets import check_budget
@@ -30,12 +29,13 @@ from spatialdp.mechanisms.prepared import PreparedRelease
 from spatialdp.mechanisms.recipe import Design, StructuredMechanism, design_of
 from spatialdp.privacy.budget import Number, divide
 from spatialdp.privacy.neighbours import Neighbours
-from spatialdp.privacy.noise.laws import Law, NoiseLaw, noisy
+from spatialdp.privacy.noise.laws import Law, noisy
 from spatialdp.privacy.noise.source import Noise
 from spatialdp.privacy.noise.wide import Wide
 from spatialdp.privacy.statement import Privacy
 from spatialdp.privacy.unit import Person
-from spatialdp.records.zones import count_zones, zone_records
+from spatialdp.records.codes import as_zone_records
+from spatialdp.records.zones import count_zones
 from spatialdp.space.zones.frame import Zones
 from spatialdp.strategies.zone_budgets import ZoneObjective, best_shares, importance_of_levels
 from spatialdp.structures.zone_levels import KnownTotals, ZoneLevels, level_step
@@ -140,6 +140,18 @@ class ZoneTree(StructuredMechanism):
     >>> import spatialdp as sdp
     >>> zones = sdp.Zones.from_codes(["37063", "37135", "45001"], None, {"state": 2, "county": 5})
     >>> print(sdp.ZoneTree().plan(zones, epsilon=1))
+    method    zone-tree
+    zones     6
+    memory    less than 0.1 MB for counts and estimates
+    noise     standard deviation 1.357 in one zone of the lowest level
+    cost      ε = 1
+                0  count of all zones
+                0  counts by state
+                1  counts by county
+    error     expected from noise (root mean square), for one zone of the level
+                all zones  2.35
+                state      1.662
+                county     1.357
     """
 
     name: ClassVar[str] = "zone-tree"
@@ -257,7 +269,7 @@ class ZoneTree(StructuredMechanism):
         return importance_of_levels(zones.shape, place, size)
 
     @override
-    def _steps(self, design: ZoneDesign) -> dict[str, Fraction]:
+    def _steps(self, design: Any) -> dict[str, Fraction]:
         zones = design.structure.zones
         return {level_step(zones, depth): cost for depth, cost in enumerate(design.level_costs)}
 
@@ -285,17 +297,17 @@ class ZoneTree(StructuredMechanism):
         return math.sqrt(variances[domain.leaf_nodes].mean()), deviations
 
     @override
-    def _missed(self, domain: Zones) -> None:
+    def _missed(self, domain: Zones) -> None:  # noqa: ARG002 - zones may have gaps, which `check` shows
         return None
 
     # --- the records, and the release ---
 
     @override
     def _records(self, points: Any, domain: Zones, person: Person | None) -> Any:
-        return zone_records(points, domain, person)
+        return as_zone_records(points, domain, person)
 
     @override
-    def _published(self, domain: Zones, statement: Privacy, estimate: Any) -> ZoneRelease:
+    def _published(self, domain: Any, statement: Privacy, estimate: Any) -> ZoneRelease:  # noqa: ARG002
         return ZoneRelease.of(estimate, statement)
 
     @override
@@ -346,8 +358,8 @@ def _checked_tables(known: Any) -> dict[str, dict[str, float]]:
     tables = {str(level): _checked_table(table, str(level)) for level, table in known.items()}
     if sum(map(len, tables.values())) > _MOST_KNOWN:
         raise ParameterError(
-            f"{parameter('known')} has {sum(map(len, tables.values())):,} totals, but the privacy statement lists them, "
-            f"and can list {_MOST_KNOWN:,}; give those of upper levels."
+            f"{parameter('known')} has {sum(map(len, tables.values())):,} totals, but the privacy statement lists them "
+            f"and can hold {_MOST_KNOWN:,}; give those of upper levels."
         )
     return tables
 
