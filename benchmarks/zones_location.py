@@ -45,7 +45,7 @@ def codes() -> Iterator[Result]:
 
 
 def _of_process(work: str) -> tuple[float, float]:
-    """Run a work in a process of its own; return its processor time and its peak memory beyond zones and points, in GB."""
+    """Run a work in a process of its own; return its processor time, and its peak memory in GB beyond its input."""
     command = [sys.executable, "-m", "benchmarks.zones_location", work]
     seconds, memory = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
     return float(seconds), float(memory)

@@ -32,6 +32,7 @@ if TYPE_CHECKING:  # type checkers and editors read the names of _HOMES here
     from spatialdp.mechanisms import Tailored as Tailored
     from spatialdp.mechanisms import Uniform as Uniform
     from spatialdp.mechanisms import Wavelet as Wavelet
+    from spatialdp.mechanisms import ZoneTree as ZoneTree
     from spatialdp.mechanisms.publish import publish as publish
     from spatialdp.outputs.files.geoparquet import load as load
     from spatialdp.planning.epsilon_for import epsilon_for as epsilon_for
@@ -54,6 +55,7 @@ if TYPE_CHECKING:  # type checkers and editors read the names of _HOMES here
     from spatialdp.space.zones.frame import Zones as Zones
     from spatialdp.space.zones.h3 import H3 as H3
     from spatialdp.workload import Workload as Workload
+    from spatialdp.zone_release import ZoneRelease as ZoneRelease
 
 _HOMES = {
     "Adaptive": "mechanisms",
@@ -79,6 +81,8 @@ _HOMES = {
     "Uniform": "mechanisms",
     "Wavelet": "mechanisms",
     "Workload": "workload",
+    "ZoneRelease": "zone_release",
+    "ZoneTree": "mechanisms",
     "Zones": "space.zones.frame",
     "budget_per_record": "privacy.accounting",
     "datasets": "datasets",

@@ -195,13 +195,13 @@ def cells_in(region: Any, resolution: int) -> Cells:
                 found.append(np.array(library.geo_to_cells(areas, resolution), dtype=np.uint64))
     cells: Cells = np.unique(np.concatenate(found))
     latitude, longitude = _centres(cells)
-    cells = cells[shapely.contains_xy(region, longitude, latitude)]
-    if not cells.size:
+    inside: Cells = cells[shapely.contains_xy(region, longitude, latitude)]
+    if not inside.size:
         raise ParameterError(
             f"the region contains the centre of no cell of resolution {resolution}; give a larger "
             f"{parameter('region')}, or a finer resolution."
         )
-    return cells
+    return inside
 
 
 def drawn(cells: Cells) -> Objects:

@@ -109,7 +109,7 @@ class Search:
         if not index.is_unique:
             self._check_unambiguous(wanted)
             index = index[~index.duplicated()]
-            return self._first_places[index.get_indexer(self._known(index, wanted))]
+            return np.asarray(self._first_places[index.get_indexer(self._known(index, wanted))])
         return np.asarray(index.get_indexer(self._known(index, wanted, level)), dtype=np.int64) + start
 
     @cached_property
