@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 import shapely
 
@@ -25,7 +26,7 @@ def contains(rings: Sequence[Ring], column: int, row: int) -> bool:
     """Whether the centre of a square is inside of the rings, by the parity of crossings to its right, or on an edge."""
     x, y, inside = 2 * column + 1, 2 * row + 1, False
     for ring in rings:
-        for (x1, y1), (x2, y2) in zip(ring, ring[1:], strict=False):
+        for (x1, y1), (x2, y2) in pairwise(ring):
             if (y1 > y) == (y2 > y):
                 continue
             side = (x2 - x1) * (y - y1) - (x - x1) * (y2 - y1)  # its sign says on which side of the edge the place is

@@ -88,7 +88,10 @@ def test_parents_in_the_tree_are_parents_by_index():
     for level, resolution in ((2, 4), (3, 6)):
         nodes = np.arange(zones.shape.n_nodes)[zones.shape.level(level)]
         above = zones.codes[zones.shape.parent[nodes]]
-        want = [library.int_to_str(library.cell_to_parent(library.str_to_int(code), resolution)) for code in zones.codes[nodes]]
+        want = [
+            library.int_to_str(library.cell_to_parent(library.str_to_int(code), resolution))
+            for code in zones.codes[nodes]
+        ]
         assert above.tolist() == want
 
 

@@ -1,3 +1,5 @@
+from itertools import pairwise
+
 import geopandas
 import numpy as np
 import pytest
@@ -46,9 +48,14 @@ def test_a_square_is_in_just_one_of_zones_that_share_their_edges(seed):
     """But for squares whose centre lies exactly on an edge, which the first of both zones gets."""
     zones = sdp.Zones(tiling(seed, 3), ["state", "county"])
     columns, rows = lattice_places(zones, np.random.default_rng(seed))
-    inside = shapely.intersects_xy(shapely.union_all(zones.geometry).buffer(-1e-6), columns / LATTICE * 3, rows / LATTICE * 3)
+    inside = shapely.intersects_xy(
+        shapely.union_all(zones.geometry).buffer(-1e-6), columns / LATTICE * 3, rows / LATTICE * 3
+    )
     assert (zones.locator.leaves(columns, rows)[inside] < zones.n_leaves).all()
-    hits = [OutlineLocator(zones.outlines[[leaf]], np.zeros(1, int)).leaves(columns, rows) == 0 for leaf in range(zones.n_leaves)]
+    hits = [
+        OutlineLocator(zones.outlines[[leaf]], np.zeros(1, int)).leaves(columns, rows) == 0
+        for leaf in range(zones.n_leaves)
+    ]
     rings = [rings_on_lattice(area, zones.domain) for area in zones.geometry]
     for square in np.flatnonzero(np.sum(hits, axis=0) > 1):
         assert on_edges(rings, int(columns[square]), int(rows[square])) > 1
@@ -60,7 +67,7 @@ def on_edges(areas, column, row):
         any(
             (y1 > y) != (y2 > y) and (x2 - x1) * (y - y1) == (x - x1) * (y2 - y1)
             for ring in rings
-            for (x1, y1), (x2, y2) in zip(ring, ring[1:], strict=False)
+            for (x1, y1), (x2, y2) in pairwise(ring)
         )
         for rings in areas
     )
@@ -95,9 +102,18 @@ def test_holes_enclaves_and_parts():
     )
     zones = sdp.Zones(frame, ["zone"])
     x, y = np.array([0.5, 1.25, 1.75, 5.5, 6.5, 7.5]), np.array([0.5, 1.5, 1.5, 0.5, 0.5, 0.5])
-    columns, rows = (axis.positions(values).astype(np.int32) for axis, values in zip(zones.domain.axes, (x, y), strict=True))
+    columns, rows = (
+        axis.positions(values).astype(np.int32) for axis, values in zip(zones.domain.axes, (x, y), strict=True)
+    )
     names = np.append(zones.codes[zones.leaf_nodes], "nowhere")
-    assert names[zones.locator.leaves(columns, rows)].tolist() == ["ring", "enclave", "nowhere", "pair", "nowhere", "pair"]
+    assert names[zones.locator.leaves(columns, rows)].tolist() == [
+        "ring",
+        "enclave",
+        "nowhere",
+        "pair",
+        "nowhere",
+        "pair",
+    ]
 
 
 def test_places_outside_the_domain_are_nowhere():

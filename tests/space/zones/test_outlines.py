@@ -68,7 +68,9 @@ def test_heights_are_left_out():
 
 
 def test_neighbours_have_the_same_snapped_edge():
-    zones = zones_of(shapely.Polygon([(0, 0), (1 / 3, 0), (0.7, 1), (0, 1)]), shapely.Polygon([(1 / 3, 0), (1, 0), (1, 1), (0.7, 1)]))
+    zones = zones_of(
+        shapely.Polygon([(0, 0), (1 / 3, 0), (0.7, 1), (0, 1)]), shapely.Polygon([(1 / 3, 0), (1, 0), (1, 1), (0.7, 1)])
+    )
     one, two = (set(map(tuple, shapely.get_coordinates(area).tolist())) for area in zones.outlines)
     assert len(one & two) == 2
 

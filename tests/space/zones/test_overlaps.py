@@ -54,15 +54,15 @@ def test_pairs_are_those_of_all_pairs():
     areas = [shapely.affinity.translate(area, *generator.choice([0, 0.004, -0.004], 2)) for area in areas]
     frame = geopandas.GeoDataFrame({"zone": [f"{i:02}" for i in range(25)]}, geometry=areas)
     found = {(one, two) for one, two, _ in sdp.Zones(frame, ["zone"]).check().overlaps}
-    want = {
-        (f"{i:02}", f"{j:02}") for i in range(25) for j in range(i) if areas[i].intersection(areas[j]).area > 1e-9
-    }
+    want = {(f"{i:02}", f"{j:02}") for i in range(25) for j in range(i) if areas[i].intersection(areas[j]).area > 1e-9}
     assert found == {(j, i) for i, j in want}
 
 
 def test_repaired_polygons_are_told():
     bow = shapely.Polygon([(0, 0), (2, 2), (2, 0), (0, 2)])
-    check = sdp.Zones(geopandas.GeoDataFrame({"zone": ["bow", "box"]}, geometry=[bow, shapely.box(3, 0, 4, 1)]), ["zone"])
+    check = sdp.Zones(
+        geopandas.GeoDataFrame({"zone": ["bow", "box"]}, geometry=[bow, shapely.box(3, 0, 4, 1)]), ["zone"]
+    )
     assert check.check().repaired.tolist() == ["bow"]
 
 

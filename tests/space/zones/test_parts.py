@@ -58,7 +58,9 @@ def test_every_area_is_its_leaves():
         area = shapely.box(low[0], low[1] / 2, low[0] + 1.7, low[1] / 2 + 0.9)
         zones = sdp.Zones(tracts(), ["county", "tract"], also=city(area))
         leaves = zones.leaves_of(zones.areas_of("C0"))
-        assert shapely.area(zones.geometry[leaves]).sum() == pytest.approx(area.intersection(shapely.box(0, 0, 4, 2)).area)
+        assert shapely.area(zones.geometry[leaves]).sum() == pytest.approx(
+            area.intersection(shapely.box(0, 0, 4, 2)).area
+        )
 
 
 def test_a_column_of_codes_says_in_which_area_a_leaf_lies():
@@ -98,4 +100,6 @@ def test_areas_that_part_zones_are_checked(change, words):
 
 def test_polygons_need_geometries_to_cut():
     with pytest.raises(ParameterError, match="no geometries"):
-        sdp.Zones(pd.DataFrame(tracts().drop(columns="geometry")), ["county", "tract"], also=city(shapely.box(0, 0, 1, 1)))
+        sdp.Zones(
+            pd.DataFrame(tracts().drop(columns="geometry")), ["county", "tract"], also=city(shapely.box(0, 0, 1, 1))
+        )
