@@ -11,12 +11,15 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import click
 
 from spatialdp._support.override import override
+from spatialdp.cli.options.frame import ZONES_FLAG
 from spatialdp.cli.options.values import join_numbers
 
 if TYPE_CHECKING:
     from spatialdp.mechanisms import Mechanism
 
 __all__ = ["MethodCommand", "ReleaseCommand"]
+
+_FOR_ZONES = "zone-tree"
 
 
 class _Method(click.ParamType):  # type: ignore[type-arg]  # generic only in recent versions
@@ -37,11 +40,13 @@ class MethodCommand(click.Command):
     """A command with `--method NAME` and the parameters of that method as options; it gets the `mechanism`."""
 
     default_method: ClassVar[str | None] = None
+    default_in_words: ClassVar[str | None] = None
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Find the method first, because it decides which options there are; then parse the arguments."""
         typed = list(args)  # click takes words out of the list
-        name = _find_method_name(typed) or self.default_method
+        ctx.meta["spatialdp.default"] = self._default(typed)
+        name = _find_method_name(typed) or ctx.meta["spatialdp.default"]
         ctx.meta["spatialdp.method"] = name if not ctx.resilient_parsing or _exists(name) else None
         try:
             rest = super().parse_args(ctx, join_numbers(typed, _parameter_options(ctx)))
@@ -52,6 +57,10 @@ class MethodCommand(click.Command):
             ctx.params["mechanism"] = self._mechanism(ctx.params.pop("method"), self._completed(ctx, typed, values))
         return rest
 
+    def _default(self, args: Sequence[str]) -> str | None:  # noqa: ARG002 (subclasses)
+        """The method if none is named."""
+        return self.default_method
+
     def _completed(self, ctx: click.Context, args: Sequence[str], values: dict[str, Any]) -> dict[str, Any]:  # noqa: ARG002 (subclasses)
         """The values of the method's options, with those that follow from other options."""
         return values
@@ -61,9 +70,9 @@ class MethodCommand(click.Command):
         method = click.Option(
             ["--method", "-m"],
             type=_Method(),
-            default=self.default_method,
+            default=ctx.meta.get("spatialdp.default", self.default_method),
             help="Method of the release; `spatialdp methods` lists them."
-            + (f"  [default: {self.default_method}]" if self.default_method else "  [required]"),
+            + (f"  [default: {self.default_in_words}]" if self.default_in_words else "  [required]"),
         )
         *own, help_option = super().get_params(ctx)
         return [*own, method, *_parameter_options(ctx), help_option]
@@ -100,9 +109,15 @@ class MethodCommand(click.Command):
 
 
 class ReleaseCommand(MethodCommand):
-    """A command whose method is the adaptive tree, unless another one is named."""
+    """A command whose method is the adaptive tree, or for zones the tree of zones, unless another one is named."""
 
     default_method: ClassVar[str | None] = "adaptive"
+    default_in_words: ClassVar[str | None] = f"adaptive; with {ZONES_FLAG}, {_FOR_ZONES}"
+
+    @override
+    def _default(self, args: Sequence[str]) -> str | None:
+        of_zones = any(word.partition("=")[0] == ZONES_FLAG for word in args)
+        return _FOR_ZONES if of_zones else self.default_method
 
     @override
     def _completed(self, ctx: click.Context, args: Sequence[str], values: dict[str, Any]) -> dict[str, Any]:
