@@ -9,18 +9,18 @@ from __future__ import annotations
 import numpy as np
 
 from spatialdp._support.arrays import Array, Floats, Integers, Objects
-from spatialdp.estimates.answers import Answers
+from spatialdp.estimates.answers import About, Answers
 from spatialdp.estimates.unevenness.allowance import Allowance
 from spatialdp.estimates.zones.counts import ZoneCounts
 
 __all__ = ["node_answers", "zone_columns", "zone_numbers"]
 
 
-def node_answers(estimate: ZoneCounts, nodes: Integers) -> Answers:
-    """Return the estimates of declared zones, with intervals about the truth: whole zones have no allowance."""
+def node_answers(estimate: ZoneCounts, nodes: Integers, about: About = About.TRUTH) -> Answers:
+    """Return the estimates of declared zones and what is known of their errors; whole zones have no allowance."""
     sums = estimate.of_nodes(nodes)
     whole = np.zeros(nodes.size, dtype=bool)
-    nothing = Allowance(np.zeros(nodes.size))
+    nothing = Allowance(np.zeros(nodes.size)) if about is About.TRUTH else None
     return Answers(sums.values, sums.variance, sums.kurtosis, estimate.step, whole, nothing)
 
 
