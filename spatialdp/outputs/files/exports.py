@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from spatialdp._support.arrays import Array, Floats, Integers
-from spatialdp._support.gdal import configured
+from spatialdp._support.foreign.gdal import configured
 from spatialdp.errors import ParameterError
 from spatialdp.estimates.base import Estimate
 from spatialdp.estimates.zones.counts import ZoneCounts
