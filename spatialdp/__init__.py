@@ -50,6 +50,7 @@ if TYPE_CHECKING:  # type checkers and editors read the names of _HOMES here
     from spatialdp.space.domain import Domain as Domain
     from spatialdp.space.domain import Grid as Grid
     from spatialdp.workload import Workload as Workload
+    from spatialdp.zone_release import ZoneRelease as ZoneRelease
 
 _HOMES = {
     "Adaptive": "mechanisms",
@@ -73,6 +74,7 @@ _HOMES = {
     "Uniform": "mechanisms",
     "Wavelet": "mechanisms",
     "Workload": "workload",
+    "ZoneRelease": "zone_release",
     "budget_per_record": "privacy.accounting",
     "datasets": "datasets",
     "epsilon_for": "planning.epsilon_for",
