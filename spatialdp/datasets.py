@@ -140,17 +140,17 @@ def new_zealand() -> shapely.MultiPolygon:
 
 
 def us_counties() -> geopandas.GeoDataFrame:
-    """Public zones: the 3,108 counties of the contiguous United States (EPSG:4326), with the codes of their states.
+    """Public zones: 3,107 counties of the contiguous United States (EPSG:4326), with the codes of their states.
 
     The columns `state` and `county` are codes: a county's first two digits are its state's. US Census 1:10m
     cartographic boundaries (public domain), from the package us-atlas (ISC). The boundaries are coarse: points near
-    coasts and borders may lie outside.
+    coasts and borders may lie outside, and one county, Falls Church in Virginia, has no area and is left out.
 
     Examples
     --------
     >>> counties = us_counties()
     >>> len(counties), counties["state"].nunique()
-    (3108, 49)
+    (3107, 49)
     """
     import geopandas
 

@@ -69,7 +69,9 @@ def with_answers(frame: Any, release: Release, answers: Any, intervals: Callable
     return frame.assign(estimate=answers, lower=ends[:, 0], upper=ends[:, 1], **marks)
 
 
-def answer_codes(release: Release, lists: tuple[tuple[str, ...], ...], at: str | None, ask: Ask, *, together: bool) -> Any:
+def answer_codes(
+    release: Release, lists: tuple[tuple[str, ...], ...], at: str | None, ask: Ask, *, together: bool
+) -> Any:
     """Answer zones by their codes: each one, or each list of them as one area."""
     import numpy as np
 
@@ -87,10 +89,10 @@ def answer_codes(release: Release, lists: tuple[tuple[str, ...], ...], at: str |
 
 def answer_level(release: Release, name: str, ask: Ask) -> Any:
     """Answer all zones of a level."""
-    from spatialdp.outputs.zones.areas import ZoneAreas, depth_of
+    from spatialdp.outputs.zones.areas import ZoneAreas
 
     source = _of_zones(release)
-    return _answer_nodes(source, ZoneAreas(source.zones, depth_of(source.zones, name)).nodes, ask)
+    return _answer_nodes(source, ZoneAreas.of(source.zones, name).nodes, ask)
 
 
 def _answer_nodes(source: ZoneRelease, nodes: Integers, ask: Ask) -> Any:
@@ -107,15 +109,13 @@ def _polygons(source: ZoneRelease, nodes: Integers) -> Objects:
     """Return the areas of zones, each the union of its leaves; zones of different levels may lie in each other."""
     import numpy as np
 
-    from spatialdp.outputs.zones.areas import require_domain
-    from spatialdp.space.zones.unions import unions
+    from spatialdp.outputs.zones.areas import ZoneAreas
 
-    require_domain(source.zones)
     polygons: Objects = np.empty(nodes.size, dtype=object)
     depths = source.zones.shape.depth[nodes]
-    for depth in np.unique(depths):
-        distinct, place = np.unique(nodes[depths == depth], return_inverse=True)
-        polygons[depths == depth] = unions(source.zones, distinct)[place]
+    for depth in np.unique(depths).tolist():
+        areas = ZoneAreas.of(source.zones, depth)
+        polygons[depths == depth] = areas.geometry[areas.of_nodes[nodes[depths == depth]]]
     return polygons
 
 

@@ -23,9 +23,9 @@ from spatialdp.outputs.files.formats import FORMATS
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from spatialdp.cli.options.frame import Frame
     from spatialdp.mechanisms import Mechanism
     from spatialdp.release import Release
-    from spatialdp.cli.options.frame import Frame
     from spatialdp.zone_release import ZoneRelease
 
 __all__ = ["command"]

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     Frame = Domain | Zones
 
-__all__ = ["Names", "Prefixes", "ZONES_FLAG", "domain_in", "frame_options", "optional_frame_options"]
+__all__ = ["ZONES_FLAG", "Names", "Prefixes", "domain_in", "frame_options", "optional_frame_options"]
 
 ZONES_FLAG = "--zones"  # with it, the default method is the one for zones
 
@@ -97,9 +97,7 @@ def _frame(
     return _zones(zones, levels, prefixes, code)
 
 
-def _zones(
-    path: Path, levels: tuple[str, ...] | None, prefixes: dict[str, int] | None, code: str | None
-) -> Zones:
+def _zones(path: Path, levels: tuple[str, ...] | None, prefixes: dict[str, int] | None, code: str | None) -> Zones:
     from spatialdp.space.zones.frame import Zones
 
     if (levels is None) == (prefixes is None):

@@ -141,7 +141,9 @@ def _check_codes(points: tuple[str, ...], places: dict[str, str | None]) -> None
     """Refuse what does not go together with records that are codes of zones."""
     for name, value in places.items():
         if value is not None:
-            raise click.UsageError(f"--code-column and --{name} were given; records are codes or places: leave one out.")
+            raise click.UsageError(
+                f"--code-column and --{name} were given; records are codes or places: leave one out."
+            )
     if _STANDARD_INPUT in points or any(map(_is_address, points)):
         raise click.UsageError(
             "--code-column was given with standard input or with a table of a database; give files: CSV or Parquet."

@@ -82,7 +82,9 @@ class _Cover:
         owner = np.repeat(np.arange(leaves.size), _SIDE**2)
         x, y = zones.domain.axes
         low, high = corners - 1, corners + sides[owner] + 1
-        boxes = shapely.box(x.coordinates(low[:, 0]), y.coordinates(low[:, 1]), x.coordinates(high[:, 0]), y.coordinates(high[:, 1]))
+        boxes = shapely.box(
+            x.coordinates(low[:, 0]), y.coordinates(low[:, 1]), x.coordinates(high[:, 0]), y.coordinates(high[:, 1])
+        )
         shapely.prepare(polygons)
         kept = shapely.intersects(polygons[owner], boxes)
         count = np.bincount(owner[kept], minlength=leaves.size)

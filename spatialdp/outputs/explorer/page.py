@@ -327,7 +327,9 @@ def _(estimate: Field) -> str:
 @size_in_words.register
 def _(estimate: ZoneCounts) -> str:
     sizes = np.diff(estimate.zones.shape.offsets)
-    levels = [f"{int(size):,} of level {name}" for size, name in zip(sizes, estimate.zones.levels, strict=True) if size > 1]
+    levels = [
+        f"{int(size):,} of level {name}" for size, name in zip(sizes, estimate.zones.levels, strict=True) if size > 1
+    ]
     return f"Zones: {', '.join(levels)}" if levels else "One zone"
 
 

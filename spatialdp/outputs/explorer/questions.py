@@ -57,7 +57,7 @@ def question(estimate: Estimate, release: Release) -> dict[str, str]:
     }
 
 
-@question.register
+@question.register(ZoneCounts)
 def _(estimate: ZoneCounts, release: Release) -> dict[str, str]:
     words = {"counted": html.escape(release.privacy.counted), "sums": _ADD_UP if estimate.consistent else ""}
     return {

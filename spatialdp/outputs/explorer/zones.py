@@ -19,6 +19,7 @@ from spatialdp.outputs.explorer.lines import packed_lines
 from spatialdp.outputs.maps.cells import MapCells, measured
 from spatialdp.outputs.maps.colours import SOFT
 from spatialdp.outputs.maps.zone_cells import ZoneCells, zone_cells
+from spatialdp.outputs.zones.areas import ZoneAreas, unions
 from spatialdp.space.domain import Domain
 from spatialdp.wording import either
 
@@ -86,7 +87,7 @@ def _zones(estimate: ZoneCounts) -> Json:
         "sizes": packed(sizes, "f8"),
         "owners": {"nodes": packed(cells.zones.nodes, "i4"), "areas": packed(owners, "i4")},
         "rings": packed_lines(rings, cells.domain),
-        "borders": [_borders(estimate, above, cells, polygons) for above in range(depth)],
+        "borders": _borders(estimate, cells, polygons),
     }
 
 
@@ -112,12 +113,15 @@ def _rings(polygons: Objects) -> tuple[list[Floats], Integers]:
     return np.split(vertices, np.flatnonzero(np.diff(ring)) + 1), owner[part]
 
 
-def _borders(estimate: ZoneCounts, depth: int, drawn: ZoneCells, polygons: Objects) -> Json:
-    """Return the borders between the zones of a higher level, along the simplified polygons."""
-    import geopandas
+def _borders(estimate: ZoneCounts, drawn: ZoneCells, polygons: Objects) -> list[Json]:
+    """Return the borders between the zones of each higher level, root first, along the simplified polygons."""
     import shapely
 
-    above = zone_cells(estimate, depth).zones.of_nodes[drawn.zones.nodes]
-    zones = geopandas.GeoDataFrame({"zone": above}, geometry=polygons).dissolve(by="zone").geometry.to_numpy()
-    lines = shapely.get_parts(shapely.line_merge(shapely.union_all(shapely.boundary(zones))))
-    return packed_lines([shapely.get_coordinates(line) for line in lines], drawn.domain)
+    borders, below = [], drawn.zones
+    for depth in reversed(range(drawn.zones.depth)):
+        zones = ZoneAreas.of(estimate.zones, depth)
+        polygons = unions(polygons, zones.of_nodes[below.nodes], zones.nodes.size)
+        lines = shapely.get_parts(shapely.line_merge(shapely.union_all(shapely.boundary(polygons))))
+        borders.append(packed_lines([shapely.get_coordinates(line) for line in lines], drawn.domain))
+        below = zones
+    return borders[::-1]

@@ -83,7 +83,7 @@ def _layers(estimate: Estimate, release: Release) -> dict[str, geopandas.GeoData
     return {"release": to_geodataframe(release)}
 
 
-@_layers.register
+@_layers.register(ZoneCounts)
 def _(estimate: ZoneCounts, release: Release) -> dict[str, geopandas.GeoDataFrame]:
     import geopandas
 
@@ -135,7 +135,7 @@ def _columns(estimate: Estimate, release: Release) -> dict[str, Array]:  # noqa:
     return {name: rows.boxes[:, index] for index, name in enumerate(EDGES)} | rows.columns
 
 
-@_columns.register
+@_columns.register(ZoneCounts)
 def _(estimate: ZoneCounts, release: Release) -> dict[str, Array]:  # noqa: ARG001 - places are in the files of zones
     nodes = np.arange(estimate.zones.shape.n_nodes)
     return zone_columns(estimate, nodes) | zone_numbers(estimate, nodes, LEVEL)

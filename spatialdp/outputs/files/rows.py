@@ -24,7 +24,7 @@ from spatialdp.estimates.fields.field import Field
 from spatialdp.estimates.histogram import Histogram
 from spatialdp.estimates.leaf_grid import LeafGrid
 from spatialdp.estimates.zones.counts import ZoneCounts
-from spatialdp.outputs.zones.areas import ZoneAreas, depth_of
+from spatialdp.outputs.zones.areas import ZoneAreas
 from spatialdp.outputs.zones.tables import zone_columns, zone_numbers
 from spatialdp.space.domain import Domain, Grid
 from spatialdp.space.lattice import LATTICE
@@ -213,7 +213,7 @@ def level_rows(estimate: ZoneCounts, level: int | str | None = None) -> MapRows:
     """Return the table of the zones of one level; by default of the lowest one."""
     import shapely
 
-    areas = ZoneAreas(estimate.zones, depth_of(estimate.zones, level))
+    areas = ZoneAreas.of(estimate.zones, level)
     columns = zone_columns(estimate, areas.nodes) | zone_numbers(estimate, areas.nodes, LEVEL)
     return MapRows(columns, shapely.bounds(areas.geometry), areas.geometry)
 

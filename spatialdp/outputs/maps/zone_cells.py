@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -15,9 +15,9 @@ from spatialdp._support.arrays import Array, Floats, Integers, Integers32, Objec
 from spatialdp._support.override import override
 from spatialdp._support.tree_shape import TreeShape
 from spatialdp.estimates.zones.counts import ZoneCounts
-from spatialdp.outputs.maps.cells import MapCells, Per
+from spatialdp.outputs.maps.cells import LEVEL, MapCells, Per
 from spatialdp.outputs.maps.values import pixels
-from spatialdp.outputs.zones.areas import ZoneAreas, depth_of
+from spatialdp.outputs.zones.areas import ZoneAreas
 from spatialdp.space.domain import Domain
 from spatialdp.space.lattice import LATTICE
 
@@ -38,6 +38,11 @@ class ZoneCells(MapCells):
     counted : str
         What the estimates count, as `Privacy.counted` says it.
     """
+
+    marks: ClassVar[str] = (
+        f"may be noise alone: {100 * LEVEL:g} % interval extends below zero "
+        "(of the empty zones, about 1 in 40 is not marked)"
+    )
 
     estimate: ZoneCounts
     zones: ZoneAreas
@@ -91,7 +96,7 @@ class ZoneCells(MapCells):
 
     @override
     def outlines(self, depth: int) -> list[Floats]:
-        return ZoneAreas(self.zones.zones, depth).rings()
+        return ZoneAreas.of(self.zones.zones, depth).rings()
 
     @property
     @override
@@ -118,6 +123,6 @@ class ZoneCells(MapCells):
 
 def zone_cells(estimate: ZoneCounts, level: int | str | None) -> ZoneCells:
     """Return the zones of a level, given its name or its number; by default the lowest one."""
-    areas = ZoneAreas(estimate.zones, depth_of(estimate.zones, level))
+    areas = ZoneAreas.of(estimate.zones, level)
     _ = areas.domain  # zones without polygons are refused before anything is drawn
     return ZoneCells(estimate, areas)

@@ -17,10 +17,9 @@ from spatialdp.errors import ParameterError, ReleaseError
 from spatialdp.space.domain import Domain
 from spatialdp.space.lattice import LATTICE
 from spatialdp.space.zones.frame import Zones
-from spatialdp.space.zones.unions import unions
 from spatialdp.wording import either, parameter, quoted
 
-__all__ = ["ZoneAreas", "depth_of", "require_domain"]
+__all__ = ["ZoneAreas", "depth_of", "require_domain", "unions"]
 
 _EQUAL_AREAS = "EPSG:6933"  # a projection of the whole world that keeps areas
 _SQUARE_KILOMETRE = 1e6
@@ -50,6 +49,29 @@ def require_domain(zones: Zones) -> Domain:
     return zones.domain
 
 
+def unions(polygons: Objects, groups: Integers, count: int) -> Objects:
+    """Return the union of the polygons of each group, given the number of each polygon's group.
+
+    Boundaries of upper levels from another file need not agree with those of the leaves, and the parent of a hexagon is
+    not the hexagon of its size. A union shows exactly the area whose records are counted.
+
+    Examples
+    --------
+    >>> import shapely
+    >>> squares = shapely.box(np.arange(3), 0, np.arange(1, 4), 1)
+    >>> [area.bounds for area in unions(squares, np.array([1, 0, 0]), 2)]
+    [(1.0, 0.0, 3.0, 1.0), (0.0, 0.0, 1.0, 1.0)]
+    """
+    import shapely
+
+    order = np.argsort(groups, kind="stable")
+    parts = np.split(polygons[order], np.searchsorted(groups[order], np.arange(count)))[1:]
+    together = np.empty(count, dtype=object)
+    # GEOS does the work of each union; a polygon by itself stays as it is, vertex by vertex.
+    together[:] = [part[0] if part.size == 1 else shapely.union_all(part) for part in parts]
+    return together
+
+
 @dataclass(frozen=True, eq=False)
 class ZoneAreas:
     """The zones of one level, as polygons that do not overlap.
@@ -75,6 +97,13 @@ class ZoneAreas:
 
     zones: Zones
     depth: int
+
+    @classmethod
+    def of(cls, zones: Zones, level: str | int | None = None) -> ZoneAreas:
+        """Return the zones of a level, given its name or its number; kept, because unions take long."""
+        kept: dict[int, ZoneAreas] = zones.__dict__.setdefault("_areas", {})
+        depth = depth_of(zones, level)
+        return kept.setdefault(depth, cls(zones, depth))
 
     @property
     def level(self) -> str:
@@ -111,8 +140,11 @@ class ZoneAreas:
     @cached_property
     def geometry(self) -> Objects:
         """The polygon of each zone, in the domain's coordinates: a leaf's own, or the union of its leaves."""
-        _ = self.domain
-        return unions(self.zones, self.nodes)
+        require_domain(self.zones)
+        if self.depth == self.zones.shape.height:
+            return np.asarray(self.zones.geometry, dtype=object)
+        below = ZoneAreas.of(self.zones, self.depth + 1)
+        return unions(below.geometry, self.of_nodes[below.nodes], self.nodes.size)
 
     def rings(self) -> list[Floats]:
         """Return the rings of all zones, outer and inner ones, as arrays of coordinates."""
@@ -139,11 +171,14 @@ class ZoneAreas:
     @cached_property
     def square_kilometres(self) -> Floats:
         """Areas of the zones on the ground; only for a domain whose CRS says how large they are."""
+        if self.depth < self.zones.shape.height:
+            below = ZoneAreas.of(self.zones, self.depth + 1)
+            places = self.of_nodes[below.nodes]
+            return np.bincount(places, weights=below.square_kilometres, minlength=self.nodes.size)
         import geopandas
 
-        leaves = geopandas.GeoSeries(np.asarray(self.zones.geometry, dtype=object), crs=self.domain.crs)
-        areas = leaves.to_crs(_EQUAL_AREAS).area.to_numpy() / _SQUARE_KILOMETRE
-        return np.bincount(self.of_leaves, weights=areas, minlength=self.nodes.size)
+        leaves = geopandas.GeoSeries(self.geometry, crs=self.domain.crs)
+        return np.asarray(leaves.to_crs(_EQUAL_AREAS).area.to_numpy() / _SQUARE_KILOMETRE)
 
     def numbers(self, shape: tuple[int, int]) -> Integers32:
         """Return the place in `nodes` of the zone at the centre of each pixel, (rows, columns); -1 where there is none.

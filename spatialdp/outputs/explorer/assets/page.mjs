@@ -110,7 +110,8 @@ export class Page {
     const answer = this.release.askCell(cell);
     const words = inWords(answer);
     readout.replaceChildren(make("strong", words.estimate), ` ${this.data.counted} · ${cell.name}`);
-    readout.append(make("br"), ...this.whereabouts(cell));
+    const where = this.whereabouts(cell);
+    if (where.length) readout.append(make("br"), ...where);
     if (answer.half !== null) readout.append(make("br"), `${this.data.percent} % interval ${words.interval}`);
     if (answer.relative >= 1) readout.append(make("br"), make("em", MAYBE_NOISE_HERE));
   }

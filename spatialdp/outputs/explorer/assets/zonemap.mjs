@@ -93,10 +93,9 @@ function meets(box, view) {
   return box[0] <= view[2] && box[2] >= view[0] && box[1] <= view[3] && box[3] >= view[1];
 }
 
-/** A marker for zones: the outlines of all areas of a zone. */
+/** A marker for zones: their outlines. */
 export function markedZone(frame, weight) {
   const lines = markedLines(weight);
-  lines.setAreas = (areas) =>
-    lines.setLines(areas.flatMap(({ rings }) => rings.map((ring) => ring.map(([x, y]) => frame.place(x, y)))));
+  lines.setPieces = (pieces) => lines.setLines(pieces.map((piece) => piece.map(([x, y]) => frame.place(x, y))));
   return lines;
 }

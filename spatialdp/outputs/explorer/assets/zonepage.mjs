@@ -35,12 +35,12 @@ export class ZonePage extends Page {
   }
 
   mark({ node }) {
-    this.pointed.setAreas(this.release.estimate.areasOf(node)).addTo(this.map);
+    this.pointed.setPieces(this.release.estimate.outlineOf(node)).addTo(this.map);
   }
 
   whereabouts({ node }) {
     const above = this.release.estimate.above(node);
-    return [make("span", above.length ? `in ${above.join(", ")}` : "all zones together", "range")];
+    return above.length ? [make("span", `in ${above.join(", ")}`, "range")] : [];
   }
 
   /** The numbers for the zone with a code; undefined if there is none. */
@@ -59,12 +59,13 @@ export class ZonePage extends Page {
       return this.complain(`No zone on this page has the code ${code}; codes look like ${this.data.example}.`);
     }
     const areas = estimate.areasOf(node);
-    this.chosen.setAreas(areas).addTo(this.map);
+    this.chosen.setPieces(estimate.outlineOf(node)).addTo(this.map);
     this.map.fitBounds(this.frame.box(boxAround(areas)), { animate: false, maxZoom: Math.max(this.map.getZoom(), 3) });
     const answer = this.answer(code);
     this.showAnswer(answer);
-    element("result").prepend(make("p", [estimate.nameOf(node), ...estimate.above(node)].join(", "), "note"));
-    this.sayAtMap(element("result").querySelector(".estimate dd").textContent, `${this.data.counted} · ${estimate.nameOf(node)}`);
+    const name = estimate.nameOf(node);
+    element("result").prepend(make("p", [name, ...estimate.above(node)].join(", "), "note"));
+    this.sayAtMap(element("result").querySelector(".estimate dd").textContent, `${this.data.counted} · ${name}`);
     return undefined;
   }
 }

@@ -43,7 +43,8 @@ export class ZoneEstimate {
   }
 
   nameOf(node) {
-    return `${this.levels[this.depthOf(node)]} ${this.codes[node]}`;
+    const level = this.levels[this.depthOf(node)];
+    return level === this.codes[node] ? level : `${level} ${this.codes[node]}`; // a root that was added has one name
   }
 
   /** The zones above a node, nearest first, without the one that stands for all of them. */
@@ -66,6 +67,17 @@ export class ZoneEstimate {
     });
   }
 
+  /** The outline of a zone as pieces of lines: edges between two of its own areas are left out. */
+  outlineOf(node) {
+    if (this.outlined?.node === node) return this.outlined.pieces;
+    const edges = new Map();
+    for (const { rings } of this.areasOf(node)) {
+      for (const ring of rings) ring.slice(1).forEach((to, i) => addEdge(edges, ring[i], to));
+    }
+    this.outlined = { node, pieces: [...edges.values()] };
+    return this.outlined.pieces;
+  }
+
   /** The zone at a place on the lattice, on the chosen level; undefined where there is none. */
   at([x, y]) {
     const area = this.areas.find(({ box, rings }) => {
@@ -80,6 +92,13 @@ export class ZoneEstimate {
     const depths = [this.level, ...this.levels.map((_, depth) => this.levels.length - 1 - depth)];
     return depths.map((depth) => this.numbers.get(`${depth} ${code}`)).find((node) => node !== undefined);
   }
+}
+
+/** Add an edge, or take it out if it is there already: then an area lies on either side. */
+function addEdge(edges, from, to) {
+  const ends = [from, to].map((end) => end.join());
+  const key = ends.sort().join(" ");
+  if (!edges.delete(key)) edges.set(key, [from, to]);
 }
 
 function addRing(area, ring) {
