@@ -232,7 +232,7 @@ def _data(release: Release, level: float) -> dict[str, Any]:
         "ratio": _ratio(domain),
         "axes": ["longitude", "latitude"] if crs_.geographic(domain.crs) else ["x", "y"],
         "outline": outline(domain),
-        "decimals": decimals_of(release),
+        "decimals": decimals_of(domain),
         "finest": cells.finest,
         "quantiles": quantile_table(level).tolist(),
         "level": float(level),

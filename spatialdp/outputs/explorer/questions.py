@@ -17,11 +17,12 @@ from typing import TYPE_CHECKING
 from spatialdp.estimates.base import Estimate
 from spatialdp.estimates.zones.counts import ZoneCounts
 from spatialdp.outputs.explorer.zones import drawn_depth
+from spatialdp.space.domain import Domain
 
 if TYPE_CHECKING:
     from spatialdp.release import Release
 
-__all__ = ["asset", "decimals_of", "question"]
+__all__ = ["asset", "decimals_of", "first_box", "question"]
 
 _MOST_DECIMALS = 100  # that JavaScript writes
 
@@ -37,9 +38,9 @@ def asset(name: str) -> str:
     return (resources.files("spatialdp.outputs.explorer") / "assets" / name).read_text(encoding="utf-8")
 
 
-def decimals_of(release: Release) -> int:
+def decimals_of(domain: Domain) -> int:
     """Return the number of decimals for coordinates: enough for a millionth of the domain's shorter side."""
-    return min(max(0, 6 - math.floor(math.log10(min(release.domain.size)))), _MOST_DECIMALS)
+    return min(max(0, 6 - math.floor(math.log10(min(domain.size)))), _MOST_DECIMALS)
 
 
 @singledispatch
@@ -52,7 +53,7 @@ def question(estimate: Estimate, release: Release) -> dict[str, str]:
     return {
         "thing": "cell",
         "levels": "",
-        "question": Template(asset("question_box.html")).substitute(_first_box(release)),
+        "question": Template(asset("question_box.html")).substitute(first_box(release.domain)),
         "help": Template(asset("help_box.html")).substitute(words),
     }
 
@@ -78,10 +79,10 @@ def _levels(names: tuple[str, ...]) -> str:
     return f'<label class="choice">Level <select id="level" autocomplete="off">{options}</select></label>'
 
 
-def _first_box(release: Release) -> dict[str, str]:
+def first_box(domain: Domain) -> dict[str, str]:
     """Return the box that the form starts with: the whole domain, rounded outwards."""
-    decimals = decimals_of(release)
+    decimals = decimals_of(domain)
     unit = 10**decimals  # with exact fractions, because a float could overflow
     rounding = {"xmin": math.floor, "ymin": math.floor, "xmax": math.ceil, "ymax": math.ceil}
-    sides = zip(rounding.items(), release.domain.bounds, strict=True)
+    sides = zip(rounding.items(), domain.bounds, strict=True)
     return {name: f"{rounded(Fraction(side) * unit) / unit:.{decimals}f}" for (name, rounded), side in sides}
