@@ -1,4 +1,4 @@
-"""Which table do the answers to queries become? The queries, with estimates, intervals and notes, for `spatialdp query`.
+"""Which table do answers to queries become? The queries, with estimates, intervals and notes, for `spatialdp query`.
 
 Zones are asked by their codes, all zones of a level at once, or lists of zones as one area each. Answers come from a
 release, never from a record.

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from spatialdp.cli.options.frame import Frame
     from spatialdp.mechanisms import Mechanism
     from spatialdp.release import Release
+    from spatialdp.space.domain import Domain
     from spatialdp.zone_release import ZoneRelease
 
 __all__ = ["command"]

@@ -91,8 +91,8 @@ def _frame(
     bounds = [name for name, value in place.items() if value is not None]
     if bounds:
         raise click.UsageError(
-            f"{ZONES_FLAG} and --{bounds[0].replace('_', '-')} were given, but zones have bounds of their own; leave one "
-            "of the two out."
+            f"{ZONES_FLAG} and --{bounds[0].replace('_', '-')} were given, but zones have bounds of their own; leave one of "
+            "the two out."
         )
     return _zones(zones, levels, prefixes, code)
 

@@ -74,8 +74,8 @@ class PointsFile:
             return self._read_codes(self.code_column)
         if domain is None:
             raise click.UsageError(
-                "the zones are codes without polygons, so that points cannot be located in them; give the column of the "
-                "records' codes with --code-column COLUMN, or zones with polygons."
+                "the zones are codes without polygons, so that points cannot be located in them; give the column of "
+                "the records' codes with --code-column COLUMN, or zones with polygons."
             )
         if self._address is not None:
             return self._read_table(self._address, domain)

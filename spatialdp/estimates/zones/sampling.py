@@ -1,9 +1,9 @@
 """How are synthetic points drawn from counts of zones? A leaf by its estimate, then one of its lattice squares, evenly.
 
-Squares are drawn from equal boxes that cover the leaf's polygon, and the first one is kept where the zones' locator finds
-the leaf. So each square of the leaf is equally likely, and locating a point gives the leaf that it was drawn for. Boxes
-that miss the polygon are left out beforehand, which only saves draws. Draws come from the shared source of random bits,
-and read the release and public polygons alone.
+Squares are drawn from equal boxes that cover the leaf's polygon, and the first one is kept where the zones' locator
+finds the leaf. So each square of the leaf is equally likely, and locating a point gives the leaf that it was drawn for.
+Boxes that miss the polygon are left out beforehand, which only saves draws. Draws come from the shared source of random
+bits, and read the release and public polygons alone.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ class _Cover:
         """Draw a square of the boxes of each leaf, evenly, (n, 2)."""
         box = self.first[leaves] + source.below(self.count[leaves])
         offsets = [source.below(self.sides[leaves, axis]) for axis in (0, 1)]
-        return self.corners[box] + np.stack(offsets, axis=1)
+        return np.asarray(self.corners[box] + np.stack(offsets, axis=1))
 
 
 def _squares(cover: _Cover, zones: Zones, leaves: Integers, place: Integers, source: Noise) -> Integers:

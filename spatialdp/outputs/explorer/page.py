@@ -326,11 +326,9 @@ def _(estimate: Field) -> str:
 
 @size_in_words.register
 def _(estimate: ZoneCounts) -> str:
-    sizes = np.diff(estimate.zones.shape.offsets)
-    levels = [
-        f"{int(size):,} of level {name}" for size, name in zip(sizes, estimate.zones.levels, strict=True) if size > 1
-    ]
-    return f"Zones: {', '.join(levels)}" if levels else "One zone"
+    sizes = np.diff(estimate.zones.shape.offsets).tolist()
+    named = zip(sizes, estimate.zones.levels, strict=True)
+    return "; ".join(f"{name}: {size:,}" for size, name in named if size > 1) or "one zone"
 
 
 def _technical(privacy: Privacy, domain: Domain) -> str:

@@ -99,12 +99,12 @@ def geojson(release: Release) -> bytes:
 
     Cells in another CRS are reprojected. Their straight sides become curves, so each side is cut into four parts first.
     """
+    frame, decimals = to_geodataframe(release), _EXACT_DEGREES
     if release.domain.crs is None:
         raise ParameterError(
             "the domain has no CRS, and GeoJSON is always in WGS 84; give the domain its CRS, "
             f"{either('Domain(bounds, crs=...)', 'with --crs')}, or save as .gpkg or .parquet."
         )
-    frame, decimals = to_geodataframe(release), _EXACT_DEGREES
     if not crs_.geographic(release.domain.crs):
         bounds = frame.geometry.bounds
         sides = np.maximum(bounds.maxx - bounds.minx, bounds.maxy - bounds.miny)
@@ -215,9 +215,9 @@ def pixel_bands(release: Release, shape: tuple[int, int] | None = None) -> tuple
     shape = shape or finest_shape(release.estimate)
     if shape is None:
         raise ParameterError(
-            f"the {_AREAS.get(release.estimate.kind, 'leaves')} of this release follow no grid, and a raster needs equal "
-            f"pixels; give their number with {either('shape=(nx, ny)', '--pixels NX,NY')}, or save as .gpkg, which keeps "
-            "the areas as they are."
+            f"the {_AREAS.get(release.estimate.kind, 'leaves')} of this release follow no grid, and a raster needs "
+            f"equal pixels; give their number with {either('shape=(nx, ny)', '--pixels NX,NY')}, or save as .gpkg, "
+            "which keeps the areas as they are."
         )
     grid = release.domain.grid(shape)
     cells = CellNumbers(grid, np.flatnonzero(grid.mask))

@@ -24,7 +24,7 @@ from spatialdp.estimates.fields.field import Field
 from spatialdp.estimates.histogram import Histogram
 from spatialdp.estimates.leaf_grid import LeafGrid
 from spatialdp.estimates.zones.counts import ZoneCounts
-from spatialdp.outputs.zones.areas import ZoneAreas
+from spatialdp.outputs.zones.areas import ZoneAreas, require_domain
 from spatialdp.outputs.zones.tables import zone_columns, zone_numbers
 from spatialdp.space.domain import Domain, Grid
 from spatialdp.space.lattice import LATTICE
@@ -122,7 +122,8 @@ def _(estimate: Field) -> CellNumbers | None:
 
 
 @cell_numbers.register
-def _(estimate: ZoneCounts) -> CellNumbers | None:  # noqa: ARG001 - no zones are cells
+def _(estimate: ZoneCounts) -> CellNumbers | None:
+    require_domain(estimate.zones)  # zones that are codes alone have no place in a raster either
     return None
 
 

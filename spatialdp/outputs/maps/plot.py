@@ -113,7 +113,7 @@ def plot(
         half-width in records (or in presences or persons: in what `Privacy.counted` names).
     per : {"cell", "km2", "map"}, optional
         Show numbers per cell or zone, per square kilometre on the ground, or per 1/1000 of the map's area. By default
-        per cell if all cells have one size, and otherwise per km², or per 1/1000 of the map where the domain has no CRS.
+        per cell if all cells have one size, and otherwise per km², or per 1/1000 of the map where there is no CRS.
     limits : (low, high), optional
         Public ends of the colour scale. By default the scale goes from 0 to the value that 99.5 % of the map's area
         does not exceed in this release. Not for the relative uncertainty, which has fixed classes.

@@ -11,7 +11,7 @@ from functools import cached_property
 
 import numpy as np
 
-from spatialdp._support.arrays import Array, Floats, Integers, Integers32, Objects
+from spatialdp._support.arrays import Floats, Integers, Integers32, Objects
 from spatialdp._support.checks import whole_number
 from spatialdp.errors import ParameterError, ReleaseError
 from spatialdp.space.domain import Domain
@@ -188,5 +188,5 @@ class ZoneAreas:
         columns, rows = (((2 * np.arange(count) + 1) * LATTICE) // (2 * count) for count in shape)
         x, y = (part.ravel().astype(np.int32) for part in np.meshgrid(columns, rows))
         leaves = self.zones.locator.leaves(x, y)
-        found: Array = np.append(self.of_leaves, -1)[leaves].astype(np.int32)
+        found: Integers32 = np.append(self.of_leaves, -1)[leaves].astype(np.int32)
         return found.reshape(shape[1], shape[0])
