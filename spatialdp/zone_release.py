@@ -14,7 +14,6 @@ import numpy as np
 import numpy.typing as npt
 
 from spatialdp._support.arrays import Array, Floats, Integers
-from spatialdp.errors import ParameterError
 from spatialdp.estimates.answers import About, Answers
 from spatialdp.estimates.unevenness.allowance import Allowance, Sums
 from spatialdp.estimates.zones.counts import ZoneCounts
@@ -23,7 +22,6 @@ from spatialdp.release import Release
 from spatialdp.space.domain import Domain
 
 if TYPE_CHECKING:
-    import geopandas
     import pandas as pd
 
     from spatialdp.privacy.noise.source import Noise
@@ -103,10 +101,8 @@ class ZoneRelease(Release):
         values = self.estimate.of_nodes(self._nodes(boxes, at)).values
         return _as_asked(values, boxes)
 
-    def interval(
-        self, boxes: Any, level: float = 0.95, *, about: str = About.TRUTH, at: str | None = None
-    ) -> Floats:
-        """Intervals that cover the true count of each zone or box, or the noise in each answer, with probability `level`.
+    def interval(self, boxes: Any, level: float = 0.95, *, about: str = About.TRUTH, at: str | None = None) -> Floats:
+        """Intervals that cover the true count of each zone or box, or the noise in each answer, at a `level`.
 
         Parameters
         ----------
@@ -181,9 +177,9 @@ class ZoneRelease(Release):
         Returns
         -------
         DataFrame, or GeoDataFrame if the zones have polygons
-            With the columns `level`, `zone`, `parent`, `estimate`, `lower`, `upper` (the interval about the truth) and `sd`, the
-            standard deviation of the noise; a biased release has neither intervals nor `sd`. The polygon of a zone is
-            the union of its leaves. ``attrs["privacy"]`` is the whole privacy statement.
+            With the columns `level`, `zone`, `parent`, `estimate`, `lower`, `upper` (the interval about the truth) and
+            `sd`, the standard deviation of the noise; a biased release has neither intervals nor `sd`. The polygon of a
+            zone is the union of its leaves. ``attrs["privacy"]`` is the whole privacy statement.
 
         Examples
         --------

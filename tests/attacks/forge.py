@@ -151,7 +151,9 @@ def texts(table: pa.Table, header: dict[str, Any], chance: random.Random) -> Any
         privacy[chance.choice(["mechanism", "version", "unit", "neighbours", "currency", "epsilon"])] = text
     elif kind == 4:
         name = json.dumps(text, ensure_ascii=False)
-        header[frame_of(header)]["crs"] = f"GEOGCS[{name},DATUM[{name},SPHEROID[{name},6378137,298]],UNIT[{name},0.01745]]"
+        header[frame_of(header)]["crs"] = (
+            f"GEOGCS[{name},DATUM[{name},SPHEROID[{name},6378137,298]],UNIT[{name},0.01745]]"
+        )
     elif kind == 5:
         header[text] = text
     else:
@@ -356,7 +358,20 @@ def overlapping(table: pa.Table, header: dict[str, Any], chance: random.Random) 
 
 FORGERIES: tuple[Forgery, ...] = (
     *(in_header, in_header, in_header, numbers, numbers, numbers, numbers, texts, texts, nesting),
-    *(column, column, column, rows, swapped, polygons, polygons, many_windows, flat_matrix, long_axis, chain, overlapping),
+    *(
+        column,
+        column,
+        column,
+        rows,
+        swapped,
+        polygons,
+        polygons,
+        many_windows,
+        flat_matrix,
+        long_axis,
+        chain,
+        overlapping,
+    ),
 )
 
 

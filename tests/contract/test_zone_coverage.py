@@ -30,7 +30,7 @@ EPSILONS = (0.25, 1, 4)
 
 @lru_cache(maxsize=4)
 def release_noise(variant, law, epsilon):
-    """An estimate of zeros with the noise of a release, the law of each merged node, and the dense map to the leaves."""
+    """An estimate of zeros with the noise of a release, the law of each merged node, and the map to the leaves."""
     rng = np.random.default_rng(len(variant))
     zones = Strip(random_shape(rng, height=3))
     chains = merged(zones.shape)
@@ -75,7 +75,11 @@ def queries(counts):
     cut[:, order] = overlap
     boxes = counts.zones.domain.boxes(np.column_stack([ends[:, 0], np.zeros(8), ends[:, 1], np.ones(8)]))
     sums, moments = counts.of_sets(sets), counts.moments(boxes)
-    return np.concatenate([sums.variance, moments[0]]), np.concatenate([sums.kurtosis, moments[1]]), np.concatenate([whole, cut])
+    return (
+        np.concatenate([sums.variance, moments[0]]),
+        np.concatenate([sums.kurtosis, moments[1]]),
+        np.concatenate([whole, cut]),
+    )
 
 
 def covered(weights, laws, half, draws, seed):
@@ -135,9 +139,13 @@ def test_the_truth_of_polygons_that_cut_zones_is_covered(where, law):
         sums = []
         for stated, share in ((bracket.inside, np.floor(sets.share)), (bracket.touched, np.ceil(sets.share))):
             drawn_values = share[mine] @ values[leaf[mine]]
-            sums.append(Sums(drawn_values, np.full(DRAWS, stated.variance[query]), np.full(DRAWS, stated.kurtosis[query])))
+            sums.append(
+                Sums(drawn_values, np.full(DRAWS, stated.variance[query]), np.full(DRAWS, stated.kurtosis[query]))
+            )
         allowance = Allowance(np.zeros(DRAWS), bracket=Bracket(*sums, np.ones(DRAWS, dtype=bool)))
-        answers = Answers(sums[0].values, sums[0].variance, sums[0].kurtosis, 1.0, np.zeros(DRAWS, dtype=bool), allowance)
+        answers = Answers(
+            sums[0].values, sums[0].variance, sums[0].kurtosis, 1.0, np.zeros(DRAWS, dtype=bool), allowance
+        )
         for level in LEVELS:
             low, high = answers.ends(level).T
             assert np.all(low <= high)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import lru_cache
+from itertools import pairwise
 
 import geopandas
 import numpy as np
@@ -12,6 +13,7 @@ import spatialdp as sdp
 from spatialdp.estimates.zones.counts import ZoneCounts
 from spatialdp.privacy.statement import Privacy
 from spatialdp.space.zones.chains import merged
+from spatialdp.space.zones.frame import Zones
 from spatialdp.trees.least_squares import two_pass
 from tests.reference.dense_zones import membership
 
@@ -24,16 +26,18 @@ CODES = {
 
 
 @lru_cache(maxsize=4)
-def zones_of(*, geometry: bool = True) -> sdp.Zones:
+def zones_of(*, geometry: bool = True) -> Zones:
     """Seven leaves side by side, of unequal widths; or the same as codes alone."""
     if not geometry:
-        return sdp.Zones.from_codes([t or s for s, t in zip(CODES["state"], CODES["tract"], strict=True)], None, {
-            "state": 1, "county": 2, "tract": 3
-        })
+        return Zones.from_codes(
+            [t or s for s, t in zip(CODES["state"], CODES["tract"], strict=True)],
+            None,
+            {"state": 1, "county": 2, "tract": 3},
+        )
     edges = np.cumsum([0, 1, 2, 1, 3, 1, 1, 2.0])
-    boxes = [shapely.box(low, 0, high, 2) for low, high in zip(edges[:-1], edges[1:], strict=True)]
-    frame = geopandas.GeoDataFrame(CODES, geometry=boxes, crs="EPSG:3857")
-    return sdp.Zones(frame, levels=["state", "county", "tract"])
+    boxes = [shapely.box(low, 0, high, 2) for low, high in pairwise(edges)]
+    frame = geopandas.GeoDataFrame(CODES, geometry=boxes, crs="EPSG:4326")
+    return Zones(frame, levels=["state", "county", "tract"])
 
 
 @lru_cache(maxsize=2)
@@ -42,7 +46,7 @@ def statement() -> Privacy:
 
 
 def release_of(zones, seed=0, *, consistent=True, unmeasured=(), known=()) -> sdp.ZoneRelease:
-    """Counts from 0 to 40 in each leaf with noise of variance 1 to 9; some depths of the merged tree unmeasured or known."""
+    """Counts from 0 to 40 in each leaf with noise of variance 1 to 9; some merged depths unmeasured or known."""
     rng = np.random.default_rng(seed)
     shape = merged(zones.shape).shape
     variances = rng.uniform(1, 9, shape.n_nodes)

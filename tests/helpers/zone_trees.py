@@ -62,7 +62,9 @@ def random_noise(rng, shape, *, unmeasured=0.2, known=0.0):
 
 
 def counts_on(zones, values, variances, kurtosis, **options) -> ZoneCounts:
-    return ZoneCounts(zones, values, variances, kurtosis, options.pop("step", 1.0), options.pop("consistent", True), **options)
+    return ZoneCounts(
+        zones, values, variances, kurtosis, options.pop("step", 1.0), options.pop("consistent", True), **options
+    )
 
 
 def merged_shape(shape: TreeShape) -> TreeShape:

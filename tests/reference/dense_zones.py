@@ -52,7 +52,7 @@ def cumulants(shape: TreeShape, variances, kurtosis, coverage) -> tuple[np.ndarr
 
 
 def merged_slowly(shape: TreeShape) -> tuple[list[int], list[list[int]]]:
-    """Chains of only children, node by node: the first node of each node's chain, and the chains by their first nodes."""
+    """Chains of only children, node by node: the first node of each node's chain, and the chains by these."""
     first = list(range(shape.n_nodes))
     for node in range(1, shape.n_nodes):
         if shape.n_children[shape.parent[node]] == 1:

@@ -2,8 +2,9 @@
 
 The file has one row for each cell of a grid, node of a tree or zone: place, estimate, polygon. The metadata hold, as
 JSON, everything else that is needed to rebuild the release (frame, noise, privacy statement), and a digest of all rows
-and metadata, so that `load` notices a truncated, damaged or carelessly altered file. (A digest is not a signature: someone
-who forges a file on purpose can forge the digest too.) Loading parses numbers and text; it must never execute anything.
+and metadata, so that `load` notices a truncated, damaged or carelessly altered file. (A digest is not a signature:
+someone who forges a file on purpose can forge the digest too.) Loading parses numbers and text; it must never execute
+anything.
 
 Estimates are neither compressed nor dictionary-encoded: if the structure of a release is public, the size of the file
 must depend on public parameters only. A change of the format needs another `FORMAT_VERSION`.

@@ -1,8 +1,8 @@
 """How does an estimate become a table, and a table an estimate? By `lay_out` and `rebuild`.
 
-Every kind of estimate has one row for each cell, node or zone, polygons of the rows, and a header with everything that the
-rows do not hold. `rebuild` reads files of unknown origin, so it must check every number that it uses and must not let a
-forged header ask for memory.
+Every kind of estimate has one row for each cell, node or zone, polygons of the rows, and a header with everything that
+the rows do not hold. `rebuild` reads files of unknown origin, so it must check every number that it uses and must not
+let a forged header ask for memory.
 """
 
 from __future__ import annotations

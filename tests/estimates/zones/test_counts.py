@@ -87,7 +87,11 @@ def test_boxes_and_polygons_are_weighted_sums_of_leaves(seed):
     second, fourth = cumulants(case.shape, case.variances, case.kurtosis, coverage)
     for queries, answer, moments in (
         (lattice, counts.answer, counts.moments),
-        (read_polygons([_box(box) for box in boxes], case.zones.domain), counts.answer_polygons, counts.polygon_moments),
+        (
+            read_polygons([_box(box) for box in boxes], case.zones.domain),
+            counts.answer_polygons,
+            counts.polygon_moments,
+        ),
     ):
         assert answer(queries) == pytest.approx(coverage @ case.leaves, rel=1e-6, abs=1e-5)
         variance, kurtosis = moments(queries)

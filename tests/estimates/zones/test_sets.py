@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
@@ -65,9 +67,9 @@ def test_chunks_are_all_sets_in_order(monkeypatch):
     monkeypatch.setattr("spatialdp.estimates.zones.sets._TOGETHER", 3)
     sets = NodeSets.of([[1, 2], [], [3], [4, 5, 6, 7], [], [8]])
     parts = list(sets.chunks())
-    assert [part.start for part, _ in parts][0] == 0
+    assert parts[0][0].start == 0
     assert [part.stop for part, _ in parts][-1] == sets.count
-    assert all(one[0].stop == other[0].start for one, other in zip(parts[:-1], parts[1:], strict=True))
+    assert all(one[0].stop == other[0].start for one, other in pairwise(parts))
     rebuilt = [few.node[few.owner == i].tolist() for _, few in parts for i in range(few.count)]
     assert rebuilt == [[1, 2], [], [3], [4, 5, 6, 7], [], [8]]
     assert len(parts) > 1

@@ -8,9 +8,9 @@ from __future__ import annotations
 import base64
 from typing import Any
 
+from spatialdp._support.foreign.wkb import is_polygonal
 from spatialdp._support.json_values import text
 from spatialdp._support.terminal import is_printable
-from spatialdp._support.foreign.wkb import is_polygonal
 from spatialdp.space.domain import Domain
 from spatialdp.space.regions.cells import RegionCells
 

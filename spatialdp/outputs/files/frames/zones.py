@@ -1,6 +1,6 @@
-"""How are zones and their counts stored as rows of a file, and how is such a file checked?
+"""How are zones and their counts stored in a file? In one row for each zone, which are checked when they are read.
 
-There is one row for each declared zone, level by level from the root: level, code, parent, number of children,
+Every declared zone has a row, level by level from the root: level, code, parent, number of children,
 estimate, and variance and kurtosis of the noise in its measurement. Zones that are one area, such as a state and its
 only county, have the same numbers. Leaves have polygons; the outline of another zone is the union of its leaves. The
 header holds levels, name, CRS and bounds, and the digest of the frame, which is computed again from the rows.
@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 
 from spatialdp._support.arrays import Array, Floats, Integers, Objects
+from spatialdp._support.foreign.wkb import is_polygonal
 from spatialdp._support.json_values import amount, flag, text, whole
 from spatialdp._support.terminal import is_printable
 from spatialdp._support.tree_shape import TreeShape
-from spatialdp._support.foreign.wkb import is_polygonal
 from spatialdp.estimates.zones.counts import ZoneCounts
 from spatialdp.outputs.files.frames.domains import checked_crs
 from spatialdp.outputs.files.limits import (

@@ -13,10 +13,14 @@ from spatialdp.outputs.files.frames.domains import checked_crs, domain_from_json
 REGION = shapely.Polygon([(0, 0), (8, 0), (8, 5), (3, 6), (0, 3)])
 
 
-@pytest.mark.parametrize("region", [None, REGION, shapely.MultiPolygon([shapely.box(0, 0, 1, 1), shapely.box(2, 2, 3, 3)])])
+@pytest.mark.parametrize(
+    "region", [None, REGION, shapely.MultiPolygon([shapely.box(0, 0, 1, 1), shapely.box(2, 2, 3, 3)])]
+)
 @pytest.mark.parametrize("rule", ["touching", "centres"])
 def test_domains_come_back(region, rule):
-    domain = sdp.Domain((0, 0, 8, 6), crs="EPSG:4326", region=region, **({} if region is None else {"region_cells": rule}))
+    domain = sdp.Domain(
+        (0, 0, 8, 6), crs="EPSG:4326", region=region, **({} if region is None else {"region_cells": rule})
+    )
     again = domain_from_json(json.loads(json.dumps(domain_to_json(domain))))
     assert again == domain
 
