@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, cast
 
 import click
 
-from spatialdp.cli.options.frame import domain_in, frame_options
+from spatialdp.cli.options.frame import check_frame, domain_in, frame_options
 from spatialdp.cli.options.method import ReleaseCommand
 from spatialdp.cli.options.output import Target, check_output, output_options, quiet_option
 from spatialdp.cli.options.points import PointsFile, points_options
@@ -91,6 +91,7 @@ def command(
 
     target.spare(*points.inputs)
     _check_promise(mechanism, seed, allowed=not_private)
+    check_frame(frame, mechanism, codes=points.code_column is not None)
     prepared = mechanism.prepare(frame, **terms.options)
     shape = _check_formats(target, frame, mechanism, pixels)
     report(f"1/3 opening the points{points.assumption(domain_in(frame))}")

@@ -17,12 +17,13 @@ from spatialdp.cli.options.values import bundled
 from spatialdp.cli.parameters import INPUTS
 
 if TYPE_CHECKING:
+    from spatialdp.mechanisms import Mechanism
     from spatialdp.space.domain import Domain
     from spatialdp.space.zones.frame import Zones
 
     Frame = Domain | Zones
 
-__all__ = ["ZONES_FLAG", "Names", "Prefixes", "domain_in", "frame_options", "optional_frame_options"]
+__all__ = ["ZONES_FLAG", "Names", "Prefixes", "check_frame", "domain_in", "frame_options", "optional_frame_options"]
 
 ZONES_FLAG = "--zones"  # with it, the default method is the one for zones
 
@@ -121,6 +122,21 @@ def domain_in(frame: Frame) -> Domain | None:
     from spatialdp.space.zones.frame import Zones
 
     return frame.domain if isinstance(frame, Zones) else frame
+
+
+def check_frame(frame: Frame, mechanism: Mechanism, *, codes: bool = False) -> None:
+    """Refuse a method that needs another frame, and records that are codes without zones."""
+    from spatialdp.space.zones.frame import Zones
+
+    of_zones = isinstance(frame, Zones)
+    if not isinstance(frame, mechanism.frame):
+        needed, given = ("a domain", "zones were") if of_zones else ("zones", "a domain was")
+        remedy = f"leave {ZONES_FLAG} out" if of_zones else f"give {ZONES_FLAG} FILE"
+        raise click.UsageError(
+            f"--method {mechanism.name} counts in {needed}, but {given} given; {remedy}, or choose another method."
+        )
+    if codes and not of_zones:
+        raise click.UsageError(f"--code-column is for codes of zones, but a domain was given; give {ZONES_FLAG} FILE.")
 
 
 def _frame_if_given(**options: Any) -> Frame | None:

@@ -31,9 +31,9 @@ class _Method(click.ParamType):  # type: ignore[type-arg]  # generic only in rec
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[Any]:  # noqa: ARG002 (click)
         from click.shell_completion import CompletionItem
 
-        from spatialdp.mechanisms import MECHANISMS
+        from spatialdp.cli.parameters import methods
 
-        return [CompletionItem(name) for name in MECHANISMS if name.startswith(incomplete)]
+        return [CompletionItem(name) for name in methods() if name.startswith(incomplete)]
 
 
 class MethodCommand(click.Command):
@@ -96,12 +96,11 @@ class MethodCommand(click.Command):
 
     @staticmethod
     def _mechanism(name: str | None, values: dict[str, Any]) -> Mechanism:
-        from spatialdp.cli.parameters import build, find_method
-        from spatialdp.mechanisms import MECHANISMS
+        from spatialdp.cli.parameters import build, find_method, methods
 
         if name is None:
             raise click.UsageError(
-                f"no --method was given; it must be one of {', '.join(MECHANISMS)}. "
+                f"no --method was given; it must be one of {', '.join(methods())}. "
                 "If you are not sure, use --method quadtree --height 8."
             )
         parameters = {key.removeprefix("parameter_"): value for key, value in values.items() if value is not None}
@@ -138,9 +137,9 @@ def _find_method_name(args: Sequence[str]) -> str | None:
 
 
 def _exists(name: str | None) -> bool:
-    from spatialdp.mechanisms import MECHANISMS
+    from spatialdp.cli.parameters import methods
 
-    return name in MECHANISMS
+    return name in methods()
 
 
 def _parameter_options(ctx: click.Context) -> list[click.Option]:
@@ -157,10 +156,9 @@ def _parameter_options(ctx: click.Context) -> list[click.Option]:
 
 def _explained(error: click.NoSuchOption, name: str | None, ctx: click.Context) -> click.UsageError:
     """Return an error that names the methods with this option, if there are any; else the error itself."""
-    from spatialdp.cli.parameters import parameters_of
-    from spatialdp.mechanisms import MECHANISMS
+    from spatialdp.cli.parameters import methods, parameters_of
 
-    owners = [n for n, each in MECHANISMS.items() if error.option_name in {p.flag for p in parameters_of(each)}]
+    owners = [n for n, each in methods().items() if error.option_name in {p.flag for p in parameters_of(each)}]
     if not owners:
         return error
     fact = f"{error.option_name} is a parameter of {', '.join(owners)}"

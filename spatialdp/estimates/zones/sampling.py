@@ -33,7 +33,7 @@ _MOST_ROUNDS = 64
 def sample_zones(counts: ZoneCounts, n: int | None, noise: Noise | None) -> tuple[Integers, Floats]:
     """Draw points; return the number of each point's leaf, and (n, 2) coordinates, the centres of lattice squares.
 
-    A leaf that owns no lattice square, because others cover it, gets the square of a point within its polygon.
+    A leaf that owns no lattice square, because it is thinner than one, gets the square of a point within its polygon.
     """
     zones, source = counts.zones, SystemNoise() if noise is None else noise
     if zones.geometry is None or zones.domain is None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from spatialdp.cli.options.frame import frame_options
+from spatialdp.cli.options.frame import check_frame, frame_options
 from spatialdp.cli.options.method import ReleaseCommand
 from spatialdp.cli.options.terms import TermsOptions, terms_options
 
@@ -33,5 +33,6 @@ def command(frame: Frame, terms: TermsOptions, mechanism: Mechanism, as_json: bo
       spatialdp plan --bounds 0,0,100,100 --method quadtree --height 7 --epsilon 0.5
       spatialdp plan --zones counties.parquet --levels state,county --epsilon 1
     """
+    check_frame(frame, mechanism)
     plan = mechanism.plan(frame, **terms.options)
     click.echo(json.dumps(plan.to_json(), indent=2, ensure_ascii=False) if as_json else plan)
