@@ -60,7 +60,9 @@ def test_zones_are_drawn_by_their_estimates():
 
 
 @pytest.mark.statistical
-@pytest.mark.parametrize(("name", "part", "share"), [("ring", shapely.box(0, 0, 9, 3), 27 / 72), ("islands", None, 2 / 3)])
+@pytest.mark.parametrize(
+    ("name", "part", "share"), [("ring", shapely.box(0, 0, 9, 3), 27 / 72), ("islands", None, 2 / 3)]
+)
 def test_points_are_even_within_a_zone(name, part, share):
     release = release_of({name: 1000})
     points = shapely.points(release.sample(20_000, noise=sdp.SeededNoise(4)))
