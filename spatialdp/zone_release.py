@@ -24,6 +24,7 @@ from spatialdp.space.domain import Domain
 if TYPE_CHECKING:
     import pandas as pd
 
+    from spatialdp.privacy.noise.source import Noise
     from spatialdp.space.zones.frame import Zones
 
 __all__ = ["ZoneRelease"]
@@ -255,6 +256,54 @@ class ZoneRelease(Release):
         allowance = Allowance(zero) if About.parse(about) is About.TRUTH else None
         step, whole = self.estimate.step, zero.astype(bool)
         return Answers(sums.values, sums.variance, sums.kurtosis, step, whole, allowance).ends(level)
+
+    def sample(
+        self, n: int | None = None, *, noise: Noise | None = None, as_geodataframe: bool = False
+    ) -> Floats | geopandas.GeoDataFrame:
+        """Draw synthetic points that follow the release; post-processing that costs nothing.
+
+        Parameters
+        ----------
+        n, noise
+            As for `Release.sample`.
+        as_geodataframe : bool
+            Whether to return point geometries with the codes of their zones, in the column `zone`, rather than an
+            array.
+
+        Returns
+        -------
+        (n, 2) array of x and y, or GeoDataFrame
+            Independent draws: leaf zones in proportion to their non-negative estimates, and places evenly within a
+            zone. Locating a point gives the zone that it was drawn for.
+
+        Raises
+        ------
+        ReleaseError
+            If the zones are codes without polygons, or points are asked for and no estimate is above zero.
+
+        Examples
+        --------
+        >>> import geopandas, shapely, spatialdp as sdp
+        >>> halves = [shapely.box(0, 0, 1, 1), shapely.box(1, 0, 2, 1)]
+        >>> zones = sdp.Zones(geopandas.GeoDataFrame({"half": ["west", "east"]}, geometry=halves), levels=["half"])
+        >>> release = sdp.ZoneTree().release([[0.5, 0.5]] * 3, zones, epsilon=100)
+        >>> release.sample(2, as_geodataframe=True)["zone"].tolist()
+        ['west', 'west']
+        """
+        from spatialdp.estimates.zones.sampling import sample_zones
+
+        leaves, points = sample_zones(self.estimate, n, noise)
+        if not as_geodataframe:
+            return points
+        import geopandas
+
+        from spatialdp.outputs.files.statement import statement_members
+
+        codes = self.zones.codes[self.zones.leaf_nodes[leaves]]
+        places = geopandas.points_from_xy(*points.T)
+        frame = geopandas.GeoDataFrame({"zone": codes}, geometry=places, crs=self.zones.crs)
+        frame.attrs["privacy"] = statement_members(self.privacy)
+        return frame
 
     # --- places, which zones that were given as codes alone do not have ---
 

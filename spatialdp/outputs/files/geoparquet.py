@@ -52,14 +52,15 @@ _MOST_INFLATED = 32  # times the size of the file, before compression; polygons 
 
 
 def to_geodataframe(release: Release) -> geopandas.GeoDataFrame:
-    """Return the cells or leaves of a release as polygons, with their place, estimate and interval; see `rows`.
+    """Return the cells, leaves or zones of a release as polygons, with their place, estimate and interval; see `rows`.
 
     ``attrs["privacy"]`` is the whole privacy statement.
     """
     import geopandas
 
     rows = map_rows(release)
-    frame = geopandas.GeoDataFrame(rows.columns, geometry=_polygons(rows.boxes), crs=release.domain.crs)
+    polygons = _polygons(rows.boxes) if rows.polygons is None else rows.polygons
+    frame = geopandas.GeoDataFrame(rows.columns, geometry=polygons, crs=release.domain.crs)
     frame.attrs["privacy"] = statement_members(release.privacy)
     return frame
 

@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -30,6 +31,8 @@ from spatialdp.space.zones.chains import first_leaves
 from spatialdp.space.zones.hierarchy import Hierarchy, code_column, hierarchy, prefix_columns
 from spatialdp.space.zones.location import Locator, OutlineLocator
 from spatialdp.space.zones.outlines import areas_of_zones, snapped
+from spatialdp.space.zones.overlaps import Overlaps, ZoneCheck, check_overlaps, checked, overlaps_of
+from spatialdp.space.zones.reading import read_zone_frame
 from spatialdp.wording import either, parameter
 
 __all__ = ["Zones"]
@@ -145,6 +148,52 @@ class Zones:
         return zones
 
     @classmethod
+    def read(
+        cls,
+        path: str | os.PathLike[str],
+        *,
+        levels: Sequence[str] | None = None,
+        column: str | None = None,
+        prefixes: Mapping[str, int] | None = None,
+        layer: str | None = None,
+        name: str | None = None,
+    ) -> Zones:
+        r"""Read a frame of zones from a file: GeoParquet, GeoPackage, GeoJSON, TopoJSON or Shapefile; or codes alone.
+
+        Parameters
+        ----------
+        path : str or path
+            Codes without geometries are read from CSV, where all values are text, or from Parquet.
+        levels : sequence of str
+            The columns with the codes of each level, root first, as for `Zones`.
+        column, prefixes
+            Given instead of `levels`: one column of codes that begin with their parents' codes, as for `from_codes`.
+        layer : str, optional
+            Name of the layer, in a file with more than one.
+        name : str, optional
+            What the frame is called; by default the name of the file.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> path = Path(tempfile.mkdtemp()) / "counties.csv"
+        >>> _ = path.write_text("GEOID\n06037\n37063\n")
+        >>> Zones.read(path, column="GEOID", prefixes={"state": 2, "county": 5})
+        Zones('counties', all zones: 1, state: 2, county: 2)
+        """
+        if (levels is None) == (column is None):
+            raise ParameterError(
+                f"{'neither' if levels is None else 'both'} of {parameter('levels')} and {parameter('column')} "
+                f"{'was' if levels is None else 'were'} given; name the columns of all levels, root first, or the one "
+                f"column of codes with {parameter('prefixes')}."
+            )
+        areas = read_zone_frame(path, layer)
+        name = Path(path).stem if name is None else name
+        if levels is not None:
+            return cls(areas, levels, name=name)
+        return cls.from_codes(areas, column, prefixes, name=name)
+
+    @classmethod
     def published(
         cls,
         levels: Sequence[str],
@@ -187,6 +236,8 @@ class Zones:
             domain = Domain(_bounds(geometry), crs=crs)
         self._set(tree.levels, tree.shape, tree.codes, geometry, crs, domain, name)
         self._set_more(tree.rows, repaired, {})
+        if geometry is not None:
+            check_overlaps(self._overlaps, geometry, codes)
 
     def _set(
         self,
@@ -246,6 +297,29 @@ class Zones:
                 "geometries."
             )
         return snapped(self.geometry, self.domain)
+
+    @cached_property
+    def _overlaps(self) -> Overlaps:
+        """The pairs of leaves that have an area in common."""
+        return overlaps_of(cast(Objects, self.geometry), self.outlines)
+
+    def check(self) -> ZoneCheck:
+        """Return how well the areas fit together: repaired polygons, overlaps, gaps and slivers.
+
+        The result is printed as a table. Drawing the union of many zones takes a while.
+
+        Examples
+        --------
+        >>> import geopandas, shapely
+        >>> areas = geopandas.GeoDataFrame(
+        ...     {"zone": ["A", "B"]}, geometry=[shapely.box(0, 0, 1, 1), shapely.box(1, 0, 2, 1)]
+        ... )
+        >>> Zones(areas, ["zone"]).check().overlaps
+        []
+        """
+        self.outlines  # noqa: B018 - refuses zones without geometries
+        codes, repaired = self.codes[self.leaf_nodes], self._repaired  # type: ignore[attr-defined]
+        return checked(cast(Objects, self.geometry), codes, repaired, self._overlaps)
 
     @cached_property
     def locator(self) -> Locator:
