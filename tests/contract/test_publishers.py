@@ -10,10 +10,12 @@ from __future__ import annotations
 import ast
 from pathlib import Path
 
+import geopandas
 import matplotlib
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
+import shapely
 
 import spatialdp as sdp
 from spatialdp.errors import SpatialDPError
@@ -29,7 +31,13 @@ matplotlib.use("Agg")
 
 DOMAIN = sdp.Domain((0, 0, 1, 1), crs="EPSG:4326")
 POINTS = np.random.default_rng(3).random((200, 2))
-EXAMPLES = {"grid": sdp.Flat((8, 6)), "tree": sdp.KdTree(3), "field": sdp.Adaptive((8, 6))}
+EXAMPLES = {"grid": sdp.Flat((8, 6)), "tree": sdp.KdTree(3), "field": sdp.Adaptive((8, 6)), "zones": sdp.ZoneTree()}
+HALVES = shapely.box([0, 0.4, 0.4], [0, 0, 0.3], [0.4, 1, 1], [1, 0.3, 1])
+ZONES = sdp.Zones(
+    geopandas.GeoDataFrame({"state": list("ABB"), "county": ["A1", "B1", "B2"]}, geometry=HALVES, crs="EPSG:4326"),
+    levels=["state", "county"],
+)
+FRAMES = {"zones": ZONES}
 
 PUBLISHERS = {
     "rows of a table": lambda release, _: release.to_geodataframe(),
@@ -60,7 +68,7 @@ class Unknown:
 
 
 def release_of(kind):
-    return EXAMPLES[kind].release(POINTS, DOMAIN, epsilon=1, noise=sdp.SeededNoise(1))
+    return EXAMPLES[kind].release(POINTS, FRAMES.get(kind, DOMAIN), epsilon=1, noise=sdp.SeededNoise(1))
 
 
 def test_there_is_an_example_of_every_kind():
@@ -115,7 +123,7 @@ def test_nobody_asks_for_the_class_of_an_estimate():
         for node in ast.walk(ast.parse(path.read_text()))
         if isinstance(node, ast.Call)
         and ast.unparse(node.func) == "isinstance"
-        and {"Histogram", "Decomposition", "Field", "KdTree"}
+        and {"Histogram", "Decomposition", "Field", "KdTree", "ZoneCounts"}
         & {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
     ]
     assert not asked
