@@ -22,6 +22,7 @@ from spatialdp.release import Release
 from spatialdp.space.domain import Domain
 
 if TYPE_CHECKING:
+    import geopandas
     import pandas as pd
 
     from spatialdp.privacy.noise.source import Noise
@@ -245,7 +246,7 @@ class ZoneRelease(Release):
 
     def _areas(self, codes: Objects, at: str | None) -> list[Integers]:
         """The nodes that make up each zone or area, where areas cut the zones."""
-        if at in self.zones.sets:
+        if at is not None and at in self.zones.sets:
             return _leaves_of_areas(self.zones, codes, at)
         return [self.zones.areas_of(code, at) for code in codes]
 

@@ -133,7 +133,7 @@ def _texts(column: pa.Array) -> bytes:
     _, offsets, content = texts.buffers()
     places = np.frombuffer(offsets, dtype=np.int32)[texts.offset : texts.offset + len(texts) + 1]
     lengths = pc.binary_length(texts).to_numpy(zero_copy_only=False).astype("<i8").tobytes()
-    return lengths if content is None or not len(texts) else lengths + content[places[0] : places[-1]].to_pybytes()
+    return lengths if content is None or not len(texts) else lengths + bytes(content[places[0] : places[-1]])
 
 
 def _read(source: Path) -> tuple[pa.Table, dict[str, Any]]:
