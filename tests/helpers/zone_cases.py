@@ -59,7 +59,7 @@ ZONE_CASES: dict[str, sdp.ZoneTree] = {
     "zones, fine": sdp.ZoneTree(budget=(1, 1, 1, 1), law="laplace"),
     "zones, gaussian": sdp.ZoneTree(law="gaussian"),
     "zones, gaussian, weights": sdp.ZoneTree(budget=(1, 2, 0, 1), law="gaussian"),
-    "zones, raw": sdp.ZoneTree(budget=(1, 1, 1, 1), consistent=False),
+    "zones, raw": sdp.ZoneTree(budget=(1, 0, 1, 1), consistent=False),
     "zones, targets": sdp.ZoneTree(targets=("A", "A1")),
     "zones, known": sdp.ZoneTree(known={"state": {"A": 12}, "county": {"A1": 7}}),
     "zones, invariants": sdp.ZoneTree(invariants=("state",)),
