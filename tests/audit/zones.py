@@ -1,4 +1,4 @@
-"""How is a mechanism on zones audited? Pairs of neighbours for the replay, and the exact loss of every pair by brute force.
+"""How is a mechanism on zones audited? Pairs of neighbours for the replay, and the exact loss of all pairs.
 
 A record is known by its leaf, or by none. So all data sets are multisets of numbers of leaves, and a release's
 measurements are sums over records: the loss between two neighbours follows from the records by which they differ. All
@@ -90,7 +90,7 @@ def measured(setting: ZoneSetting, data: list[Any]) -> tuple[list[NoiseLaw], lis
     """The laws of all measurements, and the exact numbers of each data set before noise."""
     recorded: list[tuple[NoiseLaw, Any]] = []
 
-    def record(law: NoiseLaw, counts: Any, noise: Noise) -> Any:  # noqa: ARG001 - as `NoiseLaw.add_to`
+    def record(law: NoiseLaw, counts: Any, noise: Noise) -> Any:
         recorded.append((law, integers(counts).ravel()))
         return np.zeros(np.shape(counts))
 
@@ -156,7 +156,7 @@ def _totals(setting: ZoneSetting, unit: tuple[Any, ...], invariants: tuple[str, 
 
 
 def check_shares(setting: ZoneSetting) -> None:
-    """Check that no pair of neighbours loses more than is promised, and that adding a record to any leaf costs it all."""
+    """Check that no pair of neighbours loses more than is promised, and that adding a record costs all of it."""
     found = shares(setting)
     assert max(found) <= 1, f"the loss is {float(max(found)):.4f} times the promise"
     if setting.person is None and setting.relation == "add-remove" and not setting.mechanism.invariants:

@@ -87,7 +87,7 @@ def test_known_totals_cause_nothing(seed):
 @settings(max_examples=40, deadline=None)
 def test_a_level_gets_what_it_causes_and_no_rule_is_better(law, seed):
     rng = np.random.default_rng(seed)
-    chains, zones = objective(random_tree(rng, most=6), law)
+    _, zones = objective(random_tree(rng, most=6), law)
     best = np.array(best_shares(zones))
     value, causes = zones.at(best)
     paid = best > 0

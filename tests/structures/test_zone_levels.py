@@ -1,4 +1,4 @@
-"""Counts of zones: groups, costs of paths, sensitivities by brute force, the fit against dense algebra, known totals."""
+"""Counts of zones: groups, costs of paths, sensitivities by brute force, dense least squares, known totals."""
 
 from __future__ import annotations
 

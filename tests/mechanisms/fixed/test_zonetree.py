@@ -43,9 +43,9 @@ def test_points_and_codes_give_the_same_release():
 
 
 def test_wrong_frames_are_refused_in_words():
-    with pytest.raises(ParameterError, match="zone-tree was given a Domain .* needs a spatialdp.Zones"):
+    with pytest.raises(ParameterError, match=r"zone-tree was given a Domain .* needs a spatialdp.Zones"):
         sdp.ZoneTree().check(sdp.Domain((0, 0, 1, 1)), epsilon=1)
-    with pytest.raises(ParameterError, match="domain is a Zones; give a spatialdp.Domain"):
+    with pytest.raises(ParameterError, match=r"domain is a Zones; give a spatialdp.Domain"):
         sdp.Flat((2, 2)).check(LOPSIDED, epsilon=1)
     with pytest.raises(PointsError):
         sdp.ZoneTree().release(CODES, LOPSIDED, epsilon=1, person=sdp.Person(records=3))
@@ -61,7 +61,7 @@ def test_budgets_say_what_each_level_gets():
         {"count of all zones": 0.1, "state": 0.2, "county": 0.3, "tract": 0.4}
     )
     assert shares(sdp.ZoneTree(budget="leaves"), LOPSIDED)["tract"] == 1
-    with pytest.raises(ParameterError, match="3 weights, but .* 4 levels"):
+    with pytest.raises(ParameterError, match=r"3 weights, but .* 4 levels"):
         sdp.ZoneTree(budget=(1, 1, 1)).check(LOPSIDED, epsilon=1)
     for wrong in ("wide", 7, (), (1, 0), (1, -1)):
         with pytest.raises(ParameterError, match="budget"):
