@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-__all__ = ["EDGES", "boxes_of", "read_boxes", "read_frame", "read_geometries"]
+__all__ = ["EDGES", "boxes_of", "read_boxes", "read_frame", "read_geometries", "read_table_as_text"]
 
 _PARQUET = (".parquet", ".geoparquet", ".pq")
 EDGES = ["xmin", "ymin", "xmax", "ymax"]
@@ -35,7 +35,7 @@ def read_geometries(path: Path, layer: str | None = None) -> geopandas.GeoDataFr
     return features
 
 
-def read_frame(path: Path) -> Any:
+def read_frame(path: Path, layer: str | None = None) -> Any:
     """Read a public file as a table, or as features if it has geometries."""
     import pandas as pd
     import pyarrow.parquet as pq
@@ -44,7 +44,24 @@ def read_frame(path: Path) -> Any:
         return _read(path, pd.read_csv)
     if path.suffix.lower() in _PARQUET and b"geo" not in (_read(path, pq.read_schema).metadata or {}):
         return _read(path, pd.read_parquet)
-    return read_geometries(path)
+    return read_geometries(path, layer)
+
+
+def read_table_as_text(path: Path) -> Any:
+    r"""Read a public file of separated values, all of whose values are text; empty cells are missing.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp()) / "codes.csv"
+    >>> _ = path.write_text("country,region\nNA,01\nDE,\n")
+    >>> read_table_as_text(path).to_numpy(dtype=object, na_value=None).tolist()
+    [['NA', '01'], ['DE', None]]
+    """
+    import pandas as pd
+
+    separator = "\t" if path.suffix.lower() == ".tsv" else ","
+    return _read(path, pd.read_csv, sep=separator, dtype=str, keep_default_na=False, na_values=[""])
 
 
 def read_boxes(path: Path) -> npt.NDArray[np.float64]:
