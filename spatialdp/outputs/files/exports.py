@@ -84,10 +84,10 @@ def _layers(estimate: Estimate, release: Release) -> dict[str, geopandas.GeoData
 
 
 @_layers.register(ZoneCounts)
-def _(estimate: ZoneCounts, release: Release) -> dict[str, geopandas.GeoDataFrame]:
+def _(estimate: ZoneCounts, release: Release) -> dict[str, geopandas.GeoDataFrame]:  # noqa: ARG001 - zones know all
     import geopandas
 
-    crs, layers = release.domain.crs, {}
+    crs, layers = estimate.zones.crs, {}
     for depth, name in enumerate(estimate.zones.levels):
         rows = level_rows(estimate, depth)
         layers[name] = geopandas.GeoDataFrame(rows.columns, geometry=rows.polygons, crs=crs)
