@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-__all__ = ["EDGES", "boxes_of", "read_boxes", "read_frame", "read_geometries", "read_table_as_text"]
+__all__ = ["EDGES", "boxes_of", "read_boxes", "read_frame", "read_geometries", "read_table_as_text", "read_totals"]
 
 _PARQUET = (".parquet", ".geoparquet", ".pq")
 EDGES = ["xmin", "ymin", "xmax", "ymax"]
@@ -69,6 +69,22 @@ def read_boxes(path: Path) -> npt.NDArray[np.float64]:
     import pandas as pd
 
     return boxes_of(_read(path, pd.read_parquet if path.suffix.lower() in _PARQUET else pd.read_csv), path.name)
+
+
+def read_totals(path: Path) -> dict[str, dict[str, int]]:
+    """Read public totals of zones from a CSV file with the columns level, zone and total; codes are text."""
+    import pandas as pd
+
+    table = _read(path, pd.read_csv, dtype=str, keep_default_na=False)
+    missing = [name for name in ("level", "zone", "total") if name not in table.columns]
+    if missing:
+        raise FileFormatError(f"{path.name} has no column {missing[0]!r}; totals need the columns level, zone and total.")
+    if not table["total"].str.fullmatch(r"-?\d+").all():
+        raise FileFormatError(f"the totals in {path.name} are not all whole numbers; correct the column total.")
+    return {
+        str(level): dict(zip(rows["zone"], rows["total"].astype(int).tolist(), strict=True))
+        for level, rows in table.groupby("level", sort=False)
+    }
 
 
 def boxes_of(frame: Any, name: str) -> npt.NDArray[np.float64]:

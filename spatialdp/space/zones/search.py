@@ -1,4 +1,4 @@
-"""Which zone is meant by a code, which leaves are below it, and which zones make up an area that cuts them?
+"""How are zones found? By their codes, by the zones above them, and as parts of areas that cut the hierarchy.
 
 Zones are nodes of a tree, and leaves have numbers of their own, in the order of their nodes. Codes that are asked for
 are public questions, so an unknown or ambiguous one is an error that quotes it. Codes of records are looked up by
