@@ -41,6 +41,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Zones"]
 
+MOST_OUTLINES = 1_000_000  # which take a minute to prepare, every time that some millions of records are located
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Zones(Search):
@@ -166,7 +168,7 @@ class Zones(Search):
         codes = code_column(areas if column is None else areas[column], column or "codes")
         if codes.null_count:
             raise ParameterError("a code is missing; every leaf needs one. Correct the column.")
-        zones = object.__new__(cls)
+        zones = object.__new__(Zones)
         zones._build(prefix_columns(codes, prefixes), areas, also, under, name)
         return zones
 
@@ -217,8 +219,8 @@ class Zones(Search):
         areas = read_zone_frame(path, layer)
         name = Path(path).stem if name is None else name
         if levels is not None:
-            return cls(areas, levels, also=also, under=under, name=name)
-        return cls.from_codes(areas, column, prefixes, also=also, under=under, name=name)
+            return Zones(areas, levels, also=also, under=under, name=name)
+        return Zones.from_codes(areas, column, prefixes, also=also, under=under, name=name)
 
     @classmethod
     def published(
@@ -245,7 +247,7 @@ class Zones(Search):
         >>> Zones.published(["all", "half"], TreeShape([0, 1, 3], [2, 0, 0]), ["all", "east", "west"])
         Zones(all: 1, half: 2)
         """
-        zones = object.__new__(cls)
+        zones = object.__new__(Zones)
         texts = np.empty(shape.n_nodes, dtype=object)
         texts[:] = list(codes)  # type: ignore[arg-type]
         zones._set(tuple(levels), shape, texts, geometry, crs, domain, name)
@@ -354,6 +356,12 @@ class Zones(Search):
     @cached_property
     def locator(self) -> Locator:
         """Finds the leaf of each lattice square."""
+        if self.n_leaves > MOST_OUTLINES:
+            raise ParameterError(
+                f"the frame has {self.n_leaves} leaves with areas, and points can be located in at most "
+                f"{MOST_OUTLINES}: each area is prepared first. Give records as codes "
+                f"({either('spatialdp.Codes', '--code-column')}), or a frame of larger zones."
+            )
         return OutlineLocator(self.outlines, self._places)  # type: ignore[attr-defined]
 
     @cached_property

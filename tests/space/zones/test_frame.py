@@ -145,3 +145,15 @@ def test_zones_need_geometries_to_locate_points():
 def test_zones_from_a_frame_without_rows_are_refused():
     with pytest.raises(ParameterError, match="no zones"):
         sdp.Zones(geopandas.GeoDataFrame({"zone": np.array([], object)}, geometry=[]), ["zone"])
+
+
+def test_points_are_not_located_in_millions_of_areas(monkeypatch):
+    monkeypatch.setattr("spatialdp.space.zones.frame.MOST_OUTLINES", 1)
+    with pytest.raises(ParameterError, match="Give records as codes"):
+        sdp.Zones(squares("a", "b"), ["zone"]).locator  # noqa: B018
+    assert sdp.Zones(squares("a"), ["zone"]).locator
+
+
+def test_frames_of_codes_are_no_h3_frames():
+    zones = sdp.H3.from_codes(["37063"], None, {"state": 2, "county": 5})
+    assert type(zones) is sdp.Zones
