@@ -152,9 +152,7 @@ def checked(geometry: Objects, codes: Objects, repaired: Booleans, found: Overla
     common = shapely.get_parts(shapely.get_parts(found.shapes))
     both = np.concatenate([holes, common[shapely.area(common) > 0]])
     names = zip(codes[found.first], codes[found.second], found.areas.tolist(), strict=True)
-    return ZoneCheck(
-        float(shapely.area(geometry).sum()), codes[repaired], list(names), holes, both[_is_thin(both)]
-    )
+    return ZoneCheck(float(shapely.area(geometry).sum()), codes[repaired], list(names), holes, both[_is_thin(both)])
 
 
 def _is_thin(shapes: Objects) -> Booleans:
