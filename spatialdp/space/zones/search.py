@@ -159,11 +159,16 @@ class Search:
         sets = [each for each in self.sets if level in (None, each) and (self.sets[each] == code).any()]
         if not sets:
             return self.nodes_of(code, level)
-        if len(sets) > 1 or (level is None and code in self._index):
+        if len(sets) > 1 or (level is None and self._is_on_another_level(code, sets[0])):
             raise ParameterError(
                 f"{printable(code)!r} is more than one area; say which one is meant: {parameter('level', sets[0])}."
             )
         return self._top_nodes(np.asarray(self.sets[sets[0]] == code))
+
+    def _is_on_another_level(self, code: str, level: str) -> bool:
+        """Whether a zone of another level has this code; zones that areas leave whole are nodes of their own level."""
+        nodes = np.flatnonzero(self.codes == code) if code in self._index else np.zeros(0, dtype=np.int64)
+        return any(self.levels[depth] != level for depth in self.shape.depth[nodes])
 
     def _top_nodes(self, chosen: Booleans) -> Integers:
         """Return the fewest nodes that have just the chosen leaves below them."""
