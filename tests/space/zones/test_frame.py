@@ -1,4 +1,5 @@
 import json
+import pickle
 
 import geopandas
 import numpy as np
@@ -133,8 +134,12 @@ def test_values_cannot_be_changed():
         zones.codes = []
     with pytest.raises(ValueError, match="read-only"):
         zones.codes[0] = "x"
-    with pytest.raises(TypeError):
-        zones.sets["x"] = np.array([])
+
+
+def test_frames_can_be_sent_to_another_process():
+    for zones in (counties(), sdp.Zones(tiling(1), ["state", "county"])):
+        zones.digest  # noqa: B018 - what has been computed may go along
+        assert same(pickle.loads(pickle.dumps(zones)), zones)
 
 
 def test_zones_need_geometries_to_locate_points():
