@@ -22,10 +22,11 @@ from benchmarks import (
     tables,
     transforms,
     trees,
+    zones,
 )
 
 MODULES = (
-    *(foundation, persons, trees, adaptive, transforms, spectra, files),
+    *(foundation, persons, trees, adaptive, transforms, spectra, files, zones),
     *(reading, tables, command_line, evaluator, explorer, maps),
 )
 
