@@ -23,10 +23,11 @@ from benchmarks import (
     transforms,
     trees,
     zones,
+    zones_location,
 )
 
 MODULES = (
-    *(foundation, persons, trees, adaptive, transforms, spectra, files, zones),
+    *(foundation, persons, zones, zones_location, trees, adaptive, transforms, spectra, files),
     *(reading, tables, command_line, evaluator, explorer, maps),
 )
 

@@ -53,6 +53,7 @@ if TYPE_CHECKING:  # type checkers and editors read the names of _HOMES here
     from spatialdp.space.domain import Domain as Domain
     from spatialdp.space.domain import Grid as Grid
     from spatialdp.space.zones.frame import Zones as Zones
+    from spatialdp.space.zones.h3 import H3 as H3
     from spatialdp.workload import Workload as Workload
     from spatialdp.zone_release import ZoneRelease as ZoneRelease
 
@@ -65,6 +66,7 @@ _HOMES = {
     "Flat": "mechanisms",
     "Fourier": "mechanisms",
     "Grid": "space.domain",
+    "H3": "space.zones.h3",
     "Hierarchy": "mechanisms",
     "KdTree": "mechanisms",
     "Person": "privacy.unit",
