@@ -302,6 +302,10 @@ class Zones(Search):
         object.__setattr__(self, "_repaired", repaired)
         object.__setattr__(self, "sets", dict(sets))  # not a proxy, which could not be sent to another process
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what is sent to another process: all but the locator, which is large and soon made again."""
+        return {name: value for name, value in self.__dict__.items() if name != "locator"}
+
     def __repr__(self) -> str:
         sizes = np.diff(self.shape.offsets)
         parts = [] if self.name is None else [repr(self.name)]
