@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from spatialdp._support.arrays import Array, Floats, Integers, Objects
+from spatialdp.errors import ParameterError
 from spatialdp.estimates.answers import About, Answers
 from spatialdp.estimates.unevenness.allowance import Allowance, Sums
 from spatialdp.estimates.zones.counts import ZoneCounts
@@ -226,7 +227,7 @@ class ZoneRelease(Release):
 
     def _set_sums(self, codes: Any, at: str | None) -> Sums:
         """Answer one set of codes, or a list of sets."""
-        sets = [codes] if _is_one_set(codes) else codes
+        sets = [codes] if _is_one_set(codes) else list(codes)
         sizes = [len(members) for members in sets]
         every = np.array([code for members in sets for code in members], dtype=object)
         ends = np.cumsum(sizes, dtype=np.int64)
@@ -377,7 +378,12 @@ def _are_codes(queries: Any) -> bool:
     if isinstance(queries, str):
         return True
     values = np.asarray(queries, dtype=object)
-    return values.ndim == 1 and values.size > 0 and isinstance(values[0], str)
+    if values.ndim == 0 or (values.ndim == 1 and values.size not in (0, 4) and not isinstance(values[0], str)):
+        raise ParameterError(
+            f"a {type(queries).__name__} names no zone and is no box; give codes as text, such as '06', because a "
+            "leading zero is part of a code, or boxes (xmin, ymin, xmax, ymax)."
+        )
+    return values.ndim == 1 and (values.size == 0 or isinstance(values[0], str))
 
 
 def _as_asked(values: Array, codes: Any) -> Any:
@@ -389,7 +395,12 @@ def _as_asked(values: Array, codes: Any) -> Any:
 
 def _is_one_set(codes: Any) -> bool:
     """Whether codes are one set rather than a list of sets."""
-    return len(codes) == 0 or isinstance(next(iter(codes)), str)
+    if not np.ndim(np.asarray(codes, dtype=object)) or isinstance(codes, str):
+        raise ParameterError(
+            f"a {type(codes).__name__} is no set of zones; give a list of codes, such as ['37063', '37135'], or a list "
+            "of such lists."
+        )
+    return len(codes) == 0 or not isinstance(next(iter(codes)), list | tuple | np.ndarray | set | frozenset)
 
 
 def _of_sets(values: Array, codes: Any) -> Any:

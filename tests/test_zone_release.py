@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import pickle
+
 import numpy as np
 import pandas as pd
 import pytest
 import shapely
+from click.testing import CliRunner
 
 import spatialdp as sdp
+from spatialdp.cli import main
 from spatialdp.errors import ParameterError, ReleaseError
 from tests.helpers.zone_cities import zones_with_cities
 from tests.helpers.zone_releases import release_of, zones_of
@@ -170,3 +174,31 @@ def test_a_code_that_is_an_area_of_two_kinds_must_be_told_apart():
     with pytest.raises(ParameterError, match="which one"):
         release.answer("B")
     assert release.answer("B", at="city") == release.answer("A1")
+
+
+def test_what_is_neither_a_code_nor_a_box_is_refused_in_words():
+    for wrong in (37063, [37063, 37135], None):
+        with pytest.raises(ParameterError, match="codes as text"):
+            RELEASE.answer(wrong)
+    for wrong in ("A1", 37063):
+        with pytest.raises(ParameterError, match="list of codes"):
+            RELEASE.answer_set(wrong)
+    with pytest.raises(ParameterError, match="no zone"):
+        RELEASE.answer_set([3, 4])
+    assert RELEASE.answer([]).shape == (0,)
+    assert RELEASE.interval([]).shape == (0, 2)
+    assert RELEASE.answer_set(pd.Series(["A1", "B"])) == RELEASE.answer_set(("A1", "B"))
+
+
+def test_a_release_can_be_sent_to_another_process():
+    again = pickle.loads(pickle.dumps(RELEASE))
+    assert again.answer(["A1", "C"]).tolist() == RELEASE.answer(["A1", "C"]).tolist()
+    assert again.answer((0, 0, 2, 2)) == RELEASE.answer((0, 0, 2, 2))
+
+
+def test_the_command_line_refuses_places_of_zones_that_are_codes_alone(tmp_path):
+    path = tmp_path / "codes.parquet"
+    release_of(zones_of(geometry=False)).save(path)
+    refused = CliRunner().invoke(main, ["query", str(path), "--bbox=0,0,1,1"])
+    assert refused.exit_code == 2
+    assert "codes" in refused.stderr

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, cast
 import click
 
 if TYPE_CHECKING:
-    from spatialdp._support.arrays import Floats, Integers, Objects
+    from spatialdp._support.arrays import Floats, Objects
     from spatialdp.release import Release
     from spatialdp.zone_release import ZoneRelease
 
@@ -73,50 +73,32 @@ def answer_codes(
     release: Release, lists: tuple[tuple[str, ...], ...], at: str | None, ask: Ask, *, together: bool
 ) -> Any:
     """Answer zones by their codes: each one, or each list of them as one area."""
-    import numpy as np
-
     source = _of_zones(release)
-    if not together:
-        return _answer_nodes(source, source.zones.nodes_of([code for codes in lists for code in codes], at), ask)
-    sets = [list(codes) for codes in lists]
-    polygons = None
-    if ask.places:
-        polygons = np.array([_outline(source, codes, at) for codes in sets], dtype=object)
-    frame = _frame(source, {"zones": [" ".join(codes) for codes in sets]}, polygons)
-    ends = lambda: source.interval_set(sets, ask.level, about=ask.about, at=at)  # noqa: E731 - only if there are any
-    return with_answers(frame, release, source.answer_set(sets, at=at), ends)
+    sets = [list(codes) for codes in lists] if together else [[code] for codes in lists for code in codes]
+    polygons = _outlines(source, sets, at) if ask.places else None
+    options = {"about": ask.about, "at": at}
+    if together:
+        frame = _frame(source, {"zones": [" ".join(codes) for codes in sets]}, polygons)
+        ends = lambda: source.interval_set(sets, ask.level, **options)  # noqa: E731 - only if there are any
+        return with_answers(frame, release, source.answer_set(sets, at=at), ends)
+    codes = [code for (code,) in sets]
+    frame = _frame(source, {"zone": codes}, polygons)
+    return with_answers(
+        frame, release, source.answer(codes, at=at), lambda: source.interval(codes, ask.level, **options)
+    )
 
 
 def answer_level(release: Release, name: str, ask: Ask) -> Any:
     """Answer all zones of a level."""
-    from spatialdp.outputs.zones.areas import ZoneAreas
-
-    source = _of_zones(release)
-    return _answer_nodes(source, ZoneAreas.of(source.zones, name).nodes, ask)
-
-
-def _answer_nodes(source: ZoneRelease, nodes: Integers, ask: Ask) -> Any:
     from spatialdp.estimates.answers import About
+    from spatialdp.outputs.zones.areas import ZoneAreas
     from spatialdp.outputs.zones.tables import node_answers, zone_columns
 
-    polygons = _polygons(source, nodes) if ask.places else None
-    answers = node_answers(source.estimate, nodes, About.parse(ask.about))
-    frame = _frame(source, zone_columns(source.estimate, nodes), polygons)
+    source = _of_zones(release)
+    areas = ZoneAreas.of(source.zones, name)
+    answers = node_answers(source.estimate, areas.nodes, About.parse(ask.about))
+    frame = _frame(source, zone_columns(source.estimate, areas.nodes), areas.geometry if ask.places else None)
     return with_answers(frame, source, answers.values, lambda: answers.ends(ask.level))
-
-
-def _polygons(source: ZoneRelease, nodes: Integers) -> Objects:
-    """Return the areas of zones, each the union of its leaves; zones of different levels may lie in each other."""
-    import numpy as np
-
-    from spatialdp.outputs.zones.areas import ZoneAreas
-
-    polygons: Objects = np.empty(nodes.size, dtype=object)
-    depths = source.zones.shape.depth[nodes]
-    for depth in np.unique(depths).tolist():
-        areas = ZoneAreas.of(source.zones, depth)
-        polygons[depths == depth] = areas.geometry[areas.of_nodes[nodes[depths == depth]]]
-    return polygons
 
 
 def _of_zones(release: Release) -> ZoneRelease:
@@ -127,16 +109,20 @@ def _of_zones(release: Release) -> ZoneRelease:
     return cast("ZoneRelease", release)
 
 
-def _outline(source: ZoneRelease, codes: list[str], at: str | None) -> Any:
-    """Return the area of a list of zones as one polygon."""
+def _outlines(source: ZoneRelease, sets: list[list[str]], at: str | None) -> Objects:
+    """Return the area of each list of zones as one polygon."""
     import numpy as np
     import shapely
 
     from spatialdp.outputs.zones.areas import require_domain
 
     require_domain(source.zones)
-    leaves = np.unique(source.zones.leaves_of(source.zones.nodes_of(codes, at)))
-    return shapely.union_all(np.asarray(source.zones.geometry, dtype=object)[leaves])
+    leaves = np.asarray(source.zones.geometry, dtype=object)
+    polygons: Objects = np.empty(len(sets), dtype=object)
+    for number, codes in enumerate(sets):
+        nodes = np.concatenate([source.zones.areas_of(code, at) for code in codes])
+        polygons[number] = shapely.union_all(leaves[np.unique(source.zones.leaves_of(nodes))])
+    return polygons
 
 
 def _frame(source: ZoneRelease, columns: dict[str, Any], polygons: Objects | None) -> Any:

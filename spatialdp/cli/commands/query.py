@@ -155,10 +155,11 @@ def _answer_boxes(
     from spatialdp.space.public_files import EDGES, read_boxes
 
     boxes = np.array(bbox) if path is None else read_boxes(path)
+    answers = release.answer(boxes)  # first, because zones that are codes alone have no places and refuse boxes
     # Edges may be infinite, but a polygon cannot be: it ends where the domain ends.
     polygons = shapely.box(*np.where(np.isfinite(boxes), boxes, release.domain.bounds).T)
     frame = geopandas.GeoDataFrame(dict(zip(EDGES, boxes.T, strict=True)), geometry=polygons, crs=release.domain.crs)
-    return with_answers(frame, release, release.answer(boxes), lambda: release.interval(boxes, level, about=about))
+    return with_answers(frame, release, answers, lambda: release.interval(boxes, level, about=about))
 
 
 def _answer_polygons(

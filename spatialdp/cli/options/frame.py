@@ -81,9 +81,11 @@ def _frame(
     levels: tuple[str, ...] | None,
     prefixes: dict[str, int] | None,
     code: str | None,
+    also: str | None,
+    under: str | None,
     **place: Any,
 ) -> Frame:
-    named = {"--levels": levels, "--prefixes": prefixes, "--code": code}
+    named = {"--levels": levels, "--prefixes": prefixes, "--code": code, "--also": also, "--under": under}
     if zones is None:
         given = [flag for flag, value in named.items() if value is not None]
         if given:
@@ -91,14 +93,28 @@ def _frame(
         return domain_of(**place)
     bounds = [name for name, value in place.items() if value is not None]
     if bounds:
+        flag = f"--{bounds[0].replace('_', '-')}"
         raise click.UsageError(
-            f"{ZONES_FLAG} and --{bounds[0].replace('_', '-')} were given, but zones have bounds of their own; leave one of "
-            "the two out."
+            f"{ZONES_FLAG} and {flag} were given, but zones have bounds of their own; leave one of the two out."
         )
-    return _zones(zones, levels, prefixes, code)
+    if under is not None and also is None:
+        raise click.UsageError("--under is for --also; leave it out, or give --also.")
+    return _zones(zones, levels, prefixes, code, also=_areas(also), under=under)
 
 
-def _zones(path: Path, levels: tuple[str, ...] | None, prefixes: dict[str, int] | None, code: str | None) -> Zones:
+def _areas(also: str | None) -> Any:
+    """Return areas that cut the zones: the polygons of a file, or the name of a column of the zones."""
+    if also is None or not Path(also).suffix:
+        return also
+    from spatialdp.space.public_files import read_geometries
+
+    click.get_current_context().meta.setdefault(INPUTS, []).append(Path(also))
+    return read_geometries(Path(also))
+
+
+def _zones(
+    path: Path, levels: tuple[str, ...] | None, prefixes: dict[str, int] | None, code: str | None, **cut: Any
+) -> Zones:
     from spatialdp.space.zones.frame import Zones
 
     if (levels is None) == (prefixes is None):
@@ -111,10 +127,10 @@ def _zones(path: Path, levels: tuple[str, ...] | None, prefixes: dict[str, int] 
     if levels is not None:
         if code is not None:
             raise click.UsageError("--code is for --prefixes; leave it out, because --levels names the columns.")
-        return Zones.read(path, levels=levels)
+        return Zones.read(path, levels=levels, **cut)
     if code is None:
         raise click.UsageError("--prefixes was given without --code; give the column of the code with --code COLUMN.")
-    return Zones.read(path, column=code, prefixes=prefixes)
+    return Zones.read(path, column=code, prefixes=prefixes, **cut)
 
 
 def domain_in(frame: Frame) -> Domain | None:
@@ -163,6 +179,17 @@ _ZONES = (
         "state=2,county=5. Needs --code.",
     ),
     click.option("--code", metavar="COLUMN", help="Column of the code of each zone, for --prefixes."),
+    click.option(
+        "--also",
+        metavar="FILE|COLUMN",
+        help="Public areas that cut the zones, such as cities across counties, which get counts of their own: a file "
+        "of polygons with one column of codes, or the column of the zones that names the area of each.",
+    ),
+    click.option(
+        "--under",
+        metavar="LEVEL",
+        help="Level whose zones are parted by --also; by default the one above the lowest.",
+    ),
 )
 frame_options = bundled("frame", _frame, *DOMAIN_OPTIONS, *_ZONES)
 optional_frame_options = bundled("frame", _frame_if_given, *DOMAIN_OPTIONS, *_ZONES)

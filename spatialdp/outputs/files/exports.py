@@ -262,3 +262,8 @@ def _write_layer(frame: geopandas.GeoDataFrame, target: Any, **options: Any) -> 
                 "the CRS of the domain cannot be written to this format, which knows fewer than pyproj does; give the "
                 "domain another CRS, or save as .parquet or .csv."
             ) from None
+        except pyogrio.errors.FeatureError:
+            raise ParameterError(
+                "an area cannot be written to this format, such as one beyond 90 degrees of latitude to GeoJSON; give "
+                "other bounds, or save as .parquet or .csv."
+            ) from None

@@ -15,7 +15,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -299,7 +298,7 @@ class Zones(Search):
     def _set_more(self, places: Integers, repaired: Booleans, sets: Mapping[str, Objects]) -> None:
         object.__setattr__(self, "_places", places)
         object.__setattr__(self, "_repaired", repaired)
-        object.__setattr__(self, "sets", MappingProxyType(dict(sets)))
+        object.__setattr__(self, "sets", dict(sets))  # not a proxy, which could not be sent to another process
 
     def __repr__(self) -> str:
         sizes = np.diff(self.shape.offsets)

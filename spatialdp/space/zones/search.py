@@ -1,4 +1,4 @@
-"""Which zone is meant by a code, which leaves are below it, which zones make up an area that cuts the hierarchy?
+"""How are zones found? By their codes, by the zones above them, and as parts of areas that cut the hierarchy.
 
 Zones are nodes of a tree, and leaves have numbers of their own, in the order of their nodes. Codes that are asked for
 are public questions, so an unknown or ambiguous one is an error that quotes it. Codes of records are looked up by
@@ -156,19 +156,19 @@ class Search:
         >>> zones.codes[zones.areas_of("C", "city")].tolist(), zones.codes[zones.areas_of("1b")].tolist()
         (['2', '1/C'], ['1b'])
         """
-        sets = [each for each in self.sets if level in (None, each) and (self.sets[each] == code).any()]
+        sets = [each for each in self.sets if level in (None, each) and self._is_set(code, each)]
         if not sets:
             return self.nodes_of(code, level)
-        if len(sets) > 1 or (level is None and self._is_on_another_level(code, sets[0])):
+        if len(sets) > 1 or (level is None and code in self._index):
             raise ParameterError(
                 f"{printable(code)!r} is more than one area; say which one is meant: {parameter('level', sets[0])}."
             )
         return self._top_nodes(np.asarray(self.sets[sets[0]] == code))
 
-    def _is_on_another_level(self, code: str, level: str) -> bool:
-        """Whether a zone of another level has this code; zones that areas leave whole are nodes of their own level."""
-        nodes = np.flatnonzero(self.codes == code) if code in self._index else np.zeros(0, dtype=np.int64)
-        return any(self.levels[depth] != level for depth in self.shape.depth[nodes])
+    def _is_set(self, code: str, level: str) -> bool:
+        """Whether an area is a set of leaves, and no declared zone of the same level."""
+        declared = self.codes[self.shape.level(self.depth_of(level))] if level in self.levels else np.empty(0)
+        return bool((self.sets[level] == code).any() and not (declared == code).any())
 
     def _top_nodes(self, chosen: Booleans) -> Integers:
         """Return the fewest nodes that have just the chosen leaves below them."""
