@@ -18,7 +18,7 @@ from spatialdp.errors import ParameterError, ReleaseError
 from spatialdp.estimates.tables.counts import TableCounts
 from spatialdp.release import Release
 from spatialdp.space.frames.frame import Frame
-from spatialdp.space.frames.selection import Selection, parts_of
+from spatialdp.space.frames.selection import Selection, as_asked, parts_of
 from spatialdp.wording import parameter
 
 if TYPE_CHECKING:
@@ -93,7 +93,7 @@ class TableRelease(Release):
         [1.0, 2.0]
         """
         selections = self.frame.select(queries)
-        return self._given(self.estimate.sums(selections), selections)
+        return as_asked(self.estimate.sums(selections), selections)
 
     @override
     def interval(self, *, level: float = 0.95, **queries: Any) -> Any:  # type: ignore[override]
@@ -130,16 +130,7 @@ class TableRelease(Release):
         selections = self.frame.select(queries)
         values, half = self.estimate.sums(selections), self.estimate.half_widths(selections, level)
         ends = np.stack([values - half, values + half], axis=-1)
-        return self._given(ends, selections)
-
-    def _given(self, values: Floats, selections: tuple[Selection, ...]) -> Any:
-        """Return values with one dimension for each list of the query, space first, and then whatever dimensions follow."""
-        values = np.moveaxis(values, len(selections) - 1, 0)
-        single = (selections[-1].single, *(each.single for each in selections[:-1]))
-        values = values.reshape(
-            *(size for size, one in zip(values.shape, single, strict=False) if not one), *values.shape[len(single) :]
-        )
-        return float(values) if values.ndim == 0 else values
+        return as_asked(ends, selections)
 
     def marginal(self, *, level: float = 0.95, **levels: str) -> pd.DataFrame:
         """Return the estimates of all parts of some levels as a table; axes that are not named are summed.

@@ -24,7 +24,7 @@ from spatialdp.records.rows.rows import Rows, as_rows, count_rows
 from spatialdp.release import Release
 from spatialdp.space.frames.frame import Frame
 from spatialdp.space.frames.selection import FrameAxis
-from spatialdp.strategies.axis_budgets import balanced_shares
+from spatialdp.strategies.frames.axis_budgets import balanced_shares
 from spatialdp.structures.product_sums import ProductSums
 from spatialdp.table_release import TableRelease
 from spatialdp.transforms.tree_axis import TreeAxis

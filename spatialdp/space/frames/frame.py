@@ -19,6 +19,8 @@ from spatialdp.space.frames.categories import Categories
 from spatialdp.space.frames.cells import Cells
 from spatialdp.space.frames.selection import FrameAxis, Selection, select
 from spatialdp.space.frames.time import Time
+from spatialdp.space.frames.zone_axis import ZoneAxis
+from spatialdp.space.zones.frame import Zones
 from spatialdp.wording import parameter, quoted
 
 __all__ = ["LARGEST_TABLE", "Frame"]
@@ -34,8 +36,8 @@ class Frame:
 
     Parameters
     ----------
-    space : Grid
-        The cells of a domain, ``domain.grid(shape)``.
+    space : Grid or Zones
+        The cells of a domain, ``domain.grid(shape)``, or zones such as states and counties.
     blocks : sequence of int
         For a grid: sides of blocks, in cells, that may be counted too, such as ``(8, 4)``.
     **axes : Time or Categories
@@ -101,7 +103,8 @@ class Frame:
     @property
     def domain(self) -> Domain | None:
         """The domain of space; None for zones without geometry."""
-        return self.space.domain
+        domain: Domain | None = self.space.domain
+        return domain
 
     def select(self, queries: Mapping[str, Any]) -> tuple[Selection, ...]:
         """Return what queries by name mean along each axis, in the order of arrays; an axis without a query is summed.
@@ -123,6 +126,10 @@ class Frame:
 def _space_axis(space: Any, blocks: Any) -> Any:
     if isinstance(space, Grid):
         return Cells(space, blocks)
+    if isinstance(space, Zones):
+        if blocks:
+            raise ParameterError(f"{parameter('blocks')} were given, but zones have levels of their own; leave them out.")
+        return ZoneAxis(space)
     if isinstance(space, Domain):
         raise ParameterError(
             f"{parameter('space')} is a Domain, which has no cells; give its grid, domain.grid(shape=(nx, ny))."

@@ -6,6 +6,7 @@ one. Sets of cells follow each other in one array, so that sums over all of them
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Protocol
@@ -17,7 +18,7 @@ from spatialdp._support.tree_shape import TreeShape
 from spatialdp.errors import ParameterError
 from spatialdp.wording import quoted
 
-__all__ = ["FrameAxis", "Selection", "depth_first", "everything", "of_nodes", "parts_of", "select"]
+__all__ = ["FrameAxis", "Selection", "as_asked", "depth_first", "everything", "of_nodes", "parts_of", "select"]
 
 
 class FrameAxis(Protocol):
@@ -139,7 +140,10 @@ def select(axis: FrameAxis, query: Any) -> Selection:
     if query is None:
         return everything(axis)
     several = isinstance(query, list)
-    picked = [axis.pick(each) for each in (query if several else [query])]
+    codes = query if several else [query]
+    if hasattr(axis, "nodes_of") and codes and all(isinstance(code, str) for code in codes):
+        return of_nodes(axis.shape, axis.nodes_of(codes), single=not several)
+    picked = [axis.pick(each) for each in codes]
     pairs = [each if isinstance(each, tuple) else (each, None) for each in picked]
     sizes = [cells.size for cells, _ in pairs]
     starts = np.concatenate([[0], np.cumsum(sizes)[:-1]]).astype(np.int64) if sizes else np.zeros(0, dtype=np.int64)
@@ -201,3 +205,15 @@ def depth_first(shape: TreeShape) -> tuple[Integers, Integers, Integers]:
     cells = np.empty(shape.n_leaves, dtype=np.int64)
     cells[first[shape.leaves]] = np.arange(shape.n_leaves)
     return first, count, cells
+
+
+def as_asked(values: Floats, selections: Sequence[Selection]) -> Any:
+    """Return values of products of sets with one dimension for each list of the query, space first.
+
+    Dimensions of `values` beyond those of the selections come last.
+    """
+    values = np.moveaxis(values, len(selections) - 1, 0)
+    single = (selections[-1].single, *(each.single for each in selections[:-1]))
+    sizes = [size for size, one in zip(values.shape, single, strict=False) if not one]
+    values = values.reshape(*sizes, *values.shape[len(single) :])
+    return float(values) if values.ndim == 0 else values
