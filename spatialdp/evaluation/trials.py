@@ -37,7 +37,7 @@ from spatialdp.records.points import Points, in_memory
 from spatialdp.release import Release
 from spatialdp.space.domain import Domain
 from spatialdp.space.polygons import read_polygons
-from spatialdp.trees.tree import sums
+from spatialdp._support.tree_shape import sums
 from spatialdp.workload import Workload, all_cells
 
 __all__ = ["Experiment", "Trial", "run_trials"]

@@ -24,7 +24,8 @@ from spatialdp.structures.base import Laws, Structure, fullest, noise_of, step_o
 from spatialdp.trees.blocks import BlockTree, block_tree
 from spatialdp.trees.least_squares import three_pass, two_pass
 from spatialdp.trees.quadtree import morton_order, quadtree
-from spatialdp.trees.tree import Tree, sums
+from spatialdp._support.tree_shape import sums
+from spatialdp.trees.tree import Tree
 
 __all__ = ["BlockLevels", "QuadtreeLevels", "TreeLevels", "fitted"]
 

@@ -18,7 +18,8 @@ from spatialdp.space.coverage import block_powers
 from spatialdp.space.lattice import LATTICE
 from spatialdp.trees.least_squares import two_pass
 from spatialdp.trees.quadtree import quadtree
-from spatialdp.trees.tree import Tree, sums
+from spatialdp._support.tree_shape import sums
+from spatialdp.trees.tree import Tree
 from tests.helpers.boxes import coverage, coverage_in_region
 from tests.helpers.cases import LARGE, SMALL, has_least_squares, in_turn, is_consistent, is_tree, select, terms
 from tests.helpers.sources import ZeroNoise

@@ -13,7 +13,7 @@ from spatialdp.space.domain import Domain
 from spatialdp.structures.tree_levels import BlockLevels, QuadtreeLevels, fitted
 from spatialdp.trees.least_squares import two_pass
 from spatialdp.trees.quadtree import quadtree
-from spatialdp.trees.tree import sums
+from spatialdp._support.tree_shape import sums
 from tests.helpers.trees import complete_tree
 
 WHOLE = Domain((0, 0, 1, 1))

@@ -10,7 +10,7 @@ import shapely
 
 import spatialdp as sdp
 from spatialdp.trees.blocks import block_tree, levels_of
-from spatialdp.trees.tree import sums
+from spatialdp._support.tree_shape import sums
 
 REGION = shapely.Polygon([(0, 0), (1, 0), (1, 0.6), (0.3, 1), (0, 0.5)])
 

@@ -33,7 +33,7 @@ from spatialdp.estimates.unevenness.shrinkage import (
 from spatialdp.space.lattice import LATTICE
 from spatialdp.space.regions.borders import RegionArea
 from spatialdp.trees.tree import Tree
-from spatialdp.trees.tree import sums as node_sums
+from spatialdp._support.tree_shape import sums as node_sums
 from spatialdp.trees.walk import Pairs, area_shares
 
 __all__ = ["TreeUnevenness", "calibration_boxes"]

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from spatialdp._support.arrays import Floats, Integers
-from spatialdp._support.gdal import configured
+from spatialdp._support.foreign.gdal import configured
 from spatialdp.errors import ParameterError
 from spatialdp.outputs.files.geoparquet import to_geodataframe
 from spatialdp.outputs.files.rows import (

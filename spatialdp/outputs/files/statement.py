@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from spatialdp._support.gdal import content_fits_suffix, offline
+from spatialdp._support.foreign.gdal import content_fits_suffix, offline
 from spatialdp._support.json_values import parsed
 from spatialdp.errors import FileFormatError
 from spatialdp.outputs.files.formats import FORMATS

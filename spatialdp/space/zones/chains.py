@@ -2,16 +2,18 @@
 
 A zone with one child has the same records as that child; two measurements of it are one number that is paid for twice.
 So a chain is one node of the merged tree, and so is a leaf with the levels below it that it does not reach. Such a node
-spans several levels, and whoever measures it may spend the shares of all of them at once.
+spans several levels, and whoever measures it may spend the shares of all of them at once. See
+``docs/design/zones.md``.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
-from spatialdp._support.arrays import Integers
+from spatialdp._support.arrays import Integers, expand_ranges, read_only
 from spatialdp._support.tree_shape import TreeShape, sums
 
 __all__ = ["Chains", "first_leaves", "merged"]
@@ -24,10 +26,10 @@ class Chains:
     Attributes
     ----------
     shape : TreeShape
-        The merged tree: every node is a leaf or has two children at least.
-    place : integer array
+        The merged tree: every node is a leaf or has at least two children.
+    place : int64 array
         The merged node of each declared node.
-    first, last : integer arrays
+    first, last : int64 arrays
         The declared levels that each merged node spans, both included. A leaf spans down to the lowest level.
     """
 
@@ -36,9 +38,33 @@ class Chains:
     first: Integers
     last: Integers
 
+    def __post_init__(self) -> None:
+        for name in ("place", "first", "last"):
+            object.__setattr__(self, name, read_only(getattr(self, name), np.int64))
+
+    @cached_property
+    def spans(self) -> Integers:
+        """The first and last level of every group of nodes that span the same levels, root first, (groups, 2)."""
+        return np.stack(np.divmod(np.flatnonzero(np.bincount(self._keys)), self._n_levels), axis=1)
+
+    @cached_property
+    def group(self) -> Integers:
+        """The group of each merged node: its row in `spans`."""
+        number = np.cumsum(np.bincount(self._keys) > 0) - 1
+        return read_only(number[self._keys], np.int64)
+
+    @property
+    def _n_levels(self) -> int:
+        return int(self.last.max()) + 1
+
+    @property
+    def _keys(self) -> Integers:
+        """One number for each pair of a first and a last level, in the order of the pairs."""
+        return self.first * self._n_levels + self.last
+
 
 def merged(shape: TreeShape) -> Chains:
-    """Merge chains of only children into one node each.
+    """Merge each chain of only children into one node.
 
     Examples
     --------
@@ -48,25 +74,47 @@ def merged(shape: TreeShape) -> Chains:
     >>> chains.first.tolist(), chains.last.tolist()
     ([0, 1, 1, 2, 2], [0, 2, 1, 2, 2])
     """
-    parent = shape.parent.astype(np.int64)
-    only = np.zeros(shape.n_nodes, dtype=bool)
-    only[1:] = shape.n_children[parent[1:]] == 1
-    head, depth = np.arange(shape.n_nodes), np.zeros(shape.n_nodes, dtype=np.int64)
-    for level in map(shape.level, range(1, shape.height + 1)):
-        above = parent[level]
-        head[level] = np.where(only[level], head[above], head[level])
-        depth[level] = depth[above] + ~only[level]  # among heads alone
-    heads = np.flatnonzero(~only)
-    heads = heads[np.lexsort((first_leaves(shape)[heads], depth[heads]))]
-    number = np.empty(shape.n_nodes, dtype=np.int64)
-    number[heads] = np.arange(heads.size)
-    place = number[head]
-    tails = np.flatnonzero(shape.n_children != 1)  # the lowest node of each chain
-    n_children, last = np.empty(heads.size, dtype=np.int64), np.empty(heads.size, dtype=np.int64)
-    n_children[place[tails]] = shape.n_children[tails]
-    last[place[tails]] = np.where(shape.leaves[tails], shape.height, shape.depth[tails])
-    offsets = np.searchsorted(depth[heads], np.arange(depth[heads].max() + 2))
-    return Chains(TreeShape(offsets, n_children), place, shape.depth[heads].astype(np.int64), last)
+    depth = shape.depth.astype(np.int64)
+    if not np.any(shape.n_children == 1):
+        return Chains(shape, np.arange(shape.n_nodes), depth, np.where(shape.leaves, shape.height, depth))
+    lowest = _lowest_of_chains(shape)
+    levels = _heads(shape, lowest)
+    heads = np.concatenate(levels)
+    tails = lowest[heads]
+    offsets = np.concatenate([[0], np.cumsum([level.size for level in levels])])
+    last = np.where(shape.leaves[tails], shape.height, depth[tails])
+    return Chains(TreeShape(offsets, shape.n_children[tails]), _places(shape, heads), depth[heads], last)
+
+
+def _lowest_of_chains(shape: TreeShape) -> Integers:
+    """Return, for each node, the first node at or below it that does not have exactly one child."""
+    lowest = np.arange(shape.n_nodes)
+    for d in reversed(range(shape.height)):
+        above = np.flatnonzero(shape.n_children[shape.level(d)] == 1) + shape.offsets[d]
+        lowest[above] = lowest[shape.first_child[above]]
+    return lowest
+
+
+def _heads(shape: TreeShape, lowest: Integers) -> list[Integers]:
+    """Return the highest node of each chain, for each depth of the merged tree, family by family."""
+    levels = [np.zeros(1, dtype=np.int64)]
+    while True:
+        tails = lowest[levels[-1]]
+        first = shape.first_child[tails]
+        below = expand_ranges(first, first + shape.n_children[tails])[1]
+        if not below.size:
+            return levels
+        levels.append(below)
+
+
+def _places(shape: TreeShape, heads: Integers) -> Integers:
+    """Return the merged node of each declared node."""
+    place = np.full(shape.n_nodes, -1, dtype=np.int64)
+    place[heads] = np.arange(heads.size)
+    for d in range(1, shape.height + 1):
+        only = np.flatnonzero(place[shape.level(d)] < 0) + shape.offsets[d]
+        place[only] = place[shape.parent[only]]
+    return place
 
 
 def first_leaves(shape: TreeShape) -> Integers:

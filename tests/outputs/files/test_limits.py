@@ -20,7 +20,8 @@ from spatialdp.privacy.noise.source import NARROWEST, WIDEST_OF_WIDE
 from spatialdp.space.lattice import LATTICE, LATTICE_BITS
 from spatialdp.trees.blocks import levels_of
 from spatialdp.trees.quadtree import quadtree
-from spatialdp.trees.tree import Tree, sums
+from spatialdp._support.tree_shape import sums
+from spatialdp.trees.tree import Tree
 from tests.helpers.cases import DOMAINS, SMALL, by_turns, terms
 
 WHOLE = (0, 0, LATTICE, LATTICE)
