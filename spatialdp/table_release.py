@@ -145,8 +145,8 @@ class TableRelease(Release):
         Returns
         -------
         DataFrame
-            A column for each axis that is named, and `estimate`; unless the release is biased, also `lower`, `upper` and
-            `sd`. ``attrs["privacy"]`` is the whole privacy statement.
+            A column for each axis that is named, and `estimate`; unless the release is biased, also `lower`, `upper`
+            and `sd`. ``attrs["privacy"]`` is the whole privacy statement.
 
         Examples
         --------
@@ -164,7 +164,8 @@ class TableRelease(Release):
         unknown = [name for name in levels if name not in frame.axes]
         if unknown:
             raise ParameterError(
-                f"{parameter(unknown[0])} is no axis of this table; its axes are {', '.join(frame.names)}. Ask for these."
+                f"{parameter(unknown[0])} is no axis of this table; its axes are {', '.join(frame.names)}. Ask "
+                "for these."
             )
         everything = dict(zip(frame.axes, self.estimate.every(), strict=True))
         chosen = {name: parts_of(frame.axes[name], part) for name, part in levels.items()}
@@ -207,7 +208,7 @@ class TableRelease(Release):
 
     @override
     def non_negative(self, method: str = "cells") -> TableRelease:  # noqa: ARG002 - there is one way
-        """A copy without negative estimates; post-processing that costs nothing, but adds bias: sums come out too high."""
+        """A copy without negative estimates; post-processing that costs nothing, but adds bias: sums are too high."""
         return replace(self, estimate=self.estimate.non_negative())
 
     @override
@@ -260,8 +261,8 @@ class TableRelease(Release):
         Parameters
         ----------
         path : str or path
-            ``.parquet`` holds the complete release, which `spatialdp.load` reads; ``.csv`` holds the rows of `to_frame`,
-            with the statement in a ``.privacy.json`` file beside it.
+            ``.parquet`` holds the complete release, which `spatialdp.load` reads; ``.csv`` the rows of `to_frame`, with
+            the statement in a ``.privacy.json`` file beside it.
         overwrite : bool
             Whether to replace an existing file.
         shape : None
@@ -319,7 +320,9 @@ def disjoint_in_words(frame: Frame) -> str:
     >>> disjoint_in_words(Frame(Domain((0, 0, 1, 1)).grid((2, 1))))
     'A record is in one cell of this table at most (box), so all cells together cost ε once.'
     """
-    return f"A record is in one cell of this table at most ({', '.join(frame.names)}), so all cells together cost ε once."
+    return (
+        f"A record is in one cell of this table at most ({', '.join(frame.names)}), so all cells together cost ε once."
+    )
 
 
 def _check_rows(sizes: list[int]) -> None:

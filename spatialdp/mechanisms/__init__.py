@@ -7,6 +7,7 @@ from spatialdp.mechanisms.fixed.flat import Flat
 from spatialdp.mechanisms.fixed.fourier import Fourier
 from spatialdp.mechanisms.fixed.hierarchy import Hierarchy
 from spatialdp.mechanisms.fixed.quadtree import Quadtree
+from spatialdp.mechanisms.fixed.table import Table
 from spatialdp.mechanisms.fixed.tailored import Tailored
 from spatialdp.mechanisms.fixed.uniform import Uniform
 from spatialdp.mechanisms.fixed.wavelet import Wavelet
@@ -23,6 +24,7 @@ __all__ = [
     "Plan",
     "PreparedRelease",
     "Quadtree",
+    "Table",
     "Tailored",
     "Uniform",
     "Wavelet",

@@ -2,8 +2,8 @@
 
 Each axis of the table has a transform (`transforms.tree_axis`), whose groups are its levels. A group of the table is a
 group of each axis, and its measurements are the products. A record is in one cell, hence in at most one measurement of
-each group: it moves a group by 1. Where leaves lie above the lowest level, or zones are their parent's only part, groups
-exclude each other: every cell is in groups that cost the whole budget together, whichever these are
+each group: it moves a group by 1. Where leaves lie above the lowest level, or zones are their parent's only part,
+groups exclude each other: every cell is in groups that cost the whole budget together, whichever these are
 (``docs/design/frames.md``). This module sees counts, never records, and draws no noise.
 """
 
@@ -18,7 +18,7 @@ from math import prod
 
 import numpy as np
 
-from spatialdp._support.arrays import Array, Floats, Integers
+from spatialdp._support.arrays import Floats, Integers
 from spatialdp._support.override import override
 from spatialdp.estimates.tables.counts import TableCounts
 from spatialdp.estimates.tables.noise import TableNoise
@@ -122,32 +122,18 @@ class ProductSums(Structure):
 
     @override
     def measure(self, counts: Integers) -> Iterator[Integers]:
-        table = self._along(counts, [axis.forward for axis in self.axes])
-        return (table[part] for part in self._parts)  # views
+        groups = [counts]
+        for place, axis in enumerate(self.axes):
+            groups = [part for group in groups for part in _forward(axis, group, place)]
+        return iter(groups)
 
     @override
     def fit(self, noisy: Iterable[Floats], laws: Laws) -> Floats:  # noqa: ARG002 - the shares are the weights
-        parts = self._parts
-        if len(parts) == 1:
-            (table,) = noisy
-        else:
-            table = np.empty([axis.n_coefficients for axis in self.axes])
-            for part, values in zip(parts, noisy, strict=True):
-                table[part] = values
-        return self._along(table, [axis.inverse for axis in self.axes])
-
-    def _along(self, table: Array, transforms: list[object]) -> Array:
-        """Transform a table along each axis that has something to transform."""
-        for place, (axis, transform) in enumerate(zip(self.axes, transforms, strict=True)):
-            if not axis.is_identity:
-                turned = np.ascontiguousarray(np.moveaxis(table, place, -1))
-                table = np.moveaxis(transform(turned), -1, place)  # type: ignore[operator]
-        return table
-
-    @cached_property
-    def _parts(self) -> list[tuple[slice, ...]]:
-        """The measurements of each group in the table of all."""
-        return [tuple(axis.groups[g] for axis, g in self._pairs(group)) for group in self.group_numbers]
+        groups = list(noisy)
+        for place, axis in reversed(list(enumerate(self.axes))):
+            starts = range(0, len(groups), axis.n_groups)
+            groups = [_inverse(axis, groups[start : start + axis.n_groups], place) for start in starts]
+        return groups[0]
 
     @override
     def estimate(self, values: Floats, laws: Laws) -> TableCounts:
@@ -163,3 +149,19 @@ class ProductSums(Structure):
     @override
     def memory(self) -> int:
         return 8 * (2 * self.frame.n_cells + 3 * prod(axis.n_coefficients for axis in self.axes))
+
+
+def _forward(axis: TreeAxis, counts: Integers, place: int) -> list[Integers]:
+    """Return the measurements of each group of an axis, which has the given place in the array."""
+    if axis.is_identity:
+        return [counts]
+    groups = axis.forward(np.ascontiguousarray(np.moveaxis(counts, place, -1)))
+    return [np.moveaxis(group, -1, place) for group in groups]
+
+
+def _inverse(axis: TreeAxis, groups: list[Floats], place: int) -> Floats:
+    """Return the fitted cells of an axis, from the measurements of its groups."""
+    if axis.is_identity:
+        return groups[0]
+    turned = [np.ascontiguousarray(np.moveaxis(group, place, -1)) for group in groups]
+    return np.moveaxis(axis.inverse(turned), -1, place)

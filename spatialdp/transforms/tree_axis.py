@@ -17,15 +17,15 @@ This module knows no budget in ε and reads no record. Everything before the noi
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 
 import numpy as np
 
-from spatialdp._support.arrays import Array, Floats, Integers
-from spatialdp._support.tree_shape import TreeShape
+from spatialdp._support.arrays import Floats, Integers
+from spatialdp._support.tree_shape import TreeShape, sums
 from spatialdp.errors import ParameterError
 from spatialdp.privacy.neighbours import Sensitivity
 
@@ -54,9 +54,9 @@ class TreeAxis:
     --------
     >>> half = Fraction(1, 2)
     >>> axis = TreeAxis(TreeShape([0, 1, 3], [2, 0, 0]), (half, half), 2)
-    >>> axis.forward(np.array([[3, 4]])).tolist()
-    [[7, 3, 4]]
-    >>> axis.inverse(np.array([[10.0, 3, 4]])).tolist()
+    >>> [group.tolist() for group in axis.forward(np.array([[3, 4]]))]
+    [[[7]], [[3, 4]]]
+    >>> axis.inverse([np.array([[10.0]]), np.array([[3.0, 4]])]).tolist()
     [[4.0, 5.0]]
     """
 
@@ -142,7 +142,7 @@ class TreeAxis:
     @cached_property
     def largest(self) -> tuple[int, ...]:
         """The most cells in one measurement of each group."""
-        cells = self._all_sums(np.ones(self.size, dtype=np.int64))
+        cells = sums(self.shape, np.ones(self.size, dtype=np.int64))
         return tuple(int(cells[self.group == number].max()) for number in range(self.n_groups))
 
     @property
@@ -159,32 +159,86 @@ class TreeAxis:
         """Whether just the cells are measured, so that there is nothing to transform."""
         return self.order is not None and np.array_equal(self.order, np.flatnonzero(self.shape.leaves))
 
-    def forward(self, counts: Integers) -> Integers:
-        """Return the exact measurements of exact counts, along the last axis."""
+    def forward(self, counts: Integers) -> list[Integers]:
+        """Return the exact measurements of each group, along the last axis of exact counts."""
         if self.is_identity:
-            return counts
-        totals = self._all_sums(counts)
-        return totals if self.order is None else totals[..., self.order]
+            return [counts]
+        if self._measured_depths is not None:
+            levels = {self.shape.height: counts}
+            for depth in reversed(range(min(self._measured_depths), self.shape.height)):
+                levels[depth] = self.shape.family_sums(depth, levels[depth + 1])
+            return [levels[depth] for depth in self._measured_depths]
+        totals = sums(self.shape, counts)
+        ordered = totals if self.order is None else totals[..., self.order]
+        return [ordered[..., part] for part in self.groups]
 
-    def inverse(self, coefficients: Floats) -> Floats:
-        """Return the least-squares estimates of the cells from noisy measurements, along the last axis."""
+    def inverse(self, groups: Sequence[Floats]) -> Floats:
+        """Return the least-squares estimates of the cells, from noisy measurements of each group along the last axis.
+
+        The arrays may be overwritten.
+        """
         if self.is_identity:
-            return coefficients
-        rows = coefficients.reshape(-1, self.n_coefficients)
-        cells = np.empty((rows.shape[0], self.size))
-        for part in _chunks(rows.shape[0], self.shape.n_nodes):
-            cells[part] = self._settled(self._merged(self._nodes(rows[part])))
-        return cells.reshape(*coefficients.shape[:-1], self.size)
+            return groups[0]
+        shape = groups[0].shape[:-1]
+        rows = [group.reshape(-1, group.shape[-1]) for group in groups]
+        cells = rows[-1] if self._measured_depths is not None else np.empty((rows[0].shape[0], self.size))
+        for part in _chunks(rows[0].shape[0], self.shape.n_nodes):
+            levels = self._levels([group[part] for group in rows])
+            self._settle(levels, self._merge(levels))
+            if self._measured_depths is None:
+                cells[part] = self._leaves_of(levels)
+        return cells.reshape(*shape, self.size)
 
-    def _all_sums(self, counts: Array) -> Array:
-        """Return the sums of all nodes, along the last axis."""
-        totals = np.zeros((*counts.shape[:-1], self.shape.n_nodes), dtype=counts.dtype)
-        totals[..., self._leaves] = counts
+    @cached_property
+    def _measured_depths(self) -> tuple[int, ...] | None:
+        """The depths that are the groups, if each group is one whole depth and all leaves are on the lowest one."""
+        lowest = self.shape.level(self.shape.height)
+        depths = [int(self.shape.depth[self.group == number].min()) for number in range(self.n_groups)]
+        of_depth = np.full(self.shape.height + 1, -1)
+        of_depth[depths] = np.arange(self.n_groups)
+        whole = np.array_equal(of_depth[self.shape.depth], self.group)
+        return tuple(depths) if whole and self.size == lowest.stop - lowest.start else None
+
+    def _levels(self, groups: list[Floats]) -> list[Floats | None]:
+        """Return the measurements of each depth, of some rows; None for a depth without any."""
+        levels: list[Floats | None] = [None] * (self.shape.height + 1)
+        if self._measured_depths is not None:
+            for depth, group in zip(self._measured_depths, groups, strict=True):
+                levels[depth] = group
+            return levels
+        nodes = np.zeros((groups[0].shape[0], self.shape.n_nodes))
+        nodes[:, slice(None) if self.order is None else self.order] = np.concatenate(groups, axis=1)
+        return [nodes[:, self.shape.level(depth)] for depth in range(self.shape.height + 1)]
+
+    def _merge(self, levels: list[Floats | None]) -> list[Floats]:
+        """Go up: replace measurements by the best estimates from them and from below; return the sums from below."""
+        child_sums: list[Floats] = [np.empty(0)] * self.shape.height
         for depth in reversed(range(self.shape.height)):
-            sums = self.shape.family_sums(depth, totals[..., self.shape.level(depth + 1)])
-            level = totals[..., self.shape.level(depth)]
-            level += sums
-        return totals
+            below, level = levels[depth + 1], levels[depth]
+            assert below is not None
+            summed = self.shape.family_sums(depth, below)
+            if level is None:
+                levels[depth] = summed.copy()
+            else:
+                level -= summed
+                level *= self._own[self.shape.level(depth)]
+                level += summed
+            child_sums[depth] = summed
+        return child_sums
+
+    def _settle(self, levels: list[Floats | None], child_sums: list[Floats]) -> None:
+        """Go down: divide what the children of each node lack, or have too much, in proportion to their variances."""
+        for depth, summed in enumerate(child_sums):
+            level, below = levels[depth], levels[depth + 1]
+            assert level is not None
+            assert below is not None
+            change = self.shape.to_children(depth, level - summed)
+            change *= self._parts[self.shape.level(depth + 1)]
+            below += change
+
+    def _leaves_of(self, levels: list[Floats | None]) -> Floats:
+        nodes = np.concatenate([level for level in levels if level is not None], axis=1)
+        return nodes[:, self._leaves]
 
     @cached_property
     def _leaves(self) -> slice | Integers:
@@ -192,42 +246,11 @@ class TreeAxis:
         lowest = self.shape.level(self.shape.height)
         return lowest if self.size == lowest.stop - lowest.start else np.flatnonzero(self.shape.leaves)
 
-    def _nodes(self, coefficients: Floats) -> Floats:
-        """Return a copy of measurements in the order of nodes, with zeros where nothing is measured."""
-        if self.order is None:
-            return coefficients.copy()
-        nodes = np.zeros((coefficients.shape[0], self.shape.n_nodes))
-        nodes[:, self.order] = coefficients
-        return nodes
-
-    def _merged(self, nodes: Floats) -> tuple[Floats, list[Floats]]:
-        """Go up: replace each measurement by the best estimate from it and from below; also return the sums."""
-        child_sums = []
-        for depth in reversed(range(self.shape.height)):
-            level = nodes[:, self.shape.level(depth)]
-            sums = self.shape.family_sums(depth, nodes[:, self.shape.level(depth + 1)])
-            child_sums.append(sums)
-            level -= sums
-            level *= self._own[self.shape.level(depth)]
-            level += sums
-        return nodes, child_sums
-
-    def _settled(self, merged: tuple[Floats, list[Floats]]) -> Floats:
-        """Go down: divide what the children of each node lack, or have too much, in proportion to their variances."""
-        nodes, child_sums = merged
-        for depth, sums in enumerate(reversed(child_sums)):
-            excess = nodes[:, self.shape.level(depth)] - sums
-            change = self.shape.to_children(depth, excess)
-            change *= self._parts[self.shape.level(depth + 1)]
-            children = nodes[:, self.shape.level(depth + 1)]
-            children += change
-        return nodes[:, self._leaves]
-
     # --- variances ---------------------------------------------------------------------------------
 
     @cached_property
     def _measured(self) -> Floats:
-        """s of each node."""
+        """S of each node."""
         shares = np.array([float(share) for share in self.group_shares] + [0.0])
         with np.errstate(divide="ignore"):
             return np.asarray(shares[self.group] ** -float(self.power))
@@ -244,7 +267,7 @@ class TreeAxis:
 
     @cached_property
     def _own(self) -> Floats:
-        """w of each node."""
+        """W of each node."""
         return np.asarray(self._up[0] / self._measured)
 
     @cached_property
@@ -353,12 +376,14 @@ class TreeAxis:
 
 def _parallel(one: Floats, other: Floats) -> Floats:
     """Return 1 / (1 / a + 1 / b), also if a or b is infinite."""
-    return np.asarray(1.0 / (1.0 / one + 1.0 / other))
+    with np.errstate(divide="ignore"):
+        return np.asarray(1.0 / (1.0 / one + 1.0 / other))
 
 
 def _ratio(part: Floats, whole: Floats) -> Floats:
     """Return part / whole, 0 if the whole is infinite."""
-    return np.where(np.isinf(whole), 0.0, part / whole)
+    with np.errstate(invalid="ignore"):
+        return np.where(np.isinf(whole), 0.0, part / whole)
 
 
 def _chunks(rows: int, width: int) -> Iterator[slice]:

@@ -54,7 +54,7 @@ class TableNoise:
         return moments_of(second, fourth)
 
     def level_variances(self) -> Floats:
-        """Return the mean variance over all products of parts of levels, (levels of the first axis, of the second, ...)."""
+        """Return the mean variance over all products of parts, (levels of the first axis, of the second, ...)."""
         return _product(self.variances, [axis.level_variances() for axis in self.axes])
 
     @property

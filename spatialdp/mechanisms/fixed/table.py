@@ -174,7 +174,7 @@ class Table(StructuredMechanism):
         return math.sqrt(squares.ravel()[-1]), errors
 
     @override
-    def _missed(self, domain: Any) -> float | None:
+    def _missed(self, domain: Any) -> float | None:  # noqa: ARG002 - a table misses what its frame leaves out
         return None
 
 
@@ -189,7 +189,7 @@ def _given_shares(name: str, weights: Any, levels: int) -> tuple[Fraction, ...]:
     sound = len(padded) == levels and all(isinstance(each, int | float | Fraction) for each in padded)
     if not sound or min(padded) < 0 or not padded[-1] > 0 or math.inf in padded:
         raise ParameterError(
-            f"{parameter('budget')} has {quoted(tuple(weights))} for the axis {name!r}; give one weight for each of its "
-            f"{levels - 1} levels below the root (or {levels} with it), not negative, the last one above 0."
+            f"{parameter('budget')} has {quoted(tuple(weights))} for the axis {name!r}; give one weight for each of "
+            f"its {levels - 1} levels below the root (or {levels} with it), not negative, the last one above 0."
         )
     return tuple(divide(Fraction(1), padded))

@@ -7,8 +7,8 @@ published measurements tell the exact counts of all months. So the state of a se
 memory and in its file; whoever has it can take the noise out of everything that was published. Delete it after the last
 month. See ``docs/design/running.md``.
 
-Each month's measurement must be published once only: a series that is loaded from an older state and given a month again
-would draw new noise for it, and two noisy copies of one number cost twice. Save the state before you publish.
+Each month's measurement must be published once only: a series that is loaded from an older state and given a month
+again would draw new noise for it, and two noisy copies of one number cost twice. Save the state before you publish.
 """
 
 from __future__ import annotations
@@ -70,13 +70,13 @@ class Running:
     Privacy
     -------
     Neighbours differ in one record, in one cell of one month. It moves the measurements of its month and of all later
-    ones by the entries of a column of a public matrix of whole numbers; the square of the L2 norm is at most that of the
-    first column, exactly, and twice that if records are replaced. The discrete Gaussian noise is calibrated to it for
-    the whole horizon, as ρ-zCDP. All releases of all months together cost ε once, also if later records depend on earlier
-    releases: each measurement has noise of its own. A record that occurs in several months counts in each, and so does a
-    person: bounds on persons are not offered here. The state of the series is secret; see `RunningSeries`. The argument
-    is in ``docs/design/running.md``; ``tests/mechanisms/running/test_series.py`` computes the sensitivity by brute force
-    and replays neighbours.
+    ones by the entries of a column of a public matrix of whole numbers; the square of the L2 norm is at most that of
+    the first column, exactly, and twice that if records are replaced. The discrete Gaussian noise is calibrated to it
+    for the whole horizon, as ρ-zCDP. All releases of all months together cost ε once, also if later records depend on
+    earlier releases: each measurement has noise of its own. A record that occurs in several months counts in each, and
+    so does a person: bounds on persons are not offered here. The state of the series is secret; see `RunningSeries`.
+    The argument is in ``docs/design/running.md``; ``tests/mechanisms/running/test_series.py`` computes the sensitivity
+    by brute force and replays neighbours.
 
     Examples
     --------
@@ -114,7 +114,7 @@ class Running:
         >>> import spatialdp as sdp
         >>> frame = sdp.Frame(sdp.Domain((0, 0, 1, 1)).grid((2, 2)))
         >>> print(sdp.Running(horizon=12).start(frame, epsilon=1, delta=1e-6).statement)
-        ε = 1, δ = 0.000001 (add-remove one record), running, spatialdp ...
+        ε = 1, δ = 1e-06 (add-remove one record), running, spatialdp ...
         """
         if not isinstance(frame, Frame):
             raise ParameterError(
@@ -217,7 +217,7 @@ class RunningSeries:
         >>> import spatialdp as sdp
         >>> frame = sdp.Frame(sdp.Domain((0, 0, 1, 1)).grid((2, 2)))
         >>> sdp.Running(horizon=12).start(frame, epsilon=1, delta=1e-6).add([[0.5, 0.5]])
-        <RunningRelease of month 1 of 12: ε = 1, δ = 0.000001 (add-remove one record), running, spatialdp ...>
+        <RunningRelease of month 1 of 12: ε = 1, δ = 1e-06 (add-remove one record), running, spatialdp ...>
         """
         source = checked_noise(noise)
         if not self.left:

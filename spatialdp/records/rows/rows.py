@@ -21,7 +21,6 @@ from spatialdp.records.persons.bounding import bounded_counts, gathered
 from spatialdp.records.persons.identifiers import persons_of, texts_of
 from spatialdp.records.points import Points, as_points
 from spatialdp.records.rows.times import Times, times_of
-from spatialdp.space.frames.categories import Categories
 from spatialdp.space.frames.frame import Frame
 from spatialdp.space.frames.time import Time
 from spatialdp.wording import parameter
@@ -124,8 +123,8 @@ class Rows:
         values: Times | pa.Array = self._read[key]
         if len(values) != _length(self._points):
             raise PointsError(
-                f"the points and {parameter(name)} have different lengths; each record needs a value, or a missing one. "
-                "Give as many as points."
+                f"the points and {parameter(name)} have different lengths; each record needs a value, or a missing "
+                "one. Give as many as points."
             )
         return values
 
@@ -148,8 +147,8 @@ def count_rows(rows: Rows, frame: Frame, person: Person | None = None) -> Intege
 
     Examples
     --------
-    >>> from spatialdp.space.domain import Domain
-    >>> frame = Frame(Domain((0, 0, 1, 1)).grid((2, 1)), kind=Categories(["theft", "fraud"]))
+    >>> import spatialdp as sdp
+    >>> frame = Frame(sdp.Domain((0, 0, 1, 1)).grid((2, 1)), kind=sdp.Categories(["theft", "fraud"]))
     >>> count_rows(Rows([[0.1, 0.5], [0.9, 0.5], [0.9, 0.5]], kind=["fraud", "theft", "unheard of"]), frame).tolist()
     [[0, 1], [1, 0]]
     """
@@ -194,8 +193,8 @@ def _column(points: Any, name: str, axis: str) -> Any:
     """Return a column of a frame of pandas by its name."""
     if not hasattr(points, "iloc") or name not in [str(each) for each in getattr(points, "columns", ())]:
         raise PointsError(
-            f"{parameter(axis)} is the text {name!r}, which is no column of the points; give a column of a DataFrame or "
-            "GeoDataFrame by its name, or an array with one value for each record."
+            f"{parameter(axis)} is the text {name!r}, which is no column of the points; give a column of a DataFrame "
+            "or GeoDataFrame by its name, or an array with one value for each record."
         )
     return points.iloc[:, [str(each) for each in points.columns].index(name)]
 
@@ -204,5 +203,3 @@ def _without(points: Any, names: list[str]) -> Any:
     """Return a frame without the columns of other axes."""
     kept = [place for place, name in enumerate(points.columns) if str(name) not in names]
     return points.iloc[:, kept]
-
-

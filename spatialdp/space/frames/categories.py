@@ -7,7 +7,6 @@ because a message or a cell of its own would tell that such a record exists.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -117,8 +116,8 @@ class Categories:
         unknown = [name for name in names if name not in self._node] if names else [query]
         if unknown:
             raise ParameterError(
-                f"the category {quoted(unknown[0])} is not on the public list; give one of the names that the frame was "
-                f"made with, such as {self.nodes[0]!r}."
+                f"the category {quoted(unknown[0])} is not on the public list; give one of the names that the frame "
+                f"was made with, such as {self.nodes[0]!r}."
             )
         chosen = np.zeros(self.shape.n_nodes, dtype=bool)
         chosen[[self._node[name] for name in names]] = True
@@ -213,7 +212,7 @@ def _level_names(levels: Sequence[str] | None, height: int) -> tuple[str, ...]:
     names = (levels,) if isinstance(levels, str) else tuple(levels)
     if len(names) != height or len(set(names)) < height or not all(isinstance(name, str) and name for name in names):
         raise ParameterError(
-            f"{parameter('levels')} are {quoted(names)}, but there are {height} levels of categories; give one name for "
-            "each."
+            f"{parameter('levels')} are {quoted(names)}, but there are {height} levels of categories; give one name "
+            "for each."
         )
     return names

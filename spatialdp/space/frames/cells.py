@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -49,7 +50,7 @@ class Cells:
     def __post_init__(self) -> None:
         sides = (self.blocks,) if isinstance(self.blocks, int) else tuple(self.blocks)
         sides = tuple(whole_number(side, "blocks", 2, 2**20) for side in sides)
-        if any(one % other or one == other for one, other in zip(sides, sides[1:], strict=False)):
+        if any(one % other or one == other for one, other in pairwise(sides)):
             raise ParameterError(
                 f"{parameter('blocks')} are {quoted(sides)}; they must fall, and each must be a multiple of the next, "
                 "such as (16, 4)."
@@ -138,6 +139,7 @@ class Cells:
     def _block(self, side: int, column: Integers, row: Integers) -> Integers:
         """Return the number of the block that each cell is in."""
         return np.asarray(row // side * (self.grid.shape[0] // side + 1) + column // side)
+
 
 def _shares(coverage: Coverage, count: int) -> Floats:
     """Return how much of each of so many cells of an axis one box covers."""

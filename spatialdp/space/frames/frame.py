@@ -28,7 +28,9 @@ __all__ = ["LARGEST_TABLE", "Frame"]
 LARGEST_TABLE = 2**28  # cells
 _MOST_AXES = 8
 _NAME = re.compile(r"[a-z][a-z_]{0,30}")
-_TAKEN = frozenset({"about", "box", "level", "noise", "path", "person", "points", "records", "space", "zone", "estimate"})
+_TAKEN = frozenset(
+    {"blocks", "box", "estimate", "first", "last", "level", "noise", "path", "person", "points", "space", "zone"}
+)
 
 
 class Frame:
@@ -118,7 +120,8 @@ class Frame:
         unknown = [name for name in queries if name not in self.axes]
         if unknown:
             raise ParameterError(
-                f"{parameter(unknown[0])} is no axis of this table; its axes are {', '.join(self.names)}. Ask for these."
+                f"{parameter(unknown[0])} is no axis of this table; its axes are {', '.join(self.names)}. Ask for "
+                "these."
             )
         return tuple(select(axis, queries.get(name)) for name, axis in self.axes.items())
 
@@ -128,7 +131,9 @@ def _space_axis(space: Any, blocks: Any) -> Any:
         return Cells(space, blocks)
     if isinstance(space, Zones):
         if blocks:
-            raise ParameterError(f"{parameter('blocks')} were given, but zones have levels of their own; leave them out.")
+            raise ParameterError(
+                f"{parameter('blocks')} were given, but zones have levels of their own; leave them out."
+            )
         return ZoneAxis(space)
     if isinstance(space, Domain):
         raise ParameterError(

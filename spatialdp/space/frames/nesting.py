@@ -7,6 +7,7 @@ above all cells is always there, whether it is measured or not.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 import numpy as np
 
@@ -35,7 +36,7 @@ def nested(levels: Sequence[Integers], size: int) -> TreeShape:
     for level in levels:
         starts.append(starts[-1] | _changes(np.asarray(level)))
     starts.append(np.ones(size, dtype=bool))
-    counts = [_children(one, other) for one, other in zip(starts, starts[1:], strict=False)]
+    counts = [_children(one, other) for one, other in pairwise(starts)]
     n_nodes = [int(each.sum()) for each in starts]
     offsets = np.concatenate([[0], np.cumsum(n_nodes)])
     return TreeShape(offsets, np.concatenate([*counts, np.zeros(size, dtype=np.int64)]).astype(np.int32))

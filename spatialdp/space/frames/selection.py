@@ -215,5 +215,5 @@ def as_asked(values: Floats, selections: Sequence[Selection]) -> Any:
     values = np.moveaxis(values, len(selections) - 1, 0)
     single = (selections[-1].single, *(each.single for each in selections[:-1]))
     sizes = [size for size, one in zip(values.shape, single, strict=False) if not one]
-    values = values.reshape(*sizes, *values.shape[len(single) :])
+    values = values.reshape((*sizes, *values.shape[len(single) :]))
     return float(values) if values.ndim == 0 else values

@@ -313,7 +313,8 @@ class Time:
             raise self._unknown(query)
         low, high = (times[0], times[0] + self._length) if len(times) == 1 else times
         of_day = np.arange(self.size) * self._length if self.fold else self._local % DAY
-        if any((each - int(start)) % self._length for each in (low, high) for start in np.unique(of_day % self._length)):
+        phases = np.unique(of_day % self._length).tolist()
+        if low == high or any((each - phase) % self._length for each in (low, high) for phase in phases):
             raise self._unknown(query)
         inside = (of_day >= low) & (of_day < high) if low < high else (of_day >= low) | (of_day < high)
         return np.flatnonzero(inside)
@@ -411,9 +412,7 @@ class Time:
 
 def _folded(fold: Any) -> str:
     if fold not in tuple(Fold):
-        raise ParameterError(
-            f"{parameter('fold')} is {quoted(fold)}; it must be 'hour of day', 'day of week' or None."
-        )
+        raise ParameterError(f"{parameter('fold')} is {quoted(fold)}; it must be 'hour of day', 'day of week' or None.")
     return str(fold)
 
 
@@ -442,5 +441,3 @@ def _family_starts(shape: TreeShape, depth: int) -> Integers:
     """Return where the children of each node of a depth begin in the next one; every node has some."""
     n_children = shape.n_children[shape.level(depth)]
     return np.asarray(np.cumsum(n_children) - n_children)
-
-

@@ -2,9 +2,9 @@
 
 Measurements of a table are products, one factor for each axis, and so are their shares of the budget, the variances of
 the estimates, and the mean variance over the parts of a level of each axis. So each axis is optimised by itself: the
-objective is the mean variance of the parts of a level, summed over the levels that may be counted. With s_g the variance
-of the measurements of level g, and C_g the part of the objective that is their noise, the optimum has shares in
-proportion to C_g. Each step moves the shares towards that: to the cube root of share² C for Laplace noise, to the
+objective is the mean variance of the parts of a level, summed over the levels that may be counted. With s_g the
+variance of the measurements of level g, and C_g the part of the objective that is their noise, the optimum has shares
+in proportion to C_g. Each step moves the shares towards that: to the cube root of share² C for Laplace noise, to the
 square root of share x C for Gaussian noise. Levels that end with next to nothing are dropped.
 
 Privacy does not rest on this: sensitivities are computed from the shares in use.

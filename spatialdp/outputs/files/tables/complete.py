@@ -1,9 +1,9 @@
-"""How is a released table stored completely, and how is a file checked that claims to hold one?
+"""How is a released table stored completely, and how is a file checked that claims to hold one? By the rules of `load`.
 
 The file is Parquet with one column, the estimates of all cells in the order of the frame, space changing fastest. The
 header holds the frame, the shares of the budget of each level, the variances of the groups and the privacy statement.
-The column is neither compressed nor dictionary-encoded, so that the size of a file is public. Files come from anywhere:
-every number is checked before it is used, and none may ask for memory that the file does not fill itself.
+The column is neither compressed nor dictionary-encoded, so that the size of a file is public. Files come from
+anywhere: every number is checked before it is used, and none may ask for memory that the file does not fill itself.
 """
 
 from __future__ import annotations

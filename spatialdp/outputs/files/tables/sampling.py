@@ -1,4 +1,4 @@
-"""How are synthetic records drawn from a table? Cells in proportion to their estimates, then a place and a time in each.
+"""How are synthetic records drawn from a table? Cells in proportion to estimates, then a place and a time in each.
 
 This is post-processing of released numbers; it reads no record.
 """
@@ -10,12 +10,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from spatialdp._support.arrays import Floats, Integers
-from spatialdp._support.checks import whole_number
-from spatialdp.errors import ReleaseError
-from spatialdp.estimates.sampling import LARGEST_DEFAULT, LARGEST_SAMPLE, draw_leaves, draw_parts
+from spatialdp.estimates.sampling import draw_leaves, draw_parts, sample_size
 from spatialdp.privacy.noise.source import Noise, SystemNoise
 from spatialdp.space.frames.time import Time
-from spatialdp.wording import parameter
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -30,7 +27,7 @@ def sampled_table(release: TableRelease, n: int | None, noise: Noise | None, *, 
     import pandas as pd
 
     frame, source = release.frame, SystemNoise() if noise is None else noise
-    count = whole_number(_default_count(release) if n is None else n, "n", 0, LARGEST_SAMPLE)
+    count = sample_size(release.estimate, n)
     cells = draw_leaves(np.maximum(release.estimate.values, 0.0).ravel(), count, source)
     places = dict(zip(frame.axes, np.unravel_index(cells, frame.shape), strict=True))
     xy = _positions(frame.space, places[frame.space_name], source)
@@ -43,16 +40,6 @@ def sampled_table(release: TableRelease, n: int | None, noise: Noise | None, *, 
 
     geometry = geopandas.points_from_xy(columns.pop("x"), columns.pop("y"))
     return geopandas.GeoDataFrame(columns, geometry=geometry, crs=frame.space.domain.crs)
-
-
-def _default_count(release: TableRelease) -> int:
-    count = max(0, round(release.total))
-    if count > LARGEST_DEFAULT:
-        raise ReleaseError(
-            f"this release estimates {count:,} records, and no number was given; without one, at most "
-            f"{LARGEST_DEFAULT:,} are drawn. Give {parameter('n')}."
-        )
-    return count
 
 
 def _positions(space: Any, leaves: Integers, source: Noise) -> Floats:
