@@ -93,10 +93,9 @@ class TreeAxis:
 
     @cached_property
     def spanned(self) -> tuple[tuple[int, int], ...]:
-        """The first and the last level that the nodes of each group stand for; a group is measured as one."""
-        codes = np.unique(self._codes)
-        pairs = [(int(code) // self.n_levels, int(code) % self.n_levels) for code in codes]
-        return tuple(pair for pair in pairs if self._share(pair))
+        """The first and the last measured level that the nodes of each group stand for."""
+        codes = np.unique(self._codes[self._codes >= 0])
+        return tuple((int(code) // self.n_levels, int(code) % self.n_levels) for code in codes)
 
     @cached_property
     def group_shares(self) -> tuple[Fraction, ...]:
@@ -106,7 +105,7 @@ class TreeAxis:
     @cached_property
     def group(self) -> Integers:
         """The group of each node; -1 for nodes that are not measured."""
-        number = np.full(self.n_levels**2, -1)
+        number = np.full(self.n_levels**2 + 1, -1)  # the last one is for nodes that are not measured
         for place, (first, last) in enumerate(self.spanned):
             number[first * self.n_levels + last] = place
         return number[self._codes]
@@ -145,9 +144,14 @@ class TreeAxis:
         cells = sums(self.shape, np.ones(self.size, dtype=np.int64))
         return tuple(int(cells[self.group == number].max()) for number in range(self.n_groups))
 
-    @property
+    @cached_property
     def _codes(self) -> Integers:
-        return np.asarray(self._spans[0] * self.n_levels + self._spans[1])
+        """A number for the first and the last measured level that each node stands for; -1 if there is none."""
+        measured = np.flatnonzero([share > 0 for share in self.shares])
+        first = np.searchsorted(measured, self._spans[0])
+        last = np.searchsorted(measured, self._spans[1], side="right") - 1
+        codes = measured[np.minimum(first, measured.size - 1)] * self.n_levels + measured[last]
+        return np.where(first <= last, codes, -1)
 
     def _share(self, span: tuple[int, int]) -> Fraction:
         return sum(self.shares[span[0] : span[1] + 1], Fraction(0))
