@@ -19,10 +19,10 @@ from functools import cached_property
 import numpy as np
 
 from spatialdp._support.arrays import Array, Booleans, Floats, Integers
+from spatialdp._support.tree_shape import TreeShape
 from spatialdp.trees.given_weights import given_variances
 from spatialdp.trees.leaf_families import OpenedNodes
 from spatialdp.trees.least_squares import SubtreeVariances, divisor, own_weight, subtree_variances
-from spatialdp._support.tree_shape import TreeShape
 from spatialdp.trees.walk import Pairs
 
 __all__ = ["GivenWeights", "TreeNoise", "or_zero"]

@@ -22,6 +22,7 @@ import numpy as np
 
 from spatialdp._support.arrays import Floats, Integers
 from spatialdp._support.override import override
+from spatialdp._support.tree_shape import sums
 from spatialdp.estimates.answers import About
 from spatialdp.estimates.decomposition import Decomposition
 from spatialdp.evaluation.cache import TrialResults
@@ -37,7 +38,6 @@ from spatialdp.records.points import Points, in_memory
 from spatialdp.release import Release
 from spatialdp.space.domain import Domain
 from spatialdp.space.polygons import read_polygons
-from spatialdp._support.tree_shape import sums
 from spatialdp.workload import Workload, all_cells
 
 __all__ = ["Experiment", "Trial", "run_trials"]

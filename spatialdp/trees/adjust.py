@@ -19,9 +19,9 @@ import numpy.typing as npt
 
 from spatialdp._support.arrays import Booleans, Floats, Integers
 from spatialdp._support.options import Option
+from spatialdp._support.tree_shape import TreeShape, sums
 from spatialdp.errors import ParameterError
 from spatialdp.trees.least_squares import checked_variances, two_pass
-from spatialdp._support.tree_shape import TreeShape, sums
 
 __all__ = ["NonNegative", "non_negative", "project_families", "round_consistent"]
 

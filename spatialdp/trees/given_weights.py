@@ -14,8 +14,8 @@ from __future__ import annotations
 import numpy as np
 
 from spatialdp._support.arrays import Floats
-from spatialdp.space.regions.borders import RegionArea
 from spatialdp._support.tree_shape import TreeShape
+from spatialdp.space.regions.borders import RegionArea
 from spatialdp.trees.tree import Tree
 from spatialdp.trees.walk import area_shares
 

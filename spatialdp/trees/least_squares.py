@@ -41,8 +41,8 @@ import numpy as np
 import numpy.typing as npt
 
 from spatialdp._support.arrays import Floats
-from spatialdp.errors import ParameterError
 from spatialdp._support.tree_shape import TreeShape, level_sums
+from spatialdp.errors import ParameterError
 
 __all__ = [
     "Fit",

@@ -22,9 +22,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from spatialdp._support.arrays import Array, Floats, Objects
+from spatialdp._support.foreign.wkb import is_polygonal
 from spatialdp._support.json_values import parsed, text
 from spatialdp._support.terminal import is_printable, printable
-from spatialdp._support.foreign.wkb import is_polygonal
 from spatialdp.errors import FileFormatError
 from spatialdp.outputs.files.formats import FORMATS
 from spatialdp.outputs.files.layouts import lay_out, rebuild

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from spatialdp._support.arrays import Booleans, Floats, Integers, Objects, read_only
+from spatialdp._support.arrays import Booleans, Floats, Integers, Integers32, Objects, read_only
 from spatialdp._support.terminal import printable
 from spatialdp._support.tree_shape import TreeShape, sums
 from spatialdp.errors import ParameterError
@@ -251,6 +251,34 @@ class Zones:
     def locator(self) -> Locator:
         """Finds the leaf of each lattice square."""
         return OutlineLocator(self.outlines, self._places)  # type: ignore[attr-defined]
+
+    def leaves_of_codes(self, codes: Any) -> Integers32:
+        """Return the leaf of each code in an Arrow array of text, and the number of leaves for any other code.
+
+        Examples
+        --------
+        >>> import pyarrow as pa
+        >>> zones = Zones.from_codes(["37063", "37001"], None, {"state": 2, "county": 5})
+        >>> zones.leaves_of_codes(pa.array(["37063", "37", None], pa.large_string())).tolist()
+        [1, 2, 2]
+        """
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        leaf_codes = pa.array(self.codes[self.leaf_nodes], pa.large_string())
+        places = pc.index_in(codes, leaf_codes, skip_nulls=True)
+        return np.asarray(pc.fill_null(places, self.n_leaves), dtype=np.int32)
+
+    def check_leaf_codes(self) -> None:
+        """Refuse to locate records by codes if two leaves, on different levels, have the same code."""
+        import pandas as pd
+
+        codes = pd.Index(self.codes[self.leaf_nodes])
+        if not codes.is_unique:
+            raise ParameterError(
+                f"two leaves have the code {printable(codes[codes.duplicated()][0])!r}, on different levels; records "
+                "cannot be located by such codes. Use longer codes on the lower level, or locate records by points."
+            )
 
     @cached_property
     def digest(self) -> str:
