@@ -15,6 +15,7 @@ import numpy as np
 from spatialdp._support.arrays import Floats
 from spatialdp._support.override import override
 from spatialdp.errors import ParameterError, ReleaseError
+from spatialdp.estimates.tables.boxes import many_maps
 from spatialdp.estimates.tables.counts import TableCounts
 from spatialdp.release import Release
 from spatialdp.space.frames.frame import Frame
@@ -58,7 +59,7 @@ class TableRelease(Release):
     ([1.0, 2.0], 2.0)
     """
 
-    estimate: TableCounts  # type: ignore[assignment] # a table answers products of sets, not boxes
+    estimate: TableCounts
 
     @property
     def frame(self) -> Frame:
@@ -189,7 +190,7 @@ class TableRelease(Release):
         columns = {"estimate": values}
         if not self.estimate.biased:
             half = self.estimate.half_widths(selections, level)
-            deviations = np.sqrt(self.estimate.moments(selections)[0])
+            deviations = np.sqrt(self.estimate.moments_of_sums(selections)[0])
             columns |= {"lower": values - half, "upper": values + half, "sd": deviations}
         return {name: np.moveaxis(each, -1, 0) for name, each in columns.items()}
 
@@ -217,7 +218,7 @@ class TableRelease(Release):
         return replace(self, estimate=self.estimate.rounded())
 
     @override
-    def sample(  # type: ignore[override]
+    def sample(
         self, n: int | None = None, *, noise: Noise | None = None, as_geodataframe: bool = False
     ) -> pd.DataFrame:
         """Draw synthetic records that follow the table; post-processing that costs nothing.
@@ -303,10 +304,7 @@ class TableRelease(Release):
     # --- what a table has not ----------------------------------------------------------------------
 
     def _no_map(self, *_: Any, **__: Any) -> NoReturn:
-        raise ReleaseError(
-            "a table has a map for every time and category, and this needs a single one; take the numbers of a map "
-            "from marginal(), such as release.marginal(zone='county') or release.answer(box=[...], kind='theft')."
-        )
+        many_maps()
 
     answer_polygons = interval_polygons = uniformity = to_geodataframe = to_xarray = plot = explore = _no_map
 

@@ -131,7 +131,7 @@ class TreeAxis:
     @property
     def n_coefficients(self) -> int:
         """Number of measurements."""
-        return self.groups[-1].stop
+        return int(self.groups[-1].stop)
 
     @cached_property
     def sensitivities(self) -> tuple[Sensitivity, ...]:
@@ -300,8 +300,8 @@ class TreeAxis:
             level += self.shape.family_sums(depth, share[:, children] * self._parts[children])
         weight = share.copy()  # g
         for depth in range(self.shape.height):
-            level, children = self.shape.level(depth), self.shape.level(depth + 1)
-            passed = (1 - self._own[level]) * weight[:, level] - share[:, level]
+            above, children = self.shape.level(depth), self.shape.level(depth + 1)
+            passed = (1 - self._own[above]) * weight[:, above] - share[:, above]
             weight[:, children] += self.shape.to_children(depth, passed)
         weight *= self._own
         return weight if self.order is None else weight[:, self.order]

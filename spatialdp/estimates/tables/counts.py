@@ -14,15 +14,17 @@ import numpy as np
 
 from spatialdp._support.arrays import Floats
 from spatialdp.estimates.intervals import half_width
+from spatialdp.estimates.tables.boxes import ManyMaps
 from spatialdp.estimates.tables.noise import TableNoise
 from spatialdp.space.frames.frame import Frame
 from spatialdp.space.frames.selection import Selection, everything
+from spatialdp.trees.adjust import NonNegative
 
 __all__ = ["TableCounts"]
 
 
 @dataclass(frozen=True, eq=False)
-class TableCounts:
+class TableCounts(ManyMaps):
     """Estimated counts of the cells of a frame.
 
     Attributes
@@ -71,20 +73,20 @@ class TableCounts:
             values = np.moveaxis(selections[place].sums(np.moveaxis(values, place, -1)), -1, place)
         return values
 
-    def moments(self, selections: Sequence[Selection]) -> tuple[Floats, Floats]:
+    def moments_of_sums(self, selections: Sequence[Selection]) -> tuple[Floats, Floats]:
         """Return variance and excess kurtosis of the noise in each of these sums."""
         return self.noise.moments(selections)
 
     def half_widths(self, selections: Sequence[Selection], level: float) -> Floats:
         """Return half the width of the interval of each of these sums, about noise."""
-        variance, kurtosis = self.moments(selections)
+        variance, kurtosis = self.moments_of_sums(selections)
         return half_width(variance, kurtosis, self.step, level, whole=self.noise.in_steps(selections))
 
     def every(self) -> tuple[Selection, ...]:
         """Return the selections of all records: one set along each axis."""
         return tuple(everything(axis) for axis in self.frame.axes.values())
 
-    def non_negative(self) -> TableCounts:
+    def non_negative(self, method: NonNegative = NonNegative.FAMILIES) -> TableCounts:  # noqa: ARG002 - one way
         """A table with negative counts set to 0; biased."""
         return replace(self, values=np.maximum(self.values, 0.0), biased=True)
 

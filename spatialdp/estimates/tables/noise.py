@@ -80,8 +80,8 @@ def _powers(axis: TreeAxis, selection: Selection) -> tuple[Floats, Floats]:
     if axis.is_identity:
         shares = np.ones(selection.cells.size) if selection.shares is None else selection.shares
         owner = np.repeat(np.arange(selection.count), selection.sizes)
-        squares, fourths = (np.bincount(owner, shares**power, selection.count) for power in (2, 4))
-        return squares[None, :], fourths[None, :]
+        two, four = (np.bincount(owner, shares**power, selection.count).astype(np.float64) for power in (2, 4))
+        return two[None, :], four[None, :]
     if selection.nodes is not None:
         squares, fourths = axis.node_powers
         return squares[:, selection.nodes], fourths[:, selection.nodes]

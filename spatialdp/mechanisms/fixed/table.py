@@ -89,7 +89,7 @@ class Table(StructuredMechanism):
     frame: ClassVar[type] = Frame
 
     budget: str | Mapping[str, Sequence[float]] = "balanced"
-    law: Choice[Law] = Choice(Law.DISCRETE_LAPLACE)  # type: ignore[assignment] # a descriptor that gives a Law
+    law: Choice[Law] = Choice(Law.DISCRETE_LAPLACE)
 
     def __post_init__(self) -> None:
         if isinstance(self.budget, Mapping):
@@ -101,7 +101,7 @@ class Table(StructuredMechanism):
     @override
     def _design(self, domain: Any, terms: Terms) -> Design[ProductSums]:
         frame: Frame = domain
-        given = dict(self.budget) if isinstance(self.budget, tuple) else {}
+        given: dict[str, Any] = dict(self.budget) if isinstance(self.budget, tuple) else {}
         unknown = [name for name in given if name not in frame.axes]
         if unknown:
             raise ParameterError(

@@ -13,9 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from spatialdp._support.arrays import Integers
+from spatialdp._support.arrays import Integers, Integers32
 from spatialdp.errors import PointsError
 from spatialdp.privacy.unit import Person
+from spatialdp.records.codes import Codes, as_zone_records
+from spatialdp.records.counting import Tally
 from spatialdp.records.formats.base import forgetful
 from spatialdp.records.persons.bounding import bounded_counts, gathered
 from spatialdp.records.persons.identifiers import persons_of, texts_of
@@ -23,6 +25,7 @@ from spatialdp.records.points import Points, as_points
 from spatialdp.records.rows.times import Times, times_of
 from spatialdp.space.frames.frame import Frame
 from spatialdp.space.frames.time import Time
+from spatialdp.space.frames.zone_axis import ZoneAxis
 from spatialdp.wording import parameter
 
 if TYPE_CHECKING:
@@ -36,8 +39,8 @@ class Rows:
 
     Parameters
     ----------
-    points : Points, or anything that `Points` takes
-        The places of the records.
+    points : Points, Codes, or anything that `Points` takes
+        The places of the records; for zones, codes may take their place.
     person : array-like or str, optional
         Who each record is about, as for `Points`.
     **columns : array-like or str
@@ -75,10 +78,10 @@ class Rows:
         taken = {name: _column(points, value, name) for name, value in named.items()}
         if named and not isinstance(points, Points):
             points = _without(points, list(named.values()))
-        self._points = points if isinstance(points, Points) else Points(points, person=person)
-        if isinstance(points, Points) and person is not None:
-            raise PointsError("the points are Points already, which name their persons themselves; leave person out.")
-        if type(self._points) is not Points:
+        if isinstance(points, Points | Codes) and person is not None:
+            raise PointsError("the points name their persons themselves; leave person out, and give it to the points.")
+        self._points = points if isinstance(points, Points | Codes) else Points(points, person=person)
+        if type(self._points) not in (Points, Codes):
             raise PointsError(
                 "the points stay in a file or an engine, but rows need their further columns beside them in memory; "
                 "read the table with pandas or pyarrow, and give its columns."
@@ -89,26 +92,31 @@ class Rows:
     def __repr__(self) -> str:
         return f"Rows({', '.join(['<private>', *(f'{name}=<private>' for name in self._columns)])})"
 
-    def _numbers(self, frame: Frame, person: Person | None) -> Iterator[Integers]:
-        """Yield the cell numbers of the rows in the frame, block by block; `frame.n_cells` for rows that count nowhere.
-
-        The order is that of `Points._person_cells`.
-        """
-        points = as_points(self._points, frame.space.grid.domain, person)
+    def _numbers(self, frame: Frame, person: Person | None) -> Iterator[tuple[pa.Array | None, Integers]]:
+        """Yield persons and cell numbers of the rows, block by block; `frame.n_cells` for rows that count nowhere."""
         others = {name: axis for name, axis in frame.axes.items() if name != frame.space_name}
         columns = {name: self._axis_values(name, axis) for name, axis in others.items()}
         start = 0
-        for cells in points._cells(frame.space.grid):
-            rows = slice(start, start + cells.size)
+        for persons, places in self._places(frame, person):
+            rows = slice(start, start + places.size)
             start = rows.stop
-            numbers, inside = np.zeros(cells.size, dtype=np.int64), np.ones(cells.size, dtype=bool)
+            numbers, inside = np.zeros(places.size, dtype=np.int64), places < frame.space.size
             for name, axis in others.items():
-                places = _places(axis, columns[name], rows)
-                inside &= places < axis.size
-                numbers = numbers * axis.size + places
-            leaves = frame.space.leaf_of_cell[cells]
-            inside &= leaves < frame.space.size
-            yield np.where(inside, numbers * frame.space.size + leaves, frame.n_cells)
+                ticks = _places_on(axis, columns[name], rows)
+                inside &= ticks < axis.size
+                numbers = numbers * axis.size + ticks
+            yield persons, np.where(inside, numbers * frame.space.size + places, frame.n_cells)
+
+    def _places(self, frame: Frame, person: Person | None) -> Iterator[tuple[pa.Array | None, Integers32]]:
+        """Yield persons and places on the axis of space, block by block; the axis' size for rows that are nowhere."""
+        points = _checked(self._points, frame, person)
+        if isinstance(frame.space, ZoneAxis):
+            blocks = points._leaves(frame.space.zones)
+            return ((persons, frame.space.place_of_leaf[leaves]) for persons, leaves in blocks)
+        grid, leaf_of_cell = frame.space.grid, frame.space.leaf_of_cell
+        if person is None:
+            return ((None, leaf_of_cell[cells]) for cells in points._cells(grid))
+        return ((persons, leaf_of_cell[cells]) for persons, cells in points._person_cells(grid))
 
     def _axis_values(self, name: str, axis: Any) -> Times | pa.Array:
         """Return the values of an axis: times, or texts of categories."""
@@ -131,13 +139,11 @@ class Rows:
     def _counts(self, frame: Frame, person: Person | None) -> Integers:
         """Return the exact counts of the frame's cells, in the shape of its arrays."""
         if person is None:
-            counts = np.zeros(frame.n_cells + 1, dtype=np.int64)
-            for numbers in self._numbers(frame, None):
-                _add(counts, numbers)
-            return counts[:-1].reshape(frame.shape)
-        owners = (persons for persons, _ in self._points._person_cells(frame.space.grid))
-        blocks = zip(owners, self._numbers(frame, person), strict=True)
-        persons, cells = gathered(blocks, np.ones(frame.n_cells, dtype=bool))
+            tally = Tally(frame.n_cells + 1)  # the last entry collects the rows that count nowhere
+            for _, numbers in self._numbers(frame, None):
+                tally.add(numbers)
+            return tally.counts()[:-1].reshape(frame.shape)
+        persons, cells = gathered(self._numbers(frame, person), np.ones(frame.n_cells, dtype=bool))
         return bounded_counts(persons, cells, frame.n_cells, person).reshape(frame.shape)
 
 
@@ -158,14 +164,14 @@ def count_rows(rows: Rows, frame: Frame, person: Person | None = None) -> Intege
 def as_rows(records: Any, frame: Frame, person: Person | None = None) -> Rows:
     """Return the caller's records as `Rows` that fit a frame and a bound; without further axes, points will do."""
     rows = records if isinstance(records, Rows) else Rows(records)
-    as_points(rows._points, frame.space.grid.domain, person)
+    _checked(rows._points, frame, person)
     for name, axis in frame.axes.items():
         if name != frame.space_name:
             rows._axis_values(name, axis)
     return rows
 
 
-def _places(axis: Any, values: Any, rows: slice) -> Integers:
+def _places_on(axis: Any, values: Any, rows: slice) -> Integers:
     """Return the place of each row on an axis; the axis' size for those that are not on it."""
     if isinstance(axis, Time):
         return axis.ticks(values.part(rows).instants(axis.clock))
@@ -177,16 +183,17 @@ def _places(axis: Any, values: Any, rows: slice) -> Integers:
     return places
 
 
-def _add(counts: Integers, numbers: Integers) -> None:
-    """Count some numbers: as many at a time as there are cells, or one by one into a long array."""
-    if counts.size <= 4 * numbers.size:
-        counts += np.bincount(numbers, minlength=counts.size)
-    else:
-        np.add.at(counts, numbers, 1)
+def _checked(points: Any, frame: Frame, person: Person | None) -> Any:
+    """Return places of records, checked to fit the space of a frame and a bound on persons."""
+    if isinstance(frame.space, ZoneAxis):
+        return as_zone_records(points, frame.space.zones, person)
+    if isinstance(points, Codes):
+        raise PointsError("the records are codes of zones, but the frame has a grid; give points, or a frame of zones.")
+    return as_points(points, frame.space.domain, person)
 
 
-def _length(points: Points) -> int:
-    return int(points._x.shape[0])
+def _length(points: Points | Codes) -> int:
+    return len(points._codes) if isinstance(points, Codes) else int(points._x.shape[0])
 
 
 def _column(points: Any, name: str, axis: str) -> Any:

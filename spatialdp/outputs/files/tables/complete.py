@@ -123,4 +123,5 @@ def _time(data: Mapping[str, Any]) -> Time:
     fold = None if data["fold"] is None else text(data["fold"])
     if any(len(each) > _LONGEST_TEXT for each in (*limits, *levels)):
         raise ValueError("a text is far longer than times are")
-    return Time(*limits, levels=levels, fold=fold)
+    start, stop, step, zone = limits
+    return Time(start, stop, step, zone, levels, fold)
