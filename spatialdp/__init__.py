@@ -33,6 +33,7 @@ if TYPE_CHECKING:  # type checkers and editors read the names of _HOMES here
     from spatialdp.mechanisms import Tailored as Tailored
     from spatialdp.mechanisms import Uniform as Uniform
     from spatialdp.mechanisms import Wavelet as Wavelet
+    from spatialdp.mechanisms import ZoneTree as ZoneTree
     from spatialdp.mechanisms.publish import publish as publish
     from spatialdp.mechanisms.running.series import Running as Running
     from spatialdp.outputs.files.geoparquet import load as load
@@ -45,23 +46,30 @@ if TYPE_CHECKING:  # type checkers and editors read the names of _HOMES here
     from spatialdp.privacy.noise.source import SystemNoise as SystemNoise
     from spatialdp.privacy.statement import Privacy as Privacy
     from spatialdp.privacy.unit import Person as Person
+    from spatialdp.records.codes import Codes as Codes
+    from spatialdp.records.codes import read_codes as read_codes
     from spatialdp.records.engines.tables import read_table as read_table
     from spatialdp.records.files import read_points as read_points
     from spatialdp.records.points import Points as Points
     from spatialdp.records.rows.rows import Rows as Rows
     from spatialdp.release import Release as Release
+    from spatialdp.running_release import RunningRelease as RunningRelease
     from spatialdp.space.domain import Domain as Domain
     from spatialdp.space.domain import Grid as Grid
     from spatialdp.space.frames.categories import Categories as Categories
     from spatialdp.space.frames.frame import Frame as Frame
     from spatialdp.space.frames.time import Time as Time
+    from spatialdp.space.zones.frame import Zones as Zones
+    from spatialdp.table_release import TableRelease as TableRelease
     from spatialdp.workload import Workload as Workload
+    from spatialdp.zone_release import ZoneRelease as ZoneRelease
 
 _HOMES = {
     "Adaptive": "mechanisms",
     "Budget": "privacy.budget",
     "Categories": "space.frames.categories",
     "Chosen": "privacy.chosen",
+    "Codes": "records.codes",
     "Domain": "space.domain",
     "Flat": "mechanisms",
     "Fourier": "mechanisms",
@@ -76,15 +84,20 @@ _HOMES = {
     "Release": "release",
     "Rows": "records.rows.rows",
     "Running": "mechanisms.running.series",
+    "RunningRelease": "running_release",
     "SeededNoise": "privacy.noise.source",
     "SpatialDPError": "errors",
     "SystemNoise": "privacy.noise.source",
     "Table": "mechanisms",
+    "TableRelease": "table_release",
     "Tailored": "mechanisms",
     "Time": "space.frames.time",
     "Uniform": "mechanisms",
     "Wavelet": "mechanisms",
     "Workload": "workload",
+    "ZoneRelease": "zone_release",
+    "ZoneTree": "mechanisms",
+    "Zones": "space.zones.frame",
     "budget_per_record": "privacy.accounting",
     "datasets": "datasets",
     "epsilon_for": "planning.epsilon_for",
@@ -94,6 +107,7 @@ _HOMES = {
     "plot_errors": "evaluation.figures",
     "publish": "mechanisms.publish",
     "ranking": "evaluation.figures",
+    "read_codes": "records.codes",
     "read_points": "records.files",
     "read_table": "records.engines.tables",
     "recommend": "planning.recommend",

@@ -7,7 +7,6 @@ are refused in words. Like every release, this one holds nothing private, and wh
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
@@ -15,17 +14,14 @@ import numpy as np
 import numpy.typing as npt
 
 from spatialdp._support.arrays import Array, Floats, Integers
-from spatialdp.errors import ParameterError, ReleaseError
 from spatialdp.estimates.answers import About, Answers
 from spatialdp.estimates.unevenness.allowance import Allowance, Sums
 from spatialdp.estimates.zones.counts import ZoneCounts
 from spatialdp.privacy.statement import Privacy
 from spatialdp.release import Release
 from spatialdp.space.domain import Domain
-from spatialdp.wording import either, parameter
 
 if TYPE_CHECKING:
-    import geopandas
     import pandas as pd
 
     from spatialdp.space.zones.frame import Zones
@@ -99,14 +95,13 @@ class ZoneRelease(Release):
             If there is no zone of that code.
         """
         if not _are_codes(boxes):
+            self._require_places()
             return super().answer(boxes, extrapolate=extrapolate)
         values = self.estimate.of_nodes(self._nodes(boxes, at)).values
         return _as_asked(values, boxes)
 
-    def interval(
-        self, boxes: Any, level: float = 0.95, *, about: str = About.TRUTH, at: str | None = None
-    ) -> Floats:
-        """Intervals that cover the true count of each zone or box, or the noise in each answer, with probability `level`.
+    def interval(self, boxes: Any, level: float = 0.95, *, about: str = About.TRUTH, at: str | None = None) -> Floats:
+        """Intervals that cover the true count of each zone or box, or the noise in each answer, at a `level`.
 
         Parameters
         ----------
@@ -124,8 +119,99 @@ class ZoneRelease(Release):
         (2,) or (m, 2) array of lower and upper ends
         """
         if not _are_codes(boxes):
+            self._require_places()
             return super().interval(boxes, level, about=about)
         return np.asarray(_as_asked(self._ends(self.estimate.of_nodes(self._nodes(boxes, at)), level, about), boxes))
+
+    def answer_set(self, codes: Any, *, at: str | None = None) -> Any:
+        """Estimate how many records lie in a set of zones together, such as a region of several counties.
+
+        Parameters
+        ----------
+        codes : list of codes, or list of such lists
+            A zone that is named twice, or that lies in another zone of the set, counts once. Zones may be of several
+            levels.
+        at : as for `answer`
+
+        Returns
+        -------
+        float, or (m,) array for a list of sets
+
+        Examples
+        --------
+        >>> import spatialdp as sdp
+        >>> zones = sdp.Zones.from_codes(["37063", "37135", "45001"], None, {"state": 2, "county": 5})
+        >>> release = sdp.ZoneTree().release(sdp.Codes(["37063"] * 40 + ["45001"] * 3), zones, epsilon=100)
+        >>> round(release.answer_set(["37063", "37", "45001"]))
+        43
+        """
+        return _of_sets(self._set_sums(codes, at).values, codes)
+
+    def interval_set(
+        self, codes: Any, level: float = 0.95, *, about: str = About.TRUTH, at: str | None = None
+    ) -> Floats:
+        """Intervals of sets of zones; see `answer_set` and `interval`.
+
+        Examples
+        --------
+        >>> import spatialdp as sdp
+        >>> zones = sdp.Zones.from_codes(["37063", "37135", "45001"], None, {"state": 2, "county": 5})
+        >>> release = sdp.ZoneTree().release(sdp.Codes([]), zones, epsilon=1)
+        >>> release.interval_set([["37063", "45001"], ["37"]]).shape
+        (2, 2)
+        """
+        return np.asarray(_of_sets(self._ends(self._set_sums(codes, at), level, about), codes))
+
+    def level(self, name: str, confidence: float = 0.95) -> pd.DataFrame:
+        """The zones of one level as a table, whose estimates add up to the total.
+
+        Parameters
+        ----------
+        name : str
+            Name of the level, such as ``"county"``; `zones.levels` lists them. A zone that ends above this level
+            stands for itself.
+        confidence : float
+            Level of the intervals.
+
+        Returns
+        -------
+        DataFrame, or GeoDataFrame if the zones have polygons
+            With the columns `level`, `zone`, `parent`, `estimate`, `lower`, `upper` (the interval about the truth) and
+            `sd`, the standard deviation of the noise; a biased release has neither intervals nor `sd`. The polygon of a
+            zone is the union of its leaves. ``attrs["privacy"]`` is the whole privacy statement.
+
+        Examples
+        --------
+        >>> import spatialdp as sdp
+        >>> zones = sdp.Zones.from_codes(["37063", "37135", "45001"], None, {"state": 2, "county": 5})
+        >>> release = sdp.ZoneTree().release(sdp.Codes(["37063"] * 40 + ["45001"] * 3), zones, epsilon=100)
+        >>> release.level("state")[["zone", "parent", "estimate"]].round().values.tolist()
+        [['37', 'all zones', 40.0], ['45', 'all zones', 3.0]]
+        """
+        import pandas as pd
+
+        from spatialdp.outputs.files.statement import statement_members
+        from spatialdp.outputs.zones.areas import ZoneAreas, depth_of
+        from spatialdp.outputs.zones.tables import zone_columns, zone_numbers
+
+        areas = ZoneAreas(self.zones, depth_of(self.zones, name))
+        frame = pd.DataFrame(
+            zone_columns(self.estimate, areas.nodes) | zone_numbers(self.estimate, areas.nodes, confidence)
+        )
+        if self.zones.geometry is not None:
+            import geopandas
+
+            frame = geopandas.GeoDataFrame(frame, geometry=areas.geometry, crs=self.zones.crs)
+        frame.attrs["privacy"] = statement_members(self.privacy)
+        return frame
+
+    def _set_sums(self, codes: Any, at: str | None) -> Sums:
+        """Answer one set of codes, or a list of sets."""
+        sets = [codes] if _is_one_set(codes) else codes
+        sizes = [len(members) for members in sets]
+        every = np.array([code for members in sets for code in members], dtype=object)
+        nodes = self._nodes(every, at) if every.size else np.zeros(0, dtype=np.int64)
+        return self.estimate.of_sets(np.split(nodes, np.cumsum(sizes)[:-1]) if sizes else [])
 
     def _nodes(self, codes: Any, at: str | None) -> Integers:
         return self.zones.nodes_of(np.atleast_1d(np.asarray(codes, dtype=object)), at)
@@ -135,10 +221,43 @@ class ZoneRelease(Release):
         self._require_unbiased()
         zero = np.zeros(sums.values.size)
         allowance = Allowance(zero) if About.parse(about) is About.TRUTH else None
-        answers = Answers(
-            sums.values, sums.variance, sums.kurtosis, self.estimate.step, zero.astype(bool), allowance
-        )
-        return answers.ends(level)
+        step, whole = self.estimate.step, zero.astype(bool)
+        return Answers(sums.values, sums.variance, sums.kurtosis, step, whole, allowance).ends(level)
+
+    # --- places, which zones that were given as codes alone do not have ---
+
+    def answer_polygons(self, geometries: Any, *, extrapolate: bool = True) -> Any:
+        """Estimate how many records lie in each polygon: whole zones, and shares of the zones that it cuts, by area.
+
+        See `Release.answer_polygons`. Areas of zones say nothing of where in a zone its records are; ask
+        `interval_polygons` how far the truth may be off.
+        """
+        self._require_places()
+        return super().answer_polygons(geometries, extrapolate=extrapolate)
+
+    def interval_polygons(self, geometries: Any, level: float = 0.95, *, about: str = About.TRUTH) -> Floats:
+        """Intervals that cover the true count of each polygon, or the noise in its answer, with probability `level`.
+
+        See `Release.interval_polygons`, and `interval` for what they cover if a polygon cuts zones.
+        """
+        self._require_places()
+        return super().interval_polygons(geometries, level, about=about)
+
+    def uniformity(self, boxes: npt.ArrayLike) -> Any:
+        """About how far each answer can be off because records are not evenly spread within cut zones.
+
+        See `Release.uniformity`.
+        """
+        self._require_places()
+        return super().uniformity(boxes)
+
+    def _require_places(self) -> None:
+        _ = self.estimate.areas
+
+    def __repr__(self) -> str:
+        zones = self.zones
+        name = "" if zones.name is None else f" of {zones.name}"
+        return f"<ZoneRelease of {zones.n_leaves} zones{name} ({', '.join(zones.levels)}): {self.privacy}>"
 
 
 def _are_codes(queries: Any) -> bool:
@@ -152,5 +271,17 @@ def _are_codes(queries: Any) -> bool:
 def _as_asked(values: Array, codes: Any) -> Any:
     """Return the values of codes as the caller gave the codes: those of one zone, or of many."""
     if not isinstance(codes, str):
+        return values
+    return float(values[0]) if values.ndim == 1 else values[0]
+
+
+def _is_one_set(codes: Any) -> bool:
+    """Whether codes are one set rather than a list of sets."""
+    return len(codes) == 0 or isinstance(next(iter(codes)), str)
+
+
+def _of_sets(values: Array, codes: Any) -> Any:
+    """Return the values of sets as the caller gave them: those of one set, or of many."""
+    if not _is_one_set(codes):
         return values
     return float(values[0]) if values.ndim == 1 else values[0]

@@ -110,4 +110,4 @@ class Answers:
         for sums, sign in ((bracket.inside, -1), (bracket.touched, 1)):
             half = half_width(sums.variance, sums.kurtosis, self.step, level)
             ends.append(np.where(bracket.cut, sums.values + sign * half, self.values + sign * noise_half))
-        return np.maximum(np.sort(np.stack(ends, axis=1), axis=1), 0.0)
+        return np.asarray(np.maximum(np.sort(np.stack(ends, axis=1), axis=1), 0.0))

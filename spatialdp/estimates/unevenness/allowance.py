@@ -1,7 +1,7 @@
 """What does uneven spread do to an answer? It adds a variance, or the truth lies between two sums of whole leaves.
 
 On trees of unequal leaves it has a known shift besides. Zones differ so much in what they hold, and where, that no
-variance is honest for a cut zone; there, an answer is bracketed by the zones inside the query and those that it touches.
+variance is honest for a cut zone; there, an answer is bracketed by the zones inside the query and all that it touches.
 """
 
 from __future__ import annotations

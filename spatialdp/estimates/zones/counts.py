@@ -1,9 +1,9 @@
 """How do counts of public zones answer zones, sets of zones, and areas that cut zones? An `Estimate` of kind "zones".
 
 A tree of zones is measured with every chain of only children as one node (`space.zones.chains`), so values and noise
-here are those of the merged nodes, and a declared zone has those of the node that it is part of. Zones and sets of zones
-need no geometry: their sums and their noise follow from the tree alone, by the algebra of `estimates.tree_noise`. Boxes
-and polygons are sums of leaves, weighted by the shares of their areas that are covered.
+here are those of the merged nodes, and a declared zone has those of the node that it is part of. Zones and sets of
+zones need no geometry: their sums and their noise follow from the tree alone, by the algebra of `estimates.tree_noise`.
+Boxes and polygons are sums of leaves, weighted by the shares of their areas that are covered.
 
 Where in a zone its records are, nobody knows from the zone's count: areas of zones say nothing of where people live. So
 an interval about the truth of an area that cuts zones goes from the lower end for the zones inside to the upper end for
@@ -194,22 +194,28 @@ class ZoneCounts:
 
     def moments(self, boxes: Integers) -> tuple[Floats, Floats]:
         """Variance and excess kurtosis of the noise in each answer."""
-        sums = self._sums(self.covered(boxes))
-        return sums.variance, sums.kurtosis
+        return self._moments(boxes)
 
     def polygon_moments(self, polygons: Polygons) -> tuple[Floats, Floats]:
         """Variance and excess kurtosis of the noise in each polygon's answer."""
-        return self.moments(polygons)
+        return self._moments(polygons)
+
+    def _moments(self, queries: Array) -> tuple[Floats, Floats]:
+        sums = self._sums(self.covered(queries))
+        return sums.variance, sums.kurtosis
 
     def allowance(self, boxes: Integers) -> Allowance:
         """Sums of whole zones between which the truth of each box lies."""
-        covered = self.covered(boxes)
-        bracket = Bracket(self._sums(covered.inside), self._sums(covered.touched), covered.cut)
-        return Allowance(np.zeros(covered.count), bracket=bracket)
+        return self._allowance(boxes)
 
     def polygon_allowance(self, polygons: Polygons) -> Allowance:
         """Sums of whole zones between which the truth of each polygon lies."""
-        return self.allowance(polygons)
+        return self._allowance(polygons)
+
+    def _allowance(self, queries: Array) -> Allowance:
+        covered = self.covered(queries)
+        bracket = Bracket(self._sums(covered.inside), self._sums(covered.touched), covered.cut)
+        return Allowance(np.zeros(covered.count), bracket=bracket)
 
     def uniformity(self, boxes: Integers) -> Floats:
         """About how far each answer can be off because records are not evenly spread within the leaves that a box cuts.

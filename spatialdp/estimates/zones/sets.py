@@ -1,4 +1,4 @@
-"""Which nodes of a tree make up a set of nodes, and how much of the tree must be walked to know the set's noise?
+"""Which part of a tree tells the noise of a set of nodes? The families along the paths from the set to the root.
 
 A set is a list of nodes anywhere in the tree, and shares of leaves; a node stands for all leaves below it. `NodeSets`
 holds many sets at once. `visited` goes up from the nodes of each set: a node whose children are all whole is whole
@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
@@ -78,9 +79,12 @@ class NodeSets:
         starts = np.searchsorted(self.owner, np.arange(self.count + 1))
         group = starts[:-1] // _TOGETHER
         edges = [*np.flatnonzero(np.diff(group, prepend=-1)).tolist(), self.count]
-        for first, last in zip(edges[:-1], edges[1:], strict=True):
+        for first, last in pairwise(edges):
             part = slice(int(starts[first]), int(starts[last]))
-            yield slice(first, last), NodeSets(last - first, self.owner[part] - first, self.node[part], self.share[part])
+            yield (
+                slice(first, last),
+                NodeSets(last - first, self.owner[part] - first, self.node[part], self.share[part]),
+            )
 
     def _only(self, keep: Booleans) -> NodeSets:
         return NodeSets(self.count, self.owner[keep], self.node[keep], self.share[keep])

@@ -71,7 +71,7 @@ class LeafAreas:
         import shapely
 
         outer, inner = shapely.bounds(polygons)[owner], self._bounds[leaf]
-        covers = np.all((outer[:, :2] <= inner[:, :2]) & (inner[:, 2:] <= outer[:, 2:]), axis=1)
+        covers: Booleans = np.all((outer[:, :2] <= inner[:, :2]) & (inner[:, 2:] <= outer[:, 2:]), axis=1)
         shapely.prepare(polygons)
         doubtful = np.flatnonzero(covers & ~_are_boxes(polygons)[owner])
         covers[doubtful] = shapely.covers(polygons[owner[doubtful]], self.polygons[leaf[doubtful]])
@@ -110,7 +110,7 @@ class LeafAreas:
         width = max(axis.spacing for axis in self.domain.axes)
         with np.errstate(divide="ignore", invalid="ignore"):
             share = width * shapely.length(self.polygons) / self._area
-        return np.clip(np.nan_to_num(share, nan=_MOST_CRUMB), CRUMB, _MOST_CRUMB)
+        return np.asarray(np.clip(np.nan_to_num(share, nan=_MOST_CRUMB), CRUMB, _MOST_CRUMB))
 
 
 def _are_boxes(polygons: Polygons) -> Booleans:
@@ -118,4 +118,6 @@ def _are_boxes(polygons: Polygons) -> Booleans:
     import shapely
 
     xmin, ymin, xmax, ymax = shapely.bounds(polygons).T
-    return np.asarray((shapely.get_num_coordinates(polygons) == 5) & (shapely.area(polygons) == (xmax - xmin) * (ymax - ymin)))
+    return np.asarray(
+        (shapely.get_num_coordinates(polygons) == 5) & (shapely.area(polygons) == (xmax - xmin) * (ymax - ymin))
+    )

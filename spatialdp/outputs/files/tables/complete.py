@@ -16,13 +16,18 @@ import numpy as np
 
 from spatialdp._support.arrays import Array, Floats
 from spatialdp._support.json_values import amount, flag, fraction, text, texts, whole
+from spatialdp._support.terminal import is_printable
+from spatialdp._support.tree_shape import TreeShape
 from spatialdp.estimates.tables.counts import TableCounts
 from spatialdp.estimates.tables.noise import TableNoise
-from spatialdp.outputs.files.limits import WIDEST_STEP, check_estimates, check_moments
+from spatialdp.outputs.files.frames.zones import check_codes
+from spatialdp.outputs.files.limits import HIGHEST_TREE, WIDEST_STEP, check_estimates, check_moments
 from spatialdp.space.domain import LARGEST_GRID, Domain, most_cells
 from spatialdp.space.frames.categories import Categories
+from spatialdp.space.frames.cells import Cells
 from spatialdp.space.frames.frame import LARGEST_TABLE, Frame
 from spatialdp.space.frames.time import Time
+from spatialdp.space.zones.frame import Zones
 from spatialdp.transforms.tree_axis import TreeAxis
 
 __all__ = ["frame_from_json", "frame_to_json", "rebuild_table", "table_header"]
@@ -91,7 +96,7 @@ def frame_to_json(frame: Frame) -> dict[str, Any]:
     """Return a frame as JSON values, without the domain."""
     axes = {name: axis for name, axis in frame.axes.items() if name != frame.space_name}
     return {
-        "space": {"kind": "grid", "shape": list(frame.space.grid.shape), "blocks": list(frame.space.blocks)},
+        "space": _space_to_json(frame.space),
         "axes": [{"name": name, **_to_json(axis)} for name, axis in axes.items()],
     }
 
@@ -99,12 +104,16 @@ def frame_to_json(frame: Frame) -> dict[str, Any]:
 def frame_from_json(data: Mapping[str, Any], domain: Domain | None, filled: int) -> Frame:
     """Rebuild a frame whose cells fill so many rows of a file; raise ValueError, KeyError or TypeError otherwise."""
     makers: dict[str, Callable[[Mapping[str, Any]], Any]] = {"time": _time, "categories": Categories.from_json}
-    if len(data["axes"]) >= _MOST_AXES or filled > LARGEST_TABLE or domain is None:
-        raise ValueError("too many axes or cells, or no domain")
+    if len(data["axes"]) >= _MOST_AXES or filled > LARGEST_TABLE:
+        raise ValueError("too many axes or cells")
     axes = {text(each["name"]): makers[each["kind"]](each) for each in data["axes"]}
     if len(axes) != len(data["axes"]):
         raise ValueError("two axes have one name")
     space = data["space"]
+    if space["kind"] == "zones":
+        return Frame(_zones(space, filled), **axes)
+    if domain is None:
+        raise ValueError("a grid needs a domain")
     nx, ny = (whole(side, 1, LARGEST_GRID) for side in space["shape"])
     if space["kind"] != "grid" or nx * ny > most_cells(filled):
         raise ValueError("the grid is far larger than the cells that fill it")
@@ -115,6 +124,43 @@ def frame_from_json(data: Mapping[str, Any], domain: Domain | None, filled: int)
 def _to_json(axis: Any) -> dict[str, Any]:
     values: dict[str, Any] = axis.to_json()
     return values
+
+
+def _space_to_json(space: Any) -> dict[str, Any]:
+    """Return the axis of space as JSON values; zones without their areas."""
+    if isinstance(space, Cells):
+        return {"kind": "grid", "shape": list(space.grid.shape), "blocks": list(space.blocks)}
+    zones = space.zones
+    return {
+        "kind": "zones",
+        "levels": list(zones.levels),
+        "name": zones.name,
+        "codes": zones.codes.tolist(),
+        "offsets": zones.shape.offsets.tolist(),
+        "children": zones.shape.n_children.tolist(),
+    }
+
+
+def _zones(data: Mapping[str, Any], filled: int) -> Zones:
+    """Rebuild zones, without their areas, of which there are no more than rows of the file."""
+    codes = np.empty(len(data["codes"]), dtype=object)
+    codes[:] = [text(code) for code in data["codes"]]
+    children = np.array([whole(each, 0, codes.size) for each in data["children"]], dtype=np.int32)
+    offsets = np.array([whole(each, 0, codes.size) for each in data["offsets"][: HIGHEST_TREE + 3]], dtype=np.int64)
+    shape = TreeShape(offsets, children)
+    levels = [_label(level) for level in data["levels"][: HIGHEST_TREE + 2]]
+    if len(levels) != shape.height + 1 or len(set(levels)) < len(levels) or shape.n_leaves > filled:
+        raise ValueError("the levels are not those of the zones, or the zones not those of the rows")
+    check_codes(codes, shape)
+    name = None if data["name"] is None else _label(data["name"])
+    return Zones.published(levels, shape, codes, name=name)
+
+
+def _label(value: object) -> str:
+    label = text(value)
+    if not 0 < len(label) <= _LONGEST_TEXT or not is_printable(label):
+        raise ValueError("a name is not a text for people")
+    return label
 
 
 def _time(data: Mapping[str, Any]) -> Time:

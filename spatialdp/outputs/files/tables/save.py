@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from spatialdp._support.atomic import write_all
 from spatialdp.errors import ParameterError
 from spatialdp.outputs.files.formats import FORMATS
-from spatialdp.outputs.files.geoparquet import parquet_bytes
+from spatialdp.outputs.files.geoparquet import geoparquet_bytes
 from spatialdp.outputs.files.save import check_target
 from spatialdp.outputs.files.statement import statement_beside, statement_members, statement_with_digest
 from spatialdp.wording import either
@@ -31,7 +31,7 @@ def save_table(release: TableRelease, path: str | os.PathLike[str], *, overwrite
             f"as .parquet (complete) or .csv (rows){either(', and leave shape out', '')}."
         )
     if kind == "GeoParquet":
-        write_all({target: parquet_bytes(release)}, overwrite=overwrite)
+        write_all({target: geoparquet_bytes(release)}, overwrite=overwrite)
         return
     table = csv_bytes(release)
     members = {**statement_members(release.privacy), "in_words": release.in_words()}
