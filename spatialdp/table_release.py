@@ -230,7 +230,7 @@ class TableRelease(Release):
         noise : Noise, optional
             Source of random bits. A `SeededNoise` makes the records repeatable.
         as_geodataframe : bool
-            Whether to return point geometries in the place of the columns `x` and `y`.
+            Whether to return point geometries in the place of the columns `x` and `y`; zones keep their codes.
 
         Returns
         -------

@@ -200,10 +200,16 @@ def _rebuild(table: pa.Table, header: dict[str, Any]) -> Release:
     if header["estimate"]["kind"] == ZoneCounts.kind:
         geometry = table["geometry"].to_pylist() if "geometry" in table.column_names else None
         return ZoneRelease.of(zone_counts(header["zones"], header["estimate"], columns, geometry), privacy)
-    domain = None if header["domain"] is None else domain_from_json(header["domain"])
     if header["estimate"]["kind"] == TableCounts.kind:
-        return TableRelease(domain, privacy, rebuild_table(header["estimate"], columns, domain))  # type: ignore[arg-type] # None for zones
+        return _table_release(header, columns, privacy)
+    domain = domain_from_json(header["domain"])
     return Release(domain, privacy, rebuild(header["estimate"], columns, domain))
+
+
+def _table_release(header: dict[str, Any], columns: dict[str, Array], privacy: Privacy) -> TableRelease:
+    """Rebuild a table; one over zones without areas has no domain."""
+    domain = None if header["domain"] is None else domain_from_json(header["domain"])
+    return TableRelease(domain, privacy, rebuild_table(header["estimate"], columns, domain))  # type: ignore[arg-type]
 
 
 def _damaged(source: Path) -> FileFormatError:

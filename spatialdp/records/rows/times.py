@@ -120,12 +120,10 @@ def _of_arrow(values: Any, name: str) -> Times:
     import pyarrow as pa
     from pyarrow import types
 
-    column = values if isinstance(values, pa.Array | pa.ChunkedArray) else pa.chunked_array(values)
+    column = pa.chunked_array([values]) if isinstance(values, pa.Array) else pa.chunked_array(values)
     kind = column.type
-    if types.is_timestamp(kind):
-        return Times(_microseconds(column.to_numpy()), local=kind.tz is None)
-    if types.is_date(kind):
-        return Times(_microseconds(column.to_numpy()), local=True)
+    if types.is_timestamp(kind) or types.is_date(kind):
+        return Times(_microseconds(column.to_numpy(zero_copy_only=False)), local=getattr(kind, "tz", None) is None)
     if not (types.is_string(kind) or types.is_large_string(kind) or types.is_null(kind)):
         raise _refused(kind, name)
     return _of_elements(np.array(column.to_pylist(), dtype=object))

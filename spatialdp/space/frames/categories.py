@@ -16,6 +16,7 @@ from spatialdp._support.arrays import Integers
 from spatialdp._support.terminal import is_printable
 from spatialdp._support.tree_shape import TreeShape
 from spatialdp.errors import ParameterError
+from spatialdp.space.frames.nesting import level_nodes
 from spatialdp.wording import parameter, quoted
 
 __all__ = ["Categories"]
@@ -100,15 +101,13 @@ class Categories:
 
     def parts(self, level: str) -> Integers:
         """Return the nodes of `shape` that the parts of a level are, in order."""
-        nodes = self.shape.level(self.names.index(level))
-        return np.arange(nodes.start, nodes.stop)
+        return level_nodes(self.shape, self.names.index(level))
 
     def part_labels(self, level: str) -> list[str]:
-        """Return the names of the parts of a level, in order."""
+        """Return the names of the parts of a level, in order; categories of levels above are among them."""
         if level == ROOT:
             return [level]
-        places = self.shape.level(self.names.index(level))
-        return list(self.nodes[places.start - 1 : places.stop - 1])
+        return [self.nodes[node - 1] for node in self.parts(level).tolist()]
 
     def pick(self, query: Any) -> Integers:
         """Return the categories that a public query means: those of a name, or of several names in a tuple."""

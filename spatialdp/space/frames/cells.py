@@ -19,7 +19,7 @@ from spatialdp._support.tree_shape import TreeShape
 from spatialdp.errors import ParameterError
 from spatialdp.space.coverage import Coverage, coverages
 from spatialdp.space.domain import Domain, Grid
-from spatialdp.space.frames.nesting import nested
+from spatialdp.space.frames.nesting import level_nodes, nested
 from spatialdp.space.questions import require_inside
 from spatialdp.wording import parameter, quoted
 
@@ -107,8 +107,7 @@ class Cells:
 
     def parts(self, level: str) -> Integers:
         """Return the nodes of `shape` that the parts of a level are, in order."""
-        nodes = self.shape.level(self.names.index(level))
-        return np.arange(nodes.start, nodes.stop)
+        return level_nodes(self.shape, self.names.index(level))
 
     def part_labels(self, level: str) -> list[str]:
         """Return the names of the parts of a level: the first column and row of each block."""

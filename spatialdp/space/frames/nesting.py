@@ -14,7 +14,7 @@ import numpy as np
 from spatialdp._support.arrays import Booleans, Integers
 from spatialdp._support.tree_shape import TreeShape
 
-__all__ = ["nested"]
+__all__ = ["level_nodes", "nested"]
 
 
 def nested(levels: Sequence[Integers], size: int) -> TreeShape:
@@ -40,6 +40,17 @@ def nested(levels: Sequence[Integers], size: int) -> TreeShape:
     n_nodes = [int(each.sum()) for each in starts]
     offsets = np.concatenate([[0], np.cumsum(n_nodes)])
     return TreeShape(offsets, np.concatenate([*counts, np.zeros(size, dtype=np.int64)]).astype(np.int32))
+
+
+def level_nodes(shape: TreeShape, depth: int) -> Integers:
+    """Return the nodes that divide a tree at a depth: those of the depth, and the leaves above it.
+
+    Examples
+    --------
+    >>> level_nodes(TreeShape([0, 1, 3, 5], [2, 0, 2, 0, 0]), 2).tolist()
+    [1, 3, 4]
+    """
+    return np.flatnonzero((shape.depth == depth) | (shape.leaves & (shape.depth < depth)))
 
 
 def _changes(numbers: Integers) -> Booleans:

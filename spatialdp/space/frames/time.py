@@ -32,7 +32,7 @@ from spatialdp.space.frames.clock import (
     read_instant,
     time_zone,
 )
-from spatialdp.space.frames.nesting import nested
+from spatialdp.space.frames.nesting import level_nodes, nested
 from spatialdp.wording import parameter, quoted
 
 __all__ = ["WEEKDAYS", "Fold", "Time"]
@@ -258,8 +258,7 @@ class Time:
 
     def parts(self, level: str) -> Integers:
         """Return the nodes of `shape` that the parts of a level are, in order."""
-        nodes = self.shape.level(self.names.index(level))
-        return np.arange(nodes.start, nodes.stop)
+        return level_nodes(self.shape, self.names.index(level))
 
     def part_labels(self, level: str) -> list[str]:
         """Return the names of the parts of a level, in order: the local beginning of the first tick of each."""

@@ -16,6 +16,7 @@ from spatialdp._support.arrays import Integers, Integers32
 from spatialdp._support.tree_shape import TreeShape
 from spatialdp.errors import ParameterError
 from spatialdp.space.domain import Domain
+from spatialdp.space.frames.nesting import level_nodes
 from spatialdp.space.zones.chains import Chains, merged
 from spatialdp.space.zones.frame import Zones
 from spatialdp.wording import parameter, quoted
@@ -92,7 +93,7 @@ class ZoneAxis:
         return codes
 
     def part_labels(self, level: str) -> list[str]:
-        """Return the codes of the zones of a level; leaves of levels above are not among them."""
+        """Return the codes of the zones of a level; leaves of levels above are among them."""
         codes: list[str] = self.zones.codes[self._level(level)].tolist()
         return codes
 
@@ -115,5 +116,5 @@ class ZoneAxis:
         leaves = self.zones.leaves_of(self.zones.nodes_of(codes))
         return np.unique(self.place_of_leaf[leaves]).astype(np.int64)
 
-    def _level(self, level: str) -> slice:
-        return self.zones.shape.level(self.zones.depth_of(level))
+    def _level(self, level: str) -> Integers:
+        return level_nodes(self.zones.shape, self.zones.depth_of(level))

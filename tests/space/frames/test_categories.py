@@ -16,8 +16,9 @@ def test_leaves_may_be_at_several_depths():
     assert NESTED.pick(("theft", "assault")).tolist() == [0, 2, 3]
     assert NESTED.names[-1] == "categories"
     assert NESTED.part_labels(NESTED.names[1]) == ["property", "assault"]
+    assert NESTED.part_labels(NESTED.names[2]) == ["assault", "theft", "fraud"]
     assert NESTED.part_labels("all categories") == ["all categories"]
-    assert NESTED.parts("categories").tolist() == [5, 6]
+    assert NESTED.parts("categories").tolist() == [2, 4, 5, 6]
 
 
 def test_plain_lists_have_one_level():

@@ -13,6 +13,7 @@ from spatialdp._support.arrays import Floats, Integers
 from spatialdp.estimates.sampling import draw_leaves, draw_parts, sample_size
 from spatialdp.privacy.noise.source import Noise, SystemNoise
 from spatialdp.space.frames.time import Time
+from spatialdp.space.frames.zone_axis import ZoneAxis
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -30,16 +31,23 @@ def sampled_table(release: TableRelease, n: int | None, noise: Noise | None, *, 
     count = sample_size(release.estimate, n)
     cells = draw_leaves(np.maximum(release.estimate.values, 0.0).ravel(), count, source)
     places = dict(zip(frame.axes, np.unravel_index(cells, frame.shape), strict=True))
-    xy = _positions(frame.space, places[frame.space_name], source)
-    columns: dict[str, Any] = {"x": xy[:, 0], "y": xy[:, 1]}
+    columns = _places(frame.space, places[frame.space_name], source)
     for name in frame.names[1:]:
         columns[name] = _values(frame.axes[name], places[name], source)
-    if not as_geodataframe:
+    if not as_geodataframe or "zone" in columns:
         return pd.DataFrame(columns)
     import geopandas
 
     geometry = geopandas.points_from_xy(columns.pop("x"), columns.pop("y"))
     return geopandas.GeoDataFrame(columns, geometry=geometry, crs=frame.space.domain.crs)
+
+
+def _places(space: Any, leaves: Integers, source: Noise) -> dict[str, Any]:
+    """Return coordinates within drawn cells of a grid, or the codes of drawn zones."""
+    if isinstance(space, ZoneAxis):
+        return {"zone": np.array(space.labels(), dtype=object)[leaves]}
+    xy = _positions(space, leaves, source)
+    return {"x": xy[:, 0], "y": xy[:, 1]}
 
 
 def _positions(space: Any, leaves: Integers, source: Noise) -> Floats:
