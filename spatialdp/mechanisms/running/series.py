@@ -292,7 +292,7 @@ class RunningSeries:
         target = _secret(path)
         series = RunningSeries(self.frame, self._root, self._law, self.statement)
         try:
-            with np.load(target, allow_pickle=False) as state:
+            with np.load(io.BytesIO(target.read_bytes()), allow_pickle=False) as state:
                 header = parsed(state["header"].tobytes())
                 published, noise = state["published"], state["noise"]
             series._take(header, published, noise)
