@@ -31,6 +31,7 @@ __all__ = ["ZoneObjective", "best_shares", "importance_of_levels"]
 _SMALLEST_SHARE = 1e-4
 # The optimiser ends when no share moves by more than this, or after so many steps.
 _SETTLED, _STEPS = 1e-9, 400
+_COARSE = 8  # steps after which it is seen whether a level is better left out
 # The precision of totals that are known, in units in which measurements have about 1.
 _KNOWN = 1e24
 
@@ -252,8 +253,8 @@ def importance_of_levels(shape: TreeShape, place: Integers, n_nodes: int) -> Flo
 def best_shares(objective: ZoneObjective) -> tuple[float, ...]:
     """Find the shares of the levels, root first, with the least value of an objective.
 
-    For Gaussian noise the optimum is the only one. For Laplace noise there may be several; the search begins with equal
-    shares, and with shares that grow towards the leaves if these are better than what it found.
+    For Gaussian noise the optimum is the only one. For Laplace noise there may be several: the search begins with equal
+    shares, leaves out one level after the other as long as that helps, and tries shares that grow towards the leaves.
 
     Examples
     --------
@@ -267,20 +268,46 @@ def best_shares(objective: ZoneObjective) -> tuple[float, ...]:
     equal = np.full(n_levels, 1 / n_levels)
     growing = 2 ** (np.arange(n_levels) / (objective.power + 1))
     growing /= growing.sum()
-    found = [_settled(objective, equal)]
-    if objective.at(growing)[0] < objective.at(found[0])[0]:
-        found.append(_settled(objective, growing))
-    best = min([*found, equal, growing], key=lambda shares: objective.at(shares)[0])
+    found = [equal, growing, _settled(objective, equal, _STEPS)]
+    if objective.power == 2:
+        found.append(_with_fewer_levels(objective, found[-1]))
+    best = _best(objective, found)
+    if best is growing:
+        best = _settled(objective, growing, _STEPS)
     return tuple(best.tolist())
 
 
-def _settled(objective: ZoneObjective, shares: Floats) -> Floats:
+def _best(objective: ZoneObjective, candidates: Sequence[Floats]) -> Floats:
+    """The shares with the least value; the first of equals."""
+    return min(candidates, key=lambda shares: objective.at(shares)[0])
+
+
+def _with_fewer_levels(objective: ZoneObjective, shares: Floats) -> Floats:
+    """The shares without levels that are better left out, one after the other: the one that helps most comes first."""
+    while True:
+        fewer = [
+            _settled(objective, _without(shares, level), _COARSE) for level in np.flatnonzero(shares[:-1]).tolist()
+        ]
+        best = _best(objective, [shares, *fewer])
+        if best is shares:
+            return shares
+        shares = _settled(objective, best, _STEPS)
+
+
+def _without(shares: Floats, level: int) -> Floats:
+    """The shares without a level, whose share the others get in proportion."""
+    rest = shares.copy()
+    rest[level] = 0.0
+    return np.asarray(rest / rest.sum())
+
+
+def _settled(objective: ZoneObjective, shares: Floats, steps: int) -> Floats:
     """The shares to which the steps lead; levels that are not worth measuring are dropped on the way."""
-    for _ in range(_STEPS):
+    for _ in range(steps):
         before, shares = shares, _step(objective, shares)
         small = shares < _SMALLEST_SHARE
         small[-1] = False  # without the leaves nothing can be estimated
-        if small.any() and np.all(shares[small] <= before[small]):
+        if np.any(small & (shares > 0)) and np.all(shares[small] <= before[small]):
             shares = np.where(small, 0.0, shares)
             shares /= shares.sum()
         if np.abs(shares - before).max() < _SETTLED:
