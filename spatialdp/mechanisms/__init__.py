@@ -39,4 +39,4 @@ MECHANISMS: dict[str, type[Mechanism]] = {
 }
 
 # Mechanisms whose public frame is not a domain; they are asked for in other words, such as `--zones`.
-ON_OTHER_FRAMES: dict[str, type[Mechanism]] = {ZoneTree.name: ZoneTree}
+ON_OTHER_FRAMES: dict[str, type[Mechanism]] = {mechanism.name: mechanism for mechanism in (ZoneTree, Table)}
