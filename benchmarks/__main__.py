@@ -23,10 +23,11 @@ from benchmarks import (
     tables,
     transforms,
     trees,
+    zones_location,
 )
 
 MODULES = (
-    *(foundation, persons, trees, adaptive, transforms, spectra, files),
+    *(foundation, persons, zones_location, trees, adaptive, transforms, spectra, files),
     *(reading, tables, table, command_line, evaluator, explorer, maps),
 )
 

@@ -60,6 +60,7 @@ if TYPE_CHECKING:  # type checkers and editors read the names of _HOMES here
     from spatialdp.space.frames.frame import Frame as Frame
     from spatialdp.space.frames.time import Time as Time
     from spatialdp.space.zones.frame import Zones as Zones
+    from spatialdp.space.zones.h3 import H3 as H3
     from spatialdp.table_release import TableRelease as TableRelease
     from spatialdp.workload import Workload as Workload
     from spatialdp.zone_release import ZoneRelease as ZoneRelease
@@ -75,6 +76,7 @@ _HOMES = {
     "Fourier": "mechanisms",
     "Frame": "space.frames.frame",
     "Grid": "space.domain",
+    "H3": "space.zones.h3",
     "Hierarchy": "mechanisms",
     "KdTree": "mechanisms",
     "Person": "privacy.unit",

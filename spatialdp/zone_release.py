@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 import numpy.typing as npt
 
-from spatialdp._support.arrays import Array, Floats, Integers
+from spatialdp._support.arrays import Array, Floats, Integers, Objects
+from spatialdp.errors import ParameterError
 from spatialdp.estimates.answers import About, Answers
 from spatialdp.estimates.unevenness.allowance import Allowance, Sums
 from spatialdp.estimates.zones.counts import ZoneCounts
@@ -22,11 +23,15 @@ from spatialdp.release import Release
 from spatialdp.space.domain import Domain
 
 if TYPE_CHECKING:
+    import geopandas
     import pandas as pd
 
+    from spatialdp.privacy.noise.source import Noise
     from spatialdp.space.zones.frame import Zones
 
 __all__ = ["ZoneRelease"]
+
+_NOTHING: Integers = np.zeros(0, dtype=np.int64)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -82,7 +87,8 @@ class ZoneRelease(Release):
         extrapolate : bool
             Has no effect on zones, whose answers are never corrected.
         at : str, optional
-            The level of the zones, such as ``"county"``; needed if a code occurs on several levels.
+            The level of the zones, such as ``"county"``, or the name of areas that were given as `also`; needed if a
+            code occurs on several levels.
 
         Returns
         -------
@@ -97,8 +103,7 @@ class ZoneRelease(Release):
         if not _are_codes(boxes):
             self._require_places()
             return super().answer(boxes, extrapolate=extrapolate)
-        values = self.estimate.of_nodes(self._nodes(boxes, at)).values
-        return _as_asked(values, boxes)
+        return _as_asked(self._zone_sums(boxes, at).values, boxes)
 
     def interval(self, boxes: Any, level: float = 0.95, *, about: str = About.TRUTH, at: str | None = None) -> Floats:
         """Intervals that cover the true count of each zone or box, or the noise in each answer, at a `level`.
@@ -121,7 +126,7 @@ class ZoneRelease(Release):
         if not _are_codes(boxes):
             self._require_places()
             return super().interval(boxes, level, about=about)
-        return np.asarray(_as_asked(self._ends(self.estimate.of_nodes(self._nodes(boxes, at)), level, about), boxes))
+        return np.asarray(_as_asked(self._ends(self._zone_sums(boxes, at), level, about), boxes))
 
     def answer_set(self, codes: Any, *, at: str | None = None) -> Any:
         """Estimate how many records lie in a set of zones together, such as a region of several counties.
@@ -169,7 +174,8 @@ class ZoneRelease(Release):
         ----------
         name : str
             Name of the level, such as ``"county"``; `zones.levels` lists them. A zone that ends above this level
-            stands for itself.
+            stands for itself. Or the name of areas that were given as `also`, such as ``"city"``: then the table
+            has these areas, which need not add up to the total.
         confidence : float
             Level of the intervals.
 
@@ -194,27 +200,56 @@ class ZoneRelease(Release):
         from spatialdp.outputs.zones.areas import ZoneAreas, depth_of
         from spatialdp.outputs.zones.tables import zone_columns, zone_numbers
 
-        areas = ZoneAreas(self.zones, depth_of(self.zones, name))
-        frame = pd.DataFrame(
-            zone_columns(self.estimate, areas.nodes) | zone_numbers(self.estimate, areas.nodes, confidence)
-        )
-        if self.zones.geometry is not None:
+        if name in self.zones.sets:
+            frame = pd.DataFrame(self._area_columns(name, confidence))
+            geometry = _outlines_of_areas(self.zones, name)
+        else:
+            areas = ZoneAreas(self.zones, depth_of(self.zones, name))
+            columns = zone_columns(self.estimate, areas.nodes)
+            frame = pd.DataFrame(columns | zone_numbers(self.estimate, areas.nodes, confidence))
+            geometry = None if self.zones.geometry is None else areas.geometry
+        if geometry is not None:
             import geopandas
 
-            frame = geopandas.GeoDataFrame(frame, geometry=areas.geometry, crs=self.zones.crs)
+            frame = geopandas.GeoDataFrame(frame, geometry=geometry, crs=self.zones.crs)
         frame.attrs["privacy"] = statement_members(self.privacy)
         return frame
 
+    def _area_columns(self, name: str, confidence: float) -> dict[str, Array]:
+        """The areas that cut the hierarchy as columns of a table."""
+        codes = np.unique(_texts_of(self.zones.sets[name]))
+        sums = self._zone_sums(codes, name)
+        columns = {"level": np.full(codes.size, name, dtype=object), "zone": codes, "estimate": sums.values}
+        if self.estimate.biased:
+            return columns
+        lower, upper = self._ends(sums, confidence, About.TRUTH).T
+        return columns | {"lower": lower, "upper": upper, "sd": np.sqrt(sums.variance)}
+
     def _set_sums(self, codes: Any, at: str | None) -> Sums:
         """Answer one set of codes, or a list of sets."""
-        sets = [codes] if _is_one_set(codes) else codes
+        sets = [codes] if _is_one_set(codes) else list(codes)
         sizes = [len(members) for members in sets]
         every = np.array([code for members in sets for code in members], dtype=object)
-        nodes = self._nodes(every, at) if every.size else np.zeros(0, dtype=np.int64)
-        return self.estimate.of_sets(np.split(nodes, np.cumsum(sizes)[:-1]) if sizes else [])
+        ends = np.cumsum(sizes, dtype=np.int64)
+        if not self.zones.sets:
+            nodes = self.zones.nodes_of(every, at) if every.size else _NOTHING
+            return self.estimate.of_sets(np.split(nodes, ends[:-1]) if sizes else [])
+        areas = self._areas(every, at)
+        parts = [areas[end - size : end] for end, size in zip(ends, sizes, strict=True)]
+        return self.estimate.of_sets([np.concatenate([_NOTHING, *members]) for members in parts])
 
-    def _nodes(self, codes: Any, at: str | None) -> Integers:
-        return self.zones.nodes_of(np.atleast_1d(np.asarray(codes, dtype=object)), at)
+    def _zone_sums(self, codes: Any, at: str | None) -> Sums:
+        """Answer zones by their codes, and areas that are sets of zones."""
+        wanted = np.atleast_1d(np.asarray(codes, dtype=object))
+        if not self.zones.sets:
+            return self.estimate.of_nodes(self.zones.nodes_of(wanted, at))
+        return self.estimate.of_sets(self._areas(wanted, at))
+
+    def _areas(self, codes: Objects, at: str | None) -> list[Integers]:
+        """The nodes that make up each zone or area, where areas cut the zones."""
+        if at is not None and at in self.zones.sets:
+            return _leaves_of_areas(self.zones, codes, at)
+        return [self.zones.areas_of(code, at) for code in codes]
 
     def _ends(self, sums: Sums, level: float, about: str) -> Floats:
         """Ends of the intervals of whole zones."""
@@ -223,6 +258,54 @@ class ZoneRelease(Release):
         allowance = Allowance(zero) if About.parse(about) is About.TRUTH else None
         step, whole = self.estimate.step, zero.astype(bool)
         return Answers(sums.values, sums.variance, sums.kurtosis, step, whole, allowance).ends(level)
+
+    def sample(
+        self, n: int | None = None, *, noise: Noise | None = None, as_geodataframe: bool = False
+    ) -> Floats | geopandas.GeoDataFrame:
+        """Draw synthetic points that follow the release; post-processing that costs nothing.
+
+        Parameters
+        ----------
+        n, noise
+            As for `Release.sample`.
+        as_geodataframe : bool
+            Whether to return point geometries with the codes of their zones, in the column `zone`, rather than an
+            array.
+
+        Returns
+        -------
+        (n, 2) array of x and y, or GeoDataFrame
+            Independent draws: leaf zones in proportion to their non-negative estimates, and places evenly within a
+            zone. Locating a point gives the zone that it was drawn for.
+
+        Raises
+        ------
+        ReleaseError
+            If the zones are codes without polygons, or points are asked for and no estimate is above zero.
+
+        Examples
+        --------
+        >>> import geopandas, shapely, spatialdp as sdp
+        >>> halves = [shapely.box(0, 0, 1, 1), shapely.box(1, 0, 2, 1)]
+        >>> zones = sdp.Zones(geopandas.GeoDataFrame({"half": ["west", "east"]}, geometry=halves), levels=["half"])
+        >>> release = sdp.ZoneTree().release([[0.5, 0.5]] * 3, zones, epsilon=100)
+        >>> release.sample(2, as_geodataframe=True)["zone"].tolist()
+        ['west', 'west']
+        """
+        from spatialdp.estimates.zones.sampling import sample_zones
+
+        leaves, points = sample_zones(self.estimate, n, noise)
+        if not as_geodataframe:
+            return points
+        import geopandas
+
+        from spatialdp.outputs.files.statement import statement_members
+
+        codes = self.zones.codes[self.zones.leaf_nodes[leaves]]
+        places = geopandas.points_from_xy(*points.T)
+        frame = geopandas.GeoDataFrame({"zone": codes}, geometry=places, crs=self.zones.crs)
+        frame.attrs["privacy"] = statement_members(self.privacy)
+        return frame
 
     # --- places, which zones that were given as codes alone do not have ---
 
@@ -260,12 +343,47 @@ class ZoneRelease(Release):
         return f"<ZoneRelease of {zones.n_leaves} zones{name} ({', '.join(zones.levels)}): {self.privacy}>"
 
 
+def _leaves_of_areas(zones: Zones, codes: Objects, name: str) -> list[Integers]:
+    """The leaves of each of some areas of one kind, as nodes; a code that none of them has is a zone's."""
+    import pandas as pd
+
+    kinds, areas = pd.factorize(np.asarray(zones.sets[name]))  # -1: in no area
+    order = np.argsort(kinds, kind="stable")
+    ends = np.cumsum(np.bincount(kinds + 1, minlength=len(areas) + 1))
+    leaves = np.flatnonzero(zones.shape.leaves)[order]
+    return [
+        leaves[ends[place] : ends[place + 1]] if place >= 0 else zones.areas_of(code, name)
+        for code, place in zip(codes, pd.Index(areas).get_indexer(codes), strict=True)
+    ]
+
+
+def _outlines_of_areas(zones: Zones, name: str) -> Objects | None:
+    """The areas of one kind as unions of their leaves, in the order of their codes."""
+    if zones.geometry is None:
+        return None
+    import geopandas
+
+    leaves = geopandas.GeoDataFrame({"area": zones.sets[name]}, geometry=np.asarray(zones.geometry))
+    unions: Objects = leaves.dropna(subset="area").dissolve(by="area", sort=True).geometry.to_numpy()
+    return unions
+
+
+def _texts_of(values: Objects) -> Objects:
+    """The texts of an array that has None where there is none."""
+    return np.array([value for value in values if value is not None], dtype=object)
+
+
 def _are_codes(queries: Any) -> bool:
     """Whether queries are codes of zones rather than boxes: a text, or a list of texts."""
     if isinstance(queries, str):
         return True
     values = np.asarray(queries, dtype=object)
-    return values.ndim == 1 and values.size > 0 and isinstance(values[0], str)
+    if values.ndim == 0 or (values.ndim == 1 and values.size not in (0, 4) and not isinstance(values[0], str)):
+        raise ParameterError(
+            f"a {type(queries).__name__} names no zone and is no box; give codes as text, such as '06', because a "
+            "leading zero is part of a code, or boxes (xmin, ymin, xmax, ymax)."
+        )
+    return values.ndim == 1 and (values.size == 0 or isinstance(values[0], str))
 
 
 def _as_asked(values: Array, codes: Any) -> Any:
@@ -277,7 +395,12 @@ def _as_asked(values: Array, codes: Any) -> Any:
 
 def _is_one_set(codes: Any) -> bool:
     """Whether codes are one set rather than a list of sets."""
-    return len(codes) == 0 or isinstance(next(iter(codes)), str)
+    if not np.ndim(np.asarray(codes, dtype=object)) or isinstance(codes, str):
+        raise ParameterError(
+            f"a {type(codes).__name__} is no set of zones; give a list of codes, such as ['37063', '37135'], or a list "
+            "of such lists."
+        )
+    return len(codes) == 0 or not isinstance(next(iter(codes)), list | tuple | np.ndarray | set | frozenset)
 
 
 def _of_sets(values: Array, codes: Any) -> Any:

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import pickle
+
 import numpy as np
+import pandas as pd
 import pytest
 import shapely
+from click.testing import CliRunner
 
 import spatialdp as sdp
+from spatialdp.cli import main
 from spatialdp.errors import ParameterError, ReleaseError
+from tests.helpers.zone_cities import zones_with_cities
 from tests.helpers.zone_releases import release_of, zones_of
 
 RELEASE = release_of(zones_of())
@@ -131,3 +137,68 @@ def test_known_totals_have_no_noise():
 def test_its_words_name_the_levels():
     assert repr(RELEASE).startswith("<ZoneRelease of 7 zones")
     assert "state, county, tract" in repr(RELEASE)
+
+
+@pytest.mark.parametrize("geometry", [True, False])
+def test_areas_that_cut_the_zones_are_sets_of_their_parts(geometry, tmp_path):
+    zones = zones_with_cities(geometry=geometry)
+    release = release_of(zones)
+    leaves = np.flatnonzero(zones.shape.leaves)
+    for city in ("X", "Y"):
+        parts = release.estimate.of_sets([leaves[zones.sets["city"] == city]])
+        assert release.answer(city) == release.answer(city, at="city") == parts.values[0]
+        assert release.interval(city, at="city").mean() == pytest.approx(parts.values[0])
+    assert release.answer(["A1", "A2"]).sum() == pytest.approx(release.answer("A"))
+    assert release.answer_set(["A1", "A2"]) == pytest.approx(release.answer("A"))
+    assert release.answer_set(["X", "Y"], at="city") == pytest.approx(release.answer(["X", "Y"]).sum())
+    frame = release.level("city")
+    assert frame["zone"].tolist() == ["X", "Y"]
+    assert frame["estimate"].tolist() == release.answer(["X", "Y"], at="city").tolist()
+    assert frame[["lower", "upper"]].to_numpy() == pytest.approx(release.interval(["X", "Y"], at="city"))
+    assert sorted(release.level("tract")["zone"]) == ["A1", "A2", "B1", "B2"]
+    assert release.level("county")["estimate"].sum() == pytest.approx(release.total)
+    release.save(tmp_path / "cities.parquet")
+    again = sdp.load(tmp_path / "cities.parquet")
+    assert (
+        again.level("city")
+        .drop(columns="geometry", errors="ignore")
+        .equals(frame.drop(columns="geometry", errors="ignore"))
+    )
+    if geometry:
+        assert shapely.area(frame.geometry.to_numpy()).tolist() == pytest.approx([1.5, 0.5])
+
+
+def test_a_code_that_is_an_area_of_two_kinds_must_be_told_apart():
+    columns = {"county": ["A", "A", "B"], "tract": ["A1", "A2", "B1"], "city": ["B", None, None]}
+    release = release_of(sdp.Zones(pd.DataFrame(columns), ["county", "tract"], also="city"))
+    with pytest.raises(ParameterError, match="which one"):
+        release.answer("B")
+    assert release.answer("B", at="city") == release.answer("A1")
+
+
+def test_what_is_neither_a_code_nor_a_box_is_refused_in_words():
+    for wrong in (37063, [37063, 37135], None):
+        with pytest.raises(ParameterError, match="codes as text"):
+            RELEASE.answer(wrong)
+    for wrong in ("A1", 37063):
+        with pytest.raises(ParameterError, match="list of codes"):
+            RELEASE.answer_set(wrong)
+    with pytest.raises(ParameterError, match="no zone"):
+        RELEASE.answer_set([3, 4])
+    assert RELEASE.answer([]).shape == (0,)
+    assert RELEASE.interval([]).shape == (0, 2)
+    assert RELEASE.answer_set(pd.Series(["A1", "B"])) == RELEASE.answer_set(("A1", "B"))
+
+
+def test_a_release_can_be_sent_to_another_process():
+    again = pickle.loads(pickle.dumps(RELEASE))
+    assert again.answer(["A1", "C"]).tolist() == RELEASE.answer(["A1", "C"]).tolist()
+    assert again.answer((0, 0, 2, 2)) == RELEASE.answer((0, 0, 2, 2))
+
+
+def test_the_command_line_refuses_places_of_zones_that_are_codes_alone(tmp_path):
+    path = tmp_path / "codes.parquet"
+    release_of(zones_of(geometry=False)).save(path)
+    refused = CliRunner().invoke(main, ["query", str(path), "--bbox=0,0,1,1"])
+    assert refused.exit_code == 2
+    assert "codes" in refused.stderr

@@ -39,6 +39,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Codes", "FileCodes", "as_zone_records", "codes_of", "read_codes"]
 
+# Bytes are text in UTF-8 or no code: writers make bytes of a whole column for one record that is bytes.
+_TEXT_TYPES = ("string", "large_string", "string_view", "binary", "large_binary", "binary_view")
 _BLOCK = MANY  # records that are looked up at a time
 _OPENERS = {
     **dict.fromkeys((".parquet", ".geoparquet", ".pq"), open_parquet_texts),
@@ -290,9 +292,12 @@ def _of_pandas(values: Any) -> pa.Array:
     if hasattr(array, "categories"):
         places = np.asarray(array.codes, dtype=np.int64)
         return _of_pandas(array.categories).take(pa.array(places, mask=places < 0))
+    # An array of objects has no type of its own: pyarrow would choose bytes for all of them, for one that is bytes.
+    if not hasattr(array, "__arrow_array__"):
+        return _of_elements(np.asarray(array, dtype=object))
     try:
-        column = pa.array(array, from_pandas=True)
-    except Exception:  # a mixture of types, or half a surrogate pair; the message may quote a record
+        column = pa.array(array)
+    except Exception:  # such as half a surrogate pair; the message may quote a record
         return _of_elements(np.asarray(array, dtype=object))
     chunks = getattr(column, "chunks", [column]) or [pa.nulls(0, column.type)]
     texts = [(_text_of(chunk), chunk) for chunk in chunks]
@@ -321,7 +326,7 @@ def _text_of(column: pa.Array) -> pa.Array | None:
         return _text_of(column.dictionary_decode())
     if types.is_null(kind):
         return column.cast(pa.large_string())
-    if str(kind) in ("string", "large_string", "string_view"):
+    if str(kind) in _TEXT_TYPES:
         return persons_of_text(column)
     return None
 

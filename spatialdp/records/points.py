@@ -229,7 +229,7 @@ class Points:
 
     def _squares(self, domain: Domain) -> Iterator[Squares]:
         """Yield the lattice squares of all records, and their persons, block by block."""
-        for start, (x, y) in zip(itertools.count(0, _BLOCK), self._blocks()):
+        for start, (x, y) in zip(itertools.count(0, _BLOCK), self._blocks(), strict=False):
             persons = None if self._persons is None else self._persons[start : start + _BLOCK]
             yield Squares(*squares(x, y, domain), persons)
 
@@ -307,7 +307,7 @@ class LatticePoints(Points):
     def _squares(self, domain: Domain) -> Iterator[Squares]:
         parts = self._positions(domain)
         persons = itertools.repeat(None) if self._parts_persons is None else iter(self._parts_persons)
-        return (Squares(columns, rows, each) for (columns, rows), each in zip(parts, persons))
+        return (Squares(columns, rows, each) for (columns, rows), each in zip(parts, persons, strict=False))
 
 
 def check_bounds(bounds: tuple[float, ...], domain: Domain) -> None:

@@ -19,7 +19,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
 from itertools import tee
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from spatialdp._support.arrays import Array, Integers, Integers32
 from spatialdp._support.override import override
@@ -46,6 +46,8 @@ __all__ = [
     "require_unchanged",
     "stamp_of",
 ]
+
+T = TypeVar("T")
 
 Opener = Callable[[Source, Selection, ExitStack], Table]
 
@@ -175,7 +177,7 @@ def stamp_of(source: Source) -> tuple[int, ...]:
     return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
 
 
-def each_quietly(batches: Iterator[Batch], source: Source) -> Iterator[Batch]:
+def each_quietly(batches: Iterator[T], source: Source) -> Iterator[T]:
     """Yield the batches of a source without warnings; whatever a library raises becomes one error of ours."""
     while (batch := quietly(partial(next, batches, None), source)) is not None:
         yield batch

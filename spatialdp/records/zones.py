@@ -35,7 +35,7 @@ __all__ = ["Squares", "count_zones", "located", "zone_persons_above"]
 
 
 class Squares(NamedTuple):
-    """Some records: lattice columns and rows, a column of -1 for a record out of bounds, and persons if there are any."""
+    """Some records: lattice columns and rows, with a column of -1 for a record out of bounds, and persons, if any."""
 
     columns: Integers32
     rows: Integers32
@@ -54,8 +54,8 @@ def count_zones(points: Points | Codes, zones: Zones, person: Person | None = No
         for _, leaves in points._leaves(zones):
             tally.add(leaves.astype(np.int64))
         return tally.counts()[:-1]
-    persons, leaves = _gathered(points, zones)
-    return bounded_counts(persons, leaves, zones.n_leaves, person)
+    persons, cells = _gathered(points, zones)
+    return bounded_counts(persons, cells, zones.n_leaves, person)
 
 
 @forgetful

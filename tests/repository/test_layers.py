@@ -49,7 +49,7 @@ LINES: dict[str, list[set[str]]] = {
         {"publish"},
     ],
     "spatialdp.planning": [{"queries", "typical_map"}, {"recommend", "epsilon_for"}],
-    "spatialdp.outputs": [{"files", "maps"}, {"explorer"}],
+    "spatialdp.outputs": [{"zones"}, {"files", "maps"}, {"explorer"}],
 }
 SEE_RECORDS = {"records", "datasets", "mechanisms", "evaluation", "cli"}
 HOLD_RECORDS = {"records", "datasets"}

@@ -55,14 +55,15 @@ _MOST_INFLATED = 32  # times the size of the file, before compression; polygons 
 
 
 def to_geodataframe(release: Release) -> geopandas.GeoDataFrame:
-    """Return the cells or leaves of a release as polygons, with their place, estimate and interval; see `rows`.
+    """Return the cells, leaves or zones of a release as polygons, with their place, estimate and interval; see `rows`.
 
     ``attrs["privacy"]`` is the whole privacy statement.
     """
     import geopandas
 
     rows = map_rows(release)
-    frame = geopandas.GeoDataFrame(rows.columns, geometry=_polygons(rows.boxes), crs=release.domain.crs)
+    polygons = _polygons(rows.boxes) if rows.polygons is None else rows.polygons
+    frame = geopandas.GeoDataFrame(rows.columns, geometry=polygons, crs=release.domain.crs)
     frame.attrs["privacy"] = statement_members(release.privacy)
     return frame
 
@@ -122,10 +123,20 @@ def _content(column: pa.Array) -> bytes:
     """Return the values of a column as bytes, independent of how the column lies in memory."""
     if str(column.type) == "binary":
         return b"".join(value or b"" for value in column.to_pylist())
-    if str(column.type) == "string":  # lengths too, so that no text can be moved to the next row
-        texts = [(value or "").encode() for value in column.to_pylist()]
-        return np.array([len(each) for each in texts], dtype="<i8").tobytes() + b"".join(texts)
+    if str(column.type) == "string":
+        return _texts(column)
     return np.ascontiguousarray(column.to_numpy(zero_copy_only=False)).tobytes()
+
+
+def _texts(column: pa.Array) -> bytes:
+    """Return a column of text as bytes, with the length of each text, so that no part can be moved to the next row."""
+    import pyarrow.compute as pc
+
+    texts = column.fill_null("")
+    _, offsets, content = texts.buffers()
+    places = np.frombuffer(offsets, dtype=np.int32)[texts.offset : texts.offset + len(texts) + 1]
+    lengths = pc.binary_length(texts).to_numpy(zero_copy_only=False).astype("<i8").tobytes()
+    return lengths if content is None or not len(texts) else lengths + bytes(content[places[0] : places[-1]])
 
 
 def _read(source: Path) -> tuple[pa.Table, dict[str, Any]]:
@@ -268,6 +279,6 @@ def _geo_metadata(release: Release, layout: Layout) -> bytes:
         "encoding": "WKB",
         "geometry_types": layout.geometry_types,
         "crs": crs_.to_projjson(release.domain.crs),
-        "bbox": list(release.domain.bounds),
+        "bbox": layout.bounds or list(release.domain.bounds),
     }
     return json.dumps({"version": "1.1.0", "primary_column": "geometry", "columns": {"geometry": column}}).encode()

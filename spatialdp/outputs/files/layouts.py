@@ -71,6 +71,13 @@ class Layout:
         return self.shapes if self.boxes is None else np.asarray(shapely.box(*self.boxes.T), dtype=object)
 
     @property
+    def bounds(self) -> list[float] | None:
+        """The smallest box around all polygons, if these are not boxes of the domain."""
+        import shapely
+
+        return None if self.shapes is None else [float(side) for side in shapely.total_bounds(self.shapes)]
+
+    @property
     def geometry_types(self) -> list[str]:
         """The types of the polygons, as GeoParquet names them."""
         return ["Polygon"] if self.boxes is not None else ["Polygon", "MultiPolygon"]

@@ -93,7 +93,8 @@ def _statement_json(path: Path) -> Any:
         if not content_fits_suffix(path):
             raise ValueError("not a GeoPackage")
         with offline():
-            return parsed(pyogrio.read_info(path)["layer_metadata"][STATEMENT])
+            layer = pyogrio.list_layers(path)[0][0]  # each layer has the statement
+            return parsed(pyogrio.read_info(path, layer=layer)["layer_metadata"][STATEMENT])
     if kind == "GeoTIFF":
         import rasterio
 

@@ -10,33 +10,39 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import numpy.typing as npt
 
-from spatialdp._support.arrays import Booleans, Floats, Integers, Integers32, Objects, read_only
+from spatialdp._support.arrays import Booleans, Floats, Integers, Objects, read_only
 from spatialdp._support.terminal import printable
-from spatialdp._support.tree_shape import TreeShape, sums
+from spatialdp._support.tree_shape import TreeShape
 from spatialdp.errors import ParameterError
 from spatialdp.space import crs as crs_
 from spatialdp.space.domain import Domain
-from spatialdp.space.zones.chains import first_leaves
-from spatialdp.space.zones.hierarchy import Hierarchy, code_column, hierarchy, prefix_columns
+from spatialdp.space.zones.hierarchy import code_column, hierarchy, prefix_columns
 from spatialdp.space.zones.location import Locator, OutlineLocator
 from spatialdp.space.zones.outlines import areas_of_zones, snapped
+from spatialdp.space.zones.overlaps import Overlaps, ZoneCheck, check_overlaps, checked, overlaps_of
+from spatialdp.space.zones.parts import parted
+from spatialdp.space.zones.reading import read_zone_frame
+from spatialdp.space.zones.search import Search
 from spatialdp.wording import either, parameter
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 __all__ = ["Zones"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Zones:
+class Zones(Search):
     """A public hierarchy of zones, such as states and their counties.
 
     Parameters
@@ -47,6 +53,12 @@ class Zones:
         The columns with the codes of each level, root first. Codes are text and belong to one parent. They may be
         missing from some level on: the row is then a leaf of the level above. If the first level has several zones, a
         root, ``"all zones"``, is added.
+    also : str or GeoDataFrame, optional
+        Areas that cut the hierarchy, such as cities across counties: polygons with one column of codes, which cut the
+        leaves, or the column of `areas` that says in which area each leaf lies. A level of parts is put into the tree,
+        so that an area consists of few nodes; `areas_of` finds them.
+    under : str, optional
+        The level whose zones are parted by `also`; by default the one above the lowest.
     name : str, optional
         What the frame is called, such as ``"US counties 2020"``; codes are codes of a vintage.
 
@@ -63,6 +75,8 @@ class Zones:
     crs : str or None
     domain : Domain or None
         The bounding box of all areas; None without geometries.
+    sets : mapping of str to object array
+        For each kind of area that is a set of leaves, the code of each leaf's area, None if it has none.
 
     Raises
     ------
@@ -98,16 +112,25 @@ class Zones:
     crs: str | None
     domain: Domain | None
     name: str | None
+    sets: Mapping[str, Objects]
 
-    def __init__(self, areas: Any, levels: Sequence[str], *, name: str | None = None) -> None:
+    def __init__(
+        self, areas: Any, levels: Sequence[str], *, also: Any = None, under: str | None = None, name: str | None = None
+    ) -> None:
         levels = [levels] if isinstance(levels, str) else list(levels)
         _require_columns(areas, levels)
-        columns = {level: code_column(areas[level], level) for level in levels}
-        self._build(hierarchy(columns), areas, name)
+        self._build({level: code_column(areas[level], level) for level in levels}, areas, also, under, name)
 
     @classmethod
     def from_codes(
-        cls, areas: Any, column: str | None = None, prefixes: Mapping[str, int] | None = None, *, name: str | None = None
+        cls,
+        areas: Any,
+        column: str | None = None,
+        prefixes: Mapping[str, int] | None = None,
+        *,
+        also: Any = None,
+        under: str | None = None,
+        name: str | None = None,
     ) -> Zones:
         """Make a frame of zones whose codes begin with their parents' codes.
 
@@ -120,6 +143,8 @@ class Zones:
         prefixes : mapping of str to int
             Number of characters of the codes of each level, root first. A code that is as long as an upper level's is
             a leaf of that level.
+        also, under, name
+            As for `Zones`.
 
         Examples
         --------
@@ -141,8 +166,58 @@ class Zones:
         if codes.null_count:
             raise ParameterError("a code is missing; every leaf needs one. Correct the column.")
         zones = object.__new__(cls)
-        zones._build(hierarchy(prefix_columns(codes, prefixes)), areas, name)
+        zones._build(prefix_columns(codes, prefixes), areas, also, under, name)
         return zones
+
+    @classmethod
+    def read(
+        cls,
+        path: str | os.PathLike[str],
+        *,
+        levels: Sequence[str] | None = None,
+        column: str | None = None,
+        prefixes: Mapping[str, int] | None = None,
+        layer: str | None = None,
+        also: Any = None,
+        under: str | None = None,
+        name: str | None = None,
+    ) -> Zones:
+        r"""Read a frame of zones from a file: GeoParquet, GeoPackage, GeoJSON, TopoJSON or Shapefile; or codes alone.
+
+        Parameters
+        ----------
+        path : str or path
+            Codes without geometries are read from CSV, where all values are text, or from Parquet.
+        levels : sequence of str
+            The columns with the codes of each level, root first, as for `Zones`.
+        column, prefixes
+            Given instead of `levels`: one column of codes that begin with their parents' codes, as for `from_codes`.
+        layer : str, optional
+            Name of the layer, in a file with more than one.
+        also, under
+            As for `Zones`.
+        name : str, optional
+            What the frame is called; by default the name of the file.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> path = Path(tempfile.mkdtemp()) / "counties.csv"
+        >>> _ = path.write_text("GEOID\n06037\n37063\n")
+        >>> Zones.read(path, column="GEOID", prefixes={"state": 2, "county": 5})
+        Zones('counties', all zones: 1, state: 2, county: 2)
+        """
+        if (levels is None) == (column is None):
+            raise ParameterError(
+                f"{'neither' if levels is None else 'both'} of {parameter('levels')} and {parameter('column')} "
+                f"{'was' if levels is None else 'were'} given; name the columns of all levels, root first, or the one "
+                f"column of codes with {parameter('prefixes')}."
+            )
+        areas = read_zone_frame(path, layer)
+        name = Path(path).stem if name is None else name
+        if levels is not None:
+            return cls(areas, levels, also=also, under=under, name=name)
+        return cls.from_codes(areas, column, prefixes, also=also, under=under, name=name)
 
     @classmethod
     def published(
@@ -176,17 +251,32 @@ class Zones:
         zones._set_more(np.arange(shape.n_leaves), np.zeros(shape.n_leaves, dtype=bool), sets or {})
         return zones
 
-    def _build(self, tree: Hierarchy, areas: Any, name: str | None) -> None:
-        """Set all fields, given the tree and a frame of its leaves."""
+    def _build(
+        self, columns: Mapping[str, pa.Array], areas: Any, also: Any, under: str | None, name: str | None
+    ) -> None:
+        """Set all fields, given the codes of each level and a frame of the leaves."""
+        if also is None and under is not None:
+            raise ParameterError(
+                f"{parameter('under')} is given without {parameter('also')}; give the areas that part zones of that "
+                "level, or leave it out."
+            )
+        parts = None if also is None else parted(columns, areas, also, under)
+        tree = hierarchy(columns if parts is None else parts.columns)
+        rows = tree.rows if parts is None else parts.rows[tree.rows]
         geometry = crs = domain = None
         repaired = np.zeros(tree.rows.size, dtype=bool)
         codes = tree.codes[tree.shape.leaves]
         if hasattr(areas, "geometry"):
             crs = crs_.canonical(areas.crs)
-            geometry, repaired = areas_of_zones(np.asarray(areas.geometry)[tree.rows], codes, crs)
+            whole = np.asarray(areas.geometry)[rows]
+            shapes = whole if parts is None or parts.geometry is None else parts.geometry[tree.rows]
+            geometry, repaired = areas_of_zones(shapes, codes, crs)
             domain = Domain(_bounds(geometry), crs=crs)
         self._set(tree.levels, tree.shape, tree.codes, geometry, crs, domain, name)
-        self._set_more(tree.rows, repaired, {})
+        sets = {} if parts is None else {level: each[tree.rows] for level, each in parts.sets.items()}
+        self._set_more(tree.rows, repaired, sets)
+        if geometry is not None:
+            check_overlaps(self._overlaps, geometry, codes)
 
     def _set(
         self,
@@ -208,23 +298,13 @@ class Zones:
     def _set_more(self, places: Integers, repaired: Booleans, sets: Mapping[str, Objects]) -> None:
         object.__setattr__(self, "_places", places)
         object.__setattr__(self, "_repaired", repaired)
-        object.__setattr__(self, "sets", MappingProxyType(dict(sets)))
+        object.__setattr__(self, "sets", dict(sets))  # not a proxy, which could not be sent to another process
 
     def __repr__(self) -> str:
         sizes = np.diff(self.shape.offsets)
         parts = [] if self.name is None else [repr(self.name)]
         parts += [f"{level}: {size}" for level, size in zip(self.levels, sizes, strict=True)]
         return f"Zones({', '.join(parts)})"
-
-    @property
-    def n_leaves(self) -> int:
-        """Number of zones that are not divided further."""
-        return self.shape.n_leaves
-
-    @cached_property
-    def leaf_nodes(self) -> Integers:
-        """The nodes that are leaves, in order; leaf k is node ``leaf_nodes[k]``."""
-        return np.flatnonzero(self.shape.leaves)
 
     @cached_property
     def leaf_areas(self) -> Floats:
@@ -248,37 +328,32 @@ class Zones:
         return snapped(self.geometry, self.domain)
 
     @cached_property
-    def locator(self) -> Locator:
-        """Finds the leaf of each lattice square."""
-        return OutlineLocator(self.outlines, self._places)  # type: ignore[attr-defined]
+    def _overlaps(self) -> Overlaps:
+        """The pairs of leaves that have an area in common."""
+        return overlaps_of(cast(Objects, self.geometry), self.outlines)
 
-    def leaves_of_codes(self, codes: Any) -> Integers32:
-        """Return the leaf of each code in an Arrow array of text, and the number of leaves for any other code.
+    def check(self) -> ZoneCheck:
+        """Return how well the areas fit together: repaired polygons, overlaps, gaps and slivers.
+
+        The result is printed as a table. Drawing the union of many zones takes a while.
 
         Examples
         --------
-        >>> import pyarrow as pa
-        >>> zones = Zones.from_codes(["37063", "37001"], None, {"state": 2, "county": 5})
-        >>> zones.leaves_of_codes(pa.array(["37063", "37", None], pa.large_string())).tolist()
-        [1, 2, 2]
+        >>> import geopandas, shapely
+        >>> areas = geopandas.GeoDataFrame(
+        ...     {"zone": ["A", "B"]}, geometry=[shapely.box(0, 0, 1, 1), shapely.box(1, 0, 2, 1)]
+        ... )
+        >>> Zones(areas, ["zone"]).check().overlaps
+        []
         """
-        import pyarrow as pa
-        import pyarrow.compute as pc
+        self.outlines  # noqa: B018 - refuses zones without geometries
+        codes, repaired = self.codes[self.leaf_nodes], self._repaired  # type: ignore[attr-defined]
+        return checked(cast(Objects, self.geometry), codes, repaired, self._overlaps)
 
-        leaf_codes = pa.array(self.codes[self.leaf_nodes], pa.large_string())
-        places = pc.index_in(codes, leaf_codes, skip_nulls=True)
-        return np.asarray(pc.fill_null(places, self.n_leaves), dtype=np.int32)
-
-    def check_leaf_codes(self) -> None:
-        """Refuse to locate records by codes if two leaves, on different levels, have the same code."""
-        import pandas as pd
-
-        codes = pd.Index(self.codes[self.leaf_nodes])
-        if not codes.is_unique:
-            raise ParameterError(
-                f"two leaves have the code {printable(codes[codes.duplicated()][0])!r}, on different levels; records "
-                "cannot be located by such codes. Use longer codes on the lower level, or locate records by points."
-            )
+    @cached_property
+    def locator(self) -> Locator:
+        """Finds the leaf of each lattice square."""
+        return OutlineLocator(self.outlines, self._places)  # type: ignore[attr-defined]
 
     @cached_property
     def digest(self) -> str:
@@ -293,125 +368,6 @@ class Zones:
         for array in arrays:
             total.update(np.ascontiguousarray(array).astype(array.dtype.newbyteorder("<")).tobytes())
         return total.hexdigest()
-
-    @cached_property
-    def _index(self) -> Any:
-        """The codes of all nodes as a hash table."""
-        import pandas as pd
-
-        return pd.Index(self.codes)
-
-    def nodes_of(self, codes: Any, level: str | None = None) -> Integers:
-        """Return the nodes of zones, by their codes.
-
-        Parameters
-        ----------
-        codes : str or array-like of str
-        level : str, optional
-            The level of the zones; needed for a code that several levels have.
-
-        Raises
-        ------
-        ParameterError
-            If there is no such zone, or several levels have one.
-
-        Examples
-        --------
-        >>> zones = Zones.from_codes(["37063", "37001"], None, {"state": 2, "county": 5})
-        >>> zones.nodes_of(["37063", "37"]).tolist()
-        [2, 0]
-        """
-        import pandas as pd
-
-        wanted = np.atleast_1d(np.asarray(codes, dtype=object))
-        index, start = self._index, 0
-        if level is not None or not index.is_unique:
-            part = self.shape.level(self.depth_of(level)) if level is not None else slice(None)
-            index, start = pd.Index(self.codes[part]), part.start or 0
-        if not index.is_unique:
-            self._check_unambiguous(wanted)
-            index = index[~index.duplicated()]
-            return self._first_places[index.get_indexer(self._known(index, wanted))]
-        return np.asarray(index.get_indexer(self._known(index, wanted, level)), dtype=np.int64) + start
-
-    @cached_property
-    def _first_places(self) -> Integers:
-        return np.flatnonzero(~self._index.duplicated())
-
-    def _known(self, index: Any, wanted: Objects, level: str | None = None) -> Objects:
-        unknown = np.flatnonzero(index.get_indexer(wanted) < 0)
-        if unknown.size:
-            of = "" if level is None else f" of level {level!r}"
-            raise ParameterError(
-                f"there is no zone {printable(wanted[unknown[0]])!r}{of}; codes are text, and the levels are "
-                f"{', '.join(self.levels)}. Correct the code."
-            )
-        return wanted
-
-    def _check_unambiguous(self, wanted: Objects) -> None:
-        import pandas as pd
-
-        double = pd.Index(wanted).isin(self.codes[self._index.duplicated()])
-        if double.any():
-            code = wanted[np.flatnonzero(double)[0]]
-            depths = self.shape.depth[np.flatnonzero(self.codes == code)]
-            raise ParameterError(
-                f"zone {printable(code)!r} is on the levels {' and '.join(self.levels[d] for d in depths)}; say which "
-                f"one is meant: {parameter('level', self.levels[depths[0]])}."
-            )
-
-    def depth_of(self, level: str) -> int:
-        """Return the depth of a level, by its name.
-
-        Examples
-        --------
-        >>> Zones.from_codes(["37063", "37001"], None, {"state": 2, "county": 5}).depth_of("county")
-        1
-        """
-        if level not in self.levels:
-            raise ParameterError(f"there is no level {printable(level)!r}; the levels are {', '.join(self.levels)}.")
-        return self.levels.index(level)
-
-    @cached_property
-    def _ranges(self) -> tuple[Integers, Integers, Integers]:
-        """The leaves from left to right, and for each node where its own begin and how many they are."""
-        sizes = sums(self.shape, np.ones(self.n_leaves, dtype=np.int64))
-        left = first_leaves(self.shape)
-        leaves = np.argsort(left[self.leaf_nodes])
-        return leaves, left, sizes
-
-    def leaves_of(self, nodes: npt.ArrayLike) -> Integers:
-        """Return the leaves below some nodes, one node after the other, as numbers of leaves (not of nodes).
-
-        Examples
-        --------
-        >>> zones = Zones.from_codes(["37063", "37001", "11"], None, {"state": 2, "county": 5})
-        >>> zones.leaves_of(zones.nodes_of("37")).tolist()
-        [1, 2]
-        """
-        leaves, left, sizes = self._ranges
-        numbers = np.atleast_1d(np.asarray(nodes, dtype=np.int64))
-        counts = sizes[numbers]
-        place = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
-        return leaves[np.repeat(left[numbers], counts) + place]
-
-    def under(self, node: int, level: str | None = None) -> Integers:
-        """Return the children of a node, or all nodes of a level that lie below it.
-
-        Examples
-        --------
-        >>> zones = Zones.from_codes(["37063", "37001", "11"], None, {"state": 2, "county": 5})
-        >>> zones.codes[zones.under(0)].tolist(), zones.codes[zones.under(0, "county")].tolist()
-        (['11', '37'], ['37001', '37063'])
-        """
-        nodes = np.array([node])
-        depth = int(self.shape.depth[node])
-        for _ in range((depth + 1 if level is None else self.depth_of(level)) - depth):
-            first = self.shape.first_child[nodes].astype(np.int64)
-            counts = self.shape.n_children[nodes].astype(np.int64)
-            place = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
-            nodes = np.repeat(first, counts) + place
-        return nodes
 
 
 def _as_multipolygons(shapes: Objects) -> Objects:

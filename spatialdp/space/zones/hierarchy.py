@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -114,7 +115,7 @@ def prefix_columns(codes: pa.Array, prefixes: Mapping[str, int]) -> dict[str, pa
     import pyarrow.compute as pc
 
     lengths = [whole_number(length, f"prefixes[{level!r}]", 1, _LONGEST_CODE) for level, length in prefixes.items()]
-    if not lengths or any(second <= first for first, second in zip(lengths, lengths[1:], strict=False)):
+    if not lengths or any(second <= first for first, second in pairwise(lengths)):
         raise ParameterError(
             f"{parameter('prefixes')} are {dict(prefixes)}; each level's codes must be longer than those of the level "
             "above, root first."
@@ -170,7 +171,11 @@ def hierarchy(columns: Mapping[str, pa.Array]) -> Hierarchy:
     codes = [_taken(names[level], paths[level][start]) for level, start in enumerate(starts)]
     kept = levels[: len(starts)]
     if starts[0].size > 1:
-        kept, codes, starts = (ALL_ZONES, *kept), [np.array([ALL_ZONES], dtype=object), *codes], [np.zeros(1, int), *starts]
+        kept, codes, starts = (
+            (ALL_ZONES, *kept),
+            [np.array([ALL_ZONES], dtype=object), *codes],
+            [np.zeros(1, int), *starts],
+        )
     return Hierarchy(kept, _shape(starts), np.concatenate(codes), np.concatenate(rows))
 
 
@@ -208,7 +213,7 @@ def _shape(starts: Sequence[Integers]) -> TreeShape:
     """Return the tree of nodes that begin at these rows, level by level; a node's rows are those up to the next one."""
     n_children = [
         np.bincount(np.searchsorted(above, below, side="right") - 1, minlength=above.size)
-        for above, below in zip(starts, starts[1:], strict=False)
+        for above, below in pairwise(starts)
     ]
     offsets = np.concatenate([[0], np.cumsum([start.size for start in starts])])
     return TreeShape(offsets, np.concatenate([*n_children, np.zeros(starts[-1].size, dtype=np.int64)]))

@@ -13,8 +13,10 @@ millions of squares before they ask (`MANY`).
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import Protocol
 
 import numpy as np
@@ -100,14 +102,11 @@ class OutlineLocator:
 
         side = 1 << self._bits
         touched = np.zeros(side * side, dtype=bool)
-        rings = shapely.get_rings(shapely.get_parts(self.outlines))
-        places, owner = shapely.get_coordinates(rings, return_index=True)
-        places *= side / 2**LATTICE_BITS
-        begin = np.flatnonzero(owner[1:] == owner[:-1])
-        sizes = np.cumsum(np.abs(places[begin + 1] - places[begin]).sum(axis=1) + 2)
-        steps = np.searchsorted(sizes, np.arange(0, sizes[-1], _PAIRS))
-        for start, stop in zip(steps, [*steps[1:], begin.size], strict=True):
-            touched[_pixels_of_edges(places[begin[start:stop]], places[begin[start:stop] + 1], side)] = True
+        corners = np.cumsum(shapely.get_num_coordinates(self.outlines))
+        starts = np.searchsorted(corners, np.arange(0, corners[-1], _PAIRS))
+        for start, stop in pairwise([*starts.tolist(), self.outlines.size]):
+            for begin, end in _edges(self.outlines[start:stop], side / 2**LATTICE_BITS):
+                touched[_pixels_of_edges(begin, end, side)] = True
         return touched
 
     def _tested(self, columns: Integers32, rows: Integers32) -> Integers32:
@@ -149,6 +148,19 @@ class OutlineLocator:
         contained: Booleans = shapely.intersects_xy(self.outlines[leaf], x, y)
         shapely.destroy_prepared(prepared)
         return contained
+
+
+def _edges(outlines: Objects, scale: float) -> Iterator[tuple[Floats, Floats]]:
+    """Yield where edges begin and end, scaled, so many at a time that they run through about `_PAIRS` pixels."""
+    import shapely
+
+    places, owner = shapely.get_coordinates(shapely.get_rings(shapely.get_parts(outlines)), return_index=True)
+    places *= scale
+    begin = np.flatnonzero(owner[1:] == owner[:-1])
+    sizes = np.cumsum(np.abs(places[begin + 1] - places[begin]).sum(axis=1) + 2)
+    starts = np.searchsorted(sizes, np.arange(0, sizes[-1] if sizes.size else 0, _PAIRS))
+    for start, stop in pairwise([*starts.tolist(), begin.size]):
+        yield places[begin[start:stop]], places[begin[start:stop] + 1]
 
 
 def _runs(keys: Integers, bounds: Floats) -> tuple[Integers, Integers, Integers]:

@@ -1,4 +1,4 @@
-"""What are the areas of zones? Polygons, repaired where they are invalid, cut at 180 degrees, and snapped to the lattice.
+"""What are the areas of zones? Polygons, repaired if they are invalid, cut at 180 degrees, snapped to the lattice.
 
 Very common files have polygons that touch or cross themselves, so these are repaired, and `Zones.check` tells which
 ones. What has no area is refused by name.
@@ -24,7 +24,7 @@ from spatialdp.space.domain import Domain
 from spatialdp.space.polygons import COLLECTION, MULTIPOLYGON, POLYGON
 from spatialdp.wording import either
 
-__all__ = ["areas_of_zones", "polygons_alone", "snapped", "within_half_turn"]
+__all__ = ["areas_of_zones", "cut_at_half_turn", "polygons_alone", "snapped", "within_half_turn"]
 
 _HALF_TURN = 180.0  # degrees
 
@@ -97,14 +97,29 @@ def within_half_turn(shapes: Objects) -> Objects:
         beyond = (low < -_HALF_TURN) | (high > _HALF_TURN)
     if not beyond.any():
         return shapes
-    world = shapely.box(-_HALF_TURN, -90, _HALF_TURN, 90)
-    cut, pieces = shapes[beyond], []
-    for turn in (-2 * _HALF_TURN, 0.0, 2 * _HALF_TURN):
-        moved = shapely.transform(cut, lambda places, turn=turn: places + (turn, 0.0))
-        pieces.append(polygons_alone(shapely.intersection(moved, world)))
     result: Objects = shapes.copy()
-    result[beyond] = polygons_alone(shapely.union_all(np.stack(pieces), axis=0))
+    result[beyond] = cut_at_half_turn(shapes[beyond])
     return result
+
+
+def cut_at_half_turn(shapes: Objects) -> Objects:
+    """Cut areas in degrees at longitudes of -180 and 180, and move what is beyond to the other end.
+
+    Examples
+    --------
+    >>> import shapely
+    >>> (fiji,) = cut_at_half_turn(np.array([shapely.box(177, -19, 182, -16)]))
+    >>> [part.bounds for part in fiji.geoms]
+    [(-180.0, -19.0, -178.0, -16.0), (177.0, -19.0, 180.0, -16.0)]
+    """
+    import shapely
+
+    world = shapely.box(-_HALF_TURN, -90, _HALF_TURN, 90)
+    pieces = []
+    for turn in (-2 * _HALF_TURN, 0.0, 2 * _HALF_TURN):
+        moved = shapely.transform(shapes, lambda places, turn=turn: places + np.array([turn, 0.0]))
+        pieces.append(polygons_alone(shapely.intersection(moved, world)))
+    return polygons_alone(shapely.union_all(np.stack(pieces), axis=0))
 
 
 def snapped(shapes: Objects, domain: Domain) -> Objects:

@@ -35,6 +35,8 @@ from spatialdp.space.zones.frame import Zones
 
 __all__ = ["check_codes", "zone_columns", "zone_counts", "zone_header", "zone_polygons", "zones_to_json"]
 
+_AREA = "area {}"  # the column of areas that cut the zones, such as cities
+_LARGEST_COORDINATE = 1e60  # as in domains
 _LONGEST_TEXT = 200  # characters of a code, of the name of a level, of the name of the zones
 
 
@@ -61,6 +63,7 @@ def zone_columns(estimate: ZoneCounts) -> dict[str, Array]:
         "estimate": estimate.values[place],
         "variance": estimate.variances[place],
         "kurtosis": estimate.kurtosis[place],
+        **{_AREA.format(name): _of_leaves(shape, areas, "") for name, areas in zones.sets.items()},
     }
 
 
@@ -68,9 +71,14 @@ def zone_polygons(zones: Zones) -> Objects | None:
     """Return the polygon of each leaf, and None for other zones; None altogether if the zones have no geometry."""
     if zones.geometry is None:
         return None
-    polygons = np.full(zones.shape.n_nodes, None, dtype=object)
-    polygons[zones.shape.leaves] = zones.geometry
-    return polygons
+    return _of_leaves(zones.shape, zones.geometry, None)
+
+
+def _of_leaves(shape: TreeShape, values: Objects, others: Any) -> Objects:
+    """Return a column with the values of the leaves, and something else for other zones and in the place of None."""
+    column = np.full(shape.n_nodes, others, dtype=object)
+    column[shape.leaves] = np.where(values == np.array(None), others, values)
+    return column
 
 
 def zones_to_json(zones: Zones) -> dict[str, Any]:
@@ -82,6 +90,7 @@ def zones_to_json(zones: Zones) -> dict[str, Any]:
         "crs": zones.crs,
         "bounds": None if zones.domain is None else list(zones.domain.bounds),
         "digest": zones.digest,
+        "areas": list(zones.sets),
     }
 
 
@@ -124,19 +133,32 @@ def _zones(frame: dict[str, Any], columns: dict[str, Array], geometry: list[byte
     if geometry is not None:
         domain = Domain.published(frame["bounds"], crs, None, RegionCells.TOUCHING)
         polygons = _polygons(geometry, shape, domain)
-    zones = Zones.published(levels, shape, codes, geometry=polygons, crs=crs, domain=domain, name=name)
+    sets = {_name(area): _areas(columns, area, shape) for area in frame["areas"]}
+    zones = Zones.published(levels, shape, codes, geometry=polygons, crs=crs, domain=domain, name=name, sets=sets)
     if zones.digest != text(frame["digest"]):
         raise ValueError("the zones are not those that their digest says")
     return zones
 
 
+def _areas(columns: dict[str, Array], name: str, shape: TreeShape) -> Objects:
+    """Return the code of the area that each leaf lies in, None if it lies in none."""
+    codes = columns[_AREA.format(name)]
+    _check_texts(codes, 0)
+    leaves = codes[shape.leaves]
+    return np.where(leaves == "", np.array(None), leaves)
+
+
 def check_codes(codes: Objects, shape: TreeShape) -> None:
     """Check that the codes of zones are texts for people, each only once on its level; raise ValueError otherwise."""
-    lengths = list(map(len, codes))
-    if not 0 < min(lengths) <= max(lengths) <= _LONGEST_TEXT or not is_printable("".join(codes)):
-        raise ValueError("a code is not a text for people")
+    _check_texts(codes, 1)
     if any(len(set(codes[shape.level(d)])) < codes[shape.level(d)].size for d in range(shape.height + 1)):
         raise ValueError("two zones of a level have one code")
+
+
+def _check_texts(codes: Objects, shortest: int) -> None:
+    lengths = list(map(len, codes))
+    if not shortest <= min(lengths) <= max(lengths) <= _LONGEST_TEXT or not is_printable("".join(codes)):
+        raise ValueError("a code is not a text for people")
 
 
 def _name(value: object) -> str:
@@ -160,7 +182,8 @@ def _polygons(geometry: list[bytes | None], shape: TreeShape, domain: Domain) ->
     except shapely.errors.ShapelyError:
         raise ValueError("a polygon is not a geometry") from None
     low, high, bounds = domain.bounds[:2], domain.bounds[2:], shapely.bounds(polygons)
-    if not (np.all(bounds[:, :2] >= low) and np.all(bounds[:, 2:] <= high)):  # NaN, of empty polygons, is no bound
+    near = (bounds[:, :2] <= high) & (bounds[:, 2:] >= low)  # hexagons may reach beyond the domain; empty ones have NaN
+    if not near.all() or not np.all(np.abs(bounds) <= _LARGEST_COORDINATE):
         raise ValueError("a polygon is empty or lies outside the domain")
     if not np.all(shapely.is_valid(polygons)) or not np.all(shapely.area(polygons) > 0):
         raise ValueError("a polygon is not valid, or has no area")
