@@ -42,7 +42,7 @@ def axes_share_by_sums() -> Patch:
 
 def replace_is_add_remove() -> Patch:
     """Calibrate a table for adding a row if rows are replaced."""
-    return mock.patch.object(ProductSums, "sensitivity", lambda self, group, neighbours: Sensitivity(1, 1))
+    return mock.patch.object(ProductSums, "sensitivity", return_value=Sensitivity(1, 1))
 
 
 def single_counts_do_not_leave() -> Patch:

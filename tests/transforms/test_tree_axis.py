@@ -9,8 +9,8 @@ import pytest
 
 from spatialdp._support.tree_shape import TreeShape
 from spatialdp.errors import ParameterError
-from spatialdp.transforms.tree_axis import TreeAxis
 from spatialdp.space.zones.chains import merged
+from spatialdp.transforms.tree_axis import TreeAxis
 from tests.helpers.tables import dense_fit, measured_matrix, random_shape, random_shares, working_variances
 
 SEEDS = range(12)

@@ -1,4 +1,4 @@
-"""Months as they come: exact sensitivities, replayed neighbours, the covariance of the noise, and what is kept secret."""
+"""Months as they come: exact sensitivities, replayed neighbours, covariances of the noise, and what is kept secret."""
 
 from __future__ import annotations
 
@@ -217,7 +217,7 @@ def test_a_state_of_another_series_is_refused(other, tmp_path):
 def test_terms_are_checked_before_a_record_is_read():
     with pytest.raises(BudgetError):
         sdp.Running(12).start(FRAME, epsilon=1, delta=0)
-    with pytest.raises(ParameterError, match="needs a spatialdp.Frame"):
+    with pytest.raises(ParameterError, match=r"needs a spatialdp\.Frame"):
         sdp.Running(12).start(GRID, **TERMS)
     with pytest.raises(ParameterError, match="horizon"):
         sdp.Running(0)

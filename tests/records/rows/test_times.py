@@ -61,7 +61,8 @@ def test_dates_are_their_local_midnight():
 
 
 ODD = [None, 5, 5.5, np.nan, "noon", "", "x" * 99, b"\xff", pd.NaT, np.datetime64("NaT"), [1], {}, object(), True,
-       "2024-13-01", 10**400, np.datetime64(2**62, "Y"), np.datetime64("NaT", "ns"), "9999-12-31T23:59:59+00:00"]  # fmt: skip
+       "2024-13-01", 10**400, np.datetime64(2**62, "Y"), np.datetime64("NaT", "ns"),
+       "9999-12-31T23:59:59+00:00"]  # fmt: skip
 
 
 @pytest.mark.parametrize("place", range(len(ODD)))
