@@ -35,7 +35,7 @@ browser: $(VENV)/.browser
 
 # Tables in PostgreSQL with PostGIS, on a server of its own in a temporary folder, and in Spark on this machine.
 engines: $(VENV)/.engines
-	SPATIALDP_NEEDS_ENGINES=1 $(ONE_THREAD) $(BIN)/python -m pytest -m engines tests/records/engines
+	SPATIALDP_NEEDS_ENGINES=1 $(ONE_THREAD) $(BIN)/python -m pytest -m "engines and not audit" tests/records/engines
 
 audit: $(VENV)/.tools
 	$(ONE_THREAD) $(BIN)/python -m pytest -n auto -m audit
@@ -67,6 +67,7 @@ figures: $(VENV)/.installed explorer-figure
 	$(BIN)/python scripts/error_vs_epsilon.py --output figures --trials $(TRIALS)
 	$(BIN)/python scripts/mechanism_pictures.py --output figures
 	$(BIN)/python scripts/gallery.py --output figures
+	$(BIN)/python scripts/zone_budgets.py --output figures
 	$(BIN)/python scripts/county_map.py --output figures
 	$(BIN)/python scripts/reproductions.py --output figures --trials $(TRIALS)
 	$(BIN)/python scripts/adaptive_errors.py --output figures --trials 12 --epsilons 0.01,0.03,0.1,0.3,1,3

@@ -23,11 +23,12 @@ from benchmarks import (
     tables,
     transforms,
     trees,
+    zones,
     zones_location,
 )
 
 MODULES = (
-    *(foundation, persons, zones_location, trees, adaptive, transforms, spectra, files),
+    *(foundation, persons, zones, zones_location, trees, adaptive, transforms, spectra, files),
     *(reading, tables, table, command_line, evaluator, explorer, maps),
 )
 

@@ -44,6 +44,9 @@ from spatialdp._support.arrays import Floats
 from spatialdp._support.tree_shape import TreeShape, level_sums
 from spatialdp.errors import ParameterError
 
+# Nodes whose parents are settled at a time: they stay in the processor's cache.
+_BLOCK = 2**16
+
 __all__ = [
     "Fit",
     "SubtreeVariances",
@@ -289,11 +292,17 @@ def _merge_up(tree: TreeShape, d: int, values: Floats, noise: SubtreeVariances) 
 
 def _settle_down(tree: TreeShape, d: int, values: Floats, child_sum: Floats, noise: SubtreeVariances) -> None:
     """Divide the difference between each node of one depth and its children among them, in place: from z to x."""
-    excess = values[tree.level(d)] - child_sum
-    excess /= divisor(noise.children_variance[tree.level(d)])
-    change = tree.to_children(d, excess)
-    change *= noise.shares[tree.level(d + 1)]
-    values[tree.level(d + 1)] += change
+    level, children = tree.level(d), values[tree.level(d + 1)]
+    excess = values[level] - child_sum
+    excess /= divisor(noise.children_variance[level])
+    shares, n_children = noise.shares[tree.level(d + 1)], tree.n_children[level]
+    ends = np.concatenate([[0], np.cumsum(n_children, dtype=np.int64)])
+    blocks = np.unique(np.append(np.searchsorted(ends, np.arange(0, children.size, _BLOCK)), ends.size - 1))
+    for first, last in pairwise(blocks.tolist()):
+        part = slice(ends[first], ends[last])
+        change = np.repeat(excess[first:last], tree.fan_outs[d] or n_children[first:last])
+        change *= shares[part]
+        children[part] += change
 
 
 def _harmonic(a: Any, b: Any) -> Any:
