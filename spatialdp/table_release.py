@@ -32,8 +32,26 @@ __all__ = ["TableRelease"]
 _MOST_ROWS = 2**25
 
 
+class _ManyMaps:
+    """What a release of one map can do and a table cannot, refused in words."""
+
+    def _no_map(self, *_: Any, **__: Any) -> NoReturn:
+        """Refused: a table has a map for every time and category.
+
+        Examples
+        --------
+        >>> import spatialdp as sdp
+        >>> sdp.Table().release([], sdp.Frame(sdp.Domain((0, 0, 1, 1)).grid((2, 2))), epsilon=1).plot()
+        Traceback (most recent call last):
+        spatialdp.errors.ReleaseError: a table has a map for every time and category, and this needs a single one; ...
+        """
+        many_maps()
+
+    answer_polygons = interval_polygons = uniformity = to_geodataframe = to_xarray = plot = explore = _no_map
+
+
 @dataclass(frozen=True, eq=False, repr=False)
-class TableRelease(Release):
+class TableRelease(_ManyMaps, Release):
     """A released table of counts over space, time and categories.
 
     A `Table` mechanism's `release` method or `spatialdp.load` makes it.
@@ -209,12 +227,29 @@ class TableRelease(Release):
 
     @override
     def non_negative(self, method: str = "cells") -> TableRelease:  # noqa: ARG002 - there is one way
-        """A copy without negative estimates; post-processing that costs nothing, but adds bias: sums are too high."""
+        """A copy without negative estimates; post-processing that costs nothing, but adds bias: sums are too high.
+
+        Examples
+        --------
+        >>> import spatialdp as sdp
+        >>> frame = sdp.Frame(sdp.Domain((0, 0, 1, 1)).grid((8, 8)))
+        >>> release = sdp.Table().release([], frame, epsilon=0.1)
+        >>> float(release.non_negative().estimate.values.min())
+        0.0
+        """
         return replace(self, estimate=self.estimate.non_negative())
 
     @override
     def rounded(self) -> TableRelease:
-        """A copy in whole numbers, which still add up; post-processing that costs nothing, but adds bias."""
+        """A copy in whole numbers, which still add up; post-processing that costs nothing, but adds bias.
+
+        Examples
+        --------
+        >>> import spatialdp as sdp
+        >>> frame = sdp.Frame(sdp.Domain((0, 0, 1, 1)).grid((8, 8)), blocks=2)
+        >>> sdp.Table().release([], frame, epsilon=0.1).rounded().answer().is_integer()
+        True
+        """
         return replace(self, estimate=self.estimate.rounded())
 
     @override
@@ -300,13 +335,6 @@ class TableRelease(Release):
     def __repr__(self) -> str:
         sizes = " x ".join(f"{self.frame.axes[name].size:,} {name}" for name in self.frame.names)
         return f"<TableRelease of {sizes}: {self.privacy}>"
-
-    # --- what a table has not ----------------------------------------------------------------------
-
-    def _no_map(self, *_: Any, **__: Any) -> NoReturn:
-        many_maps()
-
-    answer_polygons = interval_polygons = uniformity = to_geodataframe = to_xarray = plot = explore = _no_map
 
 
 def disjoint_in_words(frame: Frame) -> str:

@@ -96,21 +96,48 @@ class Categories:
         return {name: place + 1 for place, name in enumerate(self.nodes)}
 
     def labels(self) -> list[str]:
-        """Return the categories in the order of the axis."""
+        """Return the categories in the order of the axis.
+
+        Examples
+        --------
+        >>> Categories(["theft", "fraud"]).labels()
+        ['theft', 'fraud']
+        """
         return [self.nodes[node - 1] for node in np.flatnonzero(self.shape.leaves).tolist()]
 
     def parts(self, level: str) -> Integers:
-        """Return the nodes of `shape` that the parts of a level are, in order."""
+        """Return the nodes of `shape` that the parts of a level are, in order.
+
+        Examples
+        --------
+        >>> kinds = Categories({"theft": ["burglary", "shoplifting"], "assault": []})
+        >>> kinds.parts("groups").tolist()
+        [1, 2]
+        """
         return level_nodes(self.shape, self.names.index(level))
 
     def part_labels(self, level: str) -> list[str]:
-        """Return the names of the parts of a level, in order; categories of levels above are among them."""
+        """Return the names of the parts of a level, in order; categories of levels above are among them.
+
+        Examples
+        --------
+        >>> kinds = Categories({"theft": ["burglary", "shoplifting"], "assault": []})
+        >>> kinds.part_labels("groups")
+        ['theft', 'assault']
+        """
         if level == ROOT:
             return [level]
         return [self.nodes[node - 1] for node in self.parts(level).tolist()]
 
     def pick(self, query: Any) -> Integers:
-        """Return the categories that a public query means: those of a name, or of several names in a tuple."""
+        """Return the categories that a public query means: those of a name, or of several names in a tuple.
+
+        Examples
+        --------
+        >>> kinds = Categories({"theft": ["burglary", "shoplifting"], "assault": []})
+        >>> kinds.pick(("burglary", "assault")).tolist()
+        [0, 1]
+        """
         names = query if isinstance(query, tuple) else (query,)
         unknown = [name for name in names if name not in self._node] if names else [query]
         if unknown:
@@ -126,7 +153,13 @@ class Categories:
         return np.flatnonzero(chosen[self.shape.leaves])
 
     def to_json(self) -> dict[str, Any]:
-        """Return plain values for JSON, from which `from_json` makes the same axis."""
+        """Return plain values for JSON, from which `from_json` makes the same axis.
+
+        Examples
+        --------
+        >>> Categories(["theft", "fraud"]).to_json()["children"]
+        [2, 0, 0]
+        """
         return {
             "kind": "categories",
             "names": list(self.nodes),
@@ -136,7 +169,13 @@ class Categories:
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Categories:
-        """Rebuild the axis that `to_json` wrote; raise ValueError, TypeError or KeyError for anything else."""
+        """Rebuild the axis that `to_json` wrote; raise ValueError, TypeError or KeyError for anything else.
+
+        Examples
+        --------
+        >>> Categories.from_json(Categories(["theft", "fraud"]).to_json())
+        Categories(2 categories)
+        """
         names, children = list(data["names"]), list(data["children"])
         if len(children) != len(names) + 1 or len(names) > _MOST or not all(isinstance(each, str) for each in names):
             raise ValueError("not the names of a tree")

@@ -236,7 +236,13 @@ class Time:
     # --- names and queries -------------------------------------------------------------------------
 
     def to_json(self) -> dict[str, Any]:
-        """Return plain values for JSON, from which the same axis can be made."""
+        """Return plain values for JSON, from which the same axis can be made.
+
+        Examples
+        --------
+        >>> Time("2024-01-01", "2024-01-03").to_json()["step"]
+        '1 h'
+        """
         names = ("start", "stop", "step", "zone")
         values = {name: getattr(self, name) for name in names}
         fold = None if self.fold is None else str(self.fold)
@@ -257,11 +263,25 @@ class Time:
         return [_local_text(edge, self.zone) for edge in self.edges[:-1].tolist()]
 
     def parts(self, level: str) -> Integers:
-        """Return the nodes of `shape` that the parts of a level are, in order."""
+        """Return the nodes of `shape` that the parts of a level are, in order.
+
+        Examples
+        --------
+        >>> time = Time("2024-01-01", "2024-01-03", levels=("day",))
+        >>> time.parts("day").tolist()
+        [1, 2]
+        """
         return level_nodes(self.shape, self.names.index(level))
 
     def part_labels(self, level: str) -> list[str]:
-        """Return the names of the parts of a level, in order: the local beginning of the first tick of each."""
+        """Return the names of the parts of a level, in order: the local beginning of the first tick of each.
+
+        Examples
+        --------
+        >>> time = Time("2024-01-01", "2024-01-03", levels=("day",))
+        >>> time.part_labels("day")
+        ['2024-01-01T00:00+00:00', '2024-01-02T00:00+00:00']
+        """
         if level == self.names[0]:
             return [level]
         if level == self._tick_name:

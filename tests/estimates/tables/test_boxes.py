@@ -24,14 +24,12 @@ def test_every_question_is_refused_in_words(name):
     arguments = () if name in REFUSED else (None,)
     with pytest.raises(ReleaseError, match="a map for every time"):
         getattr(estimate_of(), name)(*arguments)
-    with pytest.raises(ReleaseError, match="a map for every time"):
-        _ = estimate_of().leaf_steps
 
 
 def test_a_table_has_all_that_the_protocol_names():
     estimate = estimate_of()
     for name in [*vars(Estimate), *Estimate.__annotations__]:
-        if not name.startswith("_") and name != "leaf_steps":
+        if not name.startswith("_"):
             assert hasattr(estimate, name), name
     assert estimate.unbiased is estimate.finest is estimate
     assert issubclass(type(estimate), ManyMaps)
