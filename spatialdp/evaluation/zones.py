@@ -29,7 +29,7 @@ from spatialdp.privacy.unit import MOST, Bound, Person
 from spatialdp.records.codes import as_zone_records
 from spatialdp.records.zones import count_zones
 from spatialdp.space.zones.frame import Zones
-from spatialdp.wording import parameter
+from spatialdp.wording import either, parameter
 
 __all__ = ["ZoneExperiment", "ZoneWorkload", "level_workloads"]
 
@@ -65,8 +65,8 @@ def level_workloads(zones: Zones, levels: str | Sequence[str] | None) -> tuple[Z
     names = zones.levels if levels is None else (levels,) if isinstance(levels, str) else tuple(levels)
     if not names or any(not isinstance(name, str) for name in names):
         raise ParameterError(
-            "the workload of an evaluation by zones is not a list of names of levels; give names such as 'county', or "
-            "None for all levels."
+            "the workload of an evaluation by zones is not a list of names of levels; give names such as 'county'"
+            f"{either(', or None for all levels', '')}."
         )
     return tuple(ZoneWorkload(name, ZoneAreas.of(zones, name).nodes) for name in dict.fromkeys(names))
 
