@@ -216,8 +216,8 @@ def pixel_bands(release: Release, shape: tuple[int, int] | None = None) -> tuple
     if shape is None:
         raise ParameterError(
             f"this release is {_KINDS.get(release.estimate.kind, 'a tree whose leaves')} follow no grid, and a raster "
-            f"needs equal pixels; give their number with {either('shape=(nx, ny)', '--pixels NX,NY')}, or save as .gpkg, "
-            "which keeps the areas as they are."
+            f"needs equal pixels; give their number with {either('shape=(nx, ny)', '--pixels NX,NY')}, or save as "
+            ".gpkg, which keeps the areas as they are."
         )
     grid = release.domain.grid(shape)
     cells = CellNumbers(grid, np.flatnonzero(grid.mask))
