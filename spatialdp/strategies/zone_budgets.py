@@ -30,7 +30,7 @@ __all__ = ["ZoneObjective", "best_shares", "importance_of_levels"]
 # Levels with a smaller share of the budget are not worth measuring.
 _SMALLEST_SHARE = 1e-4
 # The optimiser ends when no share moves by more than this, or after so many steps.
-_SETTLED, _STEPS = 2e-7, 400
+_SETTLED, _STEPS = 2e-8, 400
 _COARSE = 8  # steps after which it is seen whether a level is better left out
 # The precision of totals that are known, in units in which measurements have about 1.
 _KNOWN = 1e24
@@ -276,7 +276,8 @@ def best_shares(objective: ZoneObjective) -> tuple[float, ...]:
     best = _best(objective, found)
     if best is growing:
         best = _settled(objective, growing, _STEPS)
-    return tuple(best.tolist())
+    # Millionths, so that the last digits of a processor do not show in a release.
+    return tuple(best.round(6).tolist())
 
 
 def _best(objective: ZoneObjective, candidates: Sequence[Floats]) -> Floats:
