@@ -276,8 +276,8 @@ def best_shares(objective: ZoneObjective) -> tuple[float, ...]:
     best = _best(objective, found)
     if best is growing:
         best = _settled(objective, growing, _STEPS)
-    # Millionths, so that the last digits of a processor do not show in a release.
-    return tuple(best.round(6).tolist())
+    # Seven digits, so that the last digits of a processor do not show in a release.
+    return tuple(best.round(7).tolist())
 
 
 def _best(objective: ZoneObjective, candidates: Sequence[Floats]) -> Floats:
