@@ -14,7 +14,7 @@ This module reads no record.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar
@@ -178,8 +178,24 @@ class ZoneCounts:
         """The merged node of each leaf zone, in the order of the leaves."""
         return np.asarray(self.chains.place[np.flatnonzero(self.zones.shape.leaves)], dtype=np.int64)
 
+    @cached_property
+    def _latest(self) -> dict[Hashable, NodeSets]:
+        """The queries that were clipped last: an interval needs the shares of one query three times."""
+        return {}
+
     def covered(self, queries: Array) -> NodeSets:
         """Return the shares of merged leaves that boxes (m, 4) or polygons (m,) cover."""
+        import shapely
+
+        key = queries.tobytes() if queries.ndim == 2 else tuple(shapely.to_wkb(queries))
+        latest = self._latest.get(key)
+        if latest is None:
+            latest = self._clipped(queries)
+            self._latest.clear()
+            self._latest[key] = latest
+        return latest
+
+    def _clipped(self, queries: Array) -> NodeSets:
         polygons = self.areas.boxes(queries) if queries.ndim == 2 else queries
         leaves = self.areas.of(polygons)
         return replace(leaves, node=self._leaf_places[leaves.node])

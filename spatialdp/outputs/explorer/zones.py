@@ -18,7 +18,7 @@ from spatialdp.outputs.explorer.data import estimate_data, packed
 from spatialdp.outputs.explorer.lines import packed_lines
 from spatialdp.outputs.maps.cells import MapCells, measured
 from spatialdp.outputs.maps.colours import SOFT
-from spatialdp.outputs.maps.zone_cells import ZoneCells, zone_cells
+from spatialdp.outputs.maps.zones.cells import ZoneCells, zone_cells
 from spatialdp.outputs.zones.areas import ZoneAreas, unions
 from spatialdp.space.domain import Domain
 from spatialdp.wording import either

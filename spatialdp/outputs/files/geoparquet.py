@@ -132,7 +132,7 @@ def _texts(column: pa.Array) -> bytes:
     texts = column.fill_null("")
     _, offsets, content = texts.buffers()
     places = np.frombuffer(offsets, dtype=np.int32)[texts.offset : texts.offset + len(texts) + 1]
-    lengths = pc.binary_length(texts).to_numpy(zero_copy_only=False).astype("<i8").tobytes()
+    lengths: bytes = pc.binary_length(texts).to_numpy(zero_copy_only=False).astype("<i8").tobytes()
     return lengths if content is None or not len(texts) else lengths + bytes(content[places[0] : places[-1]])
 
 

@@ -377,7 +377,7 @@ def _(estimate: Field, level: int | str | None = None) -> MapCells:
 
 @map_cells.register
 def _(estimate: ZoneCounts, level: int | str | None = None) -> MapCells:
-    from spatialdp.outputs.maps.zone_cells import zone_cells  # which is made of `MapCells`
+    from spatialdp.outputs.maps.zones.cells import zone_cells  # which is made of `MapCells`
 
     return zone_cells(estimate, level)
 

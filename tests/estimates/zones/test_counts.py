@@ -230,3 +230,20 @@ def test_cut_zones_are_bracketed_by_the_zones_inside_and_those_touched():
 
 def test_the_package_knows_the_kind():
     assert sdp.ZoneRelease.__name__ == "ZoneRelease"
+
+
+def test_queries_are_clipped_once_for_all_that_an_interval_needs(monkeypatch):
+    counts, calls = Case(5).counts, []
+    clip = ZoneCounts._clipped
+    monkeypatch.setattr(ZoneCounts, "_clipped", lambda self, queries: calls.append(1) or clip(self, queries))
+    boxes = counts.zones.domain.boxes([(0.5, 0, 3, 1)])
+    first = counts.answer(boxes)
+    counts.moments(boxes.copy()), counts.allowance(boxes)
+    assert len(calls) == 1
+    boxes[0, 2] //= 2  # a caller may reuse an array
+    assert counts.answer(boxes) != first
+    polygons = read_polygons([_box((0.5, 0, 3, 1))], counts.zones.domain)
+    one = counts.answer_polygons(polygons)
+    polygons[0] = _box((0.5, 0, 2, 1))
+    assert counts.answer_polygons(polygons) != one
+    assert len(calls) == 4
