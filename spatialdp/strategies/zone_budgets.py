@@ -256,7 +256,8 @@ def best_shares(objective: ZoneObjective) -> tuple[float, ...]:
     """Find the shares of the levels, root first, with the least value of an objective.
 
     For Gaussian noise the optimum is the only one. For Laplace noise there may be several: the search begins with equal
-    shares, leaves out one level after the other as long as that helps, and tries shares that grow towards the leaves.
+    shares, leaves out one level after the other as long as that helps, and compares with shares that grow towards the
+    leaves and with leaves alone.
 
     Examples
     --------
@@ -270,7 +271,8 @@ def best_shares(objective: ZoneObjective) -> tuple[float, ...]:
     equal = np.full(n_levels, 1 / n_levels)
     growing = 2 ** (np.arange(n_levels) / (objective.power + 1))
     growing /= growing.sum()
-    found = [equal, growing, _settled(objective, equal, _STEPS)]
+    alone = np.append(np.zeros(n_levels - 1), 1.0)
+    found = [equal, growing, alone, _settled(objective, equal, _STEPS)]
     if objective.power == 2:
         found.append(_with_fewer_levels(objective, found[-1]))
     best = _best(objective, found)
