@@ -10,6 +10,8 @@ from __future__ import annotations
 import io
 import random
 import warnings
+from collections.abc import Callable
+from functools import cache
 
 import geopandas
 import numpy as np
@@ -33,16 +35,18 @@ TERMS = ("--bounds=0,0,1,1", "--crs=EPSG:4326", "--method=flat", "--shape=3,3", 
 BASES = 4  # files of ordinary records: none, one, a few, and a few with odd ones among them
 
 
-def base(form: Form, number: int) -> list[object]:
-    ordinary = [form.good(x, y) for x, y in PLACES]
-    odd = [form.hostile(random.Random(f"{form.name} base {seed}")) for seed in range(3)]
-    return [[], ordinary[:1], ordinary, [*ordinary, *odd]][number % BASES]
+@cache
+def bases(name: str, good: Callable[..., object], hostile: Callable[..., object]) -> list[list[object]]:
+    """The records of each base, made once for a form."""
+    ordinary = [good(x, y) for x, y in PLACES]
+    odd = [hostile(random.Random(f"{name} base {seed}")) for seed in range(3)]
+    return [[], ordinary[:1], ordinary, [*ordinary, *odd]]
 
 
 def neighbours(form: Form, seed: int) -> tuple[list[object], list[object]]:
     """The records of a file, and the same with one hostile record, which is added or takes the place of another."""
     chance = random.Random(f"{form.name} {seed}")
-    before = base(form, seed)
+    before = bases(form.name, form.good, form.hostile)[seed % BASES]
     after, hostile, place = list(before), form.hostile(chance), chance.randrange(len(before) + 1)
     after[place : place + chance.randrange(2)] = [hostile]
     return before, after
