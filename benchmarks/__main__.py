@@ -22,10 +22,12 @@ from benchmarks import (
     tables,
     transforms,
     trees,
+    zones,
+    zones_location,
 )
 
 MODULES = (
-    *(foundation, persons, trees, adaptive, transforms, spectra, files),
+    *(foundation, persons, zones, zones_location, trees, adaptive, transforms, spectra, files),
     *(reading, tables, command_line, evaluator, explorer, maps),
 )
 

@@ -32,6 +32,7 @@ if TYPE_CHECKING:  # type checkers and editors read the names of _HOMES here
     from spatialdp.mechanisms import Tailored as Tailored
     from spatialdp.mechanisms import Uniform as Uniform
     from spatialdp.mechanisms import Wavelet as Wavelet
+    from spatialdp.mechanisms import ZoneTree as ZoneTree
     from spatialdp.mechanisms.publish import publish as publish
     from spatialdp.outputs.files.geoparquet import load as load
     from spatialdp.planning.epsilon_for import epsilon_for as epsilon_for
@@ -43,22 +44,29 @@ if TYPE_CHECKING:  # type checkers and editors read the names of _HOMES here
     from spatialdp.privacy.noise.source import SystemNoise as SystemNoise
     from spatialdp.privacy.statement import Privacy as Privacy
     from spatialdp.privacy.unit import Person as Person
+    from spatialdp.records.codes import Codes as Codes
+    from spatialdp.records.codes import read_codes as read_codes
     from spatialdp.records.engines.tables import read_table as read_table
     from spatialdp.records.files import read_points as read_points
     from spatialdp.records.points import Points as Points
     from spatialdp.release import Release as Release
     from spatialdp.space.domain import Domain as Domain
     from spatialdp.space.domain import Grid as Grid
+    from spatialdp.space.zones.frame import Zones as Zones
+    from spatialdp.space.zones.h3 import H3 as H3
     from spatialdp.workload import Workload as Workload
+    from spatialdp.zone_release import ZoneRelease as ZoneRelease
 
 _HOMES = {
     "Adaptive": "mechanisms",
     "Budget": "privacy.budget",
     "Chosen": "privacy.chosen",
+    "Codes": "records.codes",
     "Domain": "space.domain",
     "Flat": "mechanisms",
     "Fourier": "mechanisms",
     "Grid": "space.domain",
+    "H3": "space.zones.h3",
     "Hierarchy": "mechanisms",
     "KdTree": "mechanisms",
     "Person": "privacy.unit",
@@ -73,6 +81,9 @@ _HOMES = {
     "Uniform": "mechanisms",
     "Wavelet": "mechanisms",
     "Workload": "workload",
+    "ZoneRelease": "zone_release",
+    "ZoneTree": "mechanisms",
+    "Zones": "space.zones.frame",
     "budget_per_record": "privacy.accounting",
     "datasets": "datasets",
     "epsilon_for": "planning.epsilon_for",
@@ -82,6 +93,7 @@ _HOMES = {
     "plot_errors": "evaluation.figures",
     "publish": "mechanisms.publish",
     "ranking": "evaluation.figures",
+    "read_codes": "records.codes",
     "read_points": "records.files",
     "read_table": "records.engines.tables",
     "recommend": "planning.recommend",

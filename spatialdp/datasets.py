@@ -16,6 +16,7 @@ from spatialdp.records.points import Points
 from spatialdp.space.domain import Domain
 
 if TYPE_CHECKING:
+    import geopandas
     import shapely
 
 __all__ = [
@@ -28,6 +29,7 @@ __all__ = [
     "liege_intersections",
     "new_zealand",
     "salt_lake_city_intersections",
+    "us_counties",
     "us_highway_junctions",
 ]
 
@@ -135,6 +137,24 @@ def new_zealand() -> shapely.MultiPolygon:
     'MultiPolygon'
     """
     return _region("new_zealand.geojson")
+
+
+def us_counties() -> geopandas.GeoDataFrame:
+    """Public zones: 3,107 counties of the contiguous United States (EPSG:4326), with the codes of their states.
+
+    The columns `state` and `county` are codes: a county's first two digits are its state's. US Census 1:10m
+    cartographic boundaries (public domain), from the package us-atlas (ISC). The boundaries are coarse: points near
+    coasts and borders may lie outside, and one county, Falls Church in Virginia, has no area and is left out.
+
+    Examples
+    --------
+    >>> counties = us_counties()
+    >>> len(counties), counties["state"].nunique()
+    (3107, 49)
+    """
+    import geopandas
+
+    return geopandas.read_parquet(_folder() / "us_counties.parquet")
 
 
 @dataclass(frozen=True)

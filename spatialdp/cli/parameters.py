@@ -33,6 +33,7 @@ __all__ = [
     "Parameter",
     "build",
     "find_method",
+    "methods",
     "options_of",
     "parameters_of",
     "read_number",
@@ -128,7 +129,7 @@ class _Value(click.ParamType):  # type: ignore[type-arg]  # generic only in rece
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         if not isinstance(value, str):
             return value
-        if ctx is not None and self._hint is Any and _names_boxes(value):
+        if ctx is not None and _names_boxes(value):  # text for a list of names, but never a table of records
             ctx.meta.setdefault(INPUTS, []).append(Path(value))
         try:
             return read_value(value, self._hint)
@@ -148,6 +149,10 @@ def read_value(text: str, hint: Any) -> Any:
     >>> read_value("64,32", Sequence[int] | None), read_value("uniform", str | Sequence[int])
     ((64, 32), 'uniform')
     """
+    if any(get_origin(member) is Mapping for member in get_args(hint)):
+        from spatialdp.space.public_files import read_totals
+
+        return read_totals(Path(text))
     if hint is Any:
         if _names_boxes(text):
             from spatialdp.space.public_files import read_boxes
@@ -223,17 +228,21 @@ def read_number(text: str) -> Fraction:
 # --- methods ---------------------------------------------------------------------------------------
 
 
+def methods() -> dict[str, type[Mechanism]]:
+    """Return all methods by name: those of a domain, and those of other public frames, such as zones."""
+    from spatialdp.mechanisms import MECHANISMS, ON_OTHER_FRAMES
+
+    return MECHANISMS | ON_OTHER_FRAMES
+
+
 def find_method(name: str) -> type[Mechanism]:
     """Return the method with this name; the error for an unknown name lists the methods and suggests a similar one."""
-    from spatialdp.mechanisms import MECHANISMS
-
-    if name.lower() in MECHANISMS:
-        return MECHANISMS[name.lower()]
-    close = difflib.get_close_matches(name.lower(), MECHANISMS, n=1)
+    known = methods()
+    if name.lower() in known:
+        return known[name.lower()]
+    close = difflib.get_close_matches(name.lower(), known, n=1)
     hint = f" Did you mean {close[0]!r}?" if close else " See `spatialdp methods`."
-    raise click.BadParameter(
-        f"{name!r} was given; it must be one of {', '.join(MECHANISMS)}.{hint}", param_hint="--method"
-    )
+    raise click.BadParameter(f"{name!r} was given; it must be one of {', '.join(known)}.{hint}", param_hint="--method")
 
 
 def build(method: type[Mechanism], values: Mapping[str, Any]) -> Mechanism:

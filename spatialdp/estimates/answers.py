@@ -15,7 +15,7 @@ from spatialdp._support.arrays import Booleans, Floats, Integers
 from spatialdp._support.options import Option
 from spatialdp.estimates.base import Estimate
 from spatialdp.estimates.intervals import half_width
-from spatialdp.estimates.unevenness.allowance import Allowance
+from spatialdp.estimates.unevenness.allowance import Allowance, Bracket
 from spatialdp.space.polygons import Polygons
 
 __all__ = ["About", "Answers"]
@@ -88,6 +88,8 @@ class Answers:
         noise_half = half_width(self.variance, self.kurtosis, self.step, level, whole=self.whole)
         if self.allowance is None:
             return np.stack([self.values - noise_half, self.values + noise_half], axis=1)
+        if self.allowance.bracket is not None:
+            return self._bracketed(self.allowance.bracket, noise_half, level)
         uneven = np.where(self.allowance.variance > _ROUNDING, self.allowance.variance, 0.0)
         both = self.variance + uneven
         with np.errstate(invalid="ignore", divide="ignore"):
@@ -96,3 +98,16 @@ class Answers:
         half = np.where(uneven > 0, np.maximum(noise_half, wider), noise_half)
         centre = self.values + self.allowance.shift
         return np.maximum(np.stack([centre - half, centre + half], axis=1), 0.0)
+
+    def _bracketed(self, bracket: Bracket, noise_half: Floats, level: float) -> Floats:
+        """Ends about the truth, from the lower end of the leaves inside to the upper end of the leaves touched.
+
+        A central interval misses by at most half of the error probability on either side, so the lower end of one sum
+        and the upper end of another miss together by no more than a single interval does. Where noise turns the ends
+        round, both are taken in order, which only makes the interval wider.
+        """
+        ends = []
+        for sums, sign in ((bracket.inside, -1), (bracket.touched, 1)):
+            half = half_width(sums.variance, sums.kurtosis, self.step, level)
+            ends.append(np.where(bracket.cut, sums.values + sign * half, self.values + sign * noise_half))
+        return np.asarray(np.maximum(np.sort(np.stack(ends, axis=1), axis=1), 0.0))

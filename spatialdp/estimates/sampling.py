@@ -20,7 +20,7 @@ from spatialdp.space.domain import RASTER_SHIFT, Domain
 from spatialdp.trees.adjust import NonNegative
 from spatialdp.wording import either, parameter
 
-__all__ = ["sample"]
+__all__ = ["draw_leaves", "sample", "sample_size"]
 
 
 LARGEST_SAMPLE = 2**30
@@ -30,15 +30,20 @@ _SHARES = 2**62  # weights of cells are rounded to whole multiples of 1/_SHARES 
 
 def sample(estimate: Estimate, domain: Domain, n: int | None, noise: Noise | None) -> Floats:
     """Draw an (n, 2) array of points; see `Release.sample`."""
-    count = whole_number(_default_count(estimate) if n is None else n, "n", 0, LARGEST_SAMPLE)
+    count = sample_size(estimate, n)
     source = SystemNoise() if noise is None else noise
     drawn_from = (estimate.non_negative(NonNegative.FAMILIES) if estimate.consistent else estimate).finest
-    leaves = _draw_leaves(np.maximum(drawn_from.leaf_values(), 0.0), count, source)
+    leaves = draw_leaves(np.maximum(drawn_from.leaf_values(), 0.0), count, source)
     boxes = _draw_parts(drawn_from.leaf_boxes(), domain, leaves, source)
     axes = domain.axes
     return np.stack(
         [axis.centres(boxes[:, i] + source.below(boxes[:, i + 2] - boxes[:, i])) for i, axis in enumerate(axes)], axis=1
     )
+
+
+def sample_size(estimate: Estimate, n: int | None) -> int:
+    """Return the number of points to draw: the one that was asked for, or the released total."""
+    return whole_number(_default_count(estimate) if n is None else n, "n", 0, LARGEST_SAMPLE)
 
 
 def _default_count(estimate: Estimate) -> int:
@@ -52,7 +57,7 @@ def _default_count(estimate: Estimate) -> int:
     return count
 
 
-def _draw_leaves(weights: Floats, count: int, source: Noise) -> Integers:
+def draw_leaves(weights: Floats, count: int, source: Noise) -> Integers:
     """Numbers of `count` leaves, drawn in proportion to the leaves' weights (rounded to 2^-62 of their sum)."""
     if not count:
         return np.empty(0, dtype=np.int64)

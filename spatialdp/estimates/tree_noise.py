@@ -19,10 +19,10 @@ from functools import cached_property
 import numpy as np
 
 from spatialdp._support.arrays import Array, Booleans, Floats, Integers
+from spatialdp._support.tree_shape import TreeShape
 from spatialdp.trees.given_weights import given_variances
 from spatialdp.trees.leaf_families import OpenedNodes
 from spatialdp.trees.least_squares import SubtreeVariances, divisor, own_weight, subtree_variances
-from spatialdp.trees.tree import Tree
 from spatialdp.trees.walk import Pairs
 
 __all__ = ["GivenWeights", "TreeNoise", "or_zero"]
@@ -50,7 +50,7 @@ class TreeNoise:
 
     Attributes
     ----------
-    tree : Tree
+    tree : TreeShape
     variances, kurtosis : float arrays
         Variance s and excess kurtosis of each measurement: one for each node or one for each level.
         The variance of an unmeasured node is infinite.
@@ -58,7 +58,7 @@ class TreeNoise:
         The weights of the fit, if it is not by least squares.
     """
 
-    tree: Tree
+    tree: TreeShape
     variances: Floats
     kurtosis: Floats
     given: GivenWeights | None = None

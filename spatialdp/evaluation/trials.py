@@ -22,6 +22,8 @@ import numpy as np
 
 from spatialdp._support.arrays import Floats, Integers
 from spatialdp._support.override import override
+from spatialdp._support.tree_shape import sums
+from spatialdp.errors import ParameterError
 from spatialdp.estimates.answers import About
 from spatialdp.estimates.decomposition import Decomposition
 from spatialdp.evaluation.cache import TrialResults
@@ -32,12 +34,13 @@ from spatialdp.privacy.neighbours import Neighbours
 from spatialdp.privacy.noise.laws import Law
 from spatialdp.privacy.noise.source import SeededNoise
 from spatialdp.privacy.noise.wide import Wide
+from spatialdp.privacy.statement import listed
 from spatialdp.privacy.unit import Person
 from spatialdp.records.points import Points, in_memory
 from spatialdp.release import Release
 from spatialdp.space.domain import Domain
 from spatialdp.space.polygons import read_polygons
-from spatialdp.trees.tree import sums
+from spatialdp.wording import parameter
 from spatialdp.workload import Workload, all_cells
 
 __all__ = ["Experiment", "Trial", "run_trials"]
@@ -162,13 +165,19 @@ class Experiment:
 
     def _prepared(self, label: str, epsilon: Fraction) -> PreparedRelease:
         """Return a mechanism whose public decisions are made, ready to release."""
-        return self.mechanisms[label].prepare(
+        prepared = self.mechanisms[label].prepare(
             self.domain,
             epsilon=epsilon,
             delta=self.delta_of(label),
             neighbours=self.neighbours,
             person=self.person,
         )
+        if prepared.statement.invariants:
+            raise ParameterError(
+                f"mechanism {label!r} publishes exact totals ({listed(prepared.statement.invariants)}), so its errors "
+                f"cannot be compared with those of mechanisms that protect them; leave {parameter('invariants')} out."
+            )
+        return prepared
 
     def delta_of(self, label: str) -> Fraction:
         """Return the δ of a mechanism: 0 if its noise is not Gaussian."""

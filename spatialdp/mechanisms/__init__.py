@@ -10,10 +10,12 @@ from spatialdp.mechanisms.fixed.quadtree import Quadtree
 from spatialdp.mechanisms.fixed.tailored import Tailored
 from spatialdp.mechanisms.fixed.uniform import Uniform
 from spatialdp.mechanisms.fixed.wavelet import Wavelet
+from spatialdp.mechanisms.fixed.zonetree import ZoneTree
 from spatialdp.mechanisms.prepared import PreparedRelease
 
 __all__ = [
     "MECHANISMS",
+    "ON_OTHER_FRAMES",
     "Adaptive",
     "Flat",
     "Fourier",
@@ -26,9 +28,13 @@ __all__ = [
     "Tailored",
     "Uniform",
     "Wavelet",
+    "ZoneTree",
 ]
 
 MECHANISMS: dict[str, type[Mechanism]] = {
     mechanism.name: mechanism
     for mechanism in (Adaptive, Flat, Quadtree, KdTree, Hierarchy, Wavelet, Fourier, Tailored, Uniform)
 }
+
+# Mechanisms whose public frame is not a domain; they are asked for in other words, such as `--zones`.
+ON_OTHER_FRAMES: dict[str, type[Mechanism]] = {ZoneTree.name: ZoneTree}

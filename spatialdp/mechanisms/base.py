@@ -23,7 +23,7 @@ from spatialdp._support.options import Option
 from spatialdp._version import __version__
 from spatialdp.errors import BudgetError, ParameterError
 from spatialdp.estimates.base import Estimate
-from spatialdp.estimates.expected_error import expected_error, sized_boxes
+from spatialdp.estimates.expected_error import expected_error, sized_boxes, some_leaves
 from spatialdp.mechanisms.bound_choice import BoundChoice, between, handicaps, thresholds
 from spatialdp.mechanisms.plan import Plan
 from spatialdp.mechanisms.prepared import PreparedChoice, PreparedRelease, checked_noise
@@ -35,9 +35,10 @@ from spatialdp.privacy.noise.source import Noise
 from spatialdp.privacy.statement import Privacy
 from spatialdp.privacy.unit import Person, unit_of
 from spatialdp.records.counting import FINE_SIDE
-from spatialdp.records.points import Points
+from spatialdp.records.points import as_points
 from spatialdp.release import Release
-from spatialdp.space.domain import Domain, Grid
+from spatialdp.space.domain import RASTER_SIDE, Domain, Grid
+from spatialdp.space.polygons import missed_share
 from spatialdp.strategies.products import BoxQueries
 from spatialdp.wording import either, parameter
 
@@ -79,14 +80,19 @@ class Mechanism(ABC):
     Subclasses give a `name` and four methods. `_design` makes a design, an object of any type that
     holds all that is public about a release. `_plan` and `_blank` derive the plan and the noise to
     expect from a design. `_estimate` carries a design out and is the only method that is handed records.
+
+    A mechanism whose public frame is not a `Domain` says so in `frame`. It then gives three more methods, which know
+    that frame: `_records` reads what records may be there, `_published` makes the release, and `_errors` foresees
+    errors.
     """
 
     name: ClassVar[str]
+    frame: ClassVar[type] = Domain
     law: Law
 
     def plan(
         self,
-        domain: Domain,
+        domain: Any,
         *,
         epsilon: Number,
         delta: Number = 0,
@@ -109,7 +115,7 @@ class Mechanism(ABC):
 
     def check(
         self,
-        domain: Domain,
+        domain: Any,
         *,
         epsilon: Number,
         delta: Number = 0,
@@ -132,7 +138,7 @@ class Mechanism(ABC):
 
     def expected_error(
         self,
-        domain: Domain,
+        domain: Any,
         boxes: npt.ArrayLike,
         *,
         epsilon: Number,
@@ -168,7 +174,7 @@ class Mechanism(ABC):
 
     def prepare(
         self,
-        domain: Domain,
+        domain: Any,
         *,
         epsilon: Number,
         delta: Number = 0,
@@ -192,18 +198,23 @@ class Mechanism(ABC):
         """
         terms = Terms(Budget(epsilon, delta), Neighbours.parse(neighbours, "neighbours"), _checked_person(person))
         if person is not None and person.choice is not None:
-            return self._prepared_choice(_checked_domain(domain), terms, person, person.choice)
-        return self._prepared(_checked_domain(domain), terms)
+            return self._prepared_choice(self._checked_frame(domain), terms, person, person.choice)
+        return self._prepared(self._checked_frame(domain), terms)
 
-    def _prepared(self, domain: Domain, terms: Terms) -> PreparedRelease:
+    def _prepared(self, domain: Any, terms: Terms) -> PreparedRelease:
         design = self._design(domain, terms)
         plan = replace(self._plan(design), person=terms.person)
         if terms.choice_cost:
             plan = replace(plan, budget={CHOICE_STEP: terms.choice_cost} | plan.budget)
         return PreparedRelease(self, domain, terms, design, plan, self._statement(plan, terms))
 
-    def _prepared_choice(self, domain: Domain, terms: Terms, person: Person, chosen: Chosen) -> PreparedChoice:
+    def _prepared_choice(self, domain: Any, terms: Terms, person: Person, chosen: Chosen) -> PreparedChoice:
         """Prepare a release for every bound that may be chosen, so that none can fail once records are read."""
+        if not isinstance(domain, Domain):
+            raise ParameterError(
+                f"{parameter('person')} asks for a bound that is chosen privately, but {self.name} needs a given one; "
+                f"give a bound such as {either('spatialdp.Person(cells=50)', 'cells=50')}."
+            )
         cost = terms.spendable(self.law) * exact(chosen.share, "share")
         epsilon = choice_epsilon(self.law, cost)
         if not epsilon:
@@ -242,7 +253,7 @@ class Mechanism(ABC):
     def release(
         self,
         points: Any,
-        domain: Domain,
+        domain: Any,
         *,
         epsilon: Number,
         delta: Number = 0,
@@ -256,7 +267,7 @@ class Mechanism(ABC):
         ----------
         points : Points, (n, 2) array-like, GeoDataFrame or GeoSeries of points
         domain : Domain
-            Public; never inferred from the points.
+            Public; never inferred from the points. Mechanisms of another `frame` take that in its place.
         epsilon : int, float, Decimal or Fraction
             The privacy budget; floats are taken as typed.
         delta : optional
@@ -298,7 +309,7 @@ class Mechanism(ABC):
         return True
 
     @abstractmethod
-    def _design(self, domain: Domain, terms: Terms) -> Any:
+    def _design(self, domain: Any, terms: Terms) -> Any:
         """Decide everything that is public before a record is read; raises an error if public values are wrong."""
 
     @abstractmethod
@@ -313,8 +324,45 @@ class Mechanism(ABC):
         """
 
     @abstractmethod
-    def _estimate(self, points: Points, design: Any, noise: Noise) -> Estimate:
+    def _estimate(self, points: Any, design: Any, noise: Noise) -> Estimate:
         """Carry out a design on the records; the result may depend on them only through noise that is paid for."""
+
+    def _checked_frame(self, domain: Any) -> Any:
+        """The public frame of a release, or an error that says which one this mechanism needs."""
+        if isinstance(domain, self.frame):
+            return domain
+        if self.frame is Domain:
+            raise ParameterError(
+                f"domain is a {type(domain).__name__}; give a spatialdp.Domain with public bounds. "
+                "It is never taken from the points."
+            )
+        raise ParameterError(
+            f"{self.name} was given a {type(domain).__name__} as its public frame, but needs a "
+            f"spatialdp.{self.frame.__name__}; give one. It is never taken from the points."
+        )
+
+    def _records(self, points: Any, domain: Any, person: Person | None) -> Any:
+        """The records that a caller gave, in the form in which `_estimate` takes them."""
+        return as_points(points, domain, person)
+
+    def _published(self, domain: Any, statement: Privacy, estimate: Any) -> Release:
+        """The release that callers get."""
+        return Release(domain, statement, estimate)
+
+    def _errors(self, design: Any, domain: Any) -> tuple[float, dict[str, float]] | None:
+        """Standard deviation of the noise in one cell, and errors to expect by name; None if not foreseeable."""
+        blank = self._blank(design)
+        if blank is None:
+            return None
+        sizes = {"1 %": 0.01, "10 %": 0.1, "whole": 1.0}
+        errors = {name: expected_error(blank, sized_boxes(domain, share)) for name, share in sizes.items()}
+        return expected_error(blank, some_leaves(blank)), errors
+
+    def _missed(self, domain: Any) -> float | None:
+        """Share of the frame's area in none of its cells; trees that follow no grid take the region as a raster."""
+        if domain.region is None:
+            return None
+        return missed_share(self.leaf_grid(domain) or domain.grid((RASTER_SIDE, RASTER_SIDE)))
 
     def _statement(self, plan: Plan, terms: Terms) -> Privacy:
         """The privacy statement of a release with the system's own noise."""
@@ -330,9 +378,14 @@ class Mechanism(ABC):
             private=self.private,
             version=__version__,
             person=terms.person,
+            invariants=self._invariants(),
         )
         json.dumps(statement.to_json(), allow_nan=False)  # a statement that no file can hold must fail before spending
         return statement
+
+    def _invariants(self) -> tuple[str, ...]:
+        """The totals that are published exactly, and so are outside of the promise: none, for almost all mechanisms."""
+        return ()
 
     def parameters(self) -> dict[str, Any]:
         """Public parameters by name, as values that JSON can hold (tuples become lists there).
@@ -358,15 +411,6 @@ class Mechanism(ABC):
         True
         """
         return None
-
-
-def _checked_domain(domain: Domain) -> Domain:
-    if not isinstance(domain, Domain):
-        raise ParameterError(
-            f"domain is a {type(domain).__name__}; give a spatialdp.Domain with public bounds. "
-            "It is never taken from the points."
-        )
-    return domain
 
 
 def _checked_person(person: Person | None) -> Person | None:

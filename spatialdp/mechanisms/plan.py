@@ -5,13 +5,14 @@ A plan is computed from public values alone, by `Mechanism.plan`. It prints as a
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
 from spatialdp._support.json_values import with_exact
 from spatialdp._support.tables import html_table
-from spatialdp.privacy.statement import format_exact
+from spatialdp.privacy.statement import format_exact, listed
 from spatialdp.privacy.unit import Person
 
 __all__ = ["Plan"]
@@ -51,6 +52,11 @@ class Plan:
         there count nowhere. 0 where all cells that touch the region belong to it; None without a region.
     person : Person, optional
         The bound on what one person contributes, if the unit of privacy is a person.
+    errors_of : {"boxes", "zones", "table"}
+        What the names of `errors` are: shares of the domain's area that boxes cover, levels of zones, or parts of a
+        table.
+    invariants : tuple of str
+        Levels of zones whose totals are published exactly, outside of the promise.
 
     Examples
     --------
@@ -91,6 +97,8 @@ class Plan:
     candidates: dict[int, Plan] = field(default_factory=dict)
     missed: float | None = None
     person: Person | None = None
+    errors_of: str = "boxes"
+    invariants: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         return "\n".join(f"{name:9} {text}" for name, text in self.rows())
@@ -108,14 +116,16 @@ class Plan:
         >>> sdp.Flat(shape=(64, 64)).plan(sdp.Domain((0, 0, 1, 1)), epsilon=1).rows()[1]
         ('cells', '4,096')
         """
+        words = _WORDS[self.errors_of]
         currency = "ε" if self.currency == "epsilon" else "ρ (zCDP)"
         return [
             ("method", self.mechanism),
-            ("cells", f"{self.cells:,}"),
+            (words.counted, f"{self.cells:,}"),
+            *([] if not self.invariants else [("exact", f"{listed(self.invariants)}: outside of the promise")]),
             *([] if self.missed is None else [("region", _coverage(self.missed))]),
             *([] if self.person is None else [("person", self.person.in_words().replace("was counted", "is counted"))]),
             ("memory", f"{_megabytes(self.memory)} for counts and estimates"),
-            ("noise", f"standard deviation {self._deviations()} in one cell"),
+            ("noise", f"standard deviation {self._deviations()} {words.smallest}"),
             ("cost", f"{currency} = {format_exact(self._cost)}"),
             *_details([(format_exact(cost), step) for step, cost in self.budget.items()]),
             *self._error_rows(),
@@ -136,9 +146,10 @@ class Plan:
             return [("error", title), *_details(details)]
         if not self.errors:
             return [("error", "depends on the records, so it cannot be computed beforehand")]
-        details = [(_area(size), f"{error:,.4g}") for size, error in self.errors.items()]
+        words = _WORDS[self.errors_of]
+        details = [(words.named(name), f"{error:,.4g}") for name, error in self.errors.items()]
         unit = "" if self.person is None else f", in {self.person.counted}"
-        return [("error", f"expected from noise (root mean square{unit}), for boxes that cover"), *_details(details)]
+        return [("error", f"expected from noise (root mean square{unit}), for {words.of}"), *_details(details)]
 
     def to_json(self) -> dict[str, Any]:
         """Return the plan as plain values for JSON: numbers for programs, and beside them the exact fractions.
@@ -161,6 +172,8 @@ class Plan:
             "errors": self.errors,
             "limits": self.limits,
             "missed": self.missed,
+            **({} if self.errors_of == "boxes" else {"errors_of": self.errors_of}),
+            **({"invariants": list(self.invariants)} if self.invariants else {}),
             **({} if self.person is None else {"person": self.person.to_json()}),
             **({"candidates": self._candidates_json()} if self.candidates else {}),
         }
@@ -194,3 +207,20 @@ def _megabytes(size: int) -> str:
 
 def _area(size: str) -> str:
     return "the whole domain" if size == "whole" else f"{size} of the domain"
+
+
+@dataclass(frozen=True)
+class _Words:
+    """How a plan speaks of one kind of errors: what is counted, the smallest part, and what the errors are of."""
+
+    counted: str
+    smallest: str
+    of: str
+    named: Callable[[str], str] = str
+
+
+_WORDS = {
+    "boxes": _Words("cells", "in one cell", "boxes that cover", _area),
+    "zones": _Words("zones", "in one zone of the lowest level", "one zone of the level"),
+    "table": _Words("cells", "in one cell", "answers about"),
+}

@@ -14,14 +14,12 @@ import numpy.typing as npt
 
 from spatialdp._support.override import override
 from spatialdp.errors import ParameterError
-from spatialdp.estimates.expected_error import expected_error, sized_boxes, some_leaves
+from spatialdp.estimates.expected_error import expected_error
 from spatialdp.mechanisms.plan import Plan
 from spatialdp.privacy.noise.source import Noise, SystemNoise, is_system_noise
 from spatialdp.privacy.statement import Privacy
 from spatialdp.records.points import as_points, in_memory
 from spatialdp.release import Release
-from spatialdp.space.domain import RASTER_SIDE, Domain
-from spatialdp.space.polygons import missed_share
 from spatialdp.space.questions import require_inside
 from spatialdp.wording import either
 
@@ -39,6 +37,7 @@ class PreparedRelease:
     ----------
     mechanism : Mechanism
     domain : Domain
+        The public frame of the release; not a `Domain` if the mechanism has another `frame`.
     terms : Terms
     design : object
         All that is public about the release, as the mechanism's own type.
@@ -53,7 +52,7 @@ class PreparedRelease:
     """
 
     mechanism: Mechanism
-    domain: Domain
+    domain: Any
     terms: Terms
     design: Any
     plan: Plan
@@ -66,21 +65,12 @@ class PreparedRelease:
 
     def plan_with_errors(self) -> Plan:
         """The plan, with the errors to expect if these are foreseeable."""
-        plan, blank = replace(self.plan, missed=self._missed()), self.mechanism._blank(self.design)
-        if blank is None:
+        plan = replace(self.plan, missed=self.mechanism._missed(self.domain))
+        foreseen = self.mechanism._errors(self.design, self.domain)
+        if foreseen is None:
             return plan
-        sizes = {"1 %": 0.01, "10 %": 0.1, "whole": 1.0}
-        return replace(
-            plan,
-            standard_deviation=expected_error(blank, some_leaves(blank)),
-            errors={name: expected_error(blank, sized_boxes(self.domain, share)) for name, share in sizes.items()},
-        )
-
-    def _missed(self) -> float | None:
-        """Share of the region's area in none of its cells; trees that follow no grid take the region as a raster."""
-        if self.domain.region is None:
-            return None
-        return missed_share(self.mechanism.leaf_grid(self.domain) or self.domain.grid((RASTER_SIDE, RASTER_SIDE)))
+        deviation, errors = foreseen
+        return replace(plan, standard_deviation=deviation, errors=errors)
 
     def expected_error(self, boxes: npt.ArrayLike) -> float:
         """Root-mean-square error that noise will cause in the answers to boxes; see `Mechanism.expected_error`."""
@@ -101,9 +91,9 @@ class PreparedRelease:
         statement = self.statement
         if not is_system_noise(source):
             statement = replace(statement, private=False)
-        records = as_points(points, self.domain, self.terms.person)
+        records = self.mechanism._records(points, self.domain, self.terms.person)
         estimate = self.mechanism._estimate(records, self.design, source)
-        return Release(self.domain, statement, estimate)
+        return self.mechanism._published(self.domain, statement, estimate)
 
 
 @dataclass(frozen=True, eq=False)

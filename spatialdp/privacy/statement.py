@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
@@ -27,7 +27,7 @@ from spatialdp.privacy.neighbours import Neighbours
 from spatialdp.privacy.unit import MOST, Person, unit_of
 from spatialdp.wording import parameter
 
-__all__ = ["NOT_PRIVATE", "Privacy"]
+__all__ = ["NOT_PRIVATE", "Privacy", "listed"]
 
 # The mark of everything that is made from a release that is not private.
 NOT_PRIVATE = "NOT PRIVATE (seeded noise or true medians)"
@@ -63,6 +63,9 @@ class Privacy:
         Version of spatialdp that made the release.
     person : Person, optional
         The bound on what one person contributes, if the unit is a person.
+    invariants : tuple of str
+        Levels of zones whose totals are published exactly, root first. They are outside of the promise, which then
+        compares data sets with the same totals alone: this is not ε-differential privacy in the plain sense.
 
     Privacy
     -------
@@ -89,6 +92,7 @@ class Privacy:
     private: bool
     version: str
     person: Person | None = None
+    invariants: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "parameters", FrozenDict(self.parameters))
@@ -96,7 +100,8 @@ class Privacy:
 
     def __str__(self) -> str:
         delta = f", δ = {format_exact(self.delta)}" if self.delta else ""
-        promise = f"ε = {format_exact(self.epsilon)}{delta} ({self.neighbours} one {self.unit}{self._bounded})"
+        whom = f"{self.neighbours} one {self.unit}{self._bounded}{self._excepted}"
+        promise = f"ε = {format_exact(self.epsilon)}{delta} ({whom})"
         if not self.private:
             promise = f"{NOT_PRIVATE}, would be {promise}"
         return f"{promise}, {self.mechanism}, spatialdp {self.version}"
@@ -118,12 +123,28 @@ class Privacy:
         """
         if not self.private:
             return "NOT PRIVATE: the noise can be reproduced or records show through. For experiments; do not publish."
+        if self.invariants:
+            return self._in_words_with_invariants()
         change = "were left out or added" if self.neighbours == Neighbours.ADD_REMOVE else "had any other value"
-        delta = f", and by at most δ = {format_exact(self.delta)} on top of that" if self.delta else ""
         whom = f"one {self.unit}" if self.person is None else "one person, with all of their records,"
         return (
             f"If any {whom} {change}, the probability of any outcome would change by a factor of at most "
-            f"e^ε = {_factor(self.epsilon)} (rounded up){delta}. {self._reach()}"
+            f"{self._change_of_probability()}. {self._reach()}"
+        )
+
+    def _change_of_probability(self) -> str:
+        delta = f", and by at most δ = {format_exact(self.delta)} on top of that" if self.delta else ""
+        return f"e^ε = {_factor(self.epsilon)} (rounded up){delta}"
+
+    def _in_words_with_invariants(self) -> str:
+        """The promise if some totals are published exactly."""
+        totals, zone = listed(self.invariants), self.invariants[-1]
+        return (
+            f"This is not ε-differential privacy in the plain sense, because the {totals} totals are exact. Compared "
+            f"are data sets that have the same {totals} totals: if any one record were replaced by another of the same "
+            f"{zone}, the probability of any outcome would change by a factor of at most "
+            f"{self._change_of_probability()}. Nothing is promised about the totals, nor about what they imply "
+            "together with outside knowledge."
         )
 
     def _reach(self) -> str:
@@ -132,6 +153,14 @@ class Privacy:
             return f"The promise is about whole persons: {self.person.in_words()}."
         delta_grows = ", and δ grows too" if self.delta else ""
         return f"The promise is about one record: for a person with k records, the factor grows to e^(kε){delta_grows}."
+
+    @property
+    def _excepted(self) -> str:
+        """What is outside of the promise, as the short form of the statement shows it."""
+        if not self.invariants:
+            return ""
+        totals = listed(self.invariants)
+        return f" of the same {self.invariants[-1]}; not plain ε-DP: {totals} totals are exact"
 
     @property
     def _bounded(self) -> str:
@@ -239,6 +268,11 @@ class Privacy:
                 f"this release is not private, so it promises nothing, to one {self.unit} or to several; release with "
                 "SystemNoise and without true medians."
             )
+        if self.invariants:
+            raise ReleaseError(
+                f"this release publishes the {listed(self.invariants)} totals exactly, so it promises nothing about "
+                f"groups of records, which can change these totals; release without {parameter('invariants')}."
+            )
         spent = sum(self.budget.values(), Fraction(0)) if self.currency == "rho" else None
         return promise_for_records(Budget(self.epsilon, self.delta), spent, units)
 
@@ -248,7 +282,7 @@ class Privacy:
         rows = [
             ("ε", format_exact(self.epsilon)),
             ("δ", format_exact(self.delta)),
-            ("neighbours", f"{self.neighbours} one {self.unit}{self._bounded}"),
+            ("neighbours", f"{self.neighbours} one {self.unit}{self._bounded}{self._excepted}"),
             ("method", self.mechanism),
             *((f"parameter {name}", str(value)) for name, value in self.parameters.items() if value is not None),
             *((f"spent on {step}", f"{unit} = {format_exact(cost)}") for step, cost in self.budget.items()),
@@ -275,6 +309,7 @@ class Privacy:
             "neighbours": self.neighbours,
             "unit": self.unit,
             **({} if self.person is None else {"person": self.person.to_json()}),
+            **({"invariants": list(self.invariants)} if self.invariants else {}),
             "mechanism": self.mechanism,
             "parameters": dict(self.parameters),
             "currency": self.currency,
@@ -312,6 +347,7 @@ class Privacy:
                 private=flag(data["private"]),
                 version=version,
                 person=Person.from_json(data["person"]) if "person" in data else None,
+                invariants=_listed_levels(data["invariants"]) if "invariants" in data else (),
             )
             statement._check()
         except (KeyError, TypeError, ValueError, AttributeError, ZeroDivisionError):
@@ -329,6 +365,7 @@ class Privacy:
             and all(map(_is_plain, self.parameters.values()))
             and self.unit == unit_of(self.person)
             and self._says_whether_the_bound_was_chosen()
+            and (not self.invariants or (self.neighbours == Neighbours.REPLACE and self.person is None))
             and self.neighbours in set(Neighbours)
             and _NAME.fullmatch(self.mechanism)
             and _VERSION.fullmatch(self.version)
@@ -383,6 +420,25 @@ def _factor(epsilon: Fraction) -> str:
     if value < 1e6:
         return f"{math.ceil(value * 1000) / 1000:,.3f}"
     return f"{float(Context(prec=3, rounding=ROUND_CEILING).create_decimal_from_float(value)):.3g}"
+
+
+def listed(names: Sequence[str]) -> str:
+    """Join names as in a sentence.
+
+    Examples
+    --------
+    >>> listed(["state"]), listed(["state", "county", "tract"])
+    ('state', 'state, county and tract')
+    """
+    *first, last = names
+    return f"{', '.join(first)} and {last}" if first else last
+
+
+def _listed_levels(value: Any) -> tuple[str, ...]:
+    """Return the names of levels that JSON holds; a `ValueError` or `TypeError` is raised for anything else."""
+    if not (isinstance(value, list) and value and all(isinstance(name, str) and is_printable(name) for name in value)):
+        raise ValueError
+    return tuple(value)
 
 
 def _is_plain(value: Any) -> bool:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from spatialdp.privacy.unit import Person
     from spatialdp.records.points import Points
 
-__all__ = ["FINE_SIDE", "cell_numbers", "count_cells", "count_records", "lattice_cell_numbers"]
+__all__ = ["FINE_SIDE", "Tally", "cell_numbers", "count_cells", "count_records", "lattice_cell_numbers"]
 
 FINE_SIDE = 4096  # columns and rows of the public grid that trees without a grid of their own are grown from
 
@@ -43,7 +43,7 @@ def count_cells(points: Points, grid: Grid, person: Person | None = None) -> Int
 def count_records(points: Points, grid: Grid) -> Integers:
     """Return the exact number of records in each cell, block by block, as `count_cells` does without persons."""
     nx, ny = grid.shape
-    tally = _Tally(nx * ny + 1)  # the last entry collects the records outside the bounds
+    tally = Tally(nx * ny + 1)  # the last entry collects the records outside the bounds
     for cells in points._cells(grid):
         tally.add(cells)
     cell_counts: Integers = tally.counts()[:-1].reshape(ny, nx)
@@ -52,7 +52,7 @@ def count_records(points: Points, grid: Grid) -> Integers:
     return cell_counts
 
 
-class _Tally:
+class Tally:
     """Counts how often each number occurs, in blocks of about twice as many numbers as there are cells.
 
     Adding up two arrays of all cells takes as long as counting that many records, so small blocks wait for others.

@@ -38,7 +38,7 @@ from spatialdp.space.domain import Domain
 from spatialdp.space.placement import check_column_names
 from spatialdp.wording import either, parameter
 
-__all__ = ["FORMATS", "paths_of", "read_points"]
+__all__ = ["FORMATS", "paths_of", "read_points", "sources_of"]
 
 FORMATS: dict[str, Opener] = {
     **dict.fromkeys((".parquet", ".geoparquet", ".pq"), open_parquet),
@@ -142,7 +142,7 @@ def read_points(
     if hasattr(source, "iloc") or hasattr(source, "__arrow_c_stream__"):
         what, open_it = _frame_or_table(source)
         return kept(_batches(what, lambda *_: open_it(source, reading.selection), reading), reading)
-    files = _files(source, file_format)
+    files = sources_of(source, file_format)
     if all(file.stream is None for file in files):
         return FilePoints(tuple(StoredFile.check(file, FORMATS[file.suffix], reading) for file in files), reading)
     return kept((batch for file in files for batch in _batches(file, FORMATS[file.suffix], reading)), reading)
@@ -186,12 +186,12 @@ def _batches(source: Source, opener: Opener, reading: Reading) -> Iterator[Batch
 # --- which files -----------------------------------------------------------------------------------
 
 
-def _files(source: Any, file_format: str | None) -> list[Source]:
+def sources_of(source: Any, file_format: str | None = None) -> list[Source]:
     """Return the files that the caller means, each checked to be readable and of a known format."""
     if hasattr(source, "read"):
         return [Source("the stream", _suffix("the stream", file_format), stream=source)]
     if isinstance(source, list | tuple):
-        return [file for each in source for file in _files(each, file_format)]
+        return [file for each in source for file in sources_of(each, file_format)]
     if not isinstance(source, str | os.PathLike):
         raise PointsError(
             f"points are to be read from a {type(source).__name__}; give the path of a file, an open binary file, a "

@@ -12,6 +12,7 @@ CRS), never of a value or a number of rows. See ``docs/design/lattice.md``.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
@@ -36,6 +37,7 @@ from spatialdp.records.reading import (
     names_of,
     point_coordinates,
 )
+from spatialdp.records.zones import Squares, located
 from spatialdp.space import crs as crs_
 from spatialdp.space.domain import RASTER_SHIFT, RASTER_SIDE, Domain, Grid
 from spatialdp.space.lattice import LATTICE
@@ -45,15 +47,20 @@ from spatialdp.wording import either
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from spatialdp.space.zones.frame import Zones
+
 __all__ = [
     "LatticePoints",
     "Points",
     "as_points",
     "check_bounds",
+    "check_crs",
+    "check_persons",
     "in_memory",
     "lattice_points",
     "snap",
     "snap_with_persons",
+    "squares",
     "tree_records",
 ]
 
@@ -215,6 +222,31 @@ class Points:
         """Yield the lattice columns and rows of the records within the bounds, block by block."""
         return (snap(x, y, domain) for x, y in self._blocks())
 
+    def _leaves(self, zones: Zones) -> Iterator[tuple[pa.Array | None, Integers32]]:
+        """Yield the persons of the records, if they have any, and their leaf zones; the number of leaves for none."""
+        assert zones.domain is not None, "checked by as_zone_records"
+        return located(self._squares(zones.domain), zones)
+
+    def _squares(self, domain: Domain) -> Iterator[Squares]:
+        """Yield the lattice squares of all records, and their persons, block by block."""
+        for start, (x, y) in zip(itertools.count(0, _BLOCK), self._blocks(), strict=False):
+            persons = None if self._persons is None else self._persons[start : start + _BLOCK]
+            yield Squares(*squares(x, y, domain), persons)
+
+    def _check_zones(self, zones: Zones) -> None:
+        """Refuse zones in which these records cannot be located."""
+        if not self._has_positions:
+            raise PointsError(
+                "the points are in a table and do not leave its engine, which does not know the zones; export them to "
+                "a file, or add a column with the codes of the zones and export that."
+            )
+        if zones.domain is None:
+            raise PointsError(
+                "the zones have no geometries, so records can be located by codes alone; give "
+                f"{either('spatialdp.Codes', 'a column of codes with --code-column')}, or zones with geometries."
+            )
+        check_crs(self, zones.domain)
+
     def _kept(self, domain: Domain) -> Points:  # noqa: ARG002 - these are in memory already
         """Return the same points with their records in memory, for use with one domain."""
         return self
@@ -271,6 +303,12 @@ class LatticePoints(Points):
         check_bounds(self._bounds, domain)
         return iter(self._parts)
 
+    @override
+    def _squares(self, domain: Domain) -> Iterator[Squares]:
+        parts = self._positions(domain)
+        persons = itertools.repeat(None) if self._parts_persons is None else iter(self._parts_persons)
+        return (Squares(columns, rows, each) for (columns, rows), each in zip(parts, persons, strict=False))
+
 
 def check_bounds(bounds: tuple[float, ...], domain: Domain) -> None:
     """Refuse to use points that were read for one domain with another one, whose bounds differ."""
@@ -296,17 +334,27 @@ def as_points(points: Any, domain: Domain, person: Person | None = None) -> Poin
     A CRS other than the domain's is refused, and so are a bound on persons without a column of persons and the reverse.
     """
     records = points if isinstance(points, Points) else Points(points)
-    if records._geometric or records.crs is not None:
-        crs_.require_same("points", records.crs, domain.crs)
+    check_crs(records, domain)
+    check_persons(records._has_persons, person)
+    return records
+
+
+def check_crs(points: Points, domain: Domain) -> None:
+    """Refuse points in another CRS than the domain's; arrays without a CRS are taken to be in it."""
+    if points._geometric or points.crs is not None:
+        crs_.require_same("points", points.crs, domain.crs)
+
+
+def check_persons(has_persons: bool, person: Person | None) -> None:
+    """Refuse a bound on persons without a column of persons, and the reverse."""
     if person is not None:
-        _required(records if records._has_persons else None)
-    elif records._has_persons:
+        _required(True if has_persons else None)
+    elif has_persons:
         bound = either("person=Person(cells=20)", "--person cells=20")
         raise PointsError(
             "the points say who they are about, but what one person contributes is not bounded; give a bound, such as "
             f"{bound}, or leave the persons out to protect single records."
         )
-    return records
 
 
 def _required(persons: T | None) -> T:
@@ -364,6 +412,14 @@ def snap(x: Array, y: Array, domain: Domain) -> tuple[Integers32, Integers32]:
     """Return the lattice columns and rows of the coordinates within the bounds; the others are left out, silently."""
     columns, rows, _ = _snapped(x, y, domain)
     return columns, rows
+
+
+def squares(x: Array, y: Array, domain: Domain) -> tuple[Integers32, Integers32]:
+    """Return the lattice columns and rows of all coordinates, with a column of -1 for those out of bounds."""
+    columns, rows, inside = _snapped(x, y, domain)
+    every = np.full((2, inside.size), -1, dtype=np.int32)
+    every[:, inside] = columns, rows
+    return every[0], every[1]
 
 
 def snap_with_persons(x: Array, y: Array, persons: pa.Array, domain: Domain) -> tuple[Integers32, Integers32, pa.Array]:

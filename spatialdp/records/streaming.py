@@ -19,14 +19,15 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
 from itertools import tee
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from spatialdp._support.arrays import Array, Integers, Integers32
 from spatialdp._support.override import override
 from spatialdp.errors import CRSMismatchError, PointsError, SpatialDPError
 from spatialdp.records.counting import cell_numbers
 from spatialdp.records.formats.base import Batch, Coordinates, Selection, Source, Table, quietly
-from spatialdp.records.points import LatticePoints, Points, check_bounds, snap, snap_with_persons
+from spatialdp.records.points import LatticePoints, Points, check_bounds, snap, snap_with_persons, squares
+from spatialdp.records.zones import Squares
 from spatialdp.space import crs as crs_
 from spatialdp.space.domain import Domain, Grid
 from spatialdp.space.reprojection import point_transformation
@@ -35,7 +36,18 @@ from spatialdp.wording import either
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["FilePoints", "Opener", "Reading", "StoredFile", "each_quietly", "kept"]
+__all__ = [
+    "FilePoints",
+    "Opener",
+    "Reading",
+    "StoredFile",
+    "each_quietly",
+    "kept",
+    "require_unchanged",
+    "stamp_of",
+]
+
+T = TypeVar("T")
 
 Opener = Callable[[Source, Selection, ExitStack], Table]
 
@@ -76,6 +88,10 @@ class FilePoints(Points):
     @override
     def _positions(self, domain: Domain) -> Iterator[tuple[Integers32, Integers32]]:
         return (snap(batch.x, batch.y, domain) for batch in self._batches(domain))
+
+    @override
+    def _squares(self, domain: Domain) -> Iterator[Squares]:
+        return (Squares(*squares(batch.x, batch.y, domain), batch.person) for batch in self._batches(domain))
 
     @override
     def _kept(self, domain: Domain) -> Points:
@@ -126,7 +142,7 @@ class StoredFile:
     @classmethod
     def check(cls, source: Source, opener: Opener, reading: Reading) -> StoredFile:
         """Open a file and check its structure; no record is read."""
-        stamp = _stamp(source)
+        stamp = stamp_of(source)
 
         def look() -> Any:
             with ExitStack() as stack:
@@ -136,21 +152,24 @@ class StoredFile:
 
     def batches(self, reading: Reading) -> Iterator[Batch]:
         """Yield the records of the file, in the domain's CRS."""
-        self._require_unchanged()
+        require_unchanged(self.source, self.stamp)
         with ExitStack() as stack:
             table = quietly(partial(self.open, self.source, reading.selection, stack), self.source)
             yield from each_quietly(reading.moved(table.batches, self.crs), self.source)
-        self._require_unchanged()
-
-    def _require_unchanged(self) -> None:
-        if _stamp(self.source) != self.stamp:
-            raise PointsError(
-                f"{self.source.name} was changed, replaced or removed after its structure had been checked; points "
-                f"are read from a file that stays as it is. {either('Call read_points', 'Run the command')} again."
-            )
+        require_unchanged(self.source, self.stamp)
 
 
-def _stamp(source: Source) -> tuple[int, ...]:
+def require_unchanged(source: Source, stamp: tuple[int, ...]) -> None:
+    """Refuse a file of which the file system says something else than when its structure was checked."""
+    if stamp_of(source) != stamp:
+        raise PointsError(
+            f"{source.name} was changed, replaced or removed after its structure had been checked; points are read "
+            f"from a file that stays as it is. {either('Call read_points', 'Run the command')} again."
+        )
+
+
+def stamp_of(source: Source) -> tuple[int, ...]:
+    """Return what the file system says of a file; it changes when somebody writes to it."""
     try:
         status = os.stat(source.path or "")
     except OSError:
@@ -158,7 +177,7 @@ def _stamp(source: Source) -> tuple[int, ...]:
     return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
 
 
-def each_quietly(batches: Iterator[Batch], source: Source) -> Iterator[Batch]:
+def each_quietly(batches: Iterator[T], source: Source) -> Iterator[T]:
     """Yield the batches of a source without warnings; whatever a library raises becomes one error of ours."""
     while (batch := quietly(partial(next, batches, None), source)) is not None:
         yield batch

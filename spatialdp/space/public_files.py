@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-__all__ = ["EDGES", "boxes_of", "read_boxes", "read_frame", "read_geometries"]
+__all__ = ["EDGES", "boxes_of", "read_boxes", "read_frame", "read_geometries", "read_table_as_text", "read_totals"]
 
 _PARQUET = (".parquet", ".geoparquet", ".pq")
 EDGES = ["xmin", "ymin", "xmax", "ymax"]
@@ -35,7 +35,7 @@ def read_geometries(path: Path, layer: str | None = None) -> geopandas.GeoDataFr
     return features
 
 
-def read_frame(path: Path) -> Any:
+def read_frame(path: Path, layer: str | None = None) -> Any:
     """Read a public file as a table, or as features if it has geometries."""
     import pandas as pd
     import pyarrow.parquet as pq
@@ -44,7 +44,24 @@ def read_frame(path: Path) -> Any:
         return _read(path, pd.read_csv)
     if path.suffix.lower() in _PARQUET and b"geo" not in (_read(path, pq.read_schema).metadata or {}):
         return _read(path, pd.read_parquet)
-    return read_geometries(path)
+    return read_geometries(path, layer)
+
+
+def read_table_as_text(path: Path) -> Any:
+    r"""Read a public file of separated values, all of whose values are text; empty cells are missing.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp()) / "codes.csv"
+    >>> _ = path.write_text("country,region\nNA,01\nDE,\n")
+    >>> read_table_as_text(path).to_numpy(dtype=object, na_value=None).tolist()
+    [['NA', '01'], ['DE', None]]
+    """
+    import pandas as pd
+
+    separator = "\t" if path.suffix.lower() == ".tsv" else ","
+    return _read(path, pd.read_csv, sep=separator, dtype=str, keep_default_na=False, na_values=[""])
 
 
 def read_boxes(path: Path) -> npt.NDArray[np.float64]:
@@ -52,6 +69,22 @@ def read_boxes(path: Path) -> npt.NDArray[np.float64]:
     import pandas as pd
 
     return boxes_of(_read(path, pd.read_parquet if path.suffix.lower() in _PARQUET else pd.read_csv), path.name)
+
+
+def read_totals(path: Path) -> dict[str, dict[str, int]]:
+    """Read public totals of zones from a CSV file with the columns level, zone and total; codes are text."""
+    import pandas as pd
+
+    table = _read(path, pd.read_csv, dtype=str, keep_default_na=False)
+    missing = [name for name in ("level", "zone", "total") if name not in table.columns]
+    if missing:
+        raise FileFormatError(f"{path.name} has no column {missing[0]!r}; totals need the columns level, zone and total.")
+    if not table["total"].str.fullmatch(r"-?\d+").all():
+        raise FileFormatError(f"the totals in {path.name} are not all whole numbers; correct the column total.")
+    return {
+        str(level): dict(zip(rows["zone"], rows["total"].astype(int).tolist(), strict=True))
+        for level, rows in table.groupby("level", sort=False)
+    }
 
 
 def boxes_of(frame: Any, name: str) -> npt.NDArray[np.float64]:

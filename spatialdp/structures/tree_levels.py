@@ -16,6 +16,7 @@ import numpy as np
 
 from spatialdp._support.arrays import Floats, Integers
 from spatialdp._support.override import override
+from spatialdp._support.tree_shape import sums
 from spatialdp.estimates.decomposition import Decomposition
 from spatialdp.privacy.neighbours import Neighbours, Sensitivity, count_sensitivity
 from spatialdp.privacy.unit import Bound, Person
@@ -24,7 +25,7 @@ from spatialdp.structures.base import Laws, Structure, fullest, noise_of, step_o
 from spatialdp.trees.blocks import BlockTree, block_tree
 from spatialdp.trees.least_squares import three_pass, two_pass
 from spatialdp.trees.quadtree import morton_order, quadtree
-from spatialdp.trees.tree import Tree, sums
+from spatialdp.trees.tree import Tree
 
 __all__ = ["BlockLevels", "QuadtreeLevels", "TreeLevels", "fitted"]
 

@@ -19,9 +19,9 @@ import numpy.typing as npt
 
 from spatialdp._support.arrays import Booleans, Floats, Integers
 from spatialdp._support.options import Option
+from spatialdp._support.tree_shape import TreeShape, sums
 from spatialdp.errors import ParameterError
 from spatialdp.trees.least_squares import checked_variances, two_pass
-from spatialdp.trees.tree import Tree, sums
 
 __all__ = ["NonNegative", "non_negative", "project_families", "round_consistent"]
 
@@ -41,12 +41,12 @@ _LEAST_WEIGHT = 1e-100
 _ROUNDING = 1e-6
 
 
-def non_negative(tree: Tree, estimates: npt.ArrayLike, variances: npt.ArrayLike) -> Floats:
+def non_negative(tree: TreeShape, estimates: npt.ArrayLike, variances: npt.ArrayLike) -> Floats:
     """Return the least-squares fit without negative estimates.
 
     Parameters
     ----------
-    tree : Tree
+    tree : TreeShape
     estimates : float array
         x̂_v of each node: `Fit.estimates`, the least-squares fit without the condition.
     variances : float array
@@ -106,12 +106,12 @@ def non_negative(tree: Tree, estimates: npt.ArrayLike, variances: npt.ArrayLike)
     return np.asarray(sums(tree, np.where(fixed, 0.0, fitted)[tree.leaves]))
 
 
-def project_families(tree: Tree, estimates: npt.ArrayLike, shares: npt.ArrayLike) -> Floats:
+def project_families(tree: TreeShape, estimates: npt.ArrayLike, shares: npt.ArrayLike) -> Floats:
     """Remove negative estimates family by family, from the root down; each family still adds up to its parent.
 
     Parameters
     ----------
-    tree : Tree
+    tree : TreeShape
     estimates : float array
         Consistent estimates of each node.
     shares : float array
@@ -148,12 +148,12 @@ def project_families(tree: Tree, estimates: npt.ArrayLike, shares: npt.ArrayLike
     return result
 
 
-def round_consistent(tree: Tree, estimates: npt.ArrayLike) -> Integers:
+def round_consistent(tree: TreeShape, estimates: npt.ArrayLike) -> Integers:
     """Round consistent estimates to whole numbers that still add up.
 
     Parameters
     ----------
-    tree : Tree
+    tree : TreeShape
     estimates : float array
         Consistent estimates of each node; may be negative.
 
@@ -191,7 +191,7 @@ def round_consistent(tree: Tree, estimates: npt.ArrayLike) -> Integers:
     return rounded
 
 
-def _round_up(tree: Tree, d: int, totals: Integers, rounded: Integers, remainders: Floats) -> None:
+def _round_up(tree: TreeShape, d: int, totals: Integers, rounded: Integers, remainders: Floats) -> None:
     """Raise numbers by one, in place, so that each family adds up to its total."""
     missing = totals - tree.family_sums(d, rounded)
     n_children = np.maximum(tree.n_children[tree.level(d)], 1)
@@ -200,7 +200,7 @@ def _round_up(tree: Tree, d: int, totals: Integers, rounded: Integers, remainder
     rounded += _ranks(tree, d, remainders) < tree.to_children(d, for_some)
 
 
-def _ranks(tree: Tree, d: int, values: Floats) -> Integers:
+def _ranks(tree: TreeShape, d: int, values: Floats) -> Integers:
     """Return the rank of each child among its siblings, the largest value first, the first among equals."""
     rank = np.empty(values.size, dtype=np.int64)
     if fan_out := tree.fan_outs[d]:
@@ -214,7 +214,7 @@ def _ranks(tree: Tree, d: int, values: Floats) -> Integers:
     return rank
 
 
-def _check_adds_up(tree: Tree, estimates: Floats, tolerance: float) -> None:
+def _check_adds_up(tree: TreeShape, estimates: Floats, tolerance: float) -> None:
     if not np.all(np.isfinite(estimates)):
         raise ParameterError("estimates are not all finite; give the estimates of a fit.")
     gap = np.abs(sums(tree, estimates[tree.leaves]) - estimates)
@@ -225,7 +225,7 @@ def _check_adds_up(tree: Tree, estimates: Floats, tolerance: float) -> None:
         )
 
 
-def _check_known(tree: Tree, estimates: Floats, known: Booleans, tolerance: float) -> None:
+def _check_known(tree: TreeShape, estimates: Floats, known: Booleans, tolerance: float) -> None:
     """Check that no exactly known node is less than the sum of the exactly known nodes below it."""
     below, least = np.zeros(tree.n_nodes), np.where(known, estimates, 0.0)
     for d in reversed(range(tree.height)):
@@ -241,7 +241,7 @@ def _check_known(tree: Tree, estimates: Floats, known: Booleans, tolerance: floa
         )
 
 
-def _project(tree: Tree, d: int, values: Floats, weights: Floats, totals: Floats) -> Floats:
+def _project(tree: TreeShape, d: int, values: Floats, weights: Floats, totals: Floats) -> Floats:
     """Return, for each family, the closest non-negative values that add up to the parent's total."""
     active = np.ones(values.size, dtype=bool)  # children that are not fixed at zero
     while True:
@@ -257,7 +257,7 @@ def _project(tree: Tree, d: int, values: Floats, weights: Floats, totals: Floats
         active &= ~negative
 
 
-def _rescaled(tree: Tree, d: int, values: Floats, totals: Floats) -> Floats:
+def _rescaled(tree: TreeShape, d: int, values: Floats, totals: Floats) -> Floats:
     """Rescale families so that they add up to their totals without rounding errors."""
     family_sums = tree.family_sums(d, values)
     evenly = totals / np.maximum(tree.n_children[tree.level(d)], 1)
@@ -266,7 +266,7 @@ def _rescaled(tree: Tree, d: int, values: Floats, totals: Floats) -> Floats:
     return values * tree.to_children(d, factor) + tree.to_children(d, np.where(empty, evenly, 0.0))
 
 
-def _checked_weights(tree: Tree, variances: npt.ArrayLike) -> Floats:
+def _checked_weights(tree: TreeShape, variances: npt.ArrayLike) -> Floats:
     array = tree.node_values(variances, "variances").astype(np.float64, copy=False)
     if not np.all(array >= 0) or np.any(np.isinf(array[1:])):
         raise ParameterError("variances are not all finite and at least 0; give Fit.shares, which are.")

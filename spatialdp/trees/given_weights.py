@@ -14,6 +14,7 @@ from __future__ import annotations
 import numpy as np
 
 from spatialdp._support.arrays import Floats
+from spatialdp._support.tree_shape import TreeShape
 from spatialdp.space.regions.borders import RegionArea
 from spatialdp.trees.tree import Tree
 from spatialdp.trees.walk import area_shares
@@ -21,12 +22,12 @@ from spatialdp.trees.walk import area_shares
 __all__ = ["family_shares", "given_variances", "given_weights_fit"]
 
 
-def given_weights_fit(tree: Tree, measured: Floats, own_weights: Floats, shares: Floats) -> Floats:
+def given_weights_fit(tree: TreeShape, measured: Floats, own_weights: Floats, shares: Floats) -> Floats:
     """Return consistent estimates x of all nodes.
 
     Parameters
     ----------
-    tree : Tree
+    tree : TreeShape
     measured : (nodes,) array
         Noisy counts y.
     own_weights : (nodes,) array
@@ -58,7 +59,7 @@ def given_weights_fit(tree: Tree, measured: Floats, own_weights: Floats, shares:
     return values
 
 
-def given_variances(tree: Tree, variances: Floats, own_weights: Floats) -> Floats:
+def given_variances(tree: TreeShape, variances: Floats, own_weights: Floats) -> Floats:
     """Return the variance V of z for all nodes; the variances of measurements that have no weight are not read."""
     own = _own(tree, own_weights)
     result = np.where(own > 0, own**2 * np.where(own > 0, variances, 0.0), 0.0)
@@ -78,5 +79,5 @@ def family_shares(tree: Tree, area: RegionArea | None) -> Floats:
     return shares
 
 
-def _own(tree: Tree, own_weights: Floats) -> Floats:
+def _own(tree: TreeShape, own_weights: Floats) -> Floats:
     return np.where(tree.leaves, 1.0, own_weights)

@@ -41,8 +41,11 @@ import numpy as np
 import numpy.typing as npt
 
 from spatialdp._support.arrays import Floats
+from spatialdp._support.tree_shape import TreeShape, level_sums
 from spatialdp.errors import ParameterError
-from spatialdp.trees.tree import Tree, level_sums
+
+# Nodes whose parents are settled at a time: they stay in the processor's cache.
+_BLOCK = 2**16
 
 __all__ = [
     "Fit",
@@ -143,12 +146,12 @@ def three_pass(levels: Sequence[npt.ArrayLike], weights: Sequence[float], fan_ou
     return estimates
 
 
-def two_pass(tree: Tree, measured: npt.ArrayLike, variances: npt.ArrayLike) -> Fit:
+def two_pass(tree: TreeShape, measured: npt.ArrayLike, variances: npt.ArrayLike) -> Fit:
     """Fit least-squares estimates to any tree with any variances.
 
     Parameters
     ----------
-    tree : Tree
+    tree : TreeShape
     measured : float array
         Noisy count y_v of each node; not read where the variance is infinite.
     variances : float array
@@ -172,7 +175,7 @@ def two_pass(tree: Tree, measured: npt.ArrayLike, variances: npt.ArrayLike) -> F
     - down: x_root = z_root and x_c = z_c + (V_c / VS) (x_v - S_v).
 
     An unmeasured leaf has an infinite V. The difference between its nearest measured ancestor and the determined nodes
-    below that ancestor is divided among all such leaves below the ancestor, in proportion to their areas; the
+    below that ancestor is divided among all such leaves below the ancestor, in proportion to their sizes; the
     determined nodes keep their values. (Among the minimisers, this is the one with the least Σ x² / area over
     unmeasured leaves.)
 
@@ -198,12 +201,12 @@ def two_pass(tree: Tree, measured: npt.ArrayLike, variances: npt.ArrayLike) -> F
     return Fit(noise.variances, noise.up_variance, noise.children_variance, noise.shares, estimates)
 
 
-def subtree_variances(tree: Tree, variances: npt.ArrayLike) -> SubtreeVariances:
+def subtree_variances(tree: TreeShape, variances: npt.ArrayLike) -> SubtreeVariances:
     """Compute how accurate `two_pass` will be, by the same pass up, without values.
 
     Parameters
     ----------
-    tree : Tree
+    tree : TreeShape
     variances : float array
         As for `two_pass`.
 
@@ -230,7 +233,7 @@ def subtree_variances(tree: Tree, variances: npt.ArrayLike) -> SubtreeVariances:
     return SubtreeVariances(measured, up, below, _shares(tree, up, below))
 
 
-def checked_variances(tree: Tree, variances: npt.ArrayLike) -> Floats:
+def checked_variances(tree: TreeShape, variances: npt.ArrayLike) -> Floats:
     """Return a copy of the variances, checked to be one for each level or one for each node."""
     array = np.array(variances, dtype=np.float64)
     if array.shape not in {(tree.n_nodes,), (tree.height + 1,)} or not np.all(array >= 0):
@@ -277,7 +280,7 @@ def _remove_ancestors(sums: list[Floats], weights: Sequence[float], fan_out: int
         above += weight * level
 
 
-def _merge_up(tree: Tree, d: int, values: Floats, noise: SubtreeVariances) -> Floats:
+def _merge_up(tree: TreeShape, d: int, values: Floats, noise: SubtreeVariances) -> Floats:
     """Combine the nodes of one depth with their children's sums, in place, and return these sums: from y to z."""
     level = tree.level(d)
     child_sum = tree.family_sums(d, values[tree.level(d + 1)])
@@ -287,13 +290,19 @@ def _merge_up(tree: Tree, d: int, values: Floats, noise: SubtreeVariances) -> Fl
     return child_sum
 
 
-def _settle_down(tree: Tree, d: int, values: Floats, child_sum: Floats, noise: SubtreeVariances) -> None:
+def _settle_down(tree: TreeShape, d: int, values: Floats, child_sum: Floats, noise: SubtreeVariances) -> None:
     """Divide the difference between each node of one depth and its children among them, in place: from z to x."""
-    excess = values[tree.level(d)] - child_sum
-    excess /= divisor(noise.children_variance[tree.level(d)])
-    change = tree.to_children(d, excess)
-    change *= noise.shares[tree.level(d + 1)]
-    values[tree.level(d + 1)] += change
+    level, children = tree.level(d), values[tree.level(d + 1)]
+    excess = values[level] - child_sum
+    excess /= divisor(noise.children_variance[level])
+    shares, n_children = noise.shares[tree.level(d + 1)], tree.n_children[level]
+    ends = np.concatenate([[0], np.cumsum(n_children, dtype=np.int64)])
+    blocks = np.unique(np.append(np.searchsorted(ends, np.arange(0, children.size, _BLOCK)), ends.size - 1))
+    for first, last in pairwise(blocks.tolist()):
+        part = slice(ends[first], ends[last])
+        change = np.repeat(excess[first:last], tree.fan_outs[d] or n_children[first:last])
+        change *= shares[part]
+        children[part] += change
 
 
 def _harmonic(a: Any, b: Any) -> Any:
@@ -315,7 +324,7 @@ def divisor(below: Floats) -> Floats:
     return np.where((below > 0) & (below < np.inf), below, 1.0)
 
 
-def _shares(tree: Tree, up: Floats, below: Floats) -> Floats:
+def _shares(tree: TreeShape, up: Floats, below: Floats) -> Floats:
     """Return V, but shares that add up to 1 in families that are undetermined (by area) or exactly known (evenly)."""
     inner = tree.n_children[: below.size] > 0
     undetermined, exact = np.isinf(below) & inner, (below == 0) & inner
@@ -332,19 +341,18 @@ def _shares(tree: Tree, up: Floats, below: Floats) -> Floats:
     return shares
 
 
-def _undetermined_area(tree: Tree, up: Floats) -> Floats:
-    """Return the lattice area of the unmeasured leaves at or below each undetermined node."""
+def _undetermined_area(tree: TreeShape, up: Floats) -> Floats:
+    """Return the total size of the unmeasured leaves at or below each undetermined node."""
     undetermined = np.isinf(up)
     leaves = np.flatnonzero(undetermined & tree.leaves)
-    xlo, ylo, xhi, yhi = tree.boxes[leaves].T.astype(np.float64)
     area = np.zeros(tree.n_nodes)
-    area[leaves] = (xhi - xlo) * (yhi - ylo)
+    area[leaves] = tree.leaf_sizes(leaves)
     for d in reversed(range(tree.height)):
         area[tree.level(d)] += undetermined[tree.level(d)] * tree.family_sums(d, area[tree.level(d + 1)])
     return area
 
 
-def _measured_or_zero(tree: Tree, measured: npt.ArrayLike, variances: Floats) -> Floats:
+def _measured_or_zero(tree: TreeShape, measured: npt.ArrayLike, variances: Floats) -> Floats:
     """Return a copy of the measured values, with zeros for the nodes that were not measured."""
     values = tree.node_values(measured, "measured").astype(np.float64)
     for d in range(tree.height + 1):
@@ -370,6 +378,6 @@ def _check_finite(root: float) -> None:
         )
 
 
-def _of_level(tree: Tree, values: Floats, d: int) -> Floats:
+def _of_level(tree: TreeShape, values: Floats, d: int) -> Floats:
     """Return the numbers of one depth, from an array with one number for each level or one for each node."""
     return values[tree.level(d)] if values.size == tree.n_nodes else np.asarray(values[d])

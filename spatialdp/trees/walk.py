@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from spatialdp._support.arrays import Array, Booleans, Floats, Integers
+from spatialdp._support.tree_shape import TreeShape
 from spatialdp.space.domain import Domain
 from spatialdp.space.polygons import CRUMB, Polygons, areas_only
 from spatialdp.space.regions.borders import RegionArea
@@ -98,7 +99,7 @@ def _coverage(tree: Tree, node: Integers, query: Integers, box: Integers) -> tup
     return coverage, ~inside & (coverage > 0)
 
 
-def children(tree: Tree, box: Integers, node: Integers) -> tuple[Integers, Integers, Integers]:
+def children(tree: TreeShape, box: Integers, node: Integers) -> tuple[Integers, Integers, Integers]:
     """Return box, node and parent of one pair for each child of each pair's node."""
     counts = tree.n_children[node]
     parent = np.repeat(np.arange(node.size), counts)

@@ -53,7 +53,7 @@ def test_harm_would_be_seen(tmp_path):
         "answer, outcome = Release.answer, forge._outcome\n"
         "def harmed(path, folder):\n"
         "    odd = int((folder / 'number').read_text().split(',')[0]) % 2\n"
-        "    Release.answer = (lambda *_: np.full(3, np.nan)) if odd else (lambda *_: {}['not ours'])\n"
+        "    Release.answer = (lambda *_, **__: np.full(3, np.nan)) if odd else (lambda *_, **__: {}['not ours'])\n"
         "    try: return outcome(path, folder)\n"
         "    finally: Release.answer = answer\n"
         "forge.FORGERIES, forge._outcome = (forge.numbers,), harmed\n"

@@ -25,6 +25,7 @@ from tests.audit.enumeration import exponential_law, log_ratio, worst_line_ratio
 from tests.audit.replay import replay
 from tests.audit.sensitivity import declared_is_the_maximum
 from tests.helpers.cases import CASES, DOMAINS, LARGE, Setting
+from tests.helpers.zone_cases import ZoneSetting
 
 Check = Callable[[], None]
 
@@ -45,6 +46,11 @@ def replayed(
     case: str, pairs: int = 25, relation: str = "add-remove", region: str = "whole", person: Person | None = None
 ) -> Check:
     return lambda: _discard(replay(Setting(case, region, relation, person), pairs))
+
+
+@cache
+def replayed_on_zones(case: str, frame: str = "lopsided", pairs: int = 12) -> Check:
+    return lambda: _discard(replay(ZoneSetting(case, frame, "add-remove", by_code=True), pairs))
 
 
 @cache

@@ -39,7 +39,7 @@ from spatialdp.records.points import Points
 from spatialdp.space.domain import Domain
 from spatialdp.structures import cells, tree_levels
 from spatialdp.transforms import frequency_blocks
-from tests.audit import adaptive_bugs, checks, person_bugs, person_noise_bugs
+from tests.audit import adaptive_bugs, checks, person_bugs, person_noise_bugs, zone_bugs
 from tests.audit.checks import (
     contract_of,
     files_and_maps,
@@ -47,11 +47,13 @@ from tests.audit.checks import (
     no_violation,
     ratios,
     replayed,
+    replayed_on_zones,
     sensitivity_of,
     unbiased_total,
 )
 from tests.audit.persons import choices_of_bounds_are_private, persons_are_bounded
 from tests.audit.seams import everywhere
+from tests.audit.zones import costs_the_whole, strays_count_nowhere
 from tests.helpers.cases import CLOSE
 
 Patch = contextlib.AbstractContextManager[Any]
@@ -608,4 +610,26 @@ MUTANTS = [
            replayed("flat", 42, person=sdp.Person(cells=CLOSE))),
     Mutant("choice of the bound on persons is not paid for, Gaussian", "replay", person_bugs.share_not_subtracted,
            replayed("flat, gaussian", 42, person=sdp.Person(cells=CLOSE))),
+    Mutant("a zone on several levels pays for one of them", "exact losses on zones", zone_bugs.chain_pays_once,
+           costs_the_whole("zones, uniform", "lopsided")),
+    Mutant("a leaf above the lowest level gets the whole budget", "exact losses on zones",
+           zone_bugs.shallow_leaf_gets_the_whole, costs_the_whole("zones, uniform", "lopsided")),
+    Mutant("a group with one zone is taken for the root under replace", "exact losses on zones",
+           zone_bugs.one_node_cannot_be_left_for_another,
+           costs_the_whole("zones, upper levels", "lopsided", "replace")),
+    Mutant("a person's zones take the sensitivity of leaves at the root", "exact losses on zones",
+           zone_bugs.leaf_noise_at_the_root, costs_the_whole("zones, gaussian", "regular", person=sdp.Person(cells=3))),
+    Mutant("a person's zones are charged group by group", "exact losses on zones",
+           zone_bugs.path_takes_the_sum_of_groups,
+           costs_the_whole("zones, gaussian", "lopsided", person=sdp.Person(cells=3))),
+    Mutant("a record counts in two zones", "exact losses on zones", zone_bugs.record_in_two_zones,
+           costs_the_whole("zones, uniform", "regular")),
+    Mutant("an unknown code is an error", "strays on zones", zone_bugs.unknown_code_raises,
+           strays_count_nowhere("zones", "lopsided")),
+    Mutant("a plain statement is printed with invariants", "replay on zones", zone_bugs.plain_statement,
+           replayed_on_zones("zones, invariants")),
+    Mutant("levels without budget are published without noise", "replay on zones",
+           zone_bugs.levels_without_budget_are_read, replayed_on_zones("zones, raw")),
+    Mutant("a known total comes from the records", "replay on zones", zone_bugs.totals_from_the_records,
+           replayed_on_zones("zones, uniform")),
 ]  # fmt: skip

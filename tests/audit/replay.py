@@ -27,7 +27,9 @@ from spatialdp.privacy.budget import Budget
 from spatialdp.release import Release
 from tests.audit.pairs import pairs, person_pairs
 from tests.audit.tape import Tape
+from tests.audit.zones import zone_pairs
 from tests.helpers.cases import Setting
+from tests.helpers.zone_cases import ZoneSetting
 
 EPSILONS = (Fraction(1), Fraction(1, 100), Fraction(3))  # pairs take them in turn
 
@@ -70,7 +72,7 @@ def published(release: Release) -> tuple[Any, ...]:
         f"{release!r} {release.privacy} {release.domain}",
         json.dumps(layout.header, sort_keys=True),
         rows,
-        layout.boxes.tobytes(),
+        b"" if layout.boxes is None else layout.boxes.tobytes(),
     )
 
 
@@ -93,7 +95,12 @@ def map_of(release: Release) -> Any:
 
 
 def replay(
-    setting: Setting, count: int, seed: int = 1, folder: Path | None = None, every: int = 1, maps: bool = True
+    setting: Setting | ZoneSetting,
+    count: int,
+    seed: int = 1,
+    folder: Path | None = None,
+    every: int = 1,
+    maps: bool = True,
 ) -> Fraction:
     """Replay pairs of neighbours; return the largest share of the promise that any of them lost.
 
@@ -121,8 +128,10 @@ def replay(
     return max(shares)
 
 
-def _pairs(setting: Setting, count: int, seed: int) -> Iterator[tuple[str, Any, Any]]:
+def _pairs(setting: Setting | ZoneSetting, count: int, seed: int) -> Iterator[tuple[str, Any, Any]]:
     """Yield pairs that differ by one record or, if persons are the unit, by a whole person."""
+    if isinstance(setting, ZoneSetting):
+        return zone_pairs(setting, count, seed)
     unit = pairs if setting.person is None else person_pairs
     return unit(setting.domain, setting.relation, count, seed)
 
@@ -134,7 +143,9 @@ def _file_and_map(release: Release, index: int, folder: Path | None, every: int,
     return (file_of(release, folder), map_of(release)) if index == mapped else (file_of(release, folder),)
 
 
-def _observed(setting: Setting, records: Any, noise: Any, epsilon: Fraction) -> tuple[Release, list[str], Any]:
+def _observed(
+    setting: Setting | ZoneSetting, records: Any, noise: Any, epsilon: Fraction
+) -> tuple[Release, list[str], Any]:
     """Make a release; return it with all messages and with everything that the object holds, hidden or not."""
     with captured_messages() as messages:
         terms = setting.terms | {"epsilon": epsilon}

@@ -98,7 +98,7 @@ def test_adjusted_releases_have_answers_and_no_intervals(tmp_path):
 
 @needs_node
 def test_script_is_one_valid_module(tmp_path):
-    parts = [explorer._inlined(explorer._file(f"{name}.mjs")) for name in explorer._MODULES]
+    parts = [explorer._inlined(explorer.asset(f"{name}.mjs")) for name in explorer._MODULES]
     assert sorted(explorer._MODULES) == sorted(path.stem for path in SOURCES.glob("*.mjs"))
     script = tmp_path / "page.mjs"
     script.write_text("\n".join(parts))

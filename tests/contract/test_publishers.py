@@ -10,10 +10,12 @@ from __future__ import annotations
 import ast
 from pathlib import Path
 
+import geopandas
 import matplotlib
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
+import shapely
 
 import spatialdp as sdp
 from spatialdp.errors import SpatialDPError
@@ -29,7 +31,13 @@ matplotlib.use("Agg")
 
 DOMAIN = sdp.Domain((0, 0, 1, 1), crs="EPSG:4326")
 POINTS = np.random.default_rng(3).random((200, 2))
-EXAMPLES = {"grid": sdp.Flat((8, 6)), "tree": sdp.KdTree(3), "field": sdp.Adaptive((8, 6))}
+QUARTERS = geopandas.GeoDataFrame(
+    {"side": ["west", "west", "east", "east"], "quarter": ["sw", "nw", "se", "ne"]},
+    geometry=[shapely.box(x, y, x + 0.5, y + 0.5) for x in (0, 0.5) for y in (0, 0.5)],
+    crs=DOMAIN.crs,
+)
+EXAMPLES = {"grid": sdp.Flat((8, 6)), "tree": sdp.KdTree(3), "field": sdp.Adaptive((8, 6)), "zones": sdp.ZoneTree()}
+FRAMES = {"zones": sdp.Zones(QUARTERS, levels=["side", "quarter"])}
 
 PUBLISHERS = {
     "rows of a table": lambda release, _: release.to_geodataframe(),
@@ -60,7 +68,7 @@ class Unknown:
 
 
 def release_of(kind):
-    return EXAMPLES[kind].release(POINTS, DOMAIN, epsilon=1, noise=sdp.SeededNoise(1))
+    return EXAMPLES[kind].release(POINTS, FRAMES.get(kind, DOMAIN), epsilon=1, noise=sdp.SeededNoise(1))
 
 
 def test_there_is_an_example_of_every_kind():
@@ -99,6 +107,22 @@ def test_a_complete_file_brings_the_same_kind_back(kind, tmp_path):
     assert again.answer((0.1, 0.2, 0.7, 0.9)) == release.answer((0.1, 0.2, 0.7, 0.9))
 
 
+@pytest.mark.parametrize("publisher", PUBLISHERS)
+def test_zones_that_are_codes_alone_are_published_or_refused_in_words(publisher, tmp_path):
+    zones = sdp.Zones.from_codes(["a1", "a2", "b1"], None, {"letter": 1, "code": 2})
+    release = sdp.ZoneTree().release(sdp.Codes(["a1", "b1"]), zones, epsilon=1)
+    try:
+        PUBLISHERS[publisher](release, tmp_path)
+    except SpatialDPError as error:
+        assert len(str(error).split()) > 8
+        assert not list(tmp_path.iterdir())
+    finally:
+        plt.close("all")
+    assert "codes alone" in release._repr_html_()
+    released = {path.suffix for path in tmp_path.iterdir()} - {".json"}
+    assert released == ({publisher[7:]} if publisher in ("a file .parquet", "a file .csv") else set())
+
+
 @pytest.mark.parametrize("dispatcher", DISPATCHERS)
 def test_an_unknown_kind_is_refused_in_words(dispatcher):
     with pytest.raises(SpatialDPError, match="unheard-of"):
@@ -115,7 +139,7 @@ def test_nobody_asks_for_the_class_of_an_estimate():
         for node in ast.walk(ast.parse(path.read_text()))
         if isinstance(node, ast.Call)
         and ast.unparse(node.func) == "isinstance"
-        and {"Histogram", "Decomposition", "Field", "KdTree"}
+        and {"Histogram", "Decomposition", "Field", "KdTree", "ZoneCounts", "ZoneRelease"}
         & {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
     ]
     assert not asked

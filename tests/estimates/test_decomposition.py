@@ -10,6 +10,7 @@ import pytest
 import shapely
 
 import spatialdp as sdp
+from spatialdp._support.tree_shape import sums
 from spatialdp.errors import ParameterError, ReleaseError
 from spatialdp.estimates.decomposition import Decomposition
 from spatialdp.privacy.noise.laws import Law, NoiseLaw
@@ -18,7 +19,7 @@ from spatialdp.space.coverage import block_powers
 from spatialdp.space.lattice import LATTICE
 from spatialdp.trees.least_squares import two_pass
 from spatialdp.trees.quadtree import quadtree
-from spatialdp.trees.tree import Tree, sums
+from spatialdp.trees.tree import Tree
 from tests.helpers.boxes import coverage, coverage_in_region
 from tests.helpers.cases import LARGE, SMALL, has_least_squares, in_turn, is_consistent, is_tree, select, terms
 from tests.helpers.sources import ZeroNoise

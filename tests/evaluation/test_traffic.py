@@ -217,10 +217,11 @@ def test_readme_shows_the_table_of_seed_one(rows):
     printed = [line for line in README.splitlines() if line.startswith("| ")]
     first = next(at for at, line in enumerate(printed) if _words(line) == _words(lines[0]))
     for line, shown in zip(lines, printed[first : first + len(lines)], strict=True):
-        # Sums of doubles end differently on other processors: the last digit printed may be one off.
+        # Sums of doubles end differently on other processors, and a field may take a step more or less to be solved:
+        # numbers may be one off in the last digit printed, or by one in 200.
         assert _words(line) == _words(shown)
         for (value, step), (expected, _) in zip(_numbers(line), _numbers(shown), strict=True):
-            assert abs(value - expected) <= step
+            assert abs(value - expected) <= max(step, abs(expected) / 200)
 
 
 def _words(line):

@@ -10,7 +10,7 @@ import pytest
 import shapely
 
 import spatialdp as sdp
-from spatialdp.errors import BudgetError
+from spatialdp.errors import BudgetError, ParameterError
 from spatialdp.mechanisms.base import Terms
 from spatialdp.privacy.budget import Budget
 from spatialdp.records.truth import Counter
@@ -176,3 +176,12 @@ def test_records_are_sorted_for_counting_once(monkeypatch):
     monkeypatch.setattr(Counter, "__init__", lambda self, *arrays: built.append(self) or real(self, *arrays))
     run(sdp.KdTree(3), metrics=["earth_mover"])
     assert len(built) == 1
+
+
+def test_mechanisms_with_exact_totals_are_refused():
+    class Exact(sdp.Flat):
+        def _invariants(self):
+            return ("state",)
+
+    with pytest.raises(ParameterError, match=r"exact totals \(state\)"):
+        run({"exact": Exact((2, 2))}, neighbours="replace", trials=1)

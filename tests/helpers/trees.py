@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from spatialdp._support.tree_shape import TreeShape
 from spatialdp.space.lattice import LATTICE
 from spatialdp.trees.tree import Tree
 
@@ -43,7 +44,7 @@ def complete_tree(fan_out: int, height: int) -> Tree:
     return Tree(offsets, n_children, np.tile([0, 0, 1, 1], (offsets[-1], 1)))
 
 
-def dense_membership(tree: Tree, *, nodes: bool = False) -> np.ndarray:
+def dense_membership(tree: TreeShape, *, nodes: bool = False) -> np.ndarray:
     """(n_nodes, n_leaves) matrix: is the leaf at or below the node; with `nodes`, for all nodes."""
     below = np.eye(tree.n_nodes)
     for node in range(tree.n_nodes - 1, 0, -1):

@@ -293,3 +293,48 @@ def test_one_word_says_what_is_counted(person, noun):
     assert bool(privacy.counted_in_words()) == (person is not None)
     cut = person is not None and not person.shares
     assert ("were left out" in privacy.counted_in_words()) == cut
+
+
+# --- invariants ----------------------------------------------------------------------------------------
+
+
+def with_invariants(**changes):
+    plain = sdp.Flat((2, 2)).release([], sdp.Domain((0, 0, 1, 1)), epsilon=1, neighbours="replace").privacy
+    return replace(plain, invariants=("state", "county"), **changes)
+
+
+def test_exact_totals_are_named_in_every_form():
+    privacy = with_invariants()
+    assert "replace one record of the same county; not plain ε-DP: state and county totals are exact" in str(privacy)
+    assert "same county; not plain ε-DP" in privacy._repr_html_()
+    words = privacy.in_words()
+    assert words.startswith("This is not ε-differential privacy in the plain sense")
+    assert "replaced by another of the same county" in words
+    assert "e^ε = 2.719" in words
+    assert privacy.to_json()["invariants"] == ["state", "county"]
+    assert sdp.Privacy.from_json(privacy.to_json()) == privacy
+    with pytest.raises(ReleaseError, match="groups of records"):
+        privacy.for_records(2)
+
+
+def test_statements_without_exact_totals_do_not_speak_of_them():
+    privacy = replace(with_invariants(), invariants=())
+    assert "invariants" not in privacy.to_json()
+    assert "plain" not in f"{privacy} {privacy.in_words()}"
+    assert privacy.for_records(2).epsilon == 2
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"neighbours": "add-remove"},
+        {"invariants": []},
+        {"invariants": "state"},
+        {"invariants": [1]},
+        {"invariants": ["\x1b[31m"]},
+        {"unit": "person", "person": {"records": 3}},
+    ],
+)
+def test_statements_that_contradict_their_exact_totals_are_refused(change):
+    with pytest.raises(FileFormatError):
+        sdp.Privacy.from_json(with_invariants().to_json() | change)

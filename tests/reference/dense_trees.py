@@ -6,9 +6,9 @@ import numpy as np
 import numpy.typing as npt
 
 from spatialdp._support.arrays import Floats
+from spatialdp._support.tree_shape import TreeShape
 from spatialdp.errors import ParameterError
 from spatialdp.trees.least_squares import Fit, divisor, own_weight
-from spatialdp.trees.tree import Tree
 from tests.helpers.trees import dense_membership
 
 __all__ = [
@@ -24,20 +24,20 @@ __all__ = [
 _ONE, _UNKNOWN = np.asarray(1.0), np.asarray(np.inf)
 
 
-def dense_map(tree: Tree, variances: np.ndarray) -> np.ndarray:
+def dense_map(tree: TreeShape, variances: np.ndarray) -> np.ndarray:
     """The matrix that takes measurements to the estimates of all nodes.
 
     Weighted least squares; among several minimisers, the one with the least Σ x² / area over the leaves.
     """
     members = dense_membership(tree)
-    xlo, ylo, xhi, yhi = tree.boxes[tree.leaves].T.astype(float)
-    root_area = np.sqrt((xhi - xlo) * (yhi - ylo) / 2.0**60)
+    sizes = tree.leaf_sizes(np.flatnonzero(tree.leaves))
+    root_area = np.sqrt(sizes / sizes.max())
     root_weight = np.where(np.isinf(variances), 0.0, 1 / np.sqrt(variances))
     design = root_weight[:, None] * members * root_area
     return members @ (root_area[:, None] * np.linalg.pinv(design, rcond=1e-11)) * root_weight
 
 
-def given_map(tree: Tree, own_weights: np.ndarray, shares: np.ndarray) -> np.ndarray:
+def given_map(tree: TreeShape, own_weights: np.ndarray, shares: np.ndarray) -> np.ndarray:
     """The matrix that takes measurements to estimates that are made with given weights, node by node."""
     subtree, result = np.zeros((tree.n_nodes, tree.n_nodes)), np.zeros((tree.n_nodes, tree.n_nodes))
     children = [np.flatnonzero(tree.parent == node) for node in range(tree.n_nodes)]
@@ -53,12 +53,12 @@ def given_map(tree: Tree, own_weights: np.ndarray, shares: np.ndarray) -> np.nda
     return result
 
 
-def query_variance(tree: Tree, fit: Fit, leaf_coverage: npt.ArrayLike) -> Floats:
+def query_variance(tree: TreeShape, fit: Fit, leaf_coverage: npt.ArrayLike) -> Floats:
     """Variance of weighted sums of leaf estimates.
 
     Parameters
     ----------
-    tree : Tree
+    tree : TreeShape
     fit : Fit
     leaf_coverage : (n_leaves,) or (q, n_leaves) array
         Weight a_l of each leaf in each sum, such as the fraction of it that a box covers.
@@ -87,7 +87,7 @@ def query_variance(tree: Tree, fit: Fit, leaf_coverage: npt.ArrayLike) -> Floats
     return np.asarray(average[..., 0] ** 2 * fit.up_variance[0] + residual)
 
 
-def query_coefficients(tree: Tree, fit: Fit, leaf_coverage: npt.ArrayLike) -> Floats:
+def query_coefficients(tree: TreeShape, fit: Fit, leaf_coverage: npt.ArrayLike) -> Floats:
     """Weight of every raw measurement in weighted sums of leaf estimates.
 
     Parameters
@@ -119,7 +119,7 @@ def query_coefficients(tree: Tree, fit: Fit, leaf_coverage: npt.ArrayLike) -> Fl
 
 
 def box_moments(
-    tree: Tree, fit: Fit, leaf_coverage: npt.ArrayLike, kurtosis: npt.ArrayLike = 0.0
+    tree: TreeShape, fit: Fit, leaf_coverage: npt.ArrayLike, kurtosis: npt.ArrayLike = 0.0
 ) -> tuple[Floats, Floats]:
     """Variance and excess kurtosis of weighted sums of leaf estimates.
 
@@ -202,7 +202,7 @@ def closed_form_variance(up_variances: npt.ArrayLike, squared_coverage: npt.Arra
     return np.asarray(squares[..., 0] * up[0] + within @ up[1:])
 
 
-def _averages(tree: Tree, fit: Fit, leaf_coverage: npt.ArrayLike) -> Floats:
+def _averages(tree: TreeShape, fit: Fit, leaf_coverage: npt.ArrayLike) -> Floats:
     """A of each node: how much of its estimate enters the sum, through its leaves."""
     coverage = np.asarray(leaf_coverage, dtype=np.float64)
     if coverage.shape[-1:] != (tree.n_leaves,):
@@ -219,7 +219,7 @@ def _averages(tree: Tree, fit: Fit, leaf_coverage: npt.ArrayLike) -> Floats:
     return average
 
 
-def _cumulant(tree: Tree, coefficients: Floats, variances: Floats, power: int, factor: Floats = _ONE) -> Floats:
+def _cumulant(tree: TreeShape, coefficients: Floats, variances: Floats, power: int, factor: Floats = _ONE) -> Floats:
     """Σ k^power s^(power / 2) factor over the measured nodes."""
     total = np.zeros(coefficients.shape[:-1])
     for d in range(tree.height + 1):
@@ -235,7 +235,7 @@ def _harmonic(a, b):
         return 1.0 / (np.divide(1.0, a) + np.divide(1.0, b))
 
 
-def _of_level(tree: Tree, values: Floats, d: int) -> Floats:
+def _of_level(tree: TreeShape, values: Floats, d: int) -> Floats:
     """One depth's part of an array that holds one number in all, for each level or for each node."""
     if values.ndim == 0:
         return values

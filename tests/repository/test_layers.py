@@ -32,6 +32,7 @@ LINES: dict[str, list[set[str]]] = {
         {"strategies", "estimates", "datasets"},
         {"structures"},
         {"release"},
+        {"zone_release"},
         {"mechanisms", "outputs"},
         {"planning"},
         {"evaluation"},
@@ -48,12 +49,12 @@ LINES: dict[str, list[set[str]]] = {
         {"publish"},
     ],
     "spatialdp.planning": [{"queries", "typical_map"}, {"recommend", "epsilon_for"}],
-    "spatialdp.outputs": [{"files", "maps"}, {"explorer"}],
+    "spatialdp.outputs": [{"zones"}, {"files", "maps"}, {"explorer"}],
 }
 SEE_RECORDS = {"records", "datasets", "mechanisms", "evaluation", "cli"}
 HOLD_RECORDS = {"records", "datasets"}
 # A façade may import upwards, into this part, inside its methods.
-FACADES = {("spatialdp.release", "spatialdp.outputs")}
+FACADES = {("spatialdp.release", "spatialdp.outputs"), ("spatialdp.zone_release", "spatialdp.outputs")}
 # Modules that re-export: they gather what lies below or beside them.
 GATHERING = {"spatialdp", "spatialdp.mechanisms", "spatialdp.cli"}
 DRAWS_BITS = "spatialdp.privacy.noise.source"

@@ -236,6 +236,19 @@ def test_chosen_bounds_are_compared_with_hindsight(tmp_path):
     assert "| few | flat |" in (tmp_path / "person_bounds.md").read_text()
 
 
+def test_budgets_of_zones_are_the_best(tmp_path):
+    states = ["01"] * 5 + ["02"] + ["03"] * 12
+    pd.DataFrame({"state": states}).to_parquet(tmp_path / "counties.parquet")
+    done = run("zone_budgets", tmp_path, "--counties", str(tmp_path / "counties.parquet"))
+    assert done.returncode == 0, done.stderr
+    lines = (tmp_path / "zone_budgets.md").read_text().splitlines()
+    rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in lines if line.startswith("| ")][1:]
+    assert len(rows) == 12
+    for tree in {row[0] for row in rows}:
+        found = {row[1]: float(row[4]) for row in rows if row[0] == tree}
+        assert found["best"] == min(found.values())
+
+
 def test_worked_examples_release_and_answer(tmp_path):
     done = run("release_map", tmp_path, "--epsilon", "1")
     assert done.returncode == 0, done.stderr

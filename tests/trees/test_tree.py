@@ -11,9 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from spatialdp._support.tree_shape import level_sums, sums
 from spatialdp.errors import ParameterError
 from spatialdp.trees.quadtree import quadtree
-from spatialdp.trees.tree import Tree, level_sums, sums
+from spatialdp.trees.tree import Tree
 from tests.helpers.trees import dense_membership, random_tree
 
 seeds = st.integers(0, 2**32 - 1)

@@ -5,8 +5,9 @@ The command reads files of releases in any format, and never a record.
 
 from __future__ import annotations
 
+import itertools
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import click
 
@@ -15,6 +16,8 @@ from spatialdp.outputs.files.formats import FORMATS
 if TYPE_CHECKING:
     from spatialdp.privacy.statement import Privacy
     from spatialdp.release import Release
+    from spatialdp.space.domain import Domain
+    from spatialdp.zone_release import ZoneRelease
 
 __all__ = ["command"]
 
@@ -49,10 +52,7 @@ def command(release: Path, as_json: bool) -> None:
 def _facts(release: Release) -> dict[str, Any]:
     return {
         "privacy": release.privacy.to_json(),
-        "cells": release.estimate.n_cells,
-        "bounds": list(release.domain.bounds),
-        "crs": release.domain.crs,
-        "region": release.domain.region is not None,
+        **_place(release),
         "total": release.total,
         "counted": release.privacy.counted,
         "intervals": not release.estimate.biased,
@@ -75,19 +75,48 @@ def _privacy_lines(privacy: Privacy) -> list[str]:
 
 
 def _map_lines(release: Release) -> list[str]:
-    domain = release.domain
-    edges = ", ".join(f"{edge:.15g}" for edge in domain.bounds)
     return [
         _sizes(release),
-        f"bounds     {edges}{'' if domain.region is None else ', with a region inside'}",
-        f"CRS        {domain.crs or 'none'}",
+        *_place_lines(release),
         f"total      about {release.total:,.0f} {release.privacy.counted}, estimated from the release",
         f"intervals  {'none: the estimates are biased' if release.estimate.biased else 'yes'}",
     ]
 
 
+def _place(release: Release) -> dict[str, Any]:
+    """Return where a release is, as plain values; zones that are codes alone are nowhere."""
+    domain: Domain | None = release.domain
+    zones = _zone_facts(cast("ZoneRelease", release)) if release.estimate.kind == "zones" else {}
+    place = {} if domain is None else {"bounds": list(domain.bounds), "crs": domain.crs}
+    region = {} if zones else {"region": release.domain.region is not None}
+    return {"cells": release.estimate.n_cells, **zones, **place, **region}
+
+
+def _zone_facts(release: ZoneRelease) -> dict[str, Any]:
+    """Return what the frame of zones is: its name, its digest, and how many zones each level has."""
+    zones = release.zones
+    sizes = (int(stop - start) for start, stop in itertools.pairwise(zones.shape.offsets))
+    return {"levels": dict(zip(zones.levels, sizes, strict=True)), "frame": zones.name, "frame_digest": zones.digest}
+
+
+def _place_lines(release: Release) -> list[str]:
+    domain: Domain | None = release.domain
+    if domain is None:
+        return ["place      none: the zones are codes without polygons"]
+    edges = ", ".join(f"{edge:.15g}" for edge in domain.bounds)
+    return [
+        f"bounds     {edges}{'' if domain.region is None else ', with a region inside'}",
+        f"CRS        {domain.crs or 'none'}",
+    ]
+
+
 def _sizes(release: Release) -> str:
     """Return the number of cells; adaptive trees have blocks of cells, and the plan speaks of the cells in them."""
+    if release.estimate.kind == "zones":
+        facts = _zone_facts(cast("ZoneRelease", release))
+        levels = ", ".join(f"{size:,} of level {name}" for name, size in facts["levels"].items())
+        named = "" if facts["frame"] is None else f"frame      {facts['frame']}\n"
+        return f"zones      {levels}\n{named}digest     {facts['frame_digest']}"
     number = f"{release.estimate.n_cells:,}"
     if release.privacy.mechanism != "adaptive":
         return f"cells      {number}"

@@ -12,7 +12,7 @@ import click
 from click.core import ParameterSource
 
 from spatialdp.cli.options.output import Target, output_options
-from spatialdp.cli.options.values import Numbers
+from spatialdp.cli.options.values import Level, Numbers
 
 __all__ = ["command"]
 
@@ -56,8 +56,12 @@ _PICTURE_OPTIONS = (
     help="Colour scale: logarithmic for large numbers, as on the web page, or linear throughout.  [default: log]",
 )
 @click.option("--cmap", metavar="NAME", help="Colours of matplotlib, such as viridis, instead of the usual ones.")
-@click.option("--level", type=int, help="For trees: show the nodes at this depth; by default the leaves.")
-@click.option("--lines", type=int, help="For trees: outline the nodes down to this depth; 0 for none.")
+@click.option(
+    "--level",
+    type=Level(),
+    help="For trees: show the nodes at this depth; by default the leaves. For zones: the name of the level to show.",
+)
+@click.option("--lines", type=int, help="For trees and zones: outline the nodes down to this depth; 0 for none.")
 @click.option("--mark-noise/--no-mark-noise", default=True, help="Fade cells that may be noise alone.  [default: on]")
 @click.option("--boundaries", type=click.Path(path_type=Path), help="File of public polygons or lines to draw on top.")
 @click.option("--scale-bar/--no-scale-bar", default=True, help="Draw a scale bar below the map.  [default: on]")
@@ -93,6 +97,7 @@ def command(
       spatialdp map homes.parquet -o homes.png --title "Homes" --boundaries counties.gpkg
       spatialdp map homes.parquet -o homes.pdf --per km2
       spatialdp map homes.parquet -o doubts.svg --view uncertainty
+      spatialdp map counties.parquet -o states.png --level state
       spatialdp map homes.parquet -o homes.html --title "Homes" --boundaries counties.gpkg
     """
     from spatialdp.outputs.files.geoparquet import load

@@ -20,12 +20,11 @@ def command(name: str | None) -> None:
       spatialdp methods
       spatialdp methods quadtree
     """
-    from spatialdp.cli.parameters import find_method, parameters_of, summary
-    from spatialdp.mechanisms import MECHANISMS
+    from spatialdp.cli.parameters import find_method, methods, parameters_of, summary
 
     formatter = click.HelpFormatter(max_width=100)
     if name is None:
-        formatter.write_dl([(each, summary(method)) for each, method in MECHANISMS.items()])
+        formatter.write_dl([(each, summary(method)) for each, method in methods().items()])
     else:
         method = find_method(name)
         formatter.write_text(summary(method))

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from spatialdp.cli.answers import ANSWERS, Ask, answer_codes, answer_level, with_answers
+from spatialdp.cli.options.frame import Names
 from spatialdp.cli.options.output import Target, output_options
 from spatialdp.cli.options.values import Numbers
 
@@ -22,9 +24,6 @@ if TYPE_CHECKING:
     from spatialdp.release import Release
 
 __all__ = ["command"]
-
-_MARK = "privacy"  # the column that marks the answers of a release that is not private
-_ANSWERS = ["estimate", "lower", "upper", _MARK]
 
 
 @click.command("query")
@@ -43,6 +42,15 @@ _ANSWERS = ["estimate", "lower", "upper", _MARK]
     help="File of polygons (GeoPackage, GeoJSON, Shapefile or GeoParquet); those in another CRS are reprojected. The "
     "output keeps their columns.",
 )
+@click.option(
+    "--codes",
+    type=Names(),
+    multiple=True,
+    help="Codes of zones to count in, with commas between them, for a release by zones; may be repeated.",
+)
+@click.option("--zones", "of_level", metavar="LEVEL", help="Count in all zones of a level, for a release by zones.")
+@click.option("--at", metavar="LEVEL", help="Level of the --codes, if a code occurs on several levels.")
+@click.option("--together", is_flag=True, help="Answer each list of --codes as one area.")
 @click.option("--layer", metavar="NAME", help="Layer to read, if the file of polygons has several.")
 @click.option(
     "--level",
@@ -70,13 +78,17 @@ def command(
     bbox: tuple[tuple[float, ...], ...],
     boxes: Path | None,
     polygons: Path | None,
+    codes: tuple[tuple[str, ...], ...],
+    of_level: str | None,
+    at: str | None,
+    together: bool,
     layer: str | None,
     level: float,
     about: str,
     kind: str | None,
     target: Target,
 ) -> None:
-    r"""Answer boxes or polygons from a release.
+    r"""Answer boxes, polygons or zones from a release.
 
     The answers are estimated counts, with intervals about the true counts. If persons are the unit of privacy, a note
     on standard error says what is counted. Queries cost no privacy budget: a release
@@ -88,21 +100,29 @@ def command(
       spatialdp query homes.parquet --boxes boxes.csv --format json | jq .
       spatialdp query homes.parquet --polygons districts.gpkg -o districts.csv
       spatialdp query homes.parquet --polygons districts.gpkg -o counted.gpkg
+      spatialdp query counties.parquet --codes 37063,37135
+      spatialdp query counties.parquet --zones state -o states.gpkg
     """
     from spatialdp.outputs.files.geoparquet import load
 
-    if sum(map(bool, (bbox, boxes, polygons))) != 1:
+    if sum(map(bool, (bbox, boxes, polygons, codes, of_level))) != 1:
         raise click.UsageError(
-            "none or several of --bbox, --boxes and --polygons were given; give exactly one of them."
+            "none or several of --bbox, --boxes, --polygons, --codes and --zones were given; give exactly one of them."
         )
+    if (at is not None or together) and not codes:
+        raise click.UsageError("--at and --together are for --codes; leave them out.")
     if kind is not None and target.path is not None:
         raise click.UsageError(
             "--format was given with an output file; the suffix of the file decides its format. Leave --format out."
         )
     target.spare(release, boxes, polygons)
-    source = load(release)
+    source, places = load(release), target.path is not None and target.path.suffix.lower() in (".gpkg", ".parquet")
     with _outside_noted():
-        if polygons is not None:
+        if codes:
+            answers = answer_codes(source, codes, at, Ask(level, about, places), together=together)
+        elif of_level is not None:
+            answers = answer_level(source, of_level, Ask(level, about, places))
+        elif polygons is not None:
             answers = _answer_polygons(source, polygons, layer, level, about)
         else:
             answers = _answer_boxes(source, bbox, boxes, level, about)
@@ -135,10 +155,11 @@ def _answer_boxes(
     from spatialdp.space.public_files import EDGES, read_boxes
 
     boxes = np.array(bbox) if path is None else read_boxes(path)
+    answers = release.answer(boxes)  # first, because zones that are codes alone have no places and refuse boxes
     # Edges may be infinite, but a polygon cannot be: it ends where the domain ends.
     polygons = shapely.box(*np.where(np.isfinite(boxes), boxes, release.domain.bounds).T)
     frame = geopandas.GeoDataFrame(dict(zip(EDGES, boxes.T, strict=True)), geometry=polygons, crs=release.domain.crs)
-    return _with_answers(frame, release, release.answer(boxes), lambda: release.interval(boxes, level, about=about))
+    return with_answers(frame, release, answers, lambda: release.interval(boxes, level, about=about))
 
 
 def _answer_polygons(
@@ -147,46 +168,17 @@ def _answer_polygons(
     from spatialdp.space.public_files import read_geometries
 
     areas = read_geometries(path, layer)
-    clashes = [name for name in _ANSWERS if name in areas.columns]
+    clashes = [name for name in ANSWERS if name in areas.columns]
     if clashes:
         raise click.UsageError(
             f"{path.name} has a column {clashes[0]!r}, which is a column of the answers; rename it in the file first."
         )
     geometry = areas.geometry
     answers = release.answer_polygons(geometry)
-    return _with_answers(areas, release, answers, lambda: release.interval_polygons(geometry, level, about=about))
+    return with_answers(areas, release, answers, lambda: release.interval_polygons(geometry, level, about=about))
 
 
-def _with_answers(
-    frame: geopandas.GeoDataFrame, release: Release, answers: Any, intervals: Any
-) -> geopandas.GeoDataFrame:
-    """Add estimates and intervals to the queries; biased releases get no intervals and a note on standard error.
-
-    So do releases of persons: a note says what the estimates count.
-
-    The answers of a release that is not private say so in a column of their own, in every format.
-    """
-    import numpy as np
-
-    from spatialdp.privacy.statement import NOT_PRIVATE
-
-    if release.estimate.biased:
-        click.echo(
-            "note: this release was truncated, rounded, made non-negative, smoothed or stopped where counts were "
-            "small. Its errors do not average out, so it has no intervals, and lower and upper are left empty.",
-            err=True,
-        )
-        ends = np.full((len(frame), 2), np.nan)
-    else:
-        ends = intervals()
-    if release.privacy.person is not None:
-        counted, bounded = release.privacy.counted, release.privacy.person.in_words()
-        click.echo(f"note: estimates are of {counted}: {bounded}. {release.privacy.counted_in_words()}", err=True)
-    marks = {} if release.privacy.private else {_MARK: NOT_PRIVATE}
-    return frame.assign(estimate=answers, lower=ends[:, 0], upper=ends[:, 1], **marks)
-
-
-def _write(answers: geopandas.GeoDataFrame, release: Release, target: Target, kind: str) -> None:
+def _write(answers: Any, release: Release, target: Target, kind: str) -> None:
     import sys
 
     import pandas as pd
@@ -194,7 +186,7 @@ def _write(answers: geopandas.GeoDataFrame, release: Release, target: Target, ki
     from spatialdp._support.atomic import write_all
     from spatialdp._support.terminal import printable
 
-    table = pd.DataFrame(answers.drop(columns=answers.geometry.name))
+    table = pd.DataFrame(answers.drop(columns=answers.geometry.name) if hasattr(answers, "to_crs") else answers)
     makers: dict[str, Callable[[], bytes]] = {
         "csv": lambda: table.to_csv(index=False).encode(),
         "json": lambda: table.to_json(orient="records", indent=2, double_precision=15).encode() + b"\n",

@@ -6,12 +6,13 @@ name steps only: they must not depend on the number of records.
 
 from __future__ import annotations
 
+import itertools
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import click
 
-from spatialdp.cli.options.domain import domain_options
+from spatialdp.cli.options.frame import check_frame, domain_in, frame_options
 from spatialdp.cli.options.method import ReleaseCommand
 from spatialdp.cli.options.output import Target, check_output, output_options, quiet_option
 from spatialdp.cli.options.points import PointsFile, points_options
@@ -20,18 +21,20 @@ from spatialdp.cli.options.values import Numbers
 from spatialdp.outputs.files.formats import FORMATS
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
+    from spatialdp.cli.options.frame import Frame
     from spatialdp.mechanisms import Mechanism
     from spatialdp.release import Release
     from spatialdp.space.domain import Domain
+    from spatialdp.zone_release import ZoneRelease
 
 __all__ = ["command"]
 
 
 @click.command("release", cls=ReleaseCommand)
 @points_options
-@domain_options
+@frame_options
 @terms_options
 @output_options(tuple(FORMATS), "File for the release; the suffix decides the format", several=True)
 @click.option(
@@ -48,7 +51,7 @@ __all__ = ["command"]
 @quiet_option
 def command(
     points: PointsFile,
-    domain: Domain,
+    frame: Frame,
     terms: TermsOptions,
     mechanism: Mechanism,
     target: Target,
@@ -71,6 +74,7 @@ def command(
     Examples:
       spatialdp release homes.csv --x lon --y lat --bounds -85.6,34.9,-84.9,35.5 --crs EPSG:4326 \
           --epsilon 1 -o homes.parquet
+      spatialdp release points.parquet --zones counties.parquet --levels state,county --epsilon 1 -o counties.gpkg
       spatialdp release trips.gpkg --region county.geojson --method flat --shape 100,80 \
           --epsilon 0.5 -o map.parquet -o map.gpkg -o map.tif
       spatialdp release 'postgresql://USER@HOST/DATABASE?table=VISITS' --geometry geom --bounds -85.6,34.9,-84.9,35.5 \
@@ -87,10 +91,11 @@ def command(
 
     target.spare(*points.inputs)
     _check_promise(mechanism, seed, allowed=not_private)
-    prepared = mechanism.prepare(domain, **terms.options)
-    shape = _check_formats(target, domain, mechanism, pixels)
-    report(f"1/3 opening the points{points.assumption(domain)}")
-    records = points.read(domain)
+    check_frame(frame, mechanism, codes=points.code_column is not None)
+    prepared = mechanism.prepare(frame, **terms.options)
+    shape = _check_formats(target, frame, mechanism, pixels)
+    report(f"1/3 opening the points{points.assumption(domain_in(frame))}")
+    records = points.read(domain_in(frame))
     report("2/3 counting them and adding noise")
     noise = SystemNoise() if seed is None else SeededNoise(seed)
     release = prepared.release(records, noise=noise)
@@ -110,6 +115,8 @@ def _summary(release: Release, mechanism: Mechanism) -> list[str]:
     """Return what anyone who reads the release can see, so that a mistake of place shows: size, cells, total."""
     from spatialdp.space.placement import ground_size
 
+    if release.estimate.kind == "zones":
+        return _zone_summary(cast("ZoneRelease", release))
     domain = release.domain
     ground = ground_size(domain.bounds, domain.crs)
     crs = "without a CRS" if domain.crs is None else f"in {domain.crs if len(domain.crs) < 40 else 'its CRS'}"
@@ -127,6 +134,18 @@ def _summary(release: Release, mechanism: Mechanism) -> list[str]:
         low, high = release.interval(domain.bounds)
         total += f"; 95 % interval {low:,.0f} to {high:,.0f}"
     return [f"domain   {extent}, {crs}", f"cells    {cells}", f"total    {total}"]
+
+
+def _zone_summary(release: ZoneRelease) -> list[str]:
+    """Return how many zones each level has, and the total."""
+    zones = release.zones
+    sizes = [int(stop - start) for start, stop in itertools.pairwise(zones.shape.offsets)]
+    levels = [f"{size:,} of level {name}" for size, name in zip(sizes, zones.levels, strict=True)]
+    total = f"{release.total:,.0f} {release.privacy.counted}, estimated"
+    if not release.estimate.biased:
+        low, high = release.interval(zones.codes[0], at=zones.levels[0])
+        total += f"; 95 % interval {low:,.0f} to {high:,.0f}"
+    return [f"zones    {', '.join(levels)}", f"total    {total}"]
 
 
 def _lengths(metres: Sequence[float]) -> str:
@@ -149,7 +168,7 @@ def _check_promise(mechanism: Mechanism, seed: int | None, *, allowed: bool) -> 
 
 
 def _check_formats(
-    target: Target, domain: Domain, mechanism: Mechanism, pixels: tuple[float, float] | None
+    target: Target, frame: Frame, mechanism: Mechanism, pixels: tuple[float, float] | None
 ) -> tuple[int, int] | None:
     """Check, before anything is read, that each format can hold the release; return the pixels of a GeoTIFF."""
     from importlib.util import find_spec
@@ -160,6 +179,10 @@ def _check_formats(
     for path in target.files:
         if FORMATS[path.suffix.lower()] == "CSV":
             check_output(statement_beside(path), (".json",), force=target.force)
+    domain = domain_in(frame)
+    if domain is None:
+        _check_places(kinds)
+        return None
     if "GeoJSON" in kinds and domain.crs is None:
         raise click.UsageError(
             f"{kinds['GeoJSON']} needs a CRS, because GeoJSON is always in WGS 84; give the CRS with --crs."
@@ -173,6 +196,15 @@ def _check_formats(
             "a GeoTIFF needs rasterio, which is not installed; run pip install 'spatialdp[raster]', or write a .gpkg."
         )
     return _pixels(domain, mechanism, pixels)
+
+
+def _check_places(kinds: Mapping[str, Path]) -> None:
+    """Refuse formats of places for zones that are codes alone."""
+    for kind, path in kinds.items():
+        if kind not in ("GeoParquet", "CSV"):
+            raise click.UsageError(
+                f"{path} is {kind}, which needs polygons, but the zones are codes alone; write a .parquet or a .csv."
+            )
 
 
 def _pixels(domain: Domain, mechanism: Mechanism, pixels: tuple[float, float] | None) -> tuple[int, int] | None:

@@ -31,6 +31,8 @@ _DRIVERS = {".gpkg": "GPKG", ".geojson": "GeoJSON"}
 def command(release: Path, count: int | None, seed: int | None, target: Target) -> None:
     r"""Draw synthetic points that follow a release. They cost no privacy budget, and none of them is a record.
 
+    Points of a release by zones have the codes of their zones, in the column `zone`.
+
     The privacy statement of the release is written beside them, into a file whose name ends in .privacy.json.
 
     \b
@@ -58,7 +60,7 @@ def _file_content(points: Any, suffix: str) -> bytes:
         return layer_bytes(points, driver=_DRIVERS[suffix], layer="synthetic")
     buffer = io.BytesIO()
     if suffix == ".csv":
-        points.get_coordinates().to_csv(buffer, index=False)
+        points.drop(columns="geometry").join(points.get_coordinates()).to_csv(buffer, index=False)
     else:
         points.to_parquet(buffer)
     return buffer.getvalue()

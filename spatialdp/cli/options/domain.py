@@ -15,10 +15,13 @@ from spatialdp.cli.options.values import Numbers, bundled
 if TYPE_CHECKING:
     from spatialdp.space.domain import Domain
 
-__all__ = ["domain_options", "optional_domain_options"]
+__all__ = ["DOMAIN_OPTIONS", "domain_of", "domain_options", "optional_domain_options"]
 
 
-def _domain(bounds: tuple[float, ...] | None, region: Path | None, region_cells: str | None, crs: str | None) -> Domain:
+def domain_of(
+    bounds: tuple[float, ...] | None, region: Path | None, region_cells: str | None, crs: str | None
+) -> Domain:
+    """Return the domain that the options describe."""
     from spatialdp.space.domain import Domain
 
     if bounds is None and region is None:
@@ -52,10 +55,10 @@ def _region(path: Path) -> Any:
 
 
 def _domain_if_given(**options: Any) -> Domain | None:
-    return None if all(value is None for value in options.values()) else _domain(**options)
+    return None if all(value is None for value in options.values()) else domain_of(**options)
 
 
-_DOMAIN = (
+DOMAIN_OPTIONS = (
     click.option(
         "--bounds",
         type=Numbers("XMIN", "YMIN", "XMAX", "YMAX"),
@@ -78,5 +81,5 @@ _DOMAIN = (
         "--crs", metavar="CRS", help="CRS of the bounds, such as EPSG:4326; by default the CRS of the region."
     ),
 )
-domain_options = bundled("domain", _domain, *_DOMAIN)
-optional_domain_options = bundled("domain", _domain_if_given, *_DOMAIN)
+domain_options = bundled("domain", domain_of, *DOMAIN_OPTIONS)
+optional_domain_options = bundled("domain", _domain_if_given, *DOMAIN_OPTIONS)

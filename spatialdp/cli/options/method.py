@@ -11,12 +11,15 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import click
 
 from spatialdp._support.override import override
+from spatialdp.cli.options.frame import ZONES_FLAG
 from spatialdp.cli.options.values import join_numbers
 
 if TYPE_CHECKING:
     from spatialdp.mechanisms import Mechanism
 
 __all__ = ["MethodCommand", "ReleaseCommand"]
+
+_FOR_ZONES = "zone-tree"
 
 
 class _Method(click.ParamType):  # type: ignore[type-arg]  # generic only in recent versions
@@ -28,20 +31,22 @@ class _Method(click.ParamType):  # type: ignore[type-arg]  # generic only in rec
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[Any]:  # noqa: ARG002 (click)
         from click.shell_completion import CompletionItem
 
-        from spatialdp.mechanisms import MECHANISMS
+        from spatialdp.cli.parameters import methods
 
-        return [CompletionItem(name) for name in MECHANISMS if name.startswith(incomplete)]
+        return [CompletionItem(name) for name in methods() if name.startswith(incomplete)]
 
 
 class MethodCommand(click.Command):
     """A command with `--method NAME` and the parameters of that method as options; it gets the `mechanism`."""
 
     default_method: ClassVar[str | None] = None
+    default_in_words: ClassVar[str | None] = None
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Find the method first, because it decides which options there are; then parse the arguments."""
         typed = list(args)  # click takes words out of the list
-        name = _find_method_name(typed) or self.default_method
+        ctx.meta["spatialdp.default"] = self._default(typed)
+        name = _find_method_name(typed) or ctx.meta["spatialdp.default"]
         ctx.meta["spatialdp.method"] = name if not ctx.resilient_parsing or _exists(name) else None
         try:
             rest = super().parse_args(ctx, join_numbers(typed, _parameter_options(ctx)))
@@ -52,6 +57,10 @@ class MethodCommand(click.Command):
             ctx.params["mechanism"] = self._mechanism(ctx.params.pop("method"), self._completed(ctx, typed, values))
         return rest
 
+    def _default(self, args: Sequence[str]) -> str | None:  # noqa: ARG002 (subclasses)
+        """The method if none is named."""
+        return self.default_method
+
     def _completed(self, ctx: click.Context, args: Sequence[str], values: dict[str, Any]) -> dict[str, Any]:  # noqa: ARG002 (subclasses)
         """The values of the method's options, with those that follow from other options."""
         return values
@@ -61,9 +70,9 @@ class MethodCommand(click.Command):
         method = click.Option(
             ["--method", "-m"],
             type=_Method(),
-            default=self.default_method,
+            default=ctx.meta.get("spatialdp.default", self.default_method),
             help="Method of the release; `spatialdp methods` lists them."
-            + (f"  [default: {self.default_method}]" if self.default_method else "  [required]"),
+            + (f"  [default: {self.default_in_words}]" if self.default_in_words else "  [required]"),
         )
         *own, help_option = super().get_params(ctx)
         return [*own, method, *_parameter_options(ctx), help_option]
@@ -87,12 +96,11 @@ class MethodCommand(click.Command):
 
     @staticmethod
     def _mechanism(name: str | None, values: dict[str, Any]) -> Mechanism:
-        from spatialdp.cli.parameters import build, find_method
-        from spatialdp.mechanisms import MECHANISMS
+        from spatialdp.cli.parameters import build, find_method, methods
 
         if name is None:
             raise click.UsageError(
-                f"no --method was given; it must be one of {', '.join(MECHANISMS)}. "
+                f"no --method was given; it must be one of {', '.join(methods())}. "
                 "If you are not sure, use --method quadtree --height 8."
             )
         parameters = {key.removeprefix("parameter_"): value for key, value in values.items() if value is not None}
@@ -100,9 +108,15 @@ class MethodCommand(click.Command):
 
 
 class ReleaseCommand(MethodCommand):
-    """A command whose method is the adaptive tree, unless another one is named."""
+    """A command whose method is the adaptive tree, or for zones the tree of zones, unless another one is named."""
 
     default_method: ClassVar[str | None] = "adaptive"
+    default_in_words: ClassVar[str | None] = f"adaptive; with {ZONES_FLAG}, {_FOR_ZONES}"
+
+    @override
+    def _default(self, args: Sequence[str]) -> str | None:
+        of_zones = any(word.partition("=")[0] == ZONES_FLAG for word in args)
+        return _FOR_ZONES if of_zones else self.default_method
 
     @override
     def _completed(self, ctx: click.Context, args: Sequence[str], values: dict[str, Any]) -> dict[str, Any]:
@@ -123,9 +137,9 @@ def _find_method_name(args: Sequence[str]) -> str | None:
 
 
 def _exists(name: str | None) -> bool:
-    from spatialdp.mechanisms import MECHANISMS
+    from spatialdp.cli.parameters import methods
 
-    return name in MECHANISMS
+    return name in methods()
 
 
 def _parameter_options(ctx: click.Context) -> list[click.Option]:
@@ -142,10 +156,9 @@ def _parameter_options(ctx: click.Context) -> list[click.Option]:
 
 def _explained(error: click.NoSuchOption, name: str | None, ctx: click.Context) -> click.UsageError:
     """Return an error that names the methods with this option, if there are any; else the error itself."""
-    from spatialdp.cli.parameters import parameters_of
-    from spatialdp.mechanisms import MECHANISMS
+    from spatialdp.cli.parameters import methods, parameters_of
 
-    owners = [n for n, each in MECHANISMS.items() if error.option_name in {p.flag for p in parameters_of(each)}]
+    owners = [n for n, each in methods().items() if error.option_name in {p.flag for p in parameters_of(each)}]
     if not owners:
         return error
     fact = f"{error.option_name} is a parameter of {', '.join(owners)}"

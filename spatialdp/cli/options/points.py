@@ -16,6 +16,7 @@ import click
 from spatialdp.cli.options.values import bundled
 
 if TYPE_CHECKING:
+    from spatialdp.records.codes import Codes
     from spatialdp.records.points import Points
     from spatialdp.space.domain import Domain
 
@@ -30,6 +31,7 @@ class PointsFile:
 
     names: tuple[str, ...]
     options: dict[str, Any]
+    code_column: str | None = None
 
     @property
     def path(self) -> Path:
@@ -51,8 +53,10 @@ class PointsFile:
             return database_files(self._address)
         return [path for name in self.names if name != _STANDARD_INPUT for path in paths_of(name)]
 
-    def assumption(self, domain: Domain) -> str:
+    def assumption(self, domain: Domain | None) -> str:
         """Return a note on the CRS that is assumed for columns, if the user gave none; the user may know better."""
+        if domain is None or self.code_column is not None:
+            return ""
         x, y, geometry = (self.options[name] for name in ("x", "y", "geometry"))
         if (x is None and geometry is None) or self.options["crs"] is not None or domain.crs is None:
             return ""
@@ -62,10 +66,17 @@ class PointsFile:
             )
         return f" (the columns {x} and {y} are assumed to be in the domain's CRS, {domain.crs})"
 
-    def read(self, domain: Domain) -> Points:
+    def read(self, domain: Domain | None) -> Points | Codes:
         """Check the files' structure, and their CRS against the domain's; read standard input."""
         from spatialdp.records.files import read_points
 
+        if self.code_column is not None:
+            return self._read_codes(self.code_column)
+        if domain is None:
+            raise click.UsageError(
+                "the zones are codes without polygons, so that points cannot be located in them; give the column of "
+                "the records' codes with --code-column COLUMN, or zones with polygons."
+            )
         if self._address is not None:
             return self._read_table(self._address, domain)
         if self.names == (_STANDARD_INPUT,):
@@ -76,6 +87,12 @@ class PointsFile:
     def _address(self) -> str | None:
         """The address of a table in a database, such as duckdb:///crashes.db?table=crashes; None for files."""
         return self.names[0] if _is_address(self.names[0]) else None
+
+    def _read_codes(self, column: str) -> Codes:
+        """Open files of records that are codes of zones."""
+        from spatialdp.records.codes import read_codes
+
+        return read_codes([Path(name) for name in self.names], column, person=self.options["person"])
 
     def _read_table(self, address: str, domain: Domain) -> Points:
         """Open a table, whose records stay where they are."""
@@ -99,7 +116,10 @@ def _points_file(
     reproject: bool,
     person_column: str | None,
     points_format: str | None,
+    code_column: str | None,
 ) -> PointsFile:
+    if code_column is not None:
+        _check_codes(points, {"x": x, "y": y, "geometry": geometry, "layer": layer, "points-crs": points_crs})
     if (x is None) != (y is None):
         raise click.UsageError("only one of --x and --y was given; give both columns, or none to use the geometry.")
     if x is not None and geometry is not None:
@@ -114,7 +134,20 @@ def _points_file(
             "the name of its columns, and one table at a time."
         )
     options = {"x": x, "y": y, "geometry": geometry, "layer": layer, "crs": points_crs, "reproject": reproject}
-    return PointsFile(points, {**options, "person": person_column, "file_format": points_format})
+    return PointsFile(points, {**options, "person": person_column, "file_format": points_format}, code_column)
+
+
+def _check_codes(points: tuple[str, ...], places: dict[str, str | None]) -> None:
+    """Refuse what does not go together with records that are codes of zones."""
+    for name, value in places.items():
+        if value is not None:
+            raise click.UsageError(
+                f"--code-column and --{name} were given; records are codes or places: leave one out."
+            )
+    if _STANDARD_INPUT in points or any(map(_is_address, points)):
+        raise click.UsageError(
+            "--code-column was given with standard input or with a table of a database; give files: CSV or Parquet."
+        )
 
 
 points_options = bundled(
@@ -147,5 +180,11 @@ points_options = bundled(
         "--points-format",
         metavar="SUFFIX",
         help="Format of the points, such as csv, if their files have no suffix; required for standard input.",
+    ),
+    click.option(
+        "--code-column",
+        metavar="COLUMN",
+        help="Column of the code of each record's zone, as text, if records are codes instead of places (CSV or "
+        "Parquet); only with --zones. Unknown codes are not counted.",
     ),
 )

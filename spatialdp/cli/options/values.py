@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from fractions import Fraction
 
 
-__all__ = ["Exact", "Numbers", "join_numbers"]
+__all__ = ["Exact", "Level", "Numbers", "join_numbers"]
 
 Command = Callable[..., Any]
 Decorator = Callable[[Command], Command]
@@ -82,6 +82,16 @@ def _is_number(word: str) -> bool:
     except ValueError:
         return False
     return True
+
+
+class Level(click.ParamType):  # type: ignore[type-arg]  # generic only in recent versions
+    """A click type for a level: the number of a depth, or the name of a level of zones."""
+
+    name = "LEVEL"
+
+    @override
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int | str:  # noqa: ARG002 (click)
+        return int(value) if str(value).removeprefix("-").isdecimal() else value
 
 
 class Exact(click.ParamType):  # type: ignore[type-arg]  # generic only in recent versions

@@ -19,6 +19,7 @@ from itertools import pairwise
 import numpy as np
 
 from spatialdp._support.arrays import Array, Booleans, Floats, Integers, even_points
+from spatialdp._support.tree_shape import sums as node_sums
 from spatialdp.estimates.unevenness.allowance import Allowance
 from spatialdp.estimates.unevenness.shrinkage import (
     PRIOR,
@@ -33,7 +34,6 @@ from spatialdp.estimates.unevenness.shrinkage import (
 from spatialdp.space.lattice import LATTICE
 from spatialdp.space.regions.borders import RegionArea
 from spatialdp.trees.tree import Tree
-from spatialdp.trees.tree import sums as node_sums
 from spatialdp.trees.walk import Pairs, area_shares
 
 __all__ = ["TreeUnevenness", "calibration_boxes"]

@@ -16,7 +16,7 @@ from spatialdp.outputs.explorer.data import packed
 from spatialdp.outputs.maps.lines import boundary_shapes, cut_lines
 from spatialdp.space.domain import Domain
 
-__all__ = ["MOST_VERTICES", "STEPS", "boundary_lines", "outline"]
+__all__ = ["MOST_VERTICES", "STEPS", "boundary_lines", "outline", "packed_lines"]
 
 STEPS = 2**20  # vertices are rounded to this share of the domain's sides; `lines.mjs` knows it
 MOST_VERTICES = 100_000  # of all boundaries together: more make a page slow to move
@@ -29,7 +29,7 @@ def outline(domain: Domain) -> dict[str, Any] | None:
     """Return the outline of the domain's region, as fine as a screen shows it; None if there is no region."""
     if domain.region is None:
         return None
-    return _packed(cut_lines(np.array([domain.region]), domain, tolerance=min(domain.size) / _FINEST), domain)
+    return packed_lines(cut_lines(np.array([domain.region]), domain, tolerance=min(domain.size) / _FINEST), domain)
 
 
 def boundary_lines(boundaries: Any, domain: Domain) -> dict[str, Any] | None:
@@ -50,14 +50,14 @@ def boundary_lines(boundaries: Any, domain: Domain) -> dict[str, Any] | None:
         if doubling:  # lines that are too small to be seen
             lines = [line for line in lines if np.ptp(line, axis=0).max() >= tolerance]
         if sum(map(len, lines)) <= MOST_VERTICES:
-            return _packed(lines, domain)
+            return packed_lines(lines, domain)
     raise ParameterError(
         f"the boundaries have more than {MOST_VERTICES:,} vertices, even with details left out; a page cannot draw so "
         "many. Give fewer or simpler ones, such as districts instead of blocks."
     )
 
 
-def _packed(lines: list[Floats], domain: Domain) -> dict[str, Any]:
+def packed_lines(lines: list[Floats], domain: Domain) -> dict[str, Any]:
     """Pack lines: how many vertices each has, then the differences from vertex to vertex, x first and then y."""
     counts = np.array([len(line) for line in lines], dtype=np.int32)
     vertices = np.concatenate(lines) if lines else np.empty((0, 2))

@@ -8,11 +8,15 @@ from __future__ import annotations
 
 import html
 from dataclasses import dataclass
+from functools import singledispatch
 from typing import TYPE_CHECKING, Any
 
 from spatialdp._support.tables import html_table
-from spatialdp.outputs.explorer.page import page_text
+from spatialdp.estimates.base import Estimate
+from spatialdp.estimates.zones.counts import ZoneCounts
+from spatialdp.outputs.explorer.page import page_text, size_in_words
 from spatialdp.privacy.statement import NOT_PRIVATE
+from spatialdp.space.domain import Domain
 
 if TYPE_CHECKING:
     from spatialdp.release import Release
@@ -69,12 +73,9 @@ def release_table(release: Release) -> str:
     >>> release._repr_html_() == release_table(release)
     True
     """
-    domain, estimate, privacy = release.domain, release.estimate, release.privacy
+    estimate, privacy = release.estimate, release.privacy
     rows = {
-        "cells": f"{estimate.n_cells:,}",
-        "bounds": ", ".join(f"{edge:.15g}" for edge in domain.bounds),
-        "CRS": domain.crs or "none",
-        "region": "all of the bounds" if domain.region is None else "a part of the bounds",
+        **_place(estimate, release.domain),
         "total": f"about {release.total:,.0f} {privacy.counted}, estimated from the release",
         "intervals": "none: the estimates are biased" if estimate.biased else "yes",
         "promise": str(privacy),
@@ -82,3 +83,24 @@ def release_table(release: Release) -> str:
     warning = "" if privacy.private else NOT_PRIVATE
     note = f"{privacy.in_words()} {privacy.counted_in_words()}".rstrip()
     return html_table("Release", rows.items(), warning=warning, note=note)
+
+
+@singledispatch
+def _place(estimate: Estimate, domain: Domain) -> dict[str, str]:
+    """Return how many areas there are, and where."""
+    return {
+        "cells": f"{estimate.n_cells:,}",
+        "bounds": ", ".join(f"{edge:.15g}" for edge in domain.bounds),
+        "CRS": domain.crs or "none",
+        "region": "all of the bounds" if domain.region is None else "a part of the bounds",
+    }
+
+
+@_place.register(ZoneCounts)
+def _(estimate: ZoneCounts, domain: Domain | None) -> dict[str, str]:
+    named = {} if estimate.zones.name is None else {"frame": estimate.zones.name}
+    words = {"zones": size_in_words(estimate), **named}
+    if domain is None:
+        return {**words, "place": "none: the zones are codes alone"}
+    bounds = ", ".join(f"{edge:.15g}" for edge in domain.bounds)
+    return {**words, "bounds": bounds, "CRS": domain.crs or "none"}

@@ -15,13 +15,10 @@ import base64
 import hashlib
 import html
 import json
-import math
 import os
 import re
 from collections.abc import Iterable
-from fractions import Fraction
 from functools import singledispatch
-from importlib import resources
 from pathlib import Path
 from string import Template
 from typing import TYPE_CHECKING, Any
@@ -35,8 +32,11 @@ from spatialdp.estimates.decomposition import Decomposition
 from spatialdp.estimates.fields.field import Field
 from spatialdp.estimates.histogram import Histogram
 from spatialdp.estimates.intervals import quantile_table
+from spatialdp.estimates.zones.counts import ZoneCounts
 from spatialdp.outputs.explorer.data import estimate_data, packed
 from spatialdp.outputs.explorer.lines import boundary_lines, outline
+from spatialdp.outputs.explorer.questions import asset, decimals_of, question
+from spatialdp.outputs.explorer.zones import drawn_depth, zone_view
 from spatialdp.outputs.maps.cells import MapCells, Per, map_cells, measured
 from spatialdp.outputs.maps.colours import (
     NOISE_INK,
@@ -72,12 +72,16 @@ _MODULES = (
     "grid",
     "tree",
     "field",
+    "zones",
     "answers",
     "colours",
     "text",
     "map",
+    "zonemap",
     "drag",
     "page",
+    "zonepage",
+    "start",
 )
 
 _BIASED = (
@@ -86,7 +90,6 @@ _BIASED = (
 )
 
 _AREA_PARTS = 16  # along each side: colours need areas to about a hundredth
-_MOST_DECIMALS = 100  # that JavaScript writes
 _LONGEST = 20.0  # a map is at most this many times as high as wide, or as wide as high
 
 
@@ -99,12 +102,13 @@ def write_page(
     level: float = 0.95,
     overwrite: bool = False,
 ) -> None:
-    """Write a release as one self-contained page, to pan, zoom, read cells and ask about boxes.
+    """Write a release as one self-contained page, to pan, zoom, read cells and ask about boxes, or zones by code.
 
     Parameters
     ----------
     release : Release
-        It may have at most 2^22 cells or nodes.
+        It may have at most 2^22 cells or nodes. Of zones, the lowest level with at most 20,000 of them is drawn, and
+        the reader can choose higher ones.
     path : str or path
         File name that ends in ``.html``.
     title : str, optional
@@ -158,29 +162,27 @@ def page_text(release: Release, *, title: str | None = None, boundaries: Any = N
         "title": html.escape(heading),
         "summary": _words(f"{size_in_words(release.estimate)}. {privacy}"),
         "words": _words(privacy.in_words()),
-        "counted": html.escape(privacy.counted),
-        **_first_box(release.domain),
+        **question(release.estimate, release),
     }
     data = _data(release, level) | {"boundaries": boundary_lines(boundaries, release.domain)}
     scripts = {
-        "leaflet": _file("leaflet/leaflet.js"),
-        "script": "\n".join(_inlined(_file(f"{name}.mjs")) for name in _MODULES),
+        "leaflet": asset("leaflet/leaflet.js"),
+        "script": "\n".join(_inlined(asset(f"{name}.mjs")) for name in _MODULES),
     }
-    style = f"{_file('leaflet/leaflet.css')}{_file('page.css')}:root {{ --ratio: {data['ratio']:.4f}; }}\n"
+    style = f"{asset('leaflet/leaflet.css')}{asset('page.css')}:root {{ --ratio: {data['ratio']:.4f}; }}\n"
     parts = {
         "policy": _policy(scripts.values(), style),
         "banner": "" if privacy.private else f'<div class="banner" role="note">{_NOT_PRIVATE}</div>',
         "reason": f'<p class="note">{_words(_BIASED)}</p>' if biased else "",
         "meaning": f"<p>{_words(privacy.counted_in_words())}</p>" if privacy.person is not None else "",
         "uncertainty": " disabled" if biased else "",
-        "extrapolation": _EXTRAPOLATION if release.estimate.extrapolates else "",
         "overlay": "" if data["boundaries"] is None else _OVERLAY,
         "technical": _technical(privacy, release.domain),
-        "licence": "Leaflet:\n" + _file("leaflet/LICENSE"),
+        "licence": "Leaflet:\n" + asset("leaflet/LICENSE"),
         "data": _json(data),
         "style": style,
     }
-    return Template(_file("page.html")).substitute(texts | parts | scripts)
+    return Template(asset("page.html")).substitute(texts | parts | scripts)
 
 
 def _policy(scripts: Iterable[str], style: str) -> str:
@@ -202,19 +204,10 @@ def _hash(text: str) -> str:
 
 _OVERLAY = '<label class="check"><input type="checkbox" id="boundaries" checked> Boundaries</label>'
 
-_EXTRAPOLATION = (
-    " The cells of this map have different sizes, so answers are corrected by what larger cells tell: the answers for "
-    "two halves of a box need not add up to the answer for the box."
-)
-
 _NOT_PRIVATE = (
     "Not private. This release was made for experiments, with reproducible noise or with true medians: it does not "
     "protect the records."
 )
-
-
-def _file(name: str) -> str:
-    return (resources.files("spatialdp.outputs.explorer") / "assets" / name).read_text(encoding="utf-8")
 
 
 def _inlined(module: str) -> str:
@@ -231,7 +224,7 @@ def _json(data: dict[str, Any]) -> str:
 
 def _data(release: Release, level: float) -> dict[str, Any]:
     estimate, domain = release.estimate, release.domain
-    cells = measured(map_cells(estimate), counted=release.privacy.counted)
+    cells = measured(map_cells(estimate, _shown_level(estimate)), counted=release.privacy.counted)
     high = cells.high(cells.values)
     return {
         "kind": estimate.kind,
@@ -239,7 +232,7 @@ def _data(release: Release, level: float) -> dict[str, Any]:
         "ratio": _ratio(domain),
         "axes": ["longitude", "latitude"] if crs_.geographic(domain.crs) else ["x", "y"],
         "outline": outline(domain),
-        "decimals": _decimals(domain),
+        "decimals": decimals_of(domain),
         "finest": cells.finest,
         "quantiles": quantile_table(level).tolist(),
         "level": float(level),
@@ -252,7 +245,28 @@ def _data(release: Release, level: float) -> dict[str, Any]:
         "scale": {"soft": high * SOFT, "high": high},
         "look": _look(),
         "estimate": estimate_data(estimate),
+        **_view(estimate, cells),
     }
+
+
+@singledispatch
+def _shown_level(estimate: Estimate) -> int | None:  # noqa: ARG001 - only zones can be too many to draw
+    return None
+
+
+@_shown_level.register
+def _(estimate: ZoneCounts) -> int:
+    return drawn_depth(estimate)
+
+
+@singledispatch
+def _view(estimate: Estimate, cells: MapCells) -> dict[str, Any]:  # noqa: ARG001 - only zones have levels to choose
+    return {}
+
+
+@_view.register
+def _(estimate: ZoneCounts, cells: MapCells) -> dict[str, Any]:
+    return zone_view(estimate, cells.counted)
 
 
 def _per(cells: MapCells) -> dict[str, Any]:
@@ -266,24 +280,10 @@ def _per(cells: MapCells) -> dict[str, Any]:
     return {"unit": str(cells.per), "areas": packed(prefix_sums(areas), "f8")}
 
 
-def _decimals(domain: Domain) -> int:
-    """Return the number of decimals for coordinates: enough for a millionth of the domain's shorter side."""
-    return min(max(0, 6 - math.floor(math.log10(min(domain.size)))), _MOST_DECIMALS)
-
-
 def _ratio(domain: Domain) -> float:
     """Return the height of the map divided by its width; a map too long or too flat to be seen is stretched."""
     width, height = domain.size
     return float(np.clip(height / width * aspect(domain), 1 / _LONGEST, _LONGEST))
-
-
-def _first_box(domain: Domain) -> dict[str, str]:
-    """Return the box that the form starts with: the whole domain, rounded outwards."""
-    decimals = _decimals(domain)
-    unit = 10**decimals  # with exact fractions, because a float could overflow
-    rounding = {"xmin": math.floor, "ymin": math.floor, "xmax": math.ceil, "ymax": math.ceil}
-    sides = zip(rounding.items(), domain.bounds, strict=True)
-    return {name: f"{rounded(Fraction(side) * unit) / unit:.{decimals}f}" for (name, rounded), side in sides}
 
 
 def _look() -> dict[str, Any]:
@@ -322,6 +322,13 @@ def _(estimate: Decomposition) -> str:
 def _(estimate: Field) -> str:
     nx, ny = estimate.grid.shape
     return f"{estimate.n_cells:,} blocks of a grid of {nx:,} × {ny:,} cells"
+
+
+@size_in_words.register
+def _(estimate: ZoneCounts) -> str:
+    sizes = np.diff(estimate.zones.shape.offsets).tolist()
+    named = zip(sizes, estimate.zones.levels, strict=True)
+    return "; ".join(f"{name}: {size:,}" for size, name in named if size > 1) or "one zone"
 
 
 def _technical(privacy: Privacy, domain: Domain) -> str:

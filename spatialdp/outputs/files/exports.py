@@ -11,14 +11,19 @@ from __future__ import annotations
 
 import io
 import json
+import tempfile
 import warnings
+from functools import singledispatch
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from spatialdp._support.arrays import Floats, Integers
-from spatialdp._support.gdal import configured
+from spatialdp._support.arrays import Array, Floats, Integers
+from spatialdp._support.foreign.gdal import configured
 from spatialdp.errors import ParameterError
+from spatialdp.estimates.base import Estimate
+from spatialdp.estimates.zones.counts import ZoneCounts
 from spatialdp.outputs.files.geoparquet import to_geodataframe
 from spatialdp.outputs.files.rows import (
     LEVEL,
@@ -27,10 +32,12 @@ from spatialdp.outputs.files.rows import (
     cell_numbers,
     described,
     finest_shape,
+    level_rows,
     map_rows,
     measures,
 )
 from spatialdp.outputs.files.statement import STATEMENT, statement
+from spatialdp.outputs.zones.tables import zone_columns, zone_numbers
 from spatialdp.space import crs as crs_
 from spatialdp.space.domain import Grid
 from spatialdp.space.public_files import EDGES
@@ -48,15 +55,43 @@ _SIDE_PARTS = 4  # parts that a cell's side is cut into before it is reprojected
 _EXACT_DEGREES = 17  # decimals that give degrees back as they are
 _CLOSE_DEGREES = 9  # decimals of reprojected corners: a tenth of a millimetre
 _BOXES_AT_ONCE = 2**17
+_AREAS = {"zones": "zones"}  # what a refusal calls the areas of a release; others are leaves
 
 # Key of the description of columns or bands in the metadata of a file.
 DESCRIPTION = "SPATIALDP_COLUMNS"
 
 
 def geopackage(release: Release) -> bytes:
-    """Return a GeoPackage: one layer of polygons, with the privacy statement in the layer's metadata."""
+    """Return a GeoPackage: layers of polygons, with the privacy statement in the metadata of each layer.
+
+    Cells and leaves are one layer; zones have a layer for each level.
+    """
     metadata = {STATEMENT: statement(release), DESCRIPTION: description(release)}
-    return layer_bytes(to_geodataframe(release), driver="GPKG", layer_metadata=metadata)
+    layers = _layers(release.estimate, release)
+    if len(layers) == 1:
+        ((name, frame),) = layers.items()
+        return layer_bytes(frame, layer=name, driver="GPKG", layer_metadata=metadata)
+    with tempfile.TemporaryDirectory() as folder:  # GDAL adds layers to files alone
+        path = Path(folder) / "layers.gpkg"
+        for name, frame in layers.items():
+            _write_layer(frame, path, layer=name, append=path.exists(), driver="GPKG", layer_metadata=metadata)
+        return path.read_bytes()
+
+
+@singledispatch
+def _layers(estimate: Estimate, release: Release) -> dict[str, geopandas.GeoDataFrame]:  # noqa: ARG001 - decides
+    return {"release": to_geodataframe(release)}
+
+
+@_layers.register(ZoneCounts)
+def _(estimate: ZoneCounts, release: Release) -> dict[str, geopandas.GeoDataFrame]:  # noqa: ARG001 - zones know all
+    import geopandas
+
+    crs, layers = estimate.zones.crs, {}
+    for depth, name in enumerate(estimate.zones.levels):
+        rows = level_rows(estimate, depth)
+        layers[name] = geopandas.GeoDataFrame(rows.columns, geometry=rows.polygons, crs=crs)
+    return layers
 
 
 def geojson(release: Release) -> bytes:
@@ -64,12 +99,12 @@ def geojson(release: Release) -> bytes:
 
     Cells in another CRS are reprojected. Their straight sides become curves, so each side is cut into four parts first.
     """
+    frame, decimals = to_geodataframe(release), _EXACT_DEGREES
     if release.domain.crs is None:
         raise ParameterError(
             "the domain has no CRS, and GeoJSON is always in WGS 84; give the domain its CRS, "
             f"{either('Domain(bounds, crs=...)', 'with --crs')}, or save as .gpkg or .parquet."
         )
-    frame, decimals = to_geodataframe(release), _EXACT_DEGREES
     if not crs_.geographic(release.domain.crs):
         bounds = frame.geometry.bounds
         sides = np.maximum(bounds.maxx - bounds.minx, bounds.maxy - bounds.miny)
@@ -81,15 +116,29 @@ def geojson(release: Release) -> bytes:
 
 
 def table(release: Release) -> bytes:
-    """Return comma-separated values: one row for each cell, with its corners, its place, estimate and interval."""
+    """Return comma-separated values: one row for each cell, with its corners, its place, estimate and interval.
+
+    Of zones, all levels have rows, and the codes of zones take the place of corners.
+    """
     import pyarrow as pa
     from pyarrow import csv
 
-    rows = map_rows(release)
-    corners = {name: rows.boxes[:, index] for index, name in enumerate(EDGES)}
     buffer = io.BytesIO()
-    csv.write_csv(pa.table({name: pa.array(values) for name, values in (corners | rows.columns).items()}), buffer)
+    columns = _columns(release.estimate, release)
+    csv.write_csv(pa.table({name: pa.array(values) for name, values in columns.items()}), buffer)
     return buffer.getvalue()
+
+
+@singledispatch
+def _columns(estimate: Estimate, release: Release) -> dict[str, Array]:  # noqa: ARG001 - decides
+    rows = map_rows(release)
+    return {name: rows.boxes[:, index] for index, name in enumerate(EDGES)} | rows.columns
+
+
+@_columns.register(ZoneCounts)
+def _(estimate: ZoneCounts, release: Release) -> dict[str, Array]:  # noqa: ARG001 - places are in the files of zones
+    nodes = np.arange(estimate.zones.shape.n_nodes)
+    return zone_columns(estimate, nodes) | zone_numbers(estimate, nodes, LEVEL)
 
 
 def geotiff(release: Release, shape: tuple[int, int] | None = None) -> bytes:
@@ -166,9 +215,9 @@ def pixel_bands(release: Release, shape: tuple[int, int] | None = None) -> tuple
     shape = shape or finest_shape(release.estimate)
     if shape is None:
         raise ParameterError(
-            f"this release is a {release.estimate.kind} whose leaves follow no grid, and a raster needs equal pixels; "
-            f"give their number with {either('shape=(nx, ny)', '--pixels NX,NY')}, or save as .gpkg, which keeps the "
-            "leaves as they are."
+            f"the {_AREAS.get(release.estimate.kind, 'leaves')} of this release follow no grid, and a raster needs "
+            f"equal pixels; give their number with {either('shape=(nx, ny)', '--pixels NX,NY')}, or save as .gpkg, "
+            "which keeps the areas as they are."
         )
     grid = release.domain.grid(shape)
     cells = CellNumbers(grid, np.flatnonzero(grid.mask))
@@ -195,16 +244,26 @@ def _asked(release: Release, cells: CellNumbers, some: Integers, group: Integers
 
 def layer_bytes(frame: geopandas.GeoDataFrame, *, layer: str = "release", **options: Any) -> bytes:
     """Return the file that GDAL writes for a table of polygons or points, with a fixed date."""
+    buffer = io.BytesIO()
+    _write_layer(frame, buffer, layer=layer, **options)
+    return buffer.getvalue()
+
+
+def _write_layer(frame: geopandas.GeoDataFrame, target: Any, **options: Any) -> None:
+    """Write a layer to a file or a buffer, with a fixed date."""
     import pyogrio
 
-    buffer = io.BytesIO()
     with configured({"OGR_CURRENT_DATE": _NO_DATE}), warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="'crs' was not provided")  # a domain may have no CRS
         try:
-            pyogrio.write_dataframe(frame, buffer, layer=layer, **options)
+            pyogrio.write_dataframe(frame, target, **options)
         except pyogrio.errors.CRSError:
             raise ParameterError(
                 "the CRS of the domain cannot be written to this format, which knows fewer than pyproj does; give the "
                 "domain another CRS, or save as .parquet or .csv."
             ) from None
-    return buffer.getvalue()
+        except pyogrio.errors.FeatureError:
+            raise ParameterError(
+                "an area cannot be written to this format, such as one beyond 90 degrees of latitude to GeoJSON; give "
+                "other bounds, or save as .parquet or .csv."
+            ) from None

@@ -1,9 +1,10 @@
 """How is a complete release stored, and how is a file checked that claims to hold one? GeoParquet: see `load`.
 
-The file has one row for each cell of a grid or node of a tree: place, estimate, polygon. The metadata hold, as JSON,
-everything else that is needed to rebuild the release (domain, noise, privacy statement), and a digest of all rows and
-metadata, so that `load` notices a truncated, damaged or carelessly altered file. (A digest is not a signature: someone
-who forges a file on purpose can forge the digest too.) Loading parses numbers and text; it must never execute anything.
+The file has one row for each cell of a grid, node of a tree or zone: place, estimate, polygon. The metadata hold, as
+JSON, everything else that is needed to rebuild the release (frame, noise, privacy statement), and a digest of all rows
+and metadata, so that `load` notices a truncated, damaged or carelessly altered file. (A digest is not a signature:
+someone who forges a file on purpose can forge the digest too.) Loading parses numbers and text; it must never execute
+anything.
 
 Estimates are neither compressed nor dictionary-encoded: if the structure of a release is public, the size of the file
 must depend on public parameters only. A change of the format needs another `FORMAT_VERSION`.
@@ -11,7 +12,6 @@ must depend on public parameters only. A change of the format needs another `FOR
 
 from __future__ import annotations
 
-import base64
 import hashlib
 import io
 import json
@@ -22,20 +22,21 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from spatialdp._support.arrays import Array, Floats, Objects
-from spatialdp._support.json_values import parsed, text
-from spatialdp._support.terminal import is_printable, printable
-from spatialdp._support.wkb import is_polygonal
+from spatialdp._support.json_values import parsed
+from spatialdp._support.terminal import printable
 from spatialdp.errors import FileFormatError
+from spatialdp.estimates.zones.counts import ZoneCounts
 from spatialdp.outputs.files.formats import FORMATS
-from spatialdp.outputs.files.layouts import lay_out, rebuild
+from spatialdp.outputs.files.frames.domains import domain_from_json, domain_to_json
+from spatialdp.outputs.files.frames.zones import zone_counts
+from spatialdp.outputs.files.layouts import Layout, lay_out, rebuild
 from spatialdp.outputs.files.rows import map_rows
 from spatialdp.outputs.files.statement import statement_members
 from spatialdp.privacy.statement import Privacy
 from spatialdp.release import Release
 from spatialdp.space import crs as crs_
-from spatialdp.space.domain import Domain
-from spatialdp.space.regions.cells import RegionCells
 from spatialdp.wording import either, quoted
+from spatialdp.zone_release import ZoneRelease
 
 if TYPE_CHECKING:
     import geopandas
@@ -46,19 +47,20 @@ __all__ = ["load", "to_geodataframe"]
 FORMAT = "spatialdp-release"
 FORMAT_VERSION = 1
 _KEY = b"spatialdp"
-_LONGEST_CRS = 20_000  # characters; the longest definitions of EPSG have a third of that
-_MOST_BYTES_PER_ROW = 512  # before compression; polygons and numbers take less than half of it
+_MOST_BYTES_PER_ROW = 512  # before compression; boxes and numbers take less than half of it
+_MOST_INFLATED = 32  # times the size of the file, before compression; polygons of zones are compressed to a third
 
 
 def to_geodataframe(release: Release) -> geopandas.GeoDataFrame:
-    """Return the cells or leaves of a release as polygons, with their place, estimate and interval; see `rows`.
+    """Return the cells, leaves or zones of a release as polygons, with their place, estimate and interval; see `rows`.
 
     ``attrs["privacy"]`` is the whole privacy statement.
     """
     import geopandas
 
     rows = map_rows(release)
-    frame = geopandas.GeoDataFrame(rows.columns, geometry=_polygons(rows.boxes), crs=release.domain.crs)
+    polygons = _polygons(rows.boxes) if rows.polygons is None else rows.polygons
+    frame = geopandas.GeoDataFrame(rows.columns, geometry=polygons, crs=release.domain.crs)
     frame.attrs["privacy"] = statement_members(release.privacy)
     return frame
 
@@ -118,7 +120,20 @@ def _content(column: pa.Array) -> bytes:
     """Return the values of a column as bytes, independent of how the column lies in memory."""
     if str(column.type) == "binary":
         return b"".join(value or b"" for value in column.to_pylist())
+    if str(column.type) == "string":
+        return _texts(column)
     return np.ascontiguousarray(column.to_numpy(zero_copy_only=False)).tobytes()
+
+
+def _texts(column: pa.Array) -> bytes:
+    """Return a column of text as bytes, with the length of each text, so that no part can be moved to the next row."""
+    import pyarrow.compute as pc
+
+    texts = column.fill_null("")
+    _, offsets, content = texts.buffers()
+    places = np.frombuffer(offsets, dtype=np.int32)[texts.offset : texts.offset + len(texts) + 1]
+    lengths: bytes = pc.binary_length(texts).to_numpy(zero_copy_only=False).astype("<i8").tobytes()
+    return lengths if content is None or not len(texts) else lengths + bytes(content[places[0] : places[-1]])
 
 
 def _read(source: Path) -> tuple[pa.Table, dict[str, Any]]:
@@ -153,8 +168,9 @@ def _inflated(metadata: Any, source: Path) -> bool:
     """Whether a file claims more rows or bytes than its size allows: an estimate takes 8 bytes, never compressed."""
     groups = [metadata.row_group(index) for index in range(metadata.num_row_groups)]
     rows, uncompressed = metadata.num_rows, sum(group.total_byte_size for group in groups)
-    most = _MOST_BYTES_PER_ROW * (rows + 1024)
-    return bool(8 * rows > source.stat().st_size or uncompressed > most or metadata.num_columns > 64)
+    size = source.stat().st_size
+    most = max(_MOST_BYTES_PER_ROW * (rows + 1024), _MOST_INFLATED * size)
+    return bool(8 * rows > size or uncompressed > most or metadata.num_columns > 64)
 
 
 def _header(metadata: dict[bytes, bytes], source: Path) -> dict[str, Any]:
@@ -176,10 +192,10 @@ def _header(metadata: dict[bytes, bytes], source: Path) -> dict[str, Any]:
 
 
 def _columns(table: pa.Table) -> dict[str, Array]:
-    """Return the columns of numbers without gaps; a release needs no others."""
+    """Return the columns of numbers or texts without gaps; a release needs no others."""
     import pyarrow.types as kinds
 
-    sound = (kinds.is_integer, kinds.is_float64, kinds.is_boolean)
+    sound = (kinds.is_integer, kinds.is_float64, kinds.is_boolean, kinds.is_string)
     return {
         name: table[name].to_numpy()
         for name, kind in zip(table.column_names, table.schema.types, strict=True)
@@ -188,29 +204,12 @@ def _columns(table: pa.Table) -> dict[str, Array]:
 
 
 def _rebuild(table: pa.Table, header: dict[str, Any]) -> Release:
-    domain = _domain_from_json(header["domain"])
-    estimate = rebuild(header["estimate"], _columns(table), domain)
-    return Release(domain, Privacy.from_json(header["privacy"]), estimate)
-
-
-def _domain_from_json(data: dict[str, Any]) -> Domain:
-    crs = "" if data["crs"] is None else " ".join(text(data["crs"]).split())  # WKT may have several lines
-    if len(crs) > _LONGEST_CRS or not is_printable(crs):
-        raise ValueError("the CRS is not a text for people")
-    region = data["region"]
-    if region is not None:
-        import shapely
-
-        wkb = base64.b64decode(region, validate=True)
-        if not is_polygonal(wkb):
-            raise ValueError("the region is not a polygon")
-        try:
-            region = shapely.from_wkb(wkb)
-        except shapely.errors.ShapelyError:
-            raise ValueError("the region is not a geometry") from None
-    # Files without a rule are from before there was a choice: their cells belong by their centres.
-    rule = RegionCells.TOUCHING if region is None else data.get("region_cells", RegionCells.CENTRES)
-    return Domain.published(data["bounds"], data["crs"], region, rule)
+    privacy, columns = Privacy.from_json(header["privacy"]), _columns(table)
+    if header["estimate"]["kind"] == ZoneCounts.kind:
+        geometry = table["geometry"].to_pylist() if "geometry" in table.column_names else None
+        return ZoneRelease.of(zone_counts(header["zones"], header["estimate"], columns, geometry), privacy)
+    domain = domain_from_json(header["domain"])
+    return Release(domain, privacy, rebuild(header["estimate"], columns, domain))
 
 
 def _damaged(source: Path) -> FileFormatError:
@@ -230,39 +229,45 @@ def geoparquet_bytes(release: Release) -> bytes:
 
 def _table(release: Release) -> pa.Table:
     import pyarrow as pa
-    import shapely
 
     layout = lay_out(release.estimate, release.domain)
     header = {
         "format": FORMAT,
         "format_version": FORMAT_VERSION,
         "privacy": release.privacy.to_json(),
-        "domain": _domain_to_json(release.domain),
+        **({"domain": domain_to_json(release.domain)} if layout.frame is None else layout.frame),
         "estimate": layout.header,
-        "rows": len(layout.boxes),
+        "rows": len(layout.columns["estimate"]),
     }
-    geometry = {"geometry": pa.array(shapely.to_wkb(_polygons(layout.boxes)), pa.binary())}
-    columns = {name: pa.array(np.ascontiguousarray(values)) for name, values in layout.columns.items()}
-    table = pa.table(columns | geometry).replace_schema_metadata({b"geo": _geo_metadata(release)})
+    columns = {name: _as_arrow(values) for name, values in layout.columns.items()}
+    table = pa.table(columns | _geometry(layout))
+    if "geometry" in table.column_names:
+        table = table.replace_schema_metadata({b"geo": _geo_metadata(release, layout)})
     header["sha256"] = _digest(header, table)
-    return table.replace_schema_metadata({**table.schema.metadata, _KEY: json.dumps(header, allow_nan=False).encode()})
+    metadata = {**(table.schema.metadata or {}), _KEY: json.dumps(header, allow_nan=False).encode()}
+    return table.replace_schema_metadata(metadata)
 
 
-def _geo_metadata(release: Release) -> bytes:
-    column = {
-        "encoding": "WKB",
-        "geometry_types": ["Polygon"],
-        "crs": crs_.to_projjson(release.domain.crs),
-        "bbox": list(release.domain.bounds),
-    }
-    return json.dumps({"version": "1.1.0", "primary_column": "geometry", "columns": {"geometry": column}}).encode()
+def _as_arrow(values: Array) -> pa.Array:
+    import pyarrow as pa
+
+    return pa.array(values, pa.string()) if values.dtype == object else pa.array(np.ascontiguousarray(values))
 
 
-def _domain_to_json(domain: Domain) -> dict[str, Any]:
-    frame = {"bounds": list(domain.bounds), "crs": domain.crs, "region": None}
-    if domain.region is None:
-        return frame
+def _geometry(layout: Layout) -> dict[str, pa.Array]:
+    """Return the column of polygons, if the rows have any."""
+    import pyarrow as pa
     import shapely
 
-    region = base64.b64encode(shapely.to_wkb(domain.region, byte_order=1)).decode()
-    return {**frame, "region": region, "region_cells": str(domain.region_cells)}
+    polygons = layout.polygons
+    return {} if polygons is None else {"geometry": pa.array(shapely.to_wkb(polygons, byte_order=1), pa.binary())}
+
+
+def _geo_metadata(release: Release, layout: Layout) -> bytes:
+    column = {
+        "encoding": "WKB",
+        "geometry_types": layout.geometry_types,
+        "crs": crs_.to_projjson(release.domain.crs),
+        "bbox": layout.bounds or list(release.domain.bounds),
+    }
+    return json.dumps({"version": "1.1.0", "primary_column": "geometry", "columns": {"geometry": column}}).encode()

@@ -1,8 +1,8 @@
 """How does an estimate become a table, and a table an estimate? By `lay_out` and `rebuild`.
 
-Every kind of estimate has one row for each cell or node, a polygon for each row, and a header with everything that the
-rows do not hold. `rebuild` reads files of unknown origin, so it must check every number that it uses and must not let a
-forged header ask for memory.
+Every kind of estimate has one row for each cell, node or zone, polygons of the rows, and a header with everything that
+the rows do not hold. `rebuild` reads files of unknown origin, so it must check every number that it uses and must not
+let a forged header ask for memory.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from spatialdp._support.arrays import Array, Booleans, Floats
+from spatialdp._support.arrays import Array, Booleans, Floats, Objects
 from spatialdp._support.json_values import amount, flag, whole
 from spatialdp.errors import ReleaseError
 from spatialdp.estimates.base import Estimate
@@ -22,6 +22,8 @@ from spatialdp.estimates.decomposition import Decomposition
 from spatialdp.estimates.fields.field import LARGEST_FIELD, Field
 from spatialdp.estimates.histogram import Histogram
 from spatialdp.estimates.tree_noise import TreeNoise
+from spatialdp.estimates.zones.counts import ZoneCounts
+from spatialdp.outputs.files.frames.zones import zone_columns, zone_header, zone_polygons, zones_to_json
 from spatialdp.outputs.files.limits import HIGHEST_TREE, WIDEST_STEP, check_estimates, check_moments, check_tree
 from spatialdp.outputs.files.noise_models import most_axis_weights, noise_from_json
 from spatialdp.outputs.files.rows import cell_numbers, edges
@@ -44,13 +46,38 @@ class Layout:
         JSON values.
     columns : dict of str to array
         Each array has one entry for each row. The column ``estimate`` is always there.
-    boxes : (n, 4) float array
-        Coordinates of each row's polygon.
+    boxes : (n, 4) float array, optional
+        Coordinates of each row's polygon, if these are boxes.
+    shapes : (n,) array of geometries, optional
+        The rows' polygons, if these are not boxes; None for a row without one. Rows may also have no place at all.
+    frame : dict, optional
+        Members of the file's header that say what the public frame is, if it is not a domain.
     """
 
     header: dict[str, Any]
     columns: dict[str, Array]
-    boxes: Floats
+    boxes: Floats | None = None
+    shapes: Objects | None = None
+    frame: dict[str, Any] | None = None
+
+    @property
+    def polygons(self) -> Objects | None:
+        """The rows' polygons; None if the rows have no place."""
+        import shapely
+
+        return self.shapes if self.boxes is None else np.asarray(shapely.box(*self.boxes.T), dtype=object)
+
+    @property
+    def bounds(self) -> list[float] | None:
+        """The smallest box around all polygons, if these are not boxes of the domain."""
+        import shapely
+
+        return None if self.shapes is None else [float(side) for side in shapely.total_bounds(self.shapes)]
+
+    @property
+    def geometry_types(self) -> list[str]:
+        """The types of the polygons, as GeoParquet names them."""
+        return ["Polygon"] if self.boxes is not None else ["Polygon", "MultiPolygon"]
 
 
 @singledispatch
@@ -117,6 +144,16 @@ def _cells_with_rows(estimate: Histogram) -> Booleans:
     """Cells that have a row: those of the region, or all cells if estimates outside the region sharpen box answers."""
     mask = estimate.grid.mask
     return np.ones_like(mask) if estimate.noise.uses_outside else mask
+
+
+@lay_out.register
+def _lay_out_zones(estimate: ZoneCounts, domain: Domain) -> Layout:  # noqa: ARG001 - zones know where they are
+    return Layout(
+        zone_header(estimate),
+        zone_columns(estimate),
+        shapes=zone_polygons(estimate.zones),
+        frame={"zones": zones_to_json(estimate.zones)},
+    )
 
 
 @lay_out.register

@@ -10,9 +10,10 @@ from __future__ import annotations
 import numpy as np
 
 from spatialdp._support.arrays import Array, Booleans, Floats
+from spatialdp._support.tree_shape import TreeShape
 from spatialdp.trees.tree import Tree
 
-__all__ = ["HIGHEST_TREE", "WIDEST_STEP", "check_estimates", "check_moments", "check_tree"]
+__all__ = ["HIGHEST_TREE", "WIDEST_STEP", "check_estimates", "check_moments", "check_sums", "check_tree"]
 
 HIGHEST_TREE = 64  # levels below the root; quadtrees and kd-trees have 14, blocks on a lattice 31
 WIDEST_STEP = 1.0  # of the lattice on which noise lies: whole counts
@@ -65,11 +66,16 @@ def check_tree(tree: Tree, values: Floats, variances: Floats, *, consistent: boo
     if np.any(np.isinf(of_nodes[tree.leaves])):
         raise ValueError("a leaf was not measured")
     if consistent:
-        for depth in range(tree.height):
-            parent, sums = values[tree.level(depth)], tree.family_sums(depth, values[tree.level(depth + 1)])
-            inner = tree.n_children[tree.level(depth)] > 0
-            if np.any(np.abs(parent - sums)[inner] > _ROUNDING * (1 + np.abs(values).max())):
-                raise ValueError("the estimates do not add up")
+        check_sums(tree, values)
+
+
+def check_sums(tree: TreeShape, values: Floats) -> None:
+    """Check that the estimate of every node is the sum of its children's."""
+    for depth in range(tree.height):
+        parent, sums = values[tree.level(depth)], tree.family_sums(depth, values[tree.level(depth + 1)])
+        inner = tree.n_children[tree.level(depth)] > 0
+        if np.any(np.abs(parent - sums)[inner] > _ROUNDING * (1 + np.abs(values).max())):
+            raise ValueError("the estimates do not add up")
 
 
 def _siblings_overlap(tree: Tree) -> bool:

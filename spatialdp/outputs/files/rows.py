@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from spatialdp._support.arrays import Array, Floats, Integers
+from spatialdp._support.arrays import Array, Floats, Integers, Objects
 from spatialdp.errors import ReleaseError
 from spatialdp.estimates.answers import Answers
 from spatialdp.estimates.base import Estimate
@@ -23,6 +23,9 @@ from spatialdp.estimates.decomposition import Decomposition
 from spatialdp.estimates.fields.field import Field
 from spatialdp.estimates.histogram import Histogram
 from spatialdp.estimates.leaf_grid import LeafGrid
+from spatialdp.estimates.zones.counts import ZoneCounts
+from spatialdp.outputs.zones.areas import ZoneAreas, require_domain
+from spatialdp.outputs.zones.tables import zone_columns, zone_numbers
 from spatialdp.space.domain import Domain, Grid
 from spatialdp.space.lattice import LATTICE
 
@@ -40,6 +43,7 @@ __all__ = [
     "described",
     "edges",
     "finest_shape",
+    "level_rows",
     "map_rows",
     "measures",
 ]
@@ -117,6 +121,12 @@ def _(estimate: Field) -> CellNumbers | None:
     return cell_numbers(estimate.basis)
 
 
+@cell_numbers.register
+def _(estimate: ZoneCounts) -> CellNumbers | None:
+    require_domain(estimate.zones)  # zones that are codes alone have no place in a raster either
+    return None
+
+
 @singledispatch
 def finest_shape(estimate: Estimate) -> tuple[int, int] | None:
     """Return the columns and rows of a grid whose lines hold all edges of leaves; None if there is no such grid."""
@@ -163,14 +173,17 @@ class MapRows:
         Each array has one entry for each row: the place of the cell, then the numbers of `COLUMNS`.
     boxes : (n, 4) float array
         Coordinates of the edges of each row's cell: xmin, ymin, xmax, ymax.
+    polygons : (n,) array of shapely polygons, optional
+        The areas of the rows, if they are not boxes.
     """
 
     columns: dict[str, Array]
     boxes: Floats
+    polygons: Objects | None = None
 
 
 def map_rows(release: Release) -> MapRows:
-    """Return the table of a release's map: the cells of a grid in the region, or the leaves of a tree.
+    """Return the table of a release's map: the cells of a grid in the region, or the leaves of a tree or of zones.
 
     Examples
     --------
@@ -180,13 +193,30 @@ def map_rows(release: Release) -> MapRows:
     >>> list(rows.columns), rows.boxes[-1].tolist()
     (['column', 'row', 'estimate', 'lower', 'upper', 'sd'], [2.0, 1.0, 3.0, 2.0])
     """
-    cells = cell_numbers(release.estimate)
-    numbers = measures(release.estimate)
+    return _rows(release.estimate, release.domain)
+
+
+@singledispatch
+def _rows(estimate: Estimate, domain: Domain) -> MapRows:
+    cells, numbers = cell_numbers(estimate), measures(estimate)
     if cells is None:
-        boxes = edges(release.estimate.leaf_boxes(), release.domain, None)
-        return MapRows(_depths(release.estimate) | numbers, boxes)
+        return MapRows(_depths(estimate) | numbers, edges(estimate.leaf_boxes(), domain, None))
     rows, columns = cells.rows_and_columns
     return MapRows({"column": columns.astype(np.int32), "row": rows.astype(np.int32)} | numbers, cells.boxes)
+
+
+@_rows.register
+def _(estimate: ZoneCounts, domain: Domain) -> MapRows:  # noqa: ARG001 - zones know their domain
+    return level_rows(estimate)
+
+
+def level_rows(estimate: ZoneCounts, level: int | str | None = None) -> MapRows:
+    """Return the table of the zones of one level; by default of the lowest one."""
+    import shapely
+
+    areas = ZoneAreas.of(estimate.zones, level)
+    columns = zone_columns(estimate, areas.nodes) | zone_numbers(estimate, areas.nodes, LEVEL)
+    return MapRows(columns, shapely.bounds(areas.geometry), areas.geometry)
 
 
 def edges(boxes: Array, domain: Domain, cells: CellNumbers | None) -> Floats:

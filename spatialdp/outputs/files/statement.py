@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from spatialdp._support.gdal import content_fits_suffix, offline
+from spatialdp._support.foreign.gdal import content_fits_suffix, offline
 from spatialdp._support.json_values import parsed
 from spatialdp.errors import FileFormatError
 from spatialdp.outputs.files.formats import FORMATS
@@ -93,7 +93,8 @@ def _statement_json(path: Path) -> Any:
         if not content_fits_suffix(path):
             raise ValueError("not a GeoPackage")
         with offline():
-            return parsed(pyogrio.read_info(path)["layer_metadata"][STATEMENT])
+            layer = pyogrio.list_layers(path)[0][0]  # each layer has the statement
+            return parsed(pyogrio.read_info(path, layer=layer)["layer_metadata"][STATEMENT])
     if kind == "GeoTIFF":
         import rasterio
 

@@ -14,22 +14,23 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from spatialdp._support.arrays import Array, Booleans, Floats, Integers, Integers32
+from spatialdp._support.arrays import Array, Booleans, Floats, Integers, Integers32, Objects
 from spatialdp._support.checks import whole_number
 from spatialdp._support.options import Option
 from spatialdp._support.override import override
+from spatialdp._support.tree_shape import TreeShape
 from spatialdp.errors import ParameterError, ReleaseError
 from spatialdp.estimates.base import Estimate
 from spatialdp.estimates.decomposition import Decomposition
 from spatialdp.estimates.fields.field import Field
 from spatialdp.estimates.histogram import Histogram
 from spatialdp.estimates.intervals import half_width
+from spatialdp.estimates.zones.counts import ZoneCounts
 from spatialdp.outputs.maps.ground import has_areas, square_kilometres
-from spatialdp.outputs.maps.values import PIXELS, box_raster, highest, on_grid, pixels
+from spatialdp.outputs.maps.values import PIXELS, box_raster, corners, highest, on_grid, pixels
 from spatialdp.space.domain import Domain
 from spatialdp.space.lattice import LATTICE
-from spatialdp.trees.tree import Tree
-from spatialdp.wording import parameter
+from spatialdp.wording import parameter, quoted
 
 __all__ = ["LEVEL", "FieldCells", "GridCells", "MapCells", "Per", "TreeCells", "map_cells", "measured"]
 
@@ -62,7 +63,12 @@ class MapCells(ABC):
     @property
     def unit(self) -> str:
         """The unit of `values` and `half_widths`, in words."""
-        return f"{self.counted} per {_AREAS[self.per]}"
+        return f"{self.counted} per {self.area if self.per is Per.CELL else _AREAS[self.per]}"
+
+    @property
+    def area(self) -> str:
+        """The name of one of the areas."""
+        return _AREAS[Per.CELL]
 
     @property
     @abstractmethod
@@ -104,8 +110,21 @@ class MapCells(ABC):
         """The shortest side of any area, as a share of the domain's side: it limits how far zooming in makes sense."""
 
     @property
-    def tree(self) -> Tree | None:
+    def tree(self) -> TreeShape | None:
         """The tree whose nodes can be outlined; None for a grid."""
+        return None
+
+    def outlined(self, most: int) -> int:  # noqa: ARG002 - a grid has no nodes
+        """Return the depth down to which nodes are outlined by default, if that are at most so many."""
+        return 0
+
+    def outlines(self, depth: int) -> list[Floats]:
+        """Return the outlines of the nodes of a depth, in domain coordinates."""
+        raise NotImplementedError(f"a grid has no nodes of depth {depth}")
+
+    @property
+    def polygons(self) -> Objects | None:
+        """The areas as polygons in domain coordinates; None if they are boxes."""
         return None
 
     @abstractmethod
@@ -294,8 +313,18 @@ class TreeCells(MapCells):
 
     @property
     @override
-    def tree(self) -> Tree:
+    def tree(self) -> TreeShape:
         return self.estimate.tree
+
+    @override
+    def outlined(self, most: int) -> int:
+        depth = int(self.tree.depth[self.nodes].max())
+        return depth if self.tree.offsets[depth + 1] <= most else 0
+
+    @override
+    def outlines(self, depth: int) -> list[Floats]:
+        tree = self.estimate.tree
+        return list(corners(tree.boxes[tree.level(depth)], self.domain))
 
     @override
     def raster(self, values: Array, domain: Domain) -> Any:
@@ -315,25 +344,25 @@ class TreeCells(MapCells):
 
 
 @singledispatch
-def map_cells(estimate: Estimate, level: int | None = None) -> MapCells:
+def map_cells(estimate: Estimate, level: int | str | None = None) -> MapCells:
     """Return the areas that a map shows: cells of a grid, leaves of a tree, or nodes at depth `level`.
 
-    Leaves above that depth are shown too, so that no part of the map stays empty.
+    Leaves above that depth are shown too, so that no part of the map stays empty. The level of zones may be a name.
     """
     raise ReleaseError(f"a release of kind {estimate.kind!r} at level {level} has no map; save it as a file instead.")
 
 
 @map_cells.register
-def _(estimate: Histogram, level: int | None = None) -> GridCells:
+def _(estimate: Histogram, level: int | str | None = None) -> GridCells:
     if level is not None:
         raise ParameterError(
-            f"{parameter('level')} is {level}, but this release is a grid and has no levels; leave it out."
+            f"{parameter('level')} is {quoted(level)}, but this release is a grid and has no levels; leave it out."
         )
     return GridCells(estimate)
 
 
 @map_cells.register
-def _(estimate: Decomposition, level: int | None = None) -> TreeCells:
+def _(estimate: Decomposition, level: int | str | None = None) -> TreeCells:
     tree = estimate.tree
     if level is None:
         return TreeCells(estimate, np.flatnonzero(tree.leaves))
@@ -342,8 +371,15 @@ def _(estimate: Decomposition, level: int | None = None) -> TreeCells:
 
 
 @map_cells.register
-def _(estimate: Field, level: int | None = None) -> MapCells:
+def _(estimate: Field, level: int | str | None = None) -> MapCells:
     return FieldCells(estimate) if level is None else map_cells(estimate.basis, level)
+
+
+@map_cells.register
+def _(estimate: ZoneCounts, level: int | str | None = None) -> MapCells:
+    from spatialdp.outputs.maps.zones.cells import zone_cells  # which is made of `MapCells`
+
+    return zone_cells(estimate, level)
 
 
 def measured(cells: MapCells, per: str | None = None, counted: str = "records") -> MapCells:

@@ -16,12 +16,12 @@ from numpy.lib.stride_tricks import sliding_window_view
 
 from spatialdp._support.arrays import Array, Booleans, Floats, Integers
 from spatialdp._support.override import override
+from spatialdp.outputs.maps.cells import MapCells
 from spatialdp.outputs.maps.colours import NOISE_INK, NOISE_PAPER, VEIL
 from spatialdp.outputs.maps.ground import metres_per_unit
 from spatialdp.outputs.maps.lines import boundary_shapes, cut_lines
 from spatialdp.privacy.statement import NOT_PRIVATE
 from spatialdp.space.domain import Domain
-from spatialdp.trees.tree import Tree
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -34,7 +34,6 @@ if TYPE_CHECKING:
 __all__ = [
     "NoiseMarks",
     "caption_text",
-    "corners",
     "draw_boundaries",
     "draw_levels",
     "draw_outline",
@@ -107,21 +106,15 @@ class NoiseMarks(Artist):
         return np.round(255 * np.hstack([colour, alpha])).astype(np.uint8).view(np.uint32).ravel()
 
 
-def draw_levels(ax: Axes, tree: Tree, domain: Domain, depth: int) -> None:
-    """Outline the nodes of a tree down to a depth; nodes nearer to the root get heavier lines."""
+def draw_levels(ax: Axes, cells: MapCells, depth: int) -> None:
+    """Outline the nodes of a tree, or zones, down to a depth; nodes nearer to the root get heavier lines."""
     from matplotlib.collections import PolyCollection
 
     for level in range(1, depth + 1):
-        outlines = PolyCollection(list(corners(tree.boxes[tree.level(level)], domain)), closed=True)
+        outlines = PolyCollection(cells.outlines(level), closed=True)
         width = 0.2 + 1.2 * (1 - (level - 1) / depth) ** 2
         outlines.set(facecolor="none", edgecolor="0.35", linewidth=width, zorder=2 - level / 100, alpha=0.6)
         ax.add_collection(outlines)
-
-
-def corners(boxes: Array, domain: Domain) -> Floats:
-    """Return the corners of lattice boxes in domain coordinates, (n, 4, 2)."""
-    x0, y0, x1, y1 = (axis.coordinates(boxes[:, i]) for i, axis in enumerate((*domain.axes, *domain.axes)))
-    return np.stack([np.stack(corner, axis=1) for corner in ((x0, y0), (x1, y0), (x1, y1), (x0, y1))], axis=1)
 
 
 # --- outlines --------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""How do cells and boxes get onto matplotlib axes? As an image of a grid, or as one polygon for each box.
+"""How do cells, boxes and zones get onto matplotlib axes? As an image of a grid, or as one polygon for each area.
 
 The axes get the domain's bounds and proportions and the outline of its region. Values and colour scale come from the
 caller, who must have them from a release or from public data, except in `evaluation`, which may draw true counts.
@@ -10,19 +10,20 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from spatialdp._support.arrays import Floats
+from spatialdp._support.arrays import Floats, Objects
 from spatialdp.outputs.maps.colours import OUTSIDE, Classes, palette
-from spatialdp.outputs.maps.values import aspect
+from spatialdp.outputs.maps.values import aspect, corners
 from spatialdp.space.domain import Domain, Grid
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.collections import PolyCollection
+    from matplotlib.collections import PathCollection, PolyCollection
     from matplotlib.colors import Colormap, Normalize
     from matplotlib.image import AxesImage
+    from matplotlib.path import Path
 
 
-__all__ = ["draw_boxes", "draw_cells", "draw_image"]
+__all__ = ["draw_boxes", "draw_cells", "draw_image", "draw_polygons"]
 
 
 def draw_boxes(
@@ -38,14 +39,42 @@ def draw_boxes(
     """Draw lattice boxes as polygons in domain coordinates, coloured by their values."""
     from matplotlib.collections import PolyCollection
 
-    from spatialdp.outputs.maps.decorations import corners
-
     patches = PolyCollection(list(corners(boxes, domain)), cmap=colours or palette(), norm=norm, array=values)
     patches.set(edgecolor="0.6" if lines else "face", linewidth=0.3 if lines else 0.1, zorder=0)
     ax.add_collection(patches)
     _frame(ax, domain)
     ax.set_aspect(aspect(domain))
     return patches
+
+
+def draw_polygons(
+    ax: Axes, domain: Domain, polygons: Objects, values: Floats, *, norm: Normalize | None, colours: Colormap
+) -> PathCollection:
+    """Draw polygons in domain coordinates, which may have holes and several parts, coloured by their values."""
+    from matplotlib.collections import PathCollection
+
+    patches = PathCollection(_paths(polygons), cmap=colours, norm=norm, array=values)
+    patches.set(edgecolor="face", linewidth=0.2, zorder=0)
+    ax.add_collection(patches)
+    _frame(ax, domain)
+    ax.set_aspect(aspect(domain))
+    return patches
+
+
+def _paths(polygons: Objects) -> list[Path]:
+    """Return one path for each polygon. Outer rings and holes run in opposite directions, so that holes stay empty."""
+    import shapely
+    from matplotlib.path import Path
+
+    parts, owner = shapely.get_parts(shapely.normalize(polygons), return_index=True)
+    rings, of_part = shapely.get_rings(parts, return_index=True)
+    vertices, of_ring = shapely.get_coordinates(rings, return_index=True)
+    codes = np.full(len(vertices), Path.LINETO, dtype=np.uint8)
+    codes[np.flatnonzero(np.diff(of_ring, prepend=-1))] = Path.MOVETO
+    codes[np.flatnonzero(np.diff(of_ring, append=-1))] = Path.CLOSEPOLY
+    ends = np.searchsorted(owner[of_part][of_ring], np.arange(1, polygons.size))
+    pieces = zip(np.split(vertices, ends), np.split(codes, ends), strict=True)
+    return [Path(piece, code) for piece, code in pieces]
 
 
 def _frame(ax: Axes, domain: Domain) -> None:

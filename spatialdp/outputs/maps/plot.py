@@ -27,7 +27,7 @@ from spatialdp.outputs.maps.colours import (
     palette,
     uncertainty_colours,
 )
-from spatialdp.outputs.maps.drawing import draw_boxes, draw_image
+from spatialdp.outputs.maps.drawing import draw_boxes, draw_image, draw_polygons
 from spatialdp.outputs.maps.values import aspect
 from spatialdp.space.domain import Domain
 from spatialdp.wording import parameter
@@ -93,7 +93,7 @@ def plot(
     limits: tuple[float, float] | None = None,
     log: bool | None = None,
     cmap: str | Colormap | None = None,
-    level: int | None = None,
+    level: int | str | None = None,
     lines: int | None = None,
     mark_noise: bool = True,
     boundaries: Any = None,
@@ -112,8 +112,8 @@ def plot(
         The colours show estimated counts, the half-width of their 95 % intervals relative to the estimates, or that
         half-width in records (or in presences or persons: in what `Privacy.counted` names).
     per : {"cell", "km2", "map"}, optional
-        Show numbers per cell, per square kilometre on the ground, or per 1/1000 of the map's area. By default per cell
-        if all cells have one size, and otherwise per km², or per 1/1000 of the map where the domain has no CRS.
+        Show numbers per cell or zone, per square kilometre on the ground, or per 1/1000 of the map's area. By default
+        per cell if all cells have one size, and otherwise per km², or per 1/1000 of the map where there is no CRS.
     limits : (low, high), optional
         Public ends of the colour scale. By default the scale goes from 0 to the value that 99.5 % of the map's area
         does not exceed in this release. Not for the relative uncertainty, which has fixed classes.
@@ -122,11 +122,13 @@ def plot(
         orders of magnitude; the default. Otherwise the scale is linear. Not for the relative uncertainty.
     cmap : str or matplotlib Colormap, optional
         Other colours than those of all maps, which go from light to dark. Not for the relative uncertainty.
-    level : int, optional
-        For trees: show the nodes at this depth, and the leaves above it. By default the leaves.
+    level : int or str, optional
+        For trees: show the nodes at this depth, and the leaves above it. By default the leaves. For zones: the name or
+        the depth of the level to show; by default the lowest one.
     lines : int, optional
-        For trees: outline the nodes down to this depth, with heavier lines near the root; 0 for none. By default all
-        nodes that the map shows and those above them are outlined, if there are at most 3,000.
+        For trees and zones: outline the nodes down to this depth, with heavier lines near the root; 0 for none. By
+        default all nodes that the map shows and those above them are outlined, if there are at most 3,000; of zones,
+        as many levels as have at most 3,000 zones together.
     mark_noise : bool
         Fade cells that may be noise alone behind thin lines: their estimate is below the half-width of its 95 %
         interval, which is where the interval extends below zero. About 1 in 40 empty cells is not marked although it
@@ -177,15 +179,15 @@ def plot(
     domain, quantity = release.domain, View.parse(view)
     cells = measured(map_cells(release.estimate, level), per, release.privacy.counted)
     colouring = _colouring(cells, quantity, limits, log=log, cmap=cmap)
-    outline_depth = _outline_depth(cells, level, lines)
+    outline_depth = _outline_depth(cells, lines)
     own_figure = ax is None
     ax = _new_axes() if ax is None else ax
     if boundaries is not None:
         decorations.draw_boundaries(ax, domain, boundaries)
     coloured = _draw(ax, domain, cells, colouring)
     ax.set_facecolor("white")
-    if outline_depth and cells.tree is not None:
-        decorations.draw_levels(ax, cells.tree, domain, outline_depth)
+    if outline_depth:
+        decorations.draw_levels(ax, cells, outline_depth)
     furniture = _furniture(ax, domain, coloured, colouring, own_figure=own_figure)
     if quantity is View.UNCERTAINTY or (mark_noise and quantity is View.ESTIMATE and not release.estimate.biased):
         marked = cells.raster(cells.within_noise, domain).filled(False)
@@ -271,7 +273,7 @@ def _colouring(
     return _Colouring(values, label, palette(cmap), norm, {"extend": "both", "format": "{x:,g}"}, log=log)
 
 
-def _outline_depth(cells: MapCells, level: int | None, lines: int | None) -> int:
+def _outline_depth(cells: MapCells, lines: int | None) -> int:
     """Return the depth down to which nodes are outlined; 0 for none."""
     tree = cells.tree
     if tree is None:
@@ -282,12 +284,13 @@ def _outline_depth(cells: MapCells, level: int | None, lines: int | None) -> int
         return 0
     if lines is not None:
         return whole_number(lines, "lines", 0, tree.height)
-    depth = tree.height if level is None else level
-    return depth if tree.offsets[depth + 1] <= _MOST_OUTLINES else 0
+    return cells.outlined(_MOST_OUTLINES)
 
 
 def _draw(ax: Axes, domain: Domain, cells: MapCells, colouring: _Colouring) -> ScalarMappable:
     look: dict[str, Any] = {"colours": colouring.colours, "norm": colouring.norm}
-    if cells.shape is None and len(cells.boxes) <= _MOST_POLYGONS:
+    if cells.polygons is not None and len(cells.polygons) <= _MOST_POLYGONS:
+        return draw_polygons(ax, domain, cells.polygons, colouring.values, **look)
+    if cells.polygons is None and cells.shape is None and len(cells.boxes) <= _MOST_POLYGONS:
         return draw_boxes(ax, domain, cells.boxes.astype(np.float64), colouring.values, lines=False, **look)
     return draw_image(ax, domain, cells.raster(colouring.values, domain), **look)

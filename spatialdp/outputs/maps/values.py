@@ -9,12 +9,12 @@ import math
 
 import numpy as np
 
-from spatialdp._support.arrays import Floats, Integers, Integers32
+from spatialdp._support.arrays import Array, Floats, Integers, Integers32
 from spatialdp.space import crs as crs_
 from spatialdp.space.domain import Domain
 from spatialdp.space.lattice import LATTICE, cells_of, edge_lines
 
-__all__ = ["PIXELS", "aspect", "box_raster", "highest", "on_grid", "pixels"]
+__all__ = ["PIXELS", "aspect", "box_raster", "corners", "highest", "on_grid", "pixels"]
 
 # Boxes that follow no grid are painted on this many pixels along the longer side: finer than a printed page shows.
 PIXELS = 1536
@@ -65,6 +65,12 @@ def box_raster(boxes: Integers, shape: tuple[int, int]) -> Integers32:
 def _first_pixels(lines: Integers, count: int) -> Integers:
     """Return, for each lattice line, the first of `count` pixels whose centre is not below the line."""
     return np.asarray(-((LATTICE - 2 * count * lines) // (2 * LATTICE)))
+
+
+def corners(boxes: Array, domain: Domain) -> Floats:
+    """Return the corners of lattice boxes in domain coordinates, (n, 4, 2)."""
+    x0, y0, x1, y1 = (axis.coordinates(boxes[:, i]) for i, axis in enumerate((*domain.axes, *domain.axes)))
+    return np.stack([np.stack(corner, axis=1) for corner in ((x0, y0), (x1, y0), (x1, y1), (x0, y1))], axis=1)
 
 
 def on_grid(boxes: Integers, shape: tuple[int, int]) -> bool:

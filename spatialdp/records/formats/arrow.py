@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from spatialdp._support.arrays import Floats
-from spatialdp._support.wkb import point_coordinates
+from spatialdp._support.foreign.wkb import point_coordinates
 from spatialdp.errors import PointsError
 from spatialdp.records.formats.base import (
     BATCH,
@@ -40,7 +40,7 @@ from spatialdp.space.placement import check_column_names
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["open_arrow", "open_parquet", "points_of_bytes"]
+__all__ = ["open_arrow", "open_parquet", "open_parquet_texts", "points_of_bytes"]
 
 _EXTENSION, _EXTENSION_METADATA = b"ARROW:extension:name", b"ARROW:extension:metadata"
 _LONGITUDE_LATITUDE = "OGC:CRS84"  # which GeoParquet means if it names no CRS
@@ -50,15 +50,62 @@ _BYTES = (*_TEXT, "fixed_size_binary", "null")
 
 def open_parquet(source: Source, selection: Selection, stack: ExitStack) -> Table:
     """Open a Parquet or GeoParquet file."""
+    without_layers(source, selection)
+    schema, read = _parquet(source, stack)
+    return _table(source, schema, selection, read)
+
+
+def open_parquet_texts(
+    source: Source, column: str, person: str | None, stack: ExitStack
+) -> Iterator[tuple[pa.Array, pa.Array | None]]:
+    """Open a Parquet file for a column of text, null where it is not UTF-8, and its persons.
+
+    A column of doubles that pandas has written has no text: pandas makes doubles of all whole numbers for one that is
+    missing.
+    """
+    schema, read = _parquet(source, stack)
+    wanted = [column] if person is None else [column, person]
+    if schema.names.count(column) != 1:
+        raise PointsError(
+            f"{source.name} has {'more than one' if column in schema.names else 'no'} column {column!r}; its columns "
+            f"are {', '.join(schema.names)}."
+        )
+    if person is not None:
+        check_person_name(source, schema.names, person)
+    texts = _text_reader(source, schema, column)
+    persons = None if person is None else _person_reader(source, schema, person)
+    rows = read(list(dict.fromkeys(wanted)))
+    return ((texts(each.column(column)), None if persons is None else persons(each.column(person))) for each in rows)
+
+
+def _text_reader(source: Source, schema: pa.Schema, name: str) -> Callable[[pa.Array], pa.Array]:
+    """Return the function that reads a column of text, by the type that the schema declares for it."""
+    import pyarrow as pa
+    from pyarrow import types
+
+    kind = schema.field(name).type
+    if types.is_dictionary(kind) and _is_any(kind.value_type, *_TEXT):
+        return lambda column: persons_of_text(column.dictionary_decode())
+    if _is_any(kind, *_TEXT):
+        return persons_of_text
+    if types.is_null(kind) or (types.is_floating(kind) and b"pandas" in (schema.metadata or {})):
+        return lambda column: pa.nulls(len(column), pa.large_string())
+    raise PointsError(
+        f"column {name!r} of {source.name} is of type {kind}; codes must be text, because a leading zero is part of a "
+        "code. Write the column as text."
+    )
+
+
+def _parquet(source: Source, stack: ExitStack) -> tuple[pa.Schema, Callable[[list[str]], Iterable[pa.RecordBatch]]]:
+    """Return the schema of a Parquet file, and the function that reads some of its columns."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    without_layers(source, selection)
     place = pa.BufferReader(pa.py_buffer(source.bytes())) if source.path is None else source.path
     # Without pre-buffering: a row group may be as large as the file.
     file = stack.enter_context(pq.ParquetFile(place, pre_buffer=False, buffer_size=2**20))
     read = partial(file.iter_batches, BATCH, use_pandas_metadata=False, use_threads=False)
-    return _table(source, file.schema_arrow, selection, lambda names: read(columns=names))
+    return file.schema_arrow, lambda names: read(columns=names)
 
 
 def open_arrow(data: Any, selection: Selection) -> Table:

@@ -16,7 +16,7 @@ from __future__ import annotations
 import csv
 import gzip
 import io
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import IO, TYPE_CHECKING, Any
@@ -38,7 +38,7 @@ from spatialdp.records.formats.text import numbers_of, persons_of_numerals, poin
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["open_delimited"]
+__all__ = ["open_delimited", "open_delimited_texts"]
 
 _QUOTE = b'"'
 _BREAKS = (b"\r", b"\n")
@@ -62,25 +62,49 @@ _CSV, _TSV = _Form(",", "commas", quotes=True), _Form("\t", "tabs", quotes=False
 def open_delimited(source: Source, selection: Selection, stack: ExitStack) -> Table:
     """Open a file of separated values, whose coordinates are in two columns of numerals or in one of WKT."""
     without_layers(source, selection)
-    form = _TSV if source.suffix.startswith(".tsv") else _CSV
-    file: Any = stack.enter_context(source.opened())
-    if source.suffix.endswith(".gz"):
-        file = stack.enter_context(gzip.GzipFile(fileobj=file))
+    form = _form(source)
+    file = _opened(source, stack)
     names = _header(source, file, form)
     wanted = selection.columns or ((selection.geometry,) if selection.geometry is not None else None)
     if wanted is None:
         raise no_geometry(source)
     people = () if selection.person is None else (selection.person,)
-    for name in (*wanted, *people):
+    _check_columns(source, form, names, (*wanted, *people))
+    places = [names.index(name) for name in wanted]
+    person = None if selection.person is None else names.index(selection.person)
+    return Table(None, _batches(file, form, len(names), places, person), plain=True)
+
+
+def open_delimited_texts(
+    source: Source, column: str, person: str | None, stack: ExitStack
+) -> Iterator[tuple[pa.Array, pa.Array | None]]:
+    """Open a file of separated values for a column of text, null where it is empty or not UTF-8, and its persons."""
+    form = _form(source)
+    file = _opened(source, stack)
+    names = _header(source, file, form)
+    wanted = (column,) if person is None else (column, person)
+    _check_columns(source, form, names, wanted)
+    cells = _cells(file, form, len(names), [names.index(name) for name in wanted])
+    return ((_known(texts[0]), None if person is None else _persons(texts[1])) for texts in cells)
+
+
+def _form(source: Source) -> _Form:
+    return _TSV if source.suffix.startswith(".tsv") else _CSV
+
+
+def _opened(source: Source, stack: ExitStack) -> Any:
+    file: Any = stack.enter_context(source.opened())
+    return stack.enter_context(gzip.GzipFile(fileobj=file)) if source.suffix.endswith(".gz") else file
+
+
+def _check_columns(source: Source, form: _Form, names: list[str], wanted: Sequence[str]) -> None:
+    for name in wanted:
         if names.count(name) != 1:  # names are not quoted: in a file without a header, they are a record
             raise PointsError(
                 f"the first line of {source.name} has {'more than one' if name in names else 'no'} column {name!r}; "
                 f"that line must have the names of the columns, separated by {form.separators}, and each name that is "
                 "asked for once."
             )
-    places = [names.index(name) for name in wanted]
-    person = None if selection.person is None else names.index(selection.person)
-    return Table(None, _batches(file, form, len(names), places, person), plain=True)
 
 
 def _header(source: Source, file: IO[bytes], form: _Form) -> list[str]:
@@ -147,6 +171,14 @@ class _Joined(io.RawIOBase):
 
 
 def _batches(file: IO[bytes], form: _Form, columns: int, places: list[int], person: int | None) -> Iterator[Batch]:
+    for cells in _cells(file, form, columns, places if person is None else [*places, person]):
+        texts = cells[: len(places)]
+        x, y = points_of_wkt(texts[0]) if len(texts) == 1 else (numbers_of(column) for column in texts)
+        yield Batch(x, y, None if person is None else _persons(cells[-1]))
+
+
+def _cells(file: IO[bytes], form: _Form, columns: int, places: list[int]) -> Iterator[list[pa.Array]]:
+    """Yield the cells of some columns as text, for some rows at a time."""
     import pandas as pd
 
     # A header of our own, as wide as the file's: without one, pandas looks at records to find the number of columns.
@@ -155,7 +187,7 @@ def _batches(file: IO[bytes], form: _Form, columns: int, places: list[int], pers
         io.BufferedReader(_Joined(header, file), 2**20),
         sep=form.separator,
         quoting=csv.QUOTE_MINIMAL if form.quotes else csv.QUOTE_NONE,
-        usecols=sorted({*places, *([] if person is None else [person])}),
+        usecols=sorted(set(places)),
         dtype=str,
         na_filter=False,
         chunksize=BATCH,
@@ -164,17 +196,22 @@ def _batches(file: IO[bytes], form: _Form, columns: int, places: list[int], pers
         encoding_errors="replace",
     )
     for chunk in chunks:
-        cells = [_column(chunk[str(place)], form) for place in places]
-        x, y = points_of_wkt(cells[0]) if len(cells) == 1 else (numbers_of(column) for column in cells)
-        yield Batch(x, y, None if person is None else _persons(_column(chunk[str(person)], form)))
+        yield [_column(chunk[str(place)], form) for place in places]
+
+
+def _known(cells: pa.Array) -> pa.Array:
+    """Return cells of text; null for an empty cell, and for one that is not UTF-8."""
+    import pyarrow.compute as pc
+
+    known = pc.and_(pc.not_equal(cells, ""), pc.invert(pc.match_substring(cells, _REPLACED)))
+    return pc.if_else(known, cells, None)
 
 
 def _persons(cells: pa.Array) -> pa.Array:
     """Return the persons of cells of text; null for an empty cell, and for one that is not UTF-8."""
     import pyarrow.compute as pc
 
-    known = pc.and_(pc.not_equal(cells, ""), pc.invert(pc.match_substring(cells, _REPLACED)))
-    cells = pc.if_else(known, cells, None)
+    cells = _known(cells)
     whole = persons_of_numerals(pc.if_else(pc.match_substring_regex(cells, _WHOLE), cells, None))
     return pc.coalesce(whole, cells)
 

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from spatialdp._support.arrays import Floats
-from spatialdp._support.wkb import LONGEST_POINT, point_coordinates
+from spatialdp._support.foreign.wkb import LONGEST_POINT, point_coordinates
 from spatialdp.errors import PointsError
 from spatialdp.records.formats.base import (
     BATCH,

@@ -9,22 +9,11 @@ import re
 from dataclasses import replace
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 import spatialdp as sdp
 from spatialdp.outputs.explorer import page
 from tests.helpers.cases import LARGE
 from tests.helpers.releases import REGION, release_of
-
-
-@given(st.floats(-1e6, 1e6), st.floats(-1e6, 1e6), st.floats(1e-2, 1e6), st.floats(1e-2, 1e6))
-def test_the_first_box_holds_the_domain_and_little_else(xmin, ymin, width, height):
-    domain = sdp.Domain((xmin, ymin, xmin + width, ymin + height))
-    box = [float(page._first_box(domain)[side]) for side in ("xmin", "ymin", "xmax", "ymax")]
-    for shown, side, outwards in zip(box, domain.bounds, (-1, -1, 1, 1), strict=True):
-        slack = 1e-9 * max(1, abs(side))
-        assert -slack <= outwards * (shown - side) <= 1e-5 * min(domain.size) + slack
 
 
 @pytest.mark.parametrize("name", LARGE)

@@ -192,3 +192,11 @@ def test_files_of_neighbours_with_the_same_release_are_the_same(suffix, tmp_path
     assert all(first == other for other in others)
     if suffix == ".csv":
         assert len({(tmp_path / f"{name}.privacy.json").read_text() for name in "abcd"}) == 1
+
+
+def test_areas_that_a_format_cannot_hold_are_refused_in_words(tmp_path):
+    domain = sdp.Domain.published((0, 0, 8, 200), "EPSG:4326", None, "touching")
+    release = sdp.Flat((2, 2)).release([], domain, epsilon=1)
+    with pytest.raises(ParameterError, match="latitude"):
+        release.save(tmp_path / "map.geojson")
+    assert not list(tmp_path.iterdir())

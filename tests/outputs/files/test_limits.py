@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import spatialdp as sdp
+from spatialdp._support.tree_shape import sums
 from spatialdp.errors import SpatialDPError
 from spatialdp.mechanisms.tree_mechanism import HIGHEST
 from spatialdp.outputs.files.limits import HIGHEST_TREE, check_estimates, check_moments, check_tree
@@ -20,7 +21,7 @@ from spatialdp.privacy.noise.source import NARROWEST, WIDEST_OF_WIDE
 from spatialdp.space.lattice import LATTICE, LATTICE_BITS
 from spatialdp.trees.blocks import levels_of
 from spatialdp.trees.quadtree import quadtree
-from spatialdp.trees.tree import Tree, sums
+from spatialdp.trees.tree import Tree
 from tests.helpers.cases import DOMAINS, SMALL, by_turns, terms
 
 WHOLE = (0, 0, LATTICE, LATTICE)

@@ -10,27 +10,29 @@ from typing import TYPE_CHECKING
 
 import click
 
-from spatialdp.cli.options.domain import domain_options
+from spatialdp.cli.options.frame import check_frame, frame_options
 from spatialdp.cli.options.method import ReleaseCommand
 from spatialdp.cli.options.terms import TermsOptions, terms_options
 
 if TYPE_CHECKING:
+    from spatialdp.cli.options.frame import Frame
     from spatialdp.mechanisms import Mechanism
-    from spatialdp.space.domain import Domain
 
 __all__ = ["command"]
 
 
 @click.command("plan", cls=ReleaseCommand)
-@domain_options
+@frame_options
 @terms_options
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text.")
-def command(domain: Domain, terms: TermsOptions, mechanism: Mechanism, as_json: bool) -> None:
+def command(frame: Frame, terms: TermsOptions, mechanism: Mechanism, as_json: bool) -> None:
     r"""Print cost, size and expected error of a release. No points are read.
 
     \b
-    Example:
+    Examples:
       spatialdp plan --bounds 0,0,100,100 --method quadtree --height 7 --epsilon 0.5
+      spatialdp plan --zones counties.parquet --levels state,county --epsilon 1
     """
-    plan = mechanism.plan(domain, **terms.options)
+    check_frame(frame, mechanism)
+    plan = mechanism.plan(frame, **terms.options)
     click.echo(json.dumps(plan.to_json(), indent=2, ensure_ascii=False) if as_json else plan)

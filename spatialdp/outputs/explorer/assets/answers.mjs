@@ -4,8 +4,9 @@ import { FieldEstimate } from "./field.mjs";
 import { GridEstimate } from "./grid.mjs";
 import { snapBox } from "./lattice.mjs";
 import { TreeEstimate } from "./tree.mjs";
+import { ZoneEstimate } from "./zones.mjs";
 
-const ESTIMATES = { field: FieldEstimate, grid: GridEstimate, tree: TreeEstimate };
+const ESTIMATES = { field: FieldEstimate, grid: GridEstimate, tree: TreeEstimate, zones: ZoneEstimate };
 
 /** Smaller allowances, in counts squared, are rounding errors of sums. */
 const ROUNDING = 1e-6;
@@ -17,6 +18,7 @@ export class Release {
     this.estimate = new ESTIMATES[data.kind](data.estimate);
     /** The estimate that intervals are made of. */
     this.unbiased = this.estimate.unbiased ?? this.estimate;
+    this.estimate.measure?.((variance, kurtosis, step) => halfWidth(variance, kurtosis, step, quantiles, level, false));
   }
 
   /** Answer a box (xmin, ymin, xmax, ymax) in the domain's coordinates. */
@@ -34,8 +36,9 @@ export class Release {
     return this.withInterval(this.estimate.extrapolates ? middle : answer, half, middle);
   }
 
-  /** The estimate of a cell or node of the map, with its interval; a field's cells are parts of leaves. */
-  askCell({ box, estimate }) {
+  /** The estimate of a cell, node or zone of the map, with its interval; a field's cells are parts of leaves. */
+  askCell({ box, estimate, half }) {
+    if (half !== undefined) return this.withInterval(estimate, half);
     return this.unbiased === this.estimate ? this.withInterval(estimate, this.halfWidth(box)) : this.askLattice(box);
   }
 

@@ -70,7 +70,8 @@ export const CellLayer = L.GridLayer.extend({
     for (const { el, coords } of Object.values(this._tiles)) this.paint(el, coords);
   },
 
-  paint(tile, coords) {
+  /** A cleared tile: its context, its part of the lattice, and the way from Leaflet's units to its pixels. */
+  tileFrame(tile, coords) {
     const size = this.getTileSize();
     const context = tile.getContext("2d");
     context.clearRect(0, 0, tile.width, tile.height);
@@ -83,6 +84,13 @@ export const CellLayer = L.GridLayer.extend({
       (origin[0] + size.x) / scales[0],
       -origin[1] / scales[1],
     ];
+    const zoom = ratio * 2 ** coords.z;
+    const matrix = new DOMMatrix([zoom, 0, 0, -zoom, -origin[0] * ratio, -origin[1] * ratio]);
+    return { context, scales, ratio, origin, view, matrix };
+  },
+
+  paint(tile, coords) {
+    const { context, scales, ratio, origin, view } = this.tileFrame(tile, coords);
     const across = (x) => Math.round((x * scales[0] - origin[0]) * ratio);
     const down = (y) => Math.round((-y * scales[1] - origin[1]) * ratio);
     const noise = hatching(context, ratio, this.look.noise, this.view === "estimate" ? this.look.noise.veil : 1);
@@ -114,10 +122,26 @@ export const CellLayer = L.GridLayer.extend({
 /** The cell, block or node that the map shows at a place; undefined where there is none. */
 export function cellAt(estimate, frame, latlng, zoom) {
   const [x, y] = frame.lattice(latlng);
+  if (estimate.at) return estimate.at([x, y]);
   if (x < 0 || y < 0 || x >= LATTICE || y >= LATTICE) return undefined;
   let cellThere;
   estimate.visit([x, y, x, y], frame.scales(zoom), (cell) => (cellThere = cell));
   return cellThere;
+}
+
+/** Lines with a light edge around a dark one, visible on any colour. */
+export function markedLines(weight) {
+  const style = { interactive: false, fill: false };
+  const edges = [
+    L.polyline([], { ...style, color: LIGHT, weight: weight + 2.5 }),
+    L.polyline([], { ...style, color: DARK, weight }),
+  ];
+  const group = L.layerGroup(edges);
+  group.setLines = (lines) => {
+    edges.forEach((edge) => edge.setLatLngs(lines));
+    return group;
+  };
+  return group;
 }
 
 /** A rectangle with a light edge around a dark one, visible on any colour. */

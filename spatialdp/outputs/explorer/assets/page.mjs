@@ -6,39 +6,48 @@ import { boxDrawing } from "./drag.mjs";
 import { coordinateOf, isOutside, snapBox } from "./lattice.mjs";
 import { CellLayer, Frame, cellAt, lineLayers, makeMap, markedBox } from "./map.mjs";
 import { inWords, rangeInWords, short } from "./text.mjs";
-import { unpackAll } from "./unpack.mjs";
 
 const SIDES = ["xmin", "ymin", "xmax", "ymax"];
 const MAYBE_NOISE = "The estimate is not larger than its half-width: this may be noise alone.";
 const MAYBE_NOISE_HERE = "may be noise alone";
 
-const element = (id) => document.getElementById(id);
+export const element = (id) => document.getElementById(id);
 
-function make(tag, text, className) {
+export function make(tag, text, className) {
   const created = document.createElement(tag);
   if (text !== undefined) created.textContent = text;
   if (className) created.className = className;
   return created;
 }
 
-class Page {
+export class Page {
   constructor(data) {
     this.data = data;
     this.release = new Release(data);
     this.look = { scale: data.scale, sizeOf: sizes(data.per), ...data.look };
     this.frame = new Frame(element("map"), data.ratio);
     this.map = makeMap(element("map"), this.frame, data.finest);
-    this.layer = new CellLayer(this.release, this.frame, this.look).addTo(this.map);
+    this.layer = this.makeLayer().addTo(this.map);
     Object.assign(this, lineLayers(this.frame, data.outline, data.boundaries));
     this.borders?.addTo(this.map);
     this.outlines.addTo(this.map);
-    this.chosen = markedBox(2, "6 4");
-    this.pointed = markedBox(1.5);
+    [this.chosen, this.pointed] = this.makeMarkers();
     this.listen();
+    this.listenToQuestions();
     this.showLegend();
   }
 
-  listen() {
+  /** The layer that shows the release. */
+  makeLayer() {
+    return new CellLayer(this.release, this.frame, this.look);
+  }
+
+  /** What marks the question that was asked, and the cell that is read out. */
+  makeMarkers() {
+    return [markedBox(2, "6 4"), markedBox(1.5)];
+  }
+
+  listenToQuestions() {
     const draw = boxDrawing(this.map, this.chosen, (ends) => this.askEnds(ends));
     element("draw").addEventListener("click", (event) => {
       const on = event.currentTarget.getAttribute("aria-pressed") !== "true";
@@ -50,6 +59,9 @@ class Page {
       event.preventDefault();
       this.askForm();
     });
+  }
+
+  listen() {
     document.querySelectorAll("input[name=view]").forEach((input) => {
       input.addEventListener("change", () => this.show(input.value));
     });
@@ -94,22 +106,38 @@ class Page {
       readout.textContent = latlng ? "Outside the map" : "";
       return;
     }
-    this.pointed.setBounds(this.frame.box(cell.box)).addTo(this.map);
+    this.mark(cell);
     const answer = this.release.askCell(cell);
     const words = inWords(answer);
     readout.replaceChildren(make("strong", words.estimate), ` ${this.data.counted} · ${cell.name}`);
-    readout.append(make("br"), ...this.coordinates(cell.box));
+    const where = this.whereabouts(cell);
+    if (where.length) readout.append(make("br"), ...where);
     if (answer.half !== null) readout.append(make("br"), `${this.data.percent} % interval ${words.interval}`);
     if (answer.relative >= 1) readout.append(make("br"), make("em", MAYBE_NOISE_HERE));
   }
 
-  /** The sides of a lattice box in the domain's coordinates, one range for each axis. */
-  coordinates(box) {
+  /** Mark the cell that is read out. */
+  mark({ box }) {
+    this.pointed.setBounds(this.frame.box(box)).addTo(this.map);
+  }
+
+  /** The sides of a cell in the domain's coordinates, one range for each axis. */
+  whereabouts({ box }) {
     const { axes, bounds } = this.data;
     return axes.flatMap((name, axis) => {
       const [low, high] = [box[axis], box[axis + 2]].map((line) => coordinateOf(line, bounds[axis], bounds[axis + 2]));
       return [axis ? ", " : "", make("span", `${name} ${rangeInWords(low, high)}`, "range")];
     });
+  }
+
+  /** The numbers for a box. */
+  answer(box) {
+    return this.release.ask(box);
+  }
+
+  /** What the colours stand for, in words. */
+  get unit() {
+    return this.data.unit;
   }
 
   /** Write a short answer on the map, for small screens that do not show the long one. */
@@ -190,7 +218,7 @@ class Page {
       tick.style.left = `${100 * placeOf(value, scale)}%`;
       ticks.append(tick);
     }
-    const legend = [make("p", this.data.unit), bar, ticks];
+    const legend = [make("p", this.unit), bar, ticks];
     if (this.data.biased) return legend;
     const marks = make("ul");
     marks.append(this.noiseEntry(`may be noise alone: estimate below the half-width of its ${this.data.percent} % interval`));
@@ -221,22 +249,3 @@ class Page {
     return item;
   }
 }
-
-async function start() {
-  const data = await unpackAll(JSON.parse(element("data").textContent));
-  const page = new Page(data);
-  // For scripts and tests: the numbers that the page shows, before rounding.
-  window.explorer = { ask: (box) => page.release.ask(box), map: page.map, frame: page.frame };
-  requestAnimationFrame(() =>
-    setTimeout(() => {
-      performance.mark("painted");
-      document.documentElement.dataset.ready = "true";
-    }),
-  );
-}
-
-start().catch((error) => {
-  const message = "This page could not be shown; open it in a browser from 2023 or later.";
-  element("result").replaceChildren(make("p", `${message} (${error.message})`, "warning"));
-  throw error;
-});

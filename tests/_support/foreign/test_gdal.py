@@ -7,7 +7,7 @@ import pyogrio
 import pytest
 import shapely
 
-from spatialdp._support.gdal import ALGORITHM, configured, content_fits_suffix, offline
+from spatialdp._support.foreign.gdal import ALGORITHM, configured, content_fits_suffix, offline
 
 POINTS = geopandas.GeoDataFrame(geometry=[shapely.Point(1, 2)], crs="EPSG:4326")
 NAMES = ["a.gpkg", "a.geojson", "a.shp", "a.fgb"]

@@ -10,7 +10,7 @@ import shapely
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spatialdp._support.wkb import LONGEST_POINT, is_polygonal, point_coordinates
+from spatialdp._support.foreign.wkb import LONGEST_POINT, is_polygonal, point_coordinates
 
 SQUARE = shapely.box(0, 0, 1, 1)
 RING = shapely.box(0, 0, 3, 3).difference(shapely.box(1, 1, 2, 2))

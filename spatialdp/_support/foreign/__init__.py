@@ -1,0 +1,1 @@
+"""What foreign code is kept within bounds: GDAL, and geometries as bytes (WKB)."""

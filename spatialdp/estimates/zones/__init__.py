@@ -1,0 +1,1 @@
+"""Counts of public zones: their answers to zones, sets of zones and areas, and their noise."""

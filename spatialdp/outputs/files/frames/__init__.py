@@ -1,0 +1,1 @@
+"""The public frames of releases in files: domains, and zones with their rows."""

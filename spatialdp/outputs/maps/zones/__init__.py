@@ -1,0 +1,1 @@
+"""How zones appear on maps."""

@@ -1,0 +1,1 @@
+"""Tests of what keeps foreign code within bounds."""
