@@ -38,7 +38,7 @@ browser: $(VENV)/.browser
 
 # Tables in PostgreSQL with PostGIS, on a server of its own in a temporary folder, and in Spark on this machine.
 engines: $(VENV)/.engines
-	SPATIALDP_NEEDS_ENGINES=1 $(ONE_THREAD) $(BIN)/python -m pytest -m engines tests/records/engines
+	SPATIALDP_NEEDS_ENGINES=1 $(ONE_THREAD) $(BIN)/python -m pytest -m "engines and not audit" tests/records/engines
 
 audit: $(VENV)/.tools
 	$(ONE_THREAD) $(BIN)/python -m pytest $(IN_HALVES) -m audit

@@ -24,16 +24,19 @@ from spatialdp.errors import ParameterError
 from spatialdp.evaluation.cache import TrialCache, TrialResults
 from spatialdp.evaluation.metrics import check_metrics
 from spatialdp.evaluation.trials import WHOLE_MAP, Experiment, Trial, identity, run_trials
+from spatialdp.evaluation.zones import ZoneExperiment, level_workloads
 from spatialdp.mechanisms import Flat, Mechanism, Uniform
 from spatialdp.privacy.budget import Budget, Number, exact
 from spatialdp.privacy.neighbours import Neighbours
 from spatialdp.privacy.noise.source import SeededNoise
 from spatialdp.privacy.unit import Person, unit_of
+from spatialdp.records.codes import as_zone_records
 from spatialdp.records.persons.unbounded import PersonRecords
 from spatialdp.records.points import LatticePoints, Points, as_points, lattice_points
 from spatialdp.space.domain import Domain
 from spatialdp.space.polygons import read_polygons
 from spatialdp.space.questions import require_inside
+from spatialdp.space.zones.frame import Zones
 from spatialdp.wording import either, parameter, quoted
 from spatialdp.workload import Workload
 
@@ -55,8 +58,8 @@ Workloads = Workload | Sequence[Workload]
 def evaluate(
     mechanisms: Mechanisms,
     points: Any,
-    domain: Domain,
-    workload: Workloads,
+    domain: Domain | Zones,
+    workload: Workloads | str | Sequence[str] | None,
     epsilons: Number | Sequence[Number],
     trials: int = 10,
     *,
@@ -80,9 +83,10 @@ def evaluate(
         The baselines `Uniform` and `Flat` are added if they are missing. `Flat` gets the grid of the first mechanism
         that has one, else 256 × 256 cells.
     points : as for `Mechanism.release`
-    domain : Domain
+    domain : Domain or Zones
     workload : Workload or sequence of them
-        Several workloads need different names.
+        Several workloads need different names. With zones: names of levels, or None for all levels; the queries are
+        the zones of each level, and no baselines are added.
     epsilons : number or sequence of numbers
     trials : int
         Number of releases for each mechanism and ε.
@@ -142,14 +146,18 @@ def evaluate(
     >>> frame.attrs["note"]
     'Private-only: compared with the true records; seeded noise, not private'
     """
-    records = as_points(points, _checked_domain(domain), person)
-    labelled = _with_baselines(_labelled(mechanisms), domain)
-    budgets = _budgets(epsilons)
-    experiment = Experiment.prepare(
+    by_zones = isinstance(domain, Zones)
+    labelled, budgets = _labelled(mechanisms), _budgets(epsilons)
+    if by_zones:
+        _check_cache(cache)
+        parts = {"points": as_zone_records(points, domain, person), "workloads": level_workloads(domain, workload)}
+    else:
+        labelled = _with_baselines(labelled, _checked_domain(domain))
+        parts = {"points": as_points(points, domain, person), "workloads": _workloads(workload, domain)}
+    experiment = (ZoneExperiment if by_zones else Experiment).prepare(
         mechanisms=labelled,
-        points=records,
         domain=domain,
-        workloads=_workloads(workload, domain),
+        **parts,
         delta=Budget(1, delta).delta,
         neighbours=Neighbours.parse(neighbours),
         person=person,
@@ -262,6 +270,13 @@ def write_frame(frame: pandas.DataFrame, path: str | PathLike[str]) -> None:
     from spatialdp._support.atomic import write_all
 
     write_all({Path(path): frame.to_csv(index=False).encode()}, overwrite=True, private=True)
+
+
+def _check_cache(cache: Any) -> None:
+    if cache is not None:
+        raise ParameterError(
+            f"{parameter('cache')} keeps trials of grids and trees, but this evaluation is by zones; leave it out."
+        )
 
 
 # --- checking arguments ----------------------------------------------------------------------------

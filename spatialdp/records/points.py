@@ -246,6 +246,7 @@ class Points:
                 f"{either('spatialdp.Codes', 'a column of codes with --code-column')}, or zones with geometries."
             )
         check_crs(self, zones.domain)
+        zones.locator  # noqa: B018 - refuses too many areas, before a record is read
 
     def _kept(self, domain: Domain) -> Points:  # noqa: ARG002 - these are in memory already
         """Return the same points with their records in memory, for use with one domain."""

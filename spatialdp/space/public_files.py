@@ -78,7 +78,9 @@ def read_totals(path: Path) -> dict[str, dict[str, int]]:
     table = _read(path, pd.read_csv, dtype=str, keep_default_na=False)
     missing = [name for name in ("level", "zone", "total") if name not in table.columns]
     if missing:
-        raise FileFormatError(f"{path.name} has no column {missing[0]!r}; totals need the columns level, zone and total.")
+        raise FileFormatError(
+            f"{path.name} has no column {missing[0]!r}; totals need the columns level, zone and total."
+        )
     if not table["total"].str.fullmatch(r"-?\d+").all():
         raise FileFormatError(f"the totals in {path.name} are not all whole numbers; correct the column total.")
     return {

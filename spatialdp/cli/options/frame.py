@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = ["ZONES_FLAG", "Names", "Prefixes", "check_frame", "domain_in", "frame_options", "optional_frame_options"]
 
+_PREFIXES = "state=2,county=5"  # an example
 ZONES_FLAG = "--zones"  # with it, the default method is the one for zones
 
 
@@ -69,7 +70,7 @@ class Prefixes(click.ParamType):  # type: ignore[type-arg]  # generic only in re
         if len(lengths) < len(pairs) or not all(lengths):
             self.fail(
                 f"{value!r} was given; levels with the lengths of their codes are required, root first, such as "
-                "state=2,county=5.",
+                f"{_PREFIXES}.",
                 param,
                 ctx,
             )
@@ -121,7 +122,7 @@ def _zones(
         raise click.UsageError(
             "none or both of --levels and --prefixes were given, but exactly one must say how zones lie in each other; "
             "give the columns of codes, root first, such as --levels state,county, or the lengths of the parts of one "
-            "code, such as --prefixes state=2,county=5 --code GEOID."
+            f"code, such as --prefixes {_PREFIXES} --code GEOID."
         )
     click.get_current_context().meta.setdefault(INPUTS, []).append(path)  # which no output may replace
     if levels is not None:

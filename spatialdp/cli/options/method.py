@@ -40,7 +40,7 @@ class MethodCommand(click.Command):
     """A command with `--method NAME` and the parameters of that method as options; it gets the `mechanism`."""
 
     default_method: ClassVar[str | None] = None
-    default_in_words: ClassVar[str | None] = None
+    remark: ClassVar[str] = ""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Find the method first, because it decides which options there are; then parse the arguments."""
@@ -71,8 +71,8 @@ class MethodCommand(click.Command):
             ["--method", "-m"],
             type=_Method(),
             default=ctx.meta.get("spatialdp.default", self.default_method),
-            help="Method of the release; `spatialdp methods` lists them."
-            + (f"  [default: {self.default_in_words}]" if self.default_in_words else "  [required]"),
+            help=f"Method of the release; `spatialdp methods` lists them.{self.remark}"
+            + (f"  [default: {self.default_method}]" if self.default_method else "  [required]"),
         )
         *own, help_option = super().get_params(ctx)
         return [*own, method, *_parameter_options(ctx), help_option]
@@ -111,7 +111,7 @@ class ReleaseCommand(MethodCommand):
     """A command whose method is the adaptive tree, or for zones the tree of zones, unless another one is named."""
 
     default_method: ClassVar[str | None] = "adaptive"
-    default_in_words: ClassVar[str | None] = f"adaptive; with {ZONES_FLAG}, {_FOR_ZONES}"
+    remark: ClassVar[str] = f" With {ZONES_FLAG}, it is {_FOR_ZONES}."
 
     @override
     def _default(self, args: Sequence[str]) -> str | None:

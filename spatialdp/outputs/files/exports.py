@@ -55,7 +55,7 @@ _SIDE_PARTS = 4  # parts that a cell's side is cut into before it is reprojected
 _EXACT_DEGREES = 17  # decimals that give degrees back as they are
 _CLOSE_DEGREES = 9  # decimals of reprojected corners: a tenth of a millimetre
 _BOXES_AT_ONCE = 2**17
-_AREAS = {"zones": "zones"}  # what a refusal calls the areas of a release; others are leaves
+_KINDS = {"zones": "one of zones, which"}  # what a refusal says of a release; others are trees
 
 # Key of the description of columns or bands in the metadata of a file.
 DESCRIPTION = "SPATIALDP_COLUMNS"
@@ -215,9 +215,9 @@ def pixel_bands(release: Release, shape: tuple[int, int] | None = None) -> tuple
     shape = shape or finest_shape(release.estimate)
     if shape is None:
         raise ParameterError(
-            f"the {_AREAS.get(release.estimate.kind, 'leaves')} of this release follow no grid, and a raster needs "
-            f"equal pixels; give their number with {either('shape=(nx, ny)', '--pixels NX,NY')}, or save as .gpkg, "
-            "which keeps the areas as they are."
+            f"this release is {_KINDS.get(release.estimate.kind, 'a tree whose leaves')} follow no grid, and a raster "
+            f"needs equal pixels; give their number with {either('shape=(nx, ny)', '--pixels NX,NY')}, or save as "
+            ".gpkg, which keeps the areas as they are."
         )
     grid = release.domain.grid(shape)
     cells = CellNumbers(grid, np.flatnonzero(grid.mask))

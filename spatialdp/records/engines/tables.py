@@ -113,7 +113,6 @@ class TablePoints(Points):
         )
 
     @override
-    @override
     def _snapshot(self) -> AbstractContextManager[None]:
         return self._driver.snapshot()
 

@@ -40,6 +40,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Zones"]
 
+MOST_OUTLINES = 1_000_000  # which take a minute to prepare, every time that some millions of records are located
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Zones(Search):
@@ -165,7 +167,7 @@ class Zones(Search):
         codes = code_column(areas if column is None else areas[column], column or "codes")
         if codes.null_count:
             raise ParameterError("a code is missing; every leaf needs one. Correct the column.")
-        zones = object.__new__(cls)
+        zones = object.__new__(Zones)
         zones._build(prefix_columns(codes, prefixes), areas, also, under, name)
         return zones
 
@@ -216,8 +218,8 @@ class Zones(Search):
         areas = read_zone_frame(path, layer)
         name = Path(path).stem if name is None else name
         if levels is not None:
-            return cls(areas, levels, also=also, under=under, name=name)
-        return cls.from_codes(areas, column, prefixes, also=also, under=under, name=name)
+            return Zones(areas, levels, also=also, under=under, name=name)
+        return Zones.from_codes(areas, column, prefixes, also=also, under=under, name=name)
 
     @classmethod
     def published(
@@ -244,7 +246,7 @@ class Zones(Search):
         >>> Zones.published(["all", "half"], TreeShape([0, 1, 3], [2, 0, 0]), ["all", "east", "west"])
         Zones(all: 1, half: 2)
         """
-        zones = object.__new__(cls)
+        zones = object.__new__(Zones)
         texts = np.empty(shape.n_nodes, dtype=object)
         texts[:] = list(codes)  # type: ignore[arg-type]
         zones._set(tuple(levels), shape, texts, geometry, crs, domain, name)
@@ -300,6 +302,10 @@ class Zones(Search):
         object.__setattr__(self, "_repaired", repaired)
         object.__setattr__(self, "sets", dict(sets))  # not a proxy, which could not be sent to another process
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what is sent to another process: all but the locator, which is large and soon made again."""
+        return {name: value for name, value in self.__dict__.items() if name != "locator"}
+
     def __repr__(self) -> str:
         sizes = np.diff(self.shape.offsets)
         parts = [] if self.name is None else [repr(self.name)]
@@ -353,6 +359,12 @@ class Zones(Search):
     @cached_property
     def locator(self) -> Locator:
         """Finds the leaf of each lattice square."""
+        if self.n_leaves > MOST_OUTLINES:
+            raise ParameterError(
+                f"the frame has {self.n_leaves} leaves with areas, and points can be located in at most "
+                f"{MOST_OUTLINES}: each area is prepared first. Give records as codes "
+                f"({either('spatialdp.Codes', '--code-column')}), or a frame of larger zones."
+            )
         return OutlineLocator(self.outlines, self._places)  # type: ignore[attr-defined]
 
     @cached_property

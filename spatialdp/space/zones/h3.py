@@ -39,6 +39,7 @@ _CRS = "EPSG:4326"
 _FINEST = 15
 _LARGEST = 2**28  # leaves
 _RESOLUTION_AT, _DIGITS = 52, 3  # the first bit of the resolution; bits for each resolution's digit
+_BLOCK = 2**18  # places at a time, of which Python makes objects
 _TILE, _MARGIN = 60.0, 0.5  # degrees: width of the parts of a region that H3 is asked about, and their overlap
 
 
@@ -138,8 +139,12 @@ def cells_of(longitude: Floats, latitude: Floats, resolution: int) -> Cells:
     ['85194ad3fffffff']
     """
     locate = _library().latlng_to_cell  # H3 has no function for arrays
-    cells = map(locate, latitude.tolist(), longitude.tolist(), repeat(resolution))
-    return np.fromiter(cells, dtype=np.uint64, count=longitude.size)
+    cells = np.empty(longitude.size, dtype=np.uint64)
+    for start in range(0, cells.size, _BLOCK):
+        block = slice(start, start + _BLOCK)
+        found = map(locate, latitude[block].tolist(), longitude[block].tolist(), repeat(resolution))
+        cells[block] = np.fromiter(found, dtype=np.uint64)
+    return cells
 
 
 def parents(cells: Cells, resolution: int) -> Cells:

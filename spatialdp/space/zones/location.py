@@ -28,7 +28,8 @@ __all__ = ["MANY", "Locator", "OutlineLocator"]
 
 MANY = 2**23  # squares that are worth one preparation of the zones
 
-_MOST_PIXEL_BITS = 13  # of the number of pixels along a side: 64 MiB of flags
+_MOST_PIXEL_BITS = 13  # of the number of pixels along a side: 256 MiB of leaves
+_UNKNOWN, _WANTED, _TOUCHED = -1, -2, -3  # of pixels: not asked for yet, to be tested, not all in the same zone
 _BAND_BITS = 11  # of the number of bands
 _PAIRS = 2**20  # tests, and pixels of edges, at a time
 _CRUMB = 1e-6  # of a pixel, which rounding may move an edge by
@@ -71,20 +72,21 @@ class OutlineLocator:
         >>> locator.leaves(np.array([5, 2**29, 2**29, -1], np.int32), np.array([5, 5, 2**29, 5], np.int32)).tolist()
         [0, 1, 2, 2]
         """
-        import pandas as pd
-
         found = np.full(columns.size, self.outlines.size, dtype=np.int32)
-        shift = LATTICE_BITS - self._bits
+        shift, table = LATTICE_BITS - self._bits, self._pixels
         pixels = ((rows >> shift) << self._bits) | (columns >> shift)
-        inside = columns >= 0
-        near = inside & self._touched[np.where(inside, pixels, 0)]
-        far = inside & ~near
-        pixel_of, whole = pd.factorize(pixels[far])
+        inside = np.flatnonzero(columns >= 0)
+        pixels = pixels[inside]
+        known = table[pixels]
         # The lower left square of a pixel that no edge touches stands for all its squares.
-        corners = (whole & ((1 << self._bits) - 1)) << shift, (whole >> self._bits) << shift
+        table[pixels[known == _UNKNOWN]] = _WANTED
+        wanted = np.flatnonzero(table == _WANTED).astype(np.int32)
+        corners = (wanted & ((1 << self._bits) - 1)) << shift, (wanted >> self._bits) << shift
+        near = inside[known == _TOUCHED]
         tested = self._tested(np.append(columns[near], corners[0]), np.append(rows[near], corners[1]))
-        n_near = tested.size - whole.size
-        found[near], found[far] = tested[:n_near], tested[n_near:][pixel_of]
+        table[wanted] = tested[near.size :]
+        found[inside] = table[pixels]
+        found[near] = tested[: near.size]
         return found
 
     @cached_property
@@ -93,21 +95,21 @@ class OutlineLocator:
         import shapely
 
         corners = int(shapely.get_num_coordinates(self.outlines).sum())
-        return int(np.clip(np.ceil(np.log2(4 * np.sqrt(corners))), 6, _MOST_PIXEL_BITS))
+        return int(np.clip(np.round(np.log2(2 * np.sqrt(corners))), 6, _MOST_PIXEL_BITS))
 
     @cached_property
-    def _touched(self) -> Booleans:
-        """Which pixels an edge may run through, row by row; some that no edge runs through are marked as well."""
+    def _pixels(self) -> Integers32:
+        """For each pixel, row by row, the leaf that it is in, if no edge may run through it and it was asked for."""
         import shapely
 
         side = 1 << self._bits
-        touched = np.zeros(side * side, dtype=bool)
+        table = np.full(side * side, _UNKNOWN, dtype=np.int32)
         corners = np.cumsum(shapely.get_num_coordinates(self.outlines))
         starts = np.searchsorted(corners, np.arange(0, corners[-1], _PAIRS))
         for start, stop in pairwise([*starts.tolist(), self.outlines.size]):
             for begin, end in _edges(self.outlines[start:stop], side / 2**LATTICE_BITS):
-                touched[_pixels_of_edges(begin, end, side)] = True
-        return touched
+                table[_pixels_of_edges(begin, end, side)] = _TOUCHED
+        return table
 
     def _tested(self, columns: Integers32, rows: Integers32) -> Integers32:
         """Return the leaf of each square, found by tests of all zones whose bounds it is in."""
@@ -190,15 +192,20 @@ def _pixels_of_edges(begin: Floats, end: Floats, side: int) -> Integers:
     top = side - 1.0
     first = np.clip(np.floor(low[:, 1] - _CRUMB), 0, top)
     last = np.clip(np.floor(high[:, 1] + _CRUMB), 0, top)
-    edge, row = expand_ranges(first, last + 1)
-    # In the band of a pixel's row, the edge runs between the places at which it enters and leaves the band.
-    begin, step = begin[edge], (end - begin)[edge]
+    short = first == last
+    edge, row = expand_ranges(first[~short], last[~short] + 1)
+    # In the band of a pixel's row, a longer edge runs between the places at which it enters and leaves the band.
+    begin, step = begin[~short][edge], (end - begin)[~short][edge]
     flat = step[:, 1] == 0
     ends = []
     for line in (row - _CRUMB, row + 1 + _CRUMB):
         share = np.clip((line - begin[:, 1]) / np.where(flat, 1.0, step[:, 1]), 0, 1)
         ends.append(begin[:, 0] + share * step[:, 0])
-    left = np.where(flat, low[edge, 0], np.minimum(*ends)) - _CRUMB
-    right = np.where(flat, high[edge, 0], np.maximum(*ends)) + _CRUMB
+    across = begin[:, 0] + step[:, 0]
+    left = np.where(flat, np.minimum(begin[:, 0], across), np.minimum(*ends))
+    right = np.where(flat, np.maximum(begin[:, 0], across), np.maximum(*ends))
+    row = np.append(first[short].astype(np.int64), row)
+    left = np.append(low[short, 0], left) - _CRUMB
+    right = np.append(high[short, 0], right) + _CRUMB
     piece, column = expand_ranges(np.clip(np.floor(left), 0, top), np.clip(np.floor(right), 0, top) + 1)
     return row[piece] * side + column

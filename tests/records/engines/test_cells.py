@@ -11,6 +11,7 @@ import spatialdp as sdp
 from spatialdp.records.engines import cells
 from spatialdp.records.engines.cells import cells_of_table, counts_of, rows_of_text, within_grid, within_raster
 from spatialdp.records.engines.drivers import driver_of
+from spatialdp.records.engines.schema import Columns, located
 from spatialdp.space.domain import Grid
 from tests.helpers.adversarial import DOMAINS, GRIDS, pairs, table_of
 
@@ -48,8 +49,23 @@ def test_cells_are_those_of_numpy_bit_by_bit(engine, domain):
 
 @pytest.mark.audit
 @pytest.mark.parametrize("domain", DOMAINS.values(), ids=DOMAINS)
-def test_cells_are_those_of_numpy_in_a_million_pairs(duckdb, domain):
-    assert_same_cells(duckdb, domain, 10**6)
+def test_cells_are_those_of_numpy_in_a_million_pairs(engine, domain):
+    assert_same_cells(engine, domain, 10**6)
+
+
+@pytest.mark.engines
+@pytest.mark.parametrize("kind", ["geometry", "geometry(Point)"])
+@pytest.mark.parametrize("domain", DOMAINS.values(), ids=DOMAINS)
+def test_points_of_postgis_are_in_the_cells_of_their_coordinates(postgresql, domain, kind):
+    count = 20_000
+    x, y = pairs(domain, count)
+    postgresql.load("adversarial", table_of(x, y))
+    postgresql.run("DROP TABLE IF EXISTS places")
+    postgresql.run(f"CREATE TABLE places AS SELECT number, ST_MakePoint(x, y)::{kind} AS geom FROM adversarial")
+    columns = Columns(geometry="geom", person="number")
+    table = located(postgresql.backend.table("places"), columns, driver_of(postgresql.backend).dialect)
+    grid = domain.grid(GRIDS[0])
+    assert np.array_equal(numbered_cells(postgresql, table.rename(number="person"), grid, count), by_numpy(x, y, grid))
 
 
 RIGHT = cells.axis_cells

@@ -78,6 +78,23 @@ def test_seeded_releases_with_persons_are_the_same_from_arrays_files_and_engines
         assert released(from_file, domain, mechanism, person) == expected
 
 
+@pytest.mark.engines
+def test_seeded_releases_are_the_same_from_points_of_postgis(postgresql):
+    domain = DOMAINS["region"]
+    postgresql.load("visits", ROWS)
+    postgresql.run("DROP TABLE IF EXISTS places")
+    point = "ST_SetSRID(ST_MakePoint(lon, lat), 4326)::geometry(Point, 4326)"
+    postgresql.run(f"CREATE TABLE places AS SELECT {point} AS geom, who FROM visits")
+    table = postgresql.backend.table("places")
+    points = sdp.read_table(table, domain, geometry="geom")
+    for mechanism in MECHANISMS:
+        assert released(points, domain, mechanism) == released(sdp.Points(X, Y), domain, mechanism)
+    points = sdp.read_table(table, domain, geometry="geom", person="who")
+    for person in PERSONS:
+        expected = released(sdp.Points(X, Y, person=WHO), domain, sdp.Quadtree(5), person)
+        assert released(points, domain, sdp.Quadtree(5), person) == expected
+
+
 def test_kd_trees_are_grown_from_fine_cells(engine):
     """So they differ from those of arrays, whose positions are known to the lattice."""
     domain = DOMAINS["whole"]

@@ -1,4 +1,5 @@
 import json
+import pickle
 
 import geopandas
 import numpy as np
@@ -133,8 +134,15 @@ def test_values_cannot_be_changed():
         zones.codes = []
     with pytest.raises(ValueError, match="read-only"):
         zones.codes[0] = "x"
-    with pytest.raises(TypeError):
-        zones.sets["x"] = np.array([])
+
+
+def test_frames_can_be_sent_to_another_process():
+    for zones in (counties(), sdp.Zones(tiling(1), ["state", "county"])):
+        zones.digest  # noqa: B018 - what has been computed may go along, but for the locator
+        if zones.geometry is not None:
+            zones.locator.leaves(np.array([1], np.int32), np.array([1], np.int32))
+            assert len(pickle.dumps(zones)) < 2**16
+        assert same(pickle.loads(pickle.dumps(zones)), zones)
 
 
 def test_zones_need_geometries_to_locate_points():
@@ -145,3 +153,15 @@ def test_zones_need_geometries_to_locate_points():
 def test_zones_from_a_frame_without_rows_are_refused():
     with pytest.raises(ParameterError, match="no zones"):
         sdp.Zones(geopandas.GeoDataFrame({"zone": np.array([], object)}, geometry=[]), ["zone"])
+
+
+def test_points_are_not_located_in_millions_of_areas(monkeypatch):
+    monkeypatch.setattr("spatialdp.space.zones.frame.MOST_OUTLINES", 1)
+    with pytest.raises(ParameterError, match="Give records as codes"):
+        sdp.Zones(squares("a", "b"), ["zone"]).locator  # noqa: B018
+    assert sdp.Zones(squares("a"), ["zone"]).locator
+
+
+def test_frames_of_codes_are_no_h3_frames():
+    zones = sdp.H3.from_codes(["37063"], None, {"state": 2, "county": 5})
+    assert type(zones) is sdp.Zones

@@ -116,6 +116,15 @@ def test_holes_enclaves_and_parts():
     ]
 
 
+def test_asking_again_changes_nothing():
+    zones = sdp.Zones(tiling(11), ["state", "county"])
+    columns, rows = np.random.default_rng(1).integers(0, LATTICE, (2, 3000)).astype(np.int32)
+    first = zones.locator.leaves(columns[:1000], rows[:1000])
+    every = zones.locator.leaves(columns, rows)
+    assert np.array_equal(every[:1000], first)
+    assert np.array_equal(every, expected(zones, columns, rows))
+
+
 def test_places_outside_the_domain_are_nowhere():
     zones = sdp.Zones(squares("a"), ["zone"])
     assert zones.locator.leaves(np.array([-1, 5], np.int32), np.array([-1, 5], np.int32)).tolist() == [1, 0]
