@@ -6,8 +6,11 @@ BIN := $(VENV)/bin
 # What the figures are means of; fewer for a quick look.
 RELEASES ?= 30
 TRIALS ?= 10
-# Tests have a process for each core.
+# Tests have a process for each core, which begins with its own half of the tests: neighbours share what is set up.
 ONE_THREAD := OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1
+IN_HALVES := -n auto --dist worksteal
+# Many tests start Python: they find the package compiled, even where the environment asks for no compiled files.
+export PYTHONDONTWRITEBYTECODE :=
 SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 INSTALL_CHROMIUM := ($(SUDO) apt-get update -qq && $(SUDO) apt-get install -y -qq --no-install-recommends chromium chromium-driver >/dev/null) \
 	|| { echo "Chromium could not be installed; put chromium and chromedriver on the PATH, then run make browser again." >&2; exit 1; }
@@ -24,7 +27,7 @@ demo: $(VENV)/.installed
 
 # The tests, then how many lines and branches they ran: of privacy/ all, of the rest 95 % at least.
 test: $(VENV)/.tools
-	$(ONE_THREAD) $(BIN)/python -m pytest -n auto -m "not browser and not audit and not engines" --cov --cov-report=
+	$(ONE_THREAD) $(BIN)/python -m pytest $(IN_HALVES) -m "not browser and not audit and not engines" --cov --cov-report=
 	@echo
 	@$(BIN)/coverage report --include='spatialdp/privacy/*,spatialdp/privacy/noise/*' --fail-under=100
 	@printf '\nCoverage of lines and branches, all of spatialdp: '
@@ -38,7 +41,7 @@ engines: $(VENV)/.engines
 	SPATIALDP_NEEDS_ENGINES=1 $(ONE_THREAD) $(BIN)/python -m pytest -m "engines and not audit" tests/records/engines
 
 audit: $(VENV)/.tools
-	$(ONE_THREAD) $(BIN)/python -m pytest -n auto -m audit
+	$(ONE_THREAD) $(BIN)/python -m pytest $(IN_HALVES) -m audit
 	$(ONE_THREAD) $(BIN)/python -m tests.audit
 
 check: $(VENV)/.tools

@@ -20,8 +20,8 @@ from spatialdp.privacy.noise import source
 from spatialdp.privacy.noise.source import SeededNoise
 
 TESTS = Path(__file__).parent / "tests"
-# Folders of tests that do the same with every mechanism, format or page.
-REPEATING = {TESTS / "audit", TESTS / "attacks", TESTS / "contract", TESTS / "browser"}
+# Folders of tests that do the same with every mechanism, format or page, or run what the documentation shows.
+REPEATING = {TESTS / "audit", TESTS / "attacks", TESTS / "contract", TESTS / "browser", TESTS / "repository"}
 REPEATING |= {TESTS / "space" / "test_polygons.py", TESTS / "estimates" / "test_sampling.py"}
 
 hypothesis.settings.register_profile("repeatable", derandomize=True, deadline=None)
@@ -43,12 +43,23 @@ def pytest_sessionstart(session):
 def pytest_collection_modifyitems(items):
     """Leave tests that run the same lines again and again out of the measure of coverage, which slows them down most.
 
-    What they are about has tests of its own, which say what must come out; so coverage does not rest on luck. Other
-    long tests that run nothing new are marked `unmeasured` where they stand.
+    What they are about has tests of its own, which say what must come out; so coverage does not rest on luck. The same
+    holds for properties with made-up examples, except in `tests/privacy`, whose package must be run to the last line.
+    Other long tests that run nothing new are marked `unmeasured` where they stand.
     """
     for item in items:
-        if item.get_closest_marker("statistical") or not REPEATING.isdisjoint([item.path, *item.path.parents]):
+        folders = {item.path, *item.path.parents}
+        if (
+            item.get_closest_marker("statistical")
+            or not REPEATING.isdisjoint(folders)
+            or (_has_many_examples(item) and TESTS / "privacy" not in folders)
+        ):
             item.add_marker("unmeasured")
+
+
+def _has_many_examples(item):
+    """Whether hypothesis makes up the examples of a test."""
+    return getattr(getattr(item, "obj", None), "is_hypothesis_test", False)
 
 
 @pytest.hookimpl(wrapper=True)

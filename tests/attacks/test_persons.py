@@ -22,7 +22,7 @@ import shapely
 import spatialdp as sdp
 from tests.attacks.persons import PERSON_FORMS, hostile_identifier
 from tests.attacks.records import PLACES
-from tests.attacks.test_records import BASES, differ_by_one, neighbours, released
+from tests.attacks.test_records import BASES, DAILY, differ_by_one, neighbours, released
 from tests.audit.tape import Tape
 
 DOMAIN = sdp.Domain((0, 0, 1, 1), crs="EPSG:4326")
@@ -78,13 +78,13 @@ def check(form, seeds, folder, capfd):
 @pytest.mark.unmeasured
 @pytest.mark.parametrize("form", PERSON_FORMS, ids=lambda form: form.name)
 def test_one_hostile_person_changes_nothing_that_is_shown(form, tmp_path, capfd):
-    check(form, range(100), tmp_path, capfd)
+    check(form, range(DAILY), tmp_path, capfd)
 
 
 @pytest.mark.audit
 @pytest.mark.parametrize("form", PERSON_FORMS, ids=lambda form: form.name)
 def test_a_thousand_hostile_persons_change_nothing_that_is_shown(form, tmp_path, capfd):
-    check(form, range(1000, 2000), tmp_path, capfd)
+    check(form, [*range(DAILY, 100), *range(1000, 2000)], tmp_path, capfd)
 
 
 FRAMES = {

@@ -19,7 +19,7 @@ import spatialdp as sdp
 from spatialdp.mechanisms import Mechanism
 from spatialdp.privacy.noise.source import SeededNoise
 from spatialdp.space.domain import Domain
-from tests.audit.seams import coarser_fine_grid, planned_once
+from tests.audit.seams import coarser_fine_grid
 from tests.audit.sensitivity import centres, measurements
 from tests.helpers.cases import terms
 
@@ -60,11 +60,9 @@ class Single:
         )
         points, noise = sdp.Points(places, person=owners), SeededNoise(seed)
         options = terms(self.mechanism, relation, epsilon) | {"person": self.person}
-        with planned_once(self.mechanism), coarser_fine_grid():
-            parts = [
-                self.read(self.mechanism.release(points, SQUARE, noise=noise, **options).estimate)
-                for _ in range(trials)
-            ]
+        with coarser_fine_grid():
+            prepared = self.mechanism.prepare(SQUARE, **options)
+            parts = [self.read(prepared.release(points, noise=noise).estimate) for _ in range(trials)]
         return self.view(self.mechanism, np.array(parts))
 
 

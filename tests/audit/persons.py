@@ -89,13 +89,17 @@ def worst_choice_of_a_bound(bound: Bound, relation: str, goals: tuple[int, ...],
     The choice is among the candidates 1, 2 and 4; `goals` are the thresholds of its two steps.
     """
     choice = BoundChoice(GRID, bound, Fraction(1), (1, 2), goals, (0, 0, 1))
-    laws = {data: _choice_law(choice, data) for data in multisets(KINDS, most)}
+    known: dict[Any, LawOf] = {}
+    laws = {data: _choice_law(choice, data, known) for data in multisets(KINDS, most)}
     pairs = ((one, other) for one in laws for other in neighbours(one, KINDS, relation) if other in laws)
     return max(log_ratio(laws[one], laws[other]) for one, other in pairs)
 
 
-def _choice_law(choice: BoundChoice, data: tuple[Any, ...]) -> LawOf:
-    """Return the law of the choice for a set of persons, by bisecting the random word that decides it."""
+def _choice_law(choice: BoundChoice, data: tuple[Any, ...], known: dict[Any, LawOf]) -> LawOf:
+    """Return the law of the choice for a set of persons, by bisecting the random word that decides it.
+
+    Sets from which the same is drawn (`_drawn_from`) share the law that is `known` of the first of them.
+    """
     names = [f"{kind}, {data[:place].count(kind)}" for place, kind in enumerate(data)]
     who = [name for name, kind in zip(names, data, strict=True) for _ in kind]
     x = np.array([column for kind in data for column in kind], dtype=float) / 4 + 0.1
@@ -109,10 +113,30 @@ def _choice_law(choice: BoundChoice, data: tuple[Any, ...]) -> LawOf:
         ):
             return [choice.draw(points, Words([word])) for word in words]
 
-    law = dict.fromkeys(range(len(choice.middles) + 1), 0.0)
-    for low, high, place in boundaries(places, 2**64 - 1):
-        law[place] += (high - low + 1) / 2**64
-    return law
+    key = _drawn_from(choice, points) or data
+    if key not in known:
+        law = known[key] = dict.fromkeys(range(len(choice.middles) + 1), 0.0)
+        for low, high, place in boundaries(places, 2**64 - 1):
+            law[place] += (high - low + 1) / 2**64
+    return known[key]
+
+
+def _drawn_from(choice: BoundChoice, points: Points) -> tuple[Any, ...] | None:
+    """Return all that a choice hands to the sampler, and what it makes of each place; None if it hands it nothing.
+
+    This is counted anew for every set of persons, so a choice that depends on records in another way gives another
+    key, and a choice without the sampler has no key.
+    """
+    asked: list[Any] = []
+
+    def sampler(place: int) -> Any:
+        return lambda scores, *terms: asked.append((tuple(scores), *terms[:2], *terms[3:])) or place
+
+    made = []
+    for place in range(len(choice.middles) + 1):
+        with mock.patch.object(bound_choice, "exponential", sampler(place)):
+            made.append(choice.draw(points, Words([])))
+    return (*asked, *made) if asked else None
 
 
 def choices_of_bounds_are_private() -> None:

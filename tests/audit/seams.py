@@ -33,27 +33,3 @@ def coarser_fine_grid(side: int = 256) -> Iterator[None]:
     """Let kd-trees of persons count on a grid of fewer cells than 4096 x 4096, which takes long to fill."""
     with mock.patch.multiple(points, FINE_SIDE=side, _FINE_WIDTH=LATTICE // side):
         yield
-
-
-@contextlib.contextmanager
-def planned_once(mechanism: Any) -> Iterator[None]:
-    """Cache the design of a mechanism while many releases are made on the same terms; designs do not use records.
-
-    Two methods are cached: one gets a domain and the terms, the other one gets results of the first.
-    """
-    with contextlib.ExitStack() as patches:
-        for name in ("_design", "_plan"):
-            patches.enter_context(mock.patch.object(type(mechanism), name, _cached(type(mechanism), name)))
-        yield
-
-
-def _cached(kind: type, name: str) -> Callable[..., Any]:
-    method, call = getattr(kind, name), []
-
-    def cached(self: Any, *public: Any) -> Any:
-        if not call:
-            call.extend([(self, *public), method(self, *public)])
-        assert all(mine is first or mine == first for mine, first in zip((self, *public), call[0], strict=True))
-        return call[1]
-
-    return cached

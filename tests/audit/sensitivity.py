@@ -18,7 +18,6 @@ from spatialdp.mechanisms import Mechanism
 from spatialdp.privacy.noise.laws import Law, NoiseLaw
 from spatialdp.privacy.noise.source import Noise
 from spatialdp.space.domain import Domain
-from tests.audit.seams import planned_once
 from tests.audit.tape import integers
 from tests.helpers.cases import terms
 
@@ -40,9 +39,10 @@ def measurements(
         recorded.append((law, integers(counts).ravel()))
         return np.zeros(np.shape(counts))
 
-    with mock.patch.object(NoiseLaw, "add_to", record), planned_once(mechanism):
+    with mock.patch.object(NoiseLaw, "add_to", record):
+        prepared = mechanism.prepare(domain, **terms(mechanism, relation))
         for records in data:
-            mechanism.release(records, domain, noise=Silent(), **terms(mechanism, relation))
+            prepared.release(records, noise=Silent())
             yield recorded.copy()
             recorded.clear()
 

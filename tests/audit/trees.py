@@ -14,12 +14,13 @@ import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from typing import Any
 from unittest import mock
 
 import numpy as np
 
-from spatialdp.mechanisms import Mechanism
+from spatialdp.mechanisms import Mechanism, PreparedRelease
 from spatialdp.privacy.noise.laws import Law, NoiseLaw
 from spatialdp.privacy.noise.medians import amplified_epsilon, medians
 from spatialdp.privacy.noise.selection import exponential
@@ -101,6 +102,11 @@ class Stage(contextlib.ExitStack):
         self.laws: dict[Any, Any] = {}
         self._now = Forced({})
 
+    @cached_property
+    def prepared(self) -> PreparedRelease:
+        """Everything public, decided once for all data sets."""
+        return self.mechanism.prepare(UNIT, person=self.person, **terms(self.mechanism, self.relation))
+
     def __enter__(self) -> Stage:
         super().__enter__()
         self.enter_context(everywhere(medians, lambda *args, **options: self._now.line(*args, **options)))
@@ -112,9 +118,9 @@ class Stage(contextlib.ExitStack):
         key = data, repr(script)
         if key not in self._runs:
             self._now = self._runs[key] = Forced({kind: list(outcomes) for kind, outcomes in script.items()})
-            points = self._points.setdefault(data, self._made(data))
-            asked = terms(self.mechanism, self.relation) | {"person": self.person}
-            self.mechanism.release(points, UNIT, noise=ZeroNoise(), **asked)
+            if data not in self._points:
+                self._points[data] = self._made(data)
+            self.prepared.release(self._points[data], noise=ZeroNoise())
         return self._runs[key]
 
     def _made(self, data: Data) -> Points:

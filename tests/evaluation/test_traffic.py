@@ -31,6 +31,7 @@ README = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
 
 @pytest.fixture(scope="module")
 def rows():
+    """The whole table, which takes long; so tests of it are `unmeasured`."""
     return traffic.run(releases=20, seed=1)
 
 
@@ -53,6 +54,7 @@ def test_junctions_are_counted():
     assert not counts[~grid.mask].any()
 
 
+@pytest.mark.unmeasured
 def test_averages_agree_with_theory(rows):
     # Four standard errors of a mean of 20 averages; seed fixed.
     assert [row.law for row in rows[:8]] == ["laplace"] * 4 + ["discrete-laplace"] * 4
@@ -63,6 +65,7 @@ def test_averages_agree_with_theory(rows):
         assert abs(row.average - wrong) > tolerance
 
 
+@pytest.mark.unmeasured
 def test_theory_is_the_briefs(rows):
     for row in rows[:4]:
         assert row.theory_average * row.epsilon == pytest.approx(1)
@@ -94,12 +97,14 @@ def test_at_least_17_of_20_maxima_lie_in_the_band():
         assert sum(low <= m <= high for m in maxima) >= 17
 
 
+@pytest.mark.unmeasured
 def test_slides_are_printed_beside_ours(rows):
     text = traffic.table(rows)
     for expected in ("1.02", "9.12", "98.56", "1,003.23", "13 ", "109", "1,041", "9,663", "1.000 ± 0.0039"):
         assert expected in text
 
 
+@pytest.mark.unmeasured
 def test_noise_of_the_slides_is_the_same_as_before_there_were_adaptive_trees(rows):
     # Written down from the table that was published first.
     assert [row.average for row in rows[:8:4]] == [0.9997388915094113, 0.8503982498574928]
@@ -154,6 +159,7 @@ def test_errors_outside_the_region_do_not_count():
     assert truth.errors(outside).tolist() == [0, 0, 0, 0]
 
 
+@pytest.mark.unmeasured
 def test_adaptive_trees_have_far_smaller_errors_below_one(rows):
     then, now = rows[:4], rows[8:]
     assert {row.mechanism for row in now} == {"adaptive"}
@@ -165,6 +171,7 @@ def test_adaptive_trees_have_far_smaller_errors_below_one(rows):
     assert all(row.theory_average is None and row.theory_maximum is None for row in now)
 
 
+@pytest.mark.unmeasured
 def test_a_smooth_field_does_not_follow_single_cells(rows):
     # The README says so: the largest error of a cell is larger than with independent noise at ε = 1 and 0.1.
     then, now = rows[:4], rows[8:]
@@ -196,13 +203,14 @@ def test_the_picture_is_the_first_thing_in_the_readme():
     assert README.count("figures/traffic.png") == 1
 
 
-def test_same_seed_same_table(rows):
+def test_same_seed_same_table():
     assert traffic.run([Fraction(1)], releases=2, seed=9) == traffic.run([Fraction(1)], releases=2, seed=9)
     assert traffic.run([Fraction(1)], releases=2, seed=9) != traffic.run([Fraction(1)], releases=2, seed=10)
     with pytest.raises(ParameterError, match="at least 1"):
         traffic.run(releases=0)
 
 
+@pytest.mark.unmeasured
 def test_readme_shows_the_table_of_seed_one(rows):
     lines = [line for line in traffic.table(rows).splitlines() if line.startswith("| ")]
     assert len(lines) == 9 + 9 + 17

@@ -13,6 +13,7 @@ from spatialdp.privacy.budget import Budget
 from spatialdp.privacy.neighbours import Sensitivity
 from spatialdp.privacy.noise.laws import FINE_STEPS, Law, NoiseLaw, calibrate, spendable
 from spatialdp.privacy.noise.source import SeededNoise
+from spatialdp.privacy.noise.wide import Wide
 from tests.helpers.sources import ZeroNoise
 
 ONE = Sensitivity(1, 1)
@@ -95,6 +96,11 @@ def test_counts_in_steps_get_the_noise_of_whole_counts(law):
     drawn = shares.add_to(np.array([7 * steps, steps // 2]), SeededNoise(3))
     assert np.abs(drawn - [7, 0.5]).max() < 30 * shares.variance**0.5
     assert shares.add_to(np.array([7 * steps, steps // 2]), ZeroNoise()).tolist() == [7, 0.5]
+
+
+def test_wide_counts_get_noise_at_once():
+    law = NoiseLaw(Law.DISCRETE_LAPLACE, Fraction(5))
+    assert law.add_to(Wide.shifted(np.array([5, -5]), 60), ZeroNoise()).tolist() == [5 * 2.0**60, -5 * 2.0**60]
 
 
 def test_wide_noise_is_added_to_shares_in_steps():

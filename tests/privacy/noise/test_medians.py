@@ -335,6 +335,17 @@ def test_sampled_median_follows_the_mixture():
     assert fits(drawn, sampled_law(values, high, spend, 0.7)) < FALSE_ALARM
 
 
+def test_sampled_median_of_two_crowds_lies_between_them():
+    terms = {"method": Median.EXPONENTIAL, "epsilon": Fraction(9), "neighbours": ADD_REMOVE}
+    lines = many([400] * 50 + [600] * 50, 0, 1000, 20, SeededNoise(57), sampling=Fraction(1, 2), **terms)
+    assert ((lines > 400) & (lines <= 600)).mean() > 0.5
+
+
+def test_noisy_means_need_more_than_next_to_nothing():
+    with pytest.raises(BudgetError, match="too small for noisy means"):
+        one([1], 0, 9, SeededNoise(58), Fraction(1, 10**20), method=Median.NOISY_MEAN)
+
+
 def test_sampling_is_refused_for_replace_and_for_absurd_rates():
     for rate in (Fraction(0), Fraction(-1), Fraction(3, 2)):
         with pytest.raises(ParameterError, match="rate"):

@@ -403,13 +403,16 @@ def test_below_is_uniform_and_rejects_the_odd_end():
     assert ScriptedWords([2**64 - 1]).below(np.array([2**40])).tolist() == [2**40 - 1]
 
 
-@pytest.mark.statistical
 def test_bernoulli_is_exact_at_its_threshold():
     third = 2**80 // 3
     top, rest = third >> 64, third & (2**64 - 1)
     for last, outcome in ((rest - 1, True), (rest + 1, False)):
         coins = ScriptedNoise(top.to_bytes(2, "little") + last.to_bytes(8, "little"))
         assert coins.bernoulli(Fraction(1, 3), 1).tolist() == [outcome]
+
+
+@pytest.mark.statistical
+def test_bernoulli_has_its_probability():
     drawn = SeededNoise(2).bernoulli(Fraction(1, 3), 100_000)
     assert stats.binomtest(int(drawn.sum()), drawn.size, 1 / 3).pvalue > FALSE_ALARM
     assert stats.binomtest(int(drawn.sum()), drawn.size, 0.3).pvalue < FALSE_ALARM
