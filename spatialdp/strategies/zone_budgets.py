@@ -30,7 +30,7 @@ __all__ = ["ZoneObjective", "best_shares", "importance_of_levels"]
 # Levels with a smaller share of the budget are not worth measuring.
 _SMALLEST_SHARE = 1e-4
 # The optimiser ends when no share moves by more than this, or after so many steps.
-_SETTLED, _STEPS = 2e-7, 400
+_SETTLED, _STEPS = 2e-8, 400
 _COARSE = 8  # steps after which it is seen whether a level is better left out
 # The precision of totals that are known, in units in which measurements have about 1.
 _KNOWN = 1e24
@@ -256,7 +256,8 @@ def best_shares(objective: ZoneObjective) -> tuple[float, ...]:
     """Find the shares of the levels, root first, with the least value of an objective.
 
     For Gaussian noise the optimum is the only one. For Laplace noise there may be several: the search begins with equal
-    shares, leaves out one level after the other as long as that helps, and tries shares that grow towards the leaves.
+    shares, leaves out one level after the other as long as that helps, and compares with shares that grow towards the
+    leaves and with leaves alone.
 
     Examples
     --------
@@ -270,13 +271,15 @@ def best_shares(objective: ZoneObjective) -> tuple[float, ...]:
     equal = np.full(n_levels, 1 / n_levels)
     growing = 2 ** (np.arange(n_levels) / (objective.power + 1))
     growing /= growing.sum()
-    found = [equal, growing, _settled(objective, equal, _STEPS)]
+    alone = np.append(np.zeros(n_levels - 1), 1.0)
+    found = [equal, growing, alone, _settled(objective, equal, _STEPS)]
     if objective.power == 2:
         found.append(_with_fewer_levels(objective, found[-1]))
     best = _best(objective, found)
     if best is growing:
         best = _settled(objective, growing, _STEPS)
-    return tuple(best.tolist())
+    # Seven digits, so that the last digits of a processor do not show in a release.
+    return tuple(best.round(7).tolist())
 
 
 def _best(objective: ZoneObjective, candidates: Sequence[Floats]) -> Floats:
