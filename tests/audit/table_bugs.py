@@ -1,4 +1,4 @@
-"""Planted bugs of tables and running totals, which the audit must catch; see `mutants`."""
+"""Planted bugs of tables, which the audit must catch; see `mutants`."""
 
 from __future__ import annotations
 
@@ -9,11 +9,9 @@ from unittest import mock
 
 import numpy as np
 
-from spatialdp.mechanisms.running import series
 from spatialdp.privacy.neighbours import Sensitivity
 from spatialdp.records.rows import rows as rows_module
 from spatialdp.space.frames.time import Time
-from spatialdp.strategies.frames.square_root import SquareRoot
 from spatialdp.structures.product_sums import ProductSums
 from spatialdp.transforms.tree_axis import TreeAxis
 
@@ -72,13 +70,13 @@ def unlisted_kinds_in_the_first_cell() -> Patch:
     return mock.patch.object(rows_module, "_places_on", lambda axis, values, part: real(axis, values, part) % axis.size)
 
 
-def time_from_the_records() -> Patch:
-    """Begin the axis of time at the first record."""
+def ticks_from_the_number_of_rows() -> Patch:
+    """Let the first tick depend on how many rows there are."""
     real = Time.ticks
 
     def ticks(self: Time, instants: Any) -> Any:
-        known = instants[instants > 0]
-        return real(self, instants - (known.min() - self.first if known.size else 0))
+        places = real(self, instants)
+        return np.where(places < self.size, (places + instants.size) % self.size, places)
 
     return mock.patch.object(Time, "ticks", ticks)
 
@@ -94,11 +92,3 @@ def row_in_two_ticks() -> Patch:
     from spatialdp.mechanisms.fixed import table
 
     return mock.patch.object(table, "count_rows", count)
-
-
-def horizon_forgotten() -> Patch:
-    """Calibrate running totals for one month less."""
-    real = series._law
-    return mock.patch.object(
-        series, "_law", lambda root, cost, neighbours: real(SquareRoot(max(root.horizon - 1, 1)), cost, neighbours)
-    )

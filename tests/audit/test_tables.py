@@ -161,8 +161,8 @@ BUGS = {
         table_costs("table, gaussian", "zones and kinds", "add-remove", TABLE_PERSONS[1])),
     "unlisted categories count in the first one": (
         table_bugs.unlisted_kinds_in_the_first_cell, odd_rows_count_nowhere("table", "zones and kinds")),
-    "time begins with the first record": (
-        table_bugs.time_from_the_records, table_replayed("table", "zones and days", 20)),
+    "ticks depend on the number of rows": (
+        table_bugs.ticks_from_the_number_of_rows, table_replayed("table", "zones and days", 20)),
     "a row in two ticks": (table_bugs.row_in_two_ticks, table_costs("table, cells", "zones and days")),
 }  # fmt: skip
 
