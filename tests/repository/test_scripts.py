@@ -273,3 +273,11 @@ def test_every_mechanism_is_drawn_and_measured(tmp_path):
     assert len(rows) == 9 * 2 * 4
     assert rows["Flat", "0.1", "cells of 64 × 64"] < rows["Tailored", "0.1", "cells of 64 × 64"]
     assert rows["Tailored", "0.1", "random boxes"] < rows["Uniform", "0.1", "random boxes"] / 5
+
+
+def test_counties_are_drawn_with_their_intervals(tmp_path):
+    done = run("county_map", tmp_path)
+    assert done.returncode == 0, done.stderr
+    picture = (tmp_path / "counties.png").read_bytes()
+    assert picture.startswith(b"\x89PNG")
+    assert 20_000 < len(picture) < 300_000
