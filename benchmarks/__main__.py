@@ -19,6 +19,7 @@ from benchmarks import (
     persons,
     reading,
     spectra,
+    table,
     tables,
     transforms,
     trees,
@@ -28,7 +29,7 @@ from benchmarks import (
 
 MODULES = (
     *(foundation, persons, zones, zones_location, trees, adaptive, transforms, spectra, files),
-    *(reading, tables, command_line, evaluator, explorer, maps),
+    *(reading, tables, table, command_line, evaluator, explorer, maps),
 )
 
 

@@ -29,11 +29,13 @@ if TYPE_CHECKING:  # type checkers and editors read the names of _HOMES here
     from spatialdp.mechanisms import Hierarchy as Hierarchy
     from spatialdp.mechanisms import KdTree as KdTree
     from spatialdp.mechanisms import Quadtree as Quadtree
+    from spatialdp.mechanisms import Table as Table
     from spatialdp.mechanisms import Tailored as Tailored
     from spatialdp.mechanisms import Uniform as Uniform
     from spatialdp.mechanisms import Wavelet as Wavelet
     from spatialdp.mechanisms import ZoneTree as ZoneTree
     from spatialdp.mechanisms.publish import publish as publish
+    from spatialdp.mechanisms.running.series import Running as Running
     from spatialdp.outputs.files.geoparquet import load as load
     from spatialdp.planning.epsilon_for import epsilon_for as epsilon_for
     from spatialdp.planning.recommend import recommend as recommend
@@ -49,22 +51,30 @@ if TYPE_CHECKING:  # type checkers and editors read the names of _HOMES here
     from spatialdp.records.engines.tables import read_table as read_table
     from spatialdp.records.files import read_points as read_points
     from spatialdp.records.points import Points as Points
+    from spatialdp.records.rows.rows import Rows as Rows
     from spatialdp.release import Release as Release
+    from spatialdp.running_release import RunningRelease as RunningRelease
     from spatialdp.space.domain import Domain as Domain
     from spatialdp.space.domain import Grid as Grid
+    from spatialdp.space.frames.categories import Categories as Categories
+    from spatialdp.space.frames.frame import Frame as Frame
+    from spatialdp.space.frames.time import Time as Time
     from spatialdp.space.zones.frame import Zones as Zones
     from spatialdp.space.zones.h3 import H3 as H3
+    from spatialdp.table_release import TableRelease as TableRelease
     from spatialdp.workload import Workload as Workload
     from spatialdp.zone_release import ZoneRelease as ZoneRelease
 
 _HOMES = {
     "Adaptive": "mechanisms",
     "Budget": "privacy.budget",
+    "Categories": "space.frames.categories",
     "Chosen": "privacy.chosen",
     "Codes": "records.codes",
     "Domain": "space.domain",
     "Flat": "mechanisms",
     "Fourier": "mechanisms",
+    "Frame": "space.frames.frame",
     "Grid": "space.domain",
     "H3": "space.zones.h3",
     "Hierarchy": "mechanisms",
@@ -74,10 +84,16 @@ _HOMES = {
     "Privacy": "privacy.statement",
     "Quadtree": "mechanisms",
     "Release": "release",
+    "Rows": "records.rows.rows",
+    "Running": "mechanisms.running.series",
+    "RunningRelease": "running_release",
     "SeededNoise": "privacy.noise.source",
     "SpatialDPError": "errors",
     "SystemNoise": "privacy.noise.source",
+    "Table": "mechanisms",
+    "TableRelease": "table_release",
     "Tailored": "mechanisms",
+    "Time": "space.frames.time",
     "Uniform": "mechanisms",
     "Wavelet": "mechanisms",
     "Workload": "workload",

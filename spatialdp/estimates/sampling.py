@@ -20,7 +20,7 @@ from spatialdp.space.domain import RASTER_SHIFT, Domain
 from spatialdp.trees.adjust import NonNegative
 from spatialdp.wording import either, parameter
 
-__all__ = ["draw_leaves", "sample", "sample_size"]
+__all__ = ["draw_leaves", "draw_parts", "sample", "sample_size"]
 
 
 LARGEST_SAMPLE = 2**30
@@ -34,7 +34,7 @@ def sample(estimate: Estimate, domain: Domain, n: int | None, noise: Noise | Non
     source = SystemNoise() if noise is None else noise
     drawn_from = (estimate.non_negative(NonNegative.FAMILIES) if estimate.consistent else estimate).finest
     leaves = draw_leaves(np.maximum(drawn_from.leaf_values(), 0.0), count, source)
-    boxes = _draw_parts(drawn_from.leaf_boxes(), domain, leaves, source)
+    boxes = draw_parts(drawn_from.leaf_boxes(), domain, leaves, source)
     axes = domain.axes
     return np.stack(
         [axis.centres(boxes[:, i] + source.below(boxes[:, i + 2] - boxes[:, i])) for i, axis in enumerate(axes)], axis=1
@@ -83,7 +83,7 @@ def _draw(weights: Integers, groups: Integers, source: Noise, first_members: Int
     return np.searchsorted(ends, low[groups] + source.below(totals[groups]), side="right")
 
 
-def _draw_parts(boxes: Integers, domain: Domain, leaves: Integers, source: Noise) -> Integers:
+def draw_parts(boxes: Integers, domain: Domain, leaves: Integers, source: Noise) -> Integers:
     """A lattice box for each drawn leaf: the leaf itself, or with a region a part of the leaf within the region.
 
     Parts are cut at the region's raster and drawn in proportion to their areas.

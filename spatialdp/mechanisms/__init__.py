@@ -7,6 +7,7 @@ from spatialdp.mechanisms.fixed.flat import Flat
 from spatialdp.mechanisms.fixed.fourier import Fourier
 from spatialdp.mechanisms.fixed.hierarchy import Hierarchy
 from spatialdp.mechanisms.fixed.quadtree import Quadtree
+from spatialdp.mechanisms.fixed.table import Table
 from spatialdp.mechanisms.fixed.tailored import Tailored
 from spatialdp.mechanisms.fixed.uniform import Uniform
 from spatialdp.mechanisms.fixed.wavelet import Wavelet
@@ -25,6 +26,7 @@ __all__ = [
     "Plan",
     "PreparedRelease",
     "Quadtree",
+    "Table",
     "Tailored",
     "Uniform",
     "Wavelet",
@@ -37,4 +39,4 @@ MECHANISMS: dict[str, type[Mechanism]] = {
 }
 
 # Mechanisms whose public frame is not a domain; they are asked for in other words, such as `--zones`.
-ON_OTHER_FRAMES: dict[str, type[Mechanism]] = {ZoneTree.name: ZoneTree}
+ON_OTHER_FRAMES: dict[str, type[Mechanism]] = {mechanism.name: mechanism for mechanism in (ZoneTree, Table)}

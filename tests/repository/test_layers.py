@@ -32,7 +32,7 @@ LINES: dict[str, list[set[str]]] = {
         {"strategies", "estimates", "datasets"},
         {"structures"},
         {"release"},
-        {"zone_release"},
+        {"zone_release", "table_release", "running_release"},
         {"mechanisms", "outputs"},
         {"planning"},
         {"evaluation"},
@@ -45,7 +45,7 @@ LINES: dict[str, list[set[str]]] = {
         {"base"},
         {"recipe", "level_budgets", "stopping"},
         {"tree_mechanism"},
-        {"fixed", "adaptive"},
+        {"fixed", "adaptive", "running"},
         {"publish"},
     ],
     "spatialdp.planning": [{"queries", "typical_map"}, {"recommend", "epsilon_for"}],
@@ -54,7 +54,10 @@ LINES: dict[str, list[set[str]]] = {
 SEE_RECORDS = {"records", "datasets", "mechanisms", "evaluation", "cli"}
 HOLD_RECORDS = {"records", "datasets"}
 # A façade may import upwards, into this part, inside its methods.
-FACADES = {("spatialdp.release", "spatialdp.outputs"), ("spatialdp.zone_release", "spatialdp.outputs")}
+FACADES = {
+    (f"spatialdp.{release}", "spatialdp.outputs")
+    for release in ("release", "zone_release", "table_release", "running_release")
+}
 # Modules that re-export: they gather what lies below or beside them.
 GATHERING = {"spatialdp", "spatialdp.mechanisms", "spatialdp.cli"}
 DRAWS_BITS = "spatialdp.privacy.noise.source"

@@ -281,3 +281,18 @@ def test_counties_are_drawn_with_their_intervals(tmp_path):
     picture = (tmp_path / "counties.png").read_bytes()
     assert picture.startswith(b"\x89PNG")
     assert 20_000 < len(picture) < 300_000
+
+
+def test_running_totals_are_those_of_the_design(tmp_path):
+    done = run("running_totals", tmp_path)
+    assert done.returncode == 0, done.stderr
+    rows = [line.split("|")[1:-1] for line in (tmp_path / "running_totals.md").read_text().splitlines() if "|" in line]
+    table = [[cell.strip() for cell in row] for row in rows[2:]]
+    assert [row[:5] for row in table] == [
+        ["12", "6.5, 12.0", "9.2, 15.0", "3.4, 4.9", "2.9, 3.4"],
+        ["60", "30.5, 60.0", "20.5, 35.0", "6.2, 9.2", "4.9, 5.6"],
+        ["365", "183.0, 365.0", "40.8, 80.0", "10.6, 15.2", "7.7, 8.7"],
+    ]
+    assert (Path(__file__).parents[2] / "figures" / "running_totals.md").read_text() == (
+        tmp_path / "running_totals.md"
+    ).read_text()

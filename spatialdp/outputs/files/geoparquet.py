@@ -25,6 +25,7 @@ from spatialdp._support.arrays import Array, Floats, Objects
 from spatialdp._support.json_values import parsed
 from spatialdp._support.terminal import printable
 from spatialdp.errors import FileFormatError
+from spatialdp.estimates.tables.counts import TableCounts
 from spatialdp.estimates.zones.counts import ZoneCounts
 from spatialdp.outputs.files.formats import FORMATS
 from spatialdp.outputs.files.frames.domains import domain_from_json, domain_to_json
@@ -32,9 +33,11 @@ from spatialdp.outputs.files.frames.zones import zone_counts
 from spatialdp.outputs.files.layouts import Layout, lay_out, rebuild
 from spatialdp.outputs.files.rows import map_rows
 from spatialdp.outputs.files.statement import statement_members
+from spatialdp.outputs.files.tables.complete import rebuild_table
 from spatialdp.privacy.statement import Privacy
 from spatialdp.release import Release
 from spatialdp.space import crs as crs_
+from spatialdp.table_release import TableRelease
 from spatialdp.wording import either, quoted
 from spatialdp.zone_release import ZoneRelease
 
@@ -208,8 +211,16 @@ def _rebuild(table: pa.Table, header: dict[str, Any]) -> Release:
     if header["estimate"]["kind"] == ZoneCounts.kind:
         geometry = table["geometry"].to_pylist() if "geometry" in table.column_names else None
         return ZoneRelease.of(zone_counts(header["zones"], header["estimate"], columns, geometry), privacy)
+    if header["estimate"]["kind"] == TableCounts.kind:
+        return _table_release(header, columns, privacy)
     domain = domain_from_json(header["domain"])
     return Release(domain, privacy, rebuild(header["estimate"], columns, domain))
+
+
+def _table_release(header: dict[str, Any], columns: dict[str, Array], privacy: Privacy) -> TableRelease:
+    """Rebuild a table; one over zones without areas has no domain."""
+    domain = None if header["domain"] is None else domain_from_json(header["domain"])
+    return TableRelease(domain, privacy, rebuild_table(header["estimate"], columns, domain))  # type: ignore[arg-type]
 
 
 def _damaged(source: Path) -> FileFormatError:

@@ -21,12 +21,15 @@ from spatialdp.estimates.base import Estimate
 from spatialdp.estimates.decomposition import Decomposition
 from spatialdp.estimates.fields.field import LARGEST_FIELD, Field
 from spatialdp.estimates.histogram import Histogram
+from spatialdp.estimates.tables.counts import TableCounts
 from spatialdp.estimates.tree_noise import TreeNoise
 from spatialdp.estimates.zones.counts import ZoneCounts
+from spatialdp.outputs.files.frames.domains import domain_to_json
 from spatialdp.outputs.files.frames.zones import zone_columns, zone_header, zone_polygons, zones_to_json
 from spatialdp.outputs.files.limits import HIGHEST_TREE, WIDEST_STEP, check_estimates, check_moments, check_tree
 from spatialdp.outputs.files.noise_models import most_axis_weights, noise_from_json
 from spatialdp.outputs.files.rows import cell_numbers, edges
+from spatialdp.outputs.files.tables.complete import table_header
 from spatialdp.space.domain import LARGEST_GRID, Domain, most_cells
 from spatialdp.space.lattice import LATTICE
 from spatialdp.transforms.spectral import most_weights
@@ -154,6 +157,13 @@ def _lay_out_zones(estimate: ZoneCounts, domain: Domain) -> Layout:  # noqa: ARG
         shapes=zone_polygons(estimate.zones),
         frame={"zones": zones_to_json(estimate.zones)},
     )
+
+
+@lay_out.register
+def _lay_out_table(estimate: TableCounts, domain: Domain | None) -> Layout:
+    """The rows are the cells of the table, in the order of its frame, and have no place of their own."""
+    frame = {"domain": None if domain is None else domain_to_json(domain)}
+    return Layout(table_header(estimate), {"estimate": np.ascontiguousarray(estimate.values).ravel()}, frame=frame)
 
 
 @lay_out.register

@@ -95,7 +95,7 @@ class OutlineLocator:
         import shapely
 
         corners = int(shapely.get_num_coordinates(self.outlines).sum())
-        return int(np.clip(np.ceil(np.log2(4 * np.sqrt(corners))), 6, _MOST_PIXEL_BITS))
+        return int(np.clip(np.round(np.log2(2 * np.sqrt(corners))), 6, _MOST_PIXEL_BITS))
 
     @cached_property
     def _pixels(self) -> Integers32:

@@ -33,7 +33,7 @@ from spatialdp.space.regions.cells import RegionCells
 from spatialdp.space.zones.chains import merged
 from spatialdp.space.zones.frame import Zones
 
-__all__ = ["zone_columns", "zone_counts", "zone_header", "zone_polygons", "zones_to_json"]
+__all__ = ["check_codes", "zone_columns", "zone_counts", "zone_header", "zone_polygons", "zones_to_json"]
 
 _AREA = "area {}"  # the column of areas that cut the zones, such as cities
 _LARGEST_COORDINATE = 1e60  # as in domains
@@ -128,7 +128,7 @@ def _zones(frame: dict[str, Any], columns: dict[str, Array], geometry: list[byte
         raise ValueError("the levels of the rows are not those of the tree")
     if not np.array_equal(columns["parent"], np.where(shape.parent < 0, "", codes[shape.parent])):
         raise ValueError("the parents of the rows are not those of the tree")
-    _check_codes(codes, shape)
+    check_codes(codes, shape)
     crs, domain, polygons = checked_crs(frame["crs"]), None, None
     if geometry is not None:
         domain = Domain.published(frame["bounds"], crs, None, RegionCells.TOUCHING)
@@ -148,7 +148,8 @@ def _areas(columns: dict[str, Array], name: str, shape: TreeShape) -> Objects:
     return np.where(leaves == "", np.array(None), leaves)
 
 
-def _check_codes(codes: Objects, shape: TreeShape) -> None:
+def check_codes(codes: Objects, shape: TreeShape) -> None:
+    """Check that the codes of zones are texts for people, each only once on its level; raise ValueError otherwise."""
     _check_texts(codes, 1)
     if any(len(set(codes[shape.level(d)])) < codes[shape.level(d)].size for d in range(shape.height + 1)):
         raise ValueError("two zones of a level have one code")

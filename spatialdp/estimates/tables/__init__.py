@@ -1,0 +1,1 @@
+"""Released tables: estimates of space beside time and categories, and their noise."""

@@ -1,0 +1,104 @@
+"""What does a table say if it is asked as a map is? That it answers products of sets by their names, and how to ask.
+
+Every kind of estimate is asked about boxes, polygons and leaves of one map. A table has a map for every time and
+category, so it refuses these questions in words. `table_release.TableRelease` has those that it answers.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar, NoReturn, Self
+
+from spatialdp._support.arrays import Booleans, Floats, Integers
+from spatialdp.errors import ReleaseError
+from spatialdp.estimates.unevenness.allowance import Allowance
+from spatialdp.space.polygons import Polygons
+
+__all__ = ["ManyMaps", "many_maps"]
+
+
+def many_maps() -> NoReturn:
+    """Refuse a question about a single map.
+
+    Examples
+    --------
+    >>> many_maps()
+    Traceback (most recent call last):
+    spatialdp.errors.ReleaseError: a table has a map for every time and category, and this needs a single one; ...
+    """
+    raise ReleaseError(
+        "a table has a map for every time and category, and this needs a single one; take the numbers of a map from "
+        "marginal() or answer(), such as release.answer(box=[...], kind='theft')."
+    )
+
+
+class ManyMaps:
+    """The questions about one map that every kind of estimate is asked, refused in words."""
+
+    extrapolates: ClassVar[bool] = False
+
+    @property
+    def unbiased(self) -> Self:
+        """The estimate that intervals are made of."""
+        return self
+
+    @property
+    def finest(self) -> Self:
+        """The same estimates in the smallest parts that they differ in."""
+        return self
+
+    @property
+    def leaf_steps(self) -> bool:
+        """Whether the noise of each leaf's estimate is a whole multiple of `step`; of a table, nobody knows leaves."""
+        return False
+
+    def in_steps(self, boxes: Integers) -> Booleans:  # noqa: ARG002 - refused for all boxes
+        """Refused: a table answers by names."""
+        many_maps()
+
+    def polygons_in_steps(self, polygons: Polygons) -> Booleans:  # noqa: ARG002 - refused for all polygons
+        """Refused: a table answers by names."""
+        many_maps()
+
+    def answer(self, boxes: Integers) -> Floats:  # noqa: ARG002 - refused for all boxes
+        """Refused: a table answers by names."""
+        many_maps()
+
+    def moments(self, boxes: Integers) -> tuple[Floats, Floats]:  # noqa: ARG002 - refused for all boxes
+        """Refused: a table answers by names."""
+        many_maps()
+
+    def allowance(self, boxes: Integers) -> Allowance:  # noqa: ARG002 - refused for all boxes
+        """Refused: a table answers by names."""
+        many_maps()
+
+    def polygon_allowance(self, polygons: Polygons) -> Allowance:  # noqa: ARG002 - refused for all polygons
+        """Refused: a table answers by names."""
+        many_maps()
+
+    def leaf_allowance(self) -> Allowance:
+        """Refused: the cells of a table are no areas."""
+        many_maps()
+
+    def uniformity(self, boxes: Integers) -> Floats:  # noqa: ARG002 - refused for all boxes
+        """Refused: a table answers by names."""
+        many_maps()
+
+    def answer_polygons(self, polygons: Polygons) -> Floats:  # noqa: ARG002 - refused for all polygons
+        """Refused: a table answers by names."""
+        many_maps()
+
+    def polygon_moments(self, polygons: Polygons) -> tuple[Floats, Floats]:  # noqa: ARG002 - refused for all polygons
+        """Refused: a table answers by names."""
+        many_maps()
+
+    def leaf_boxes(self, numbers: Integers | slice = slice(None)) -> Integers:  # noqa: ARG002 - refused for all
+        """Refused: the cells of a table are no areas."""
+        many_maps()
+
+    def leaf_values(self) -> Floats:
+        """Refused: the cells of a table are no areas."""
+        many_maps()
+
+    def leaf_moments(self) -> tuple[Floats, Floats]:
+        """Refused: the cells of a table are no areas."""
+        many_maps()

@@ -1,0 +1,95 @@
+"""Estimated counts of a table's cells, and what follows for any product of sets: the kind of estimate ``"table"``.
+
+After the fit all sums agree, so the cells are all that a table holds: a county is the sum of its tracts, a day that of
+its hours. The noise of each sum follows from what was measured (`noise`). This module reads no record.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import numpy as np
+
+from spatialdp._support.arrays import Floats
+from spatialdp.estimates.intervals import half_width
+from spatialdp.estimates.tables.boxes import ManyMaps
+from spatialdp.estimates.tables.noise import TableNoise
+from spatialdp.space.frames.frame import Frame
+from spatialdp.space.frames.selection import Selection, everything
+from spatialdp.trees.adjust import NonNegative
+
+__all__ = ["TableCounts"]
+
+
+@dataclass(frozen=True, eq=False)
+class TableCounts(ManyMaps):
+    """Estimated counts of the cells of a frame.
+
+    Attributes
+    ----------
+    frame : Frame
+    values : float array of ``frame.shape``
+        Estimated counts; read-only.
+    noise : TableNoise
+    biased : bool
+        Whether the errors of the estimates no longer average out.
+    """
+
+    kind: ClassVar[str] = "table"
+    consistent: ClassVar[bool] = True  # sums of cells are sums
+
+    frame: Frame
+    values: Floats
+    noise: TableNoise
+    biased: bool = False
+
+    def __post_init__(self) -> None:
+        values = np.asarray(self.values, dtype=np.float64).view()
+        values.setflags(write=False)
+        object.__setattr__(self, "values", values)
+
+    @property
+    def n_cells(self) -> int:
+        """Number of cells of the table."""
+        return self.frame.n_cells
+
+    @property
+    def total(self) -> float:
+        """Estimated number of records."""
+        return float(self.values.sum())
+
+    @property
+    def step(self) -> float:
+        """Width of the lattice on which the noise of the measurements lies."""
+        return self.noise.step
+
+    def sums(self, selections: Sequence[Selection]) -> Floats:
+        """Return the sums of all products of sets, (sets of the first axis, sets of the second, ...)."""
+        values = self.values
+        # The axis on which most is left out comes first, so that the others have less to add up.
+        for place in np.argsort([each.cells.size / each.size for each in selections]).tolist():
+            values = np.moveaxis(selections[place].sums(np.moveaxis(values, place, -1)), -1, place)
+        return values
+
+    def moments_of_sums(self, selections: Sequence[Selection]) -> tuple[Floats, Floats]:
+        """Return variance and excess kurtosis of the noise in each of these sums."""
+        return self.noise.moments(selections)
+
+    def half_widths(self, selections: Sequence[Selection], level: float) -> Floats:
+        """Return half the width of the interval of each of these sums, about noise."""
+        variance, kurtosis = self.moments_of_sums(selections)
+        return half_width(variance, kurtosis, self.step, level, whole=self.noise.in_steps(selections))
+
+    def every(self) -> tuple[Selection, ...]:
+        """Return the selections of all records: one set along each axis."""
+        return tuple(everything(axis) for axis in self.frame.axes.values())
+
+    def non_negative(self, method: NonNegative = NonNegative.FAMILIES) -> TableCounts:  # noqa: ARG002 - one way
+        """A table with negative counts set to 0; biased."""
+        return replace(self, values=np.maximum(self.values, 0.0), biased=True)
+
+    def rounded(self) -> TableCounts:
+        """A table of whole counts, each the nearest to the estimate; biased."""
+        return replace(self, values=np.rint(self.values), biased=True)

@@ -1,0 +1,1 @@
+"""Files of released tables: the complete one, rows for other programs, and synthetic records."""

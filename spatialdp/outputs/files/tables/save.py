@@ -1,0 +1,49 @@
+"""How does a released table get into a file? Complete as Parquet, or its rows as CSV; the suffix decides."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+from typing import TYPE_CHECKING, Any
+
+from spatialdp._support.atomic import write_all
+from spatialdp.errors import ParameterError
+from spatialdp.outputs.files.formats import FORMATS
+from spatialdp.outputs.files.geoparquet import geoparquet_bytes
+from spatialdp.outputs.files.save import check_target
+from spatialdp.outputs.files.statement import statement_beside, statement_members, statement_with_digest
+from spatialdp.wording import either
+
+if TYPE_CHECKING:
+    from spatialdp.table_release import TableRelease
+
+__all__ = ["csv_bytes", "save_table"]
+
+
+def save_table(release: TableRelease, path: str | os.PathLike[str], *, overwrite: bool, shape: Any) -> None:
+    """Write a table in the format that the file name ends in, completely or not at all; see `TableRelease.save`."""
+    target = check_target(path, overwrite=overwrite)
+    kind = FORMATS[target.suffix.lower()]
+    if kind not in ("GeoParquet", "CSV") or shape is not None:
+        raise ParameterError(
+            f"{target.name} is {kind}, which holds one map, but a table has a map for every time and category; save it "
+            f"as .parquet (complete) or .csv (rows){either(', and leave shape out', '')}."
+        )
+    if kind == "GeoParquet":
+        write_all({target: geoparquet_bytes(release)}, overwrite=overwrite)
+        return
+    table = csv_bytes(release)
+    members = {**statement_members(release.privacy), "in_words": release.in_words()}
+    statement = statement_with_digest(table, json.loads(json.dumps(members)))
+    write_all({statement_beside(target): statement, target: table}, overwrite=overwrite)
+
+
+def csv_bytes(release: TableRelease) -> bytes:
+    """Return comma-separated values: one row for each cell, with its place, time, category, estimate and interval."""
+    import pyarrow as pa
+    from pyarrow import csv
+
+    frame, buffer = release.to_frame(), io.BytesIO()
+    csv.write_csv(pa.table({name: pa.array(frame[name]) for name in frame.columns}), buffer)
+    return buffer.getvalue()

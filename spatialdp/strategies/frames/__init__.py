@@ -1,0 +1,1 @@
+"""What to measure of tables and of running totals."""
