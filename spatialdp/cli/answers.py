@@ -76,7 +76,7 @@ def answer_codes(
     source = _of_zones(release)
     sets = [list(codes) for codes in lists] if together else [[code] for codes in lists for code in codes]
     polygons = _outlines(source, sets, at) if ask.places else None
-    options = {"about": ask.about, "at": at}
+    options: dict[str, Any] = {"about": ask.about, "at": at}
     if together:
         frame = _frame(source, {"zones": [" ".join(codes) for codes in sets]}, polygons)
         ends = lambda: source.interval_set(sets, ask.level, **options)  # noqa: E731 - only if there are any

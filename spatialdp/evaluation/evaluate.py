@@ -59,7 +59,7 @@ def evaluate(
     mechanisms: Mechanisms,
     points: Any,
     domain: Domain | Zones,
-    workload: Workloads | str | Sequence[str] | None,
+    workload: Any,
     epsilons: Number | Sequence[Number],
     trials: int = 10,
     *,
@@ -146,18 +146,22 @@ def evaluate(
     >>> frame.attrs["note"]
     'Private-only: compared with the true records; seeded noise, not private'
     """
-    by_zones = isinstance(domain, Zones)
     labelled, budgets = _labelled(mechanisms), _budgets(epsilons)
-    if by_zones:
+    kind: type[Experiment] = Experiment
+    records: Any
+    queries: Any
+    if isinstance(domain, Zones):
         _check_cache(cache)
-        parts = {"points": as_zone_records(points, domain, person), "workloads": level_workloads(domain, workload)}
+        kind, queries = ZoneExperiment, level_workloads(domain, workload)
+        records = as_zone_records(points, domain, person)
     else:
         labelled = _with_baselines(labelled, _checked_domain(domain))
-        parts = {"points": as_points(points, domain, person), "workloads": _workloads(workload, domain)}
-    experiment = (ZoneExperiment if by_zones else Experiment).prepare(
+        records, queries = as_points(points, domain, person), _workloads(workload, domain)
+    experiment = kind.prepare(
         mechanisms=labelled,
+        points=records,
         domain=domain,
-        **parts,
+        workloads=queries,
         delta=Budget(1, delta).delta,
         neighbours=Neighbours.parse(neighbours),
         person=person,

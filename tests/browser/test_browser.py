@@ -15,12 +15,15 @@ from benchmarks import browser
 from tests.browser.test_explorer import compare_near_borders
 from tests.helpers.cases import LARGE
 from tests.helpers.releases import BOUNDS, REGION, release_of, some_boxes
+from tests.helpers.zone_releases import release_of as zone_release_of
+from tests.helpers.zone_releases import zones_of
 
 pytestmark = pytest.mark.browser
 
 if browser.missing() is None:
     from selenium.webdriver import ActionChains, Keys
     from selenium.webdriver.common.by import By
+    from selenium.webdriver.support.select import Select
     from selenium.webdriver.support.wait import WebDriverWait
 
 
@@ -437,3 +440,35 @@ def test_phone(pages, dark):
         assert_shown(phone, release, form_box(phone))
         assert "records in the box" in phone.find_element(By.ID, "readout").text
         assert browser.console(phone) == []
+
+
+def test_zones_are_read_by_pointing_by_level_and_by_code(driver, tmp_path):
+    release = zone_release_of(zones_of())
+    release.explore(tmp_path / "zones.html", title="Tracts")
+    browser.console(driver)
+    browser.requests(driver)
+    browser.open_page(driver, tmp_path / "zones.html")
+    area, readout = driver.find_element(By.ID, "map"), driver.find_element(By.ID, "readout")
+    painted = pixels(driver)
+    ActionChains(driver).move_to_element(area).move_by_offset(3, 2).perform()
+    assert "tract A2a" in readout.text
+    assert "in county A2, state A" in readout.text
+    Select(driver.find_element(By.ID, "level")).select_by_visible_text("state")
+    assert pixels(driver) != painted
+    ActionChains(driver).move_to_element(area).move_by_offset(4, 3).perform()
+    assert "state A" in readout.text
+    field = driver.find_element(By.ID, "code")
+    field.send_keys("A1b", Keys.ENTER)
+    shown = driver.find_element(By.CSS_SELECTOR, "#result .interval dd").text.split(" to ")
+    low, high = release.interval("A1b")
+    assert [float(each.replace("−", "-")) for each in shown] == pytest.approx([low, high], abs=0.06)
+    assert "tract A1b, county A1, state A" in driver.find_element(By.ID, "result").text
+    field.clear()
+    field.send_keys("nowhere", Keys.ENTER)
+    assert "No zone on this page has the code nowhere" in driver.find_element(By.ID, "result").text
+    driver.execute_script("document.getElementById('map').focus({ focusVisible: true })")
+    ActionChains(driver).send_keys(Keys.ARROW_LEFT).perform()
+    WebDriverWait(driver, 5).until(lambda d: readout.get_attribute("aria-live") == "polite")
+    assert "records · state" in readout.text
+    assert not browser.console(driver)
+    assert browser.requests(driver) == [(tmp_path / "zones.html").resolve().as_uri()]

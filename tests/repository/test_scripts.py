@@ -275,6 +275,14 @@ def test_every_mechanism_is_drawn_and_measured(tmp_path):
     assert rows["Tailored", "0.1", "random boxes"] < rows["Uniform", "0.1", "random boxes"] / 5
 
 
+def test_counties_are_drawn_with_their_intervals(tmp_path):
+    done = run("county_map", tmp_path)
+    assert done.returncode == 0, done.stderr
+    picture = (tmp_path / "counties.png").read_bytes()
+    assert picture.startswith(b"\x89PNG")
+    assert 20_000 < len(picture) < 300_000
+
+
 def test_running_totals_are_those_of_the_design(tmp_path):
     done = run("running_totals", tmp_path)
     assert done.returncode == 0, done.stderr

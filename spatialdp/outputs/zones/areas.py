@@ -174,7 +174,7 @@ class ZoneAreas:
         if self.depth < self.zones.shape.height:
             below = ZoneAreas.of(self.zones, self.depth + 1)
             places = self.of_nodes[below.nodes]
-            return np.bincount(places, weights=below.square_kilometres, minlength=self.nodes.size)
+            return np.asarray(np.bincount(places, below.square_kilometres, self.nodes.size), dtype=np.float64)
         import geopandas
 
         leaves = geopandas.GeoSeries(self.geometry, crs=self.domain.crs)
