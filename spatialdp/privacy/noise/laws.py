@@ -86,7 +86,7 @@ class NoiseLaw:
                 draw = noise.gaussian if gaussian else noise.laplace
                 drawn = draw(self.parameter, counts.shape)
                 drawn += whole  # in place: large tables spend more time on memory than on sums
-                return np.asarray(drawn / self.steps)
+                return drawn.astype(np.float64) if self.steps == 1 else np.asarray(drawn / self.steps)
             # The noise needs wide integers, so the counts become wide first: a product that wraps around in 64 bits is
             # harmless only if the noise wraps around with it.
             counts = Wide.shifted(counts, (self.steps // self.counted).bit_length() - 1)
