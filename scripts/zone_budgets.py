@@ -37,11 +37,12 @@ def zone_tree(n_counties: Sequence[int], levels: int, seed: int = SEED) -> TreeS
     families = [np.array([len(n_counties)]), np.asarray(n_counties)]
     for depth in range(2, levels - 1):
         n = int(families[-1].sum())
-        drawn = {
-            2: lambda n: np.rint(rng.lognormal(2.17, 1.5, n)),
-            3: lambda n: 1 + rng.poisson(1.9, n),
-            4: lambda n: np.rint(rng.lognormal(3.25, 0.7, n)),
-        }[depth](n)
+        if depth == 2:
+            drawn = np.rint(rng.lognormal(2.17, 1.5, n))
+        elif depth == 3:
+            drawn = 1.0 + rng.poisson(1.9, n)
+        else:
+            drawn = np.rint(rng.lognormal(3.25, 0.7, n))
         families.append(np.maximum(drawn, 1).astype(np.int64))
     families.append(np.zeros(int(families[-1].sum()), dtype=np.int64))
     offsets = np.concatenate([[0], np.cumsum([family.size for family in families])])
@@ -106,7 +107,7 @@ def main() -> None:
     parser.add_argument("--output", type=Path, default=Path("figures"))
     parser.add_argument("--counties", type=Path, default=COUNTIES, help="Parquet file with a row for each county")
     settings = parser.parse_args()
-    lines = [["tree", "rule", "shares, root first", "sd by level", "f"], *rows(counties_of(settings.counties))]
+    lines = [["tree", "rule", "shares, root first", "sd by level", "f"], *rows(counties_of(settings.counties).tolist())]
     note = "Levels below counties are drawn. f: sum of the levels' mean variances, or the mean over all zones."
     settings.output.mkdir(parents=True, exist_ok=True)
     (settings.output / "zone_budgets.md").write_text(f"{markdown(lines)}\n\n{note}\n", encoding="utf-8")
