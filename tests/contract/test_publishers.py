@@ -115,14 +115,15 @@ def test_a_complete_file_brings_the_same_kind_back(kind, tmp_path):
 @pytest.mark.parametrize("publisher", PUBLISHERS)
 def test_zones_that_are_codes_alone_are_published_or_refused_in_words(publisher, tmp_path):
     zones = sdp.Zones.from_codes(["a1", "a2", "b1"], None, {"letter": 1, "code": 2})
-    release = sdp.ZoneTree().release(sdp.Codes(["a1", "b1"]), zones, epsilon=1)
+    release, refusal = sdp.ZoneTree().release(sdp.Codes(["a1", "b1"]), zones, epsilon=1), None
     try:
         PUBLISHERS[publisher](release, tmp_path)
     except SpatialDPError as error:
-        assert len(str(error).split()) > 8
-        assert not list(tmp_path.iterdir())
+        refusal = str(error)
     finally:
         plt.close("all")
+    assert refusal is None or len(refusal.split()) > 8
+    assert refusal is None or not list(tmp_path.iterdir())
     assert "codes alone" in release._repr_html_()
     released = {path.suffix for path in tmp_path.iterdir()} - {".json"}
     assert released == ({publisher[7:]} if publisher in ("a file .parquet", "a file .csv") else set())
