@@ -84,7 +84,7 @@ def test_one_hostile_person_changes_nothing_that_is_shown(form, tmp_path, capfd)
 @pytest.mark.audit
 @pytest.mark.parametrize("form", PERSON_FORMS, ids=lambda form: form.name)
 def test_a_thousand_hostile_persons_change_nothing_that_is_shown(form, tmp_path, capfd):
-    check(form, [*range(DAILY, 100), *range(1000, 2000)], tmp_path, capfd)
+    check(form, range(1000, 2000), tmp_path, capfd)
 
 
 FRAMES = {

@@ -32,7 +32,7 @@ from tests.audit.tape import Tape
 DOMAIN = sdp.Domain((0, 0, 1, 1), crs="EPSG:4326")
 GRID = DOMAIN.grid((64, 64))
 TERMS = ("--bounds=0,0,1,1", "--crs=EPSG:4326", "--method=flat", "--shape=3,3", "--epsilon=1")
-DAILY = 40  # files with a hostile record in the daily run, ten for each base; `make audit` has a thousand more
+DAILY = 100  # files with a hostile record in the daily run; `make audit` has a thousand more
 BASES = 4  # files of ordinary records: none, one, a few, and a few with odd ones among them
 
 
@@ -243,4 +243,4 @@ def test_one_hostile_record_changes_nothing_that_is_shown(form, tmp_path, capfd)
 @pytest.mark.audit
 @pytest.mark.parametrize("form", FORMS, ids=lambda form: form.name)
 def test_a_thousand_hostile_records_change_nothing_that_is_shown(form, tmp_path, capfd):
-    check(form, [*range(DAILY, 100), *range(1000, 2000)], tmp_path, capfd)
+    check(form, range(1000, 2000), tmp_path, capfd)
