@@ -61,7 +61,13 @@ class Search:
         return np.asarray(pc.fill_null(places, self.n_leaves), dtype=np.int32)
 
     def check_leaf_codes(self) -> None:
-        """Refuse to locate records by codes if two leaves, on different levels, have the same code."""
+        """Refuse to locate records by codes if two leaves, on different levels, have the same code.
+
+        Examples
+        --------
+        >>> from spatialdp.space.zones.frame import Zones
+        >>> Zones.from_codes(["37063", "37135"], None, {"state": 2, "county": 5}).check_leaf_codes()
+        """
         import pandas as pd
 
         codes = pd.Index(self.codes[self.leaf_nodes])
