@@ -20,7 +20,7 @@ from spatialdp.estimates.tables.counts import TableCounts
 from spatialdp.release import Release
 from spatialdp.space.frames.frame import Frame
 from spatialdp.space.frames.selection import Selection, as_asked, parts_of
-from spatialdp.wording import parameter
+from spatialdp.wording import either, parameter
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -356,5 +356,5 @@ def _check_rows(sizes: list[int]) -> None:
     if rows > _MOST_ROWS:
         raise ReleaseError(
             f"a table of these levels has {rows:,} rows; at most {_MOST_ROWS:,} are made at once. Name coarser levels, "
-            "or ask for parts of it with answer()."
+            f"or ask for parts of it{either(' with answer()', '')}."
         )

@@ -21,6 +21,7 @@ from spatialdp.estimates.zones.counts import ZoneCounts
 from spatialdp.privacy.statement import Privacy
 from spatialdp.release import Release
 from spatialdp.space.domain import Domain
+from spatialdp.wording import either, quoted
 
 if TYPE_CHECKING:
     import geopandas
@@ -381,7 +382,7 @@ def _are_codes(queries: Any) -> bool:
     if values.ndim == 0 or (values.ndim == 1 and values.size not in (0, 4) and not isinstance(values[0], str)):
         raise ParameterError(
             f"a {type(queries).__name__} names no zone and is no box; give codes as text, such as '06', because a "
-            "leading zero is part of a code, or boxes (xmin, ymin, xmax, ymax)."
+            f"leading zero is part of a code, or boxes {either('(xmin, ymin, xmax, ymax)', 'XMIN,YMIN,XMAX,YMAX')}."
         )
     return values.ndim == 1 and (values.size == 0 or isinstance(values[0], str))
 
@@ -397,8 +398,8 @@ def _is_one_set(codes: Any) -> bool:
     """Whether codes are one set rather than a list of sets."""
     if not np.ndim(np.asarray(codes, dtype=object)) or isinstance(codes, str):
         raise ParameterError(
-            f"a {type(codes).__name__} is no set of zones; give a list of codes, such as ['37063', '37135'], or a list "
-            "of such lists."
+            f"a {type(codes).__name__} is no set of zones; give a list of codes, such as "
+            f"{quoted(['37063', '37135'])}, or a list of such lists."
         )
     return len(codes) == 0 or not isinstance(next(iter(codes)), list | tuple | np.ndarray | set | frozenset)
 

@@ -31,6 +31,7 @@ from spatialdp.records.persons.identifiers import joined, persons_of
 from spatialdp.records.points import Points, check_persons
 from spatialdp.records.streaming import each_quietly, require_unchanged, stamp_of
 from spatialdp.space.zones.location import MANY
+from spatialdp.wording import either
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -203,8 +204,8 @@ def read_codes(path: Any, column: str, *, person: str | None = None) -> Codes:
     for source in sources:
         if source.suffix not in _OPENERS:
             raise PointsError(
-                f"{source.name} is a file of points; codes are read from {', '.join(_OPENERS)}. Use read_points for "
-                "points, or write the codes to one of these formats."
+                f"{source.name} is a file of points; codes are read from {', '.join(_OPENERS)}. For points, "
+                f"{either('use read_points', 'leave --code-column out')}; or write the codes to one of these formats."
             )
     return FileCodes(sources, column, person)
 
@@ -230,7 +231,7 @@ def codes_of(values: Any) -> pa.Array:
     ['37063', None, None, None]
     >>> codes_of(np.array([37063]))
     Traceback (most recent call last):
-    spatialdp.errors.PointsError: codes are of type int64; ...
+    spatialdp.errors.PointsError: the codes are of type int64; ...
     """
     with warnings.catch_warnings(), np.errstate(all="ignore"):  # a warning would tell that such a record exists
         warnings.simplefilter("ignore")
@@ -245,8 +246,8 @@ def codes_of(values: Any) -> pa.Array:
 
 def _refused(kind: object) -> PointsError:
     return PointsError(
-        f"codes are of type {kind}; they must be text, one for each record, because a leading zero is part of a code. "
-        "Read the column as text."
+        f"the codes are of type {kind}; they must be text, one for each record, because a leading zero is part of a "
+        "code. Read the column as text."
     )
 
 
@@ -287,7 +288,7 @@ def _of_pandas(values: Any) -> pa.Array:
     import pyarrow as pa
 
     if values.ndim != 1:
-        raise PointsError("codes are not one-dimensional; give one code for each record.")
+        raise PointsError("the codes are not one-dimensional; give one code for each record.")
     array = getattr(values, "array", values)
     if hasattr(array, "categories"):
         places = np.asarray(array.codes, dtype=np.int64)

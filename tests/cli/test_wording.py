@@ -136,6 +136,11 @@ OF_PYTHON_ALONE = (
     "the GeoDataFrame has no active geometry",
     " is not a one-dimensional array",
     " cannot be read as numbers",
+    "running was given a ",
+    # rows of tables, which no command reads
+    " is the text , which is no column of the points",
+    "the points stay in a file or an engine, but rows",
+    "the table has an axis ",
     "a release of kind ",  # every kind of estimate has files and maps
     " is  of type ",  # a budget that is no number
     # arrays and algebra

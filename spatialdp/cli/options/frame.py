@@ -177,7 +177,7 @@ _ZONES = (
         "--prefixes",
         type=Prefixes(),
         help="Levels and the lengths of their codes, root first, if codes begin with those of their parents, such as "
-        "state=2,county=5. Needs --code.",
+        "length 2 for states and 5 for counties. Needs --code.",
     ),
     click.option("--code", metavar="COLUMN", help="Column of the code of each zone, for --prefixes."),
     click.option(

@@ -12,8 +12,11 @@ from spatialdp._support.arrays import Booleans, Floats, Integers
 from spatialdp.errors import ReleaseError
 from spatialdp.estimates.unevenness.allowance import Allowance
 from spatialdp.space.polygons import Polygons
+from spatialdp.wording import either
 
 __all__ = ["ManyMaps", "many_maps"]
+
+_IN_PYTHON = "from marginal() or answer(), such as release.answer(box=[...], kind='theft')"
 
 
 def many_maps() -> NoReturn:
@@ -26,8 +29,8 @@ def many_maps() -> NoReturn:
     spatialdp.errors.ReleaseError: a table has a map for every time and category, and this needs a single one; ...
     """
     raise ReleaseError(
-        "a table has a map for every time and category, and this needs a single one; take the numbers of a map from "
-        "marginal() or answer(), such as release.answer(box=[...], kind='theft')."
+        "a table has a map for every time and category, and this needs a single one; take the numbers of a map "
+        f"{either(_IN_PYTHON, 'with the library, which sums a table along its axes')}."
     )
 
 

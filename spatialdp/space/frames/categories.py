@@ -17,7 +17,7 @@ from spatialdp._support.terminal import is_printable
 from spatialdp._support.tree_shape import TreeShape
 from spatialdp.errors import ParameterError
 from spatialdp.space.frames.nesting import level_nodes
-from spatialdp.wording import parameter, quoted
+from spatialdp.wording import either, parameter, quoted
 
 __all__ = ["Categories"]
 
@@ -234,7 +234,7 @@ def _check_names(names: tuple[Any, ...]) -> None:
     if wrong or not all(is_printable(name) for name in names):
         raise ParameterError(
             f"a category is {quoted(wrong[0]) if wrong else 'not printable'}; give texts of 1 to {_LONGEST} characters "
-            "in one line. Numbers become texts with str()."
+            f"in one line{either('. Numbers become texts with str()', '')}."
         )
     if len(set(names)) < len(names):
         twice = next(name for place, name in enumerate(names) if name in names[:place])

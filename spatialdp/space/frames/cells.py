@@ -21,7 +21,7 @@ from spatialdp.space.coverage import Coverage, coverages
 from spatialdp.space.domain import Domain, Grid
 from spatialdp.space.frames.nesting import level_nodes, nested
 from spatialdp.space.questions import require_inside
-from spatialdp.wording import parameter, quoted
+from spatialdp.wording import either, parameter, quoted
 
 __all__ = ["Cells"]
 
@@ -53,7 +53,7 @@ class Cells:
         if any(one % other or one == other for one, other in pairwise(sides)):
             raise ParameterError(
                 f"{parameter('blocks')} are {quoted(sides)}; they must fall, and each must be a multiple of the next, "
-                "such as (16, 4)."
+                f"such as {quoted((16, 4))}."
             )
         if not self.grid.n_cells:
             raise ParameterError("no cell of the grid lies in the region; give smaller cells.")
@@ -126,7 +126,8 @@ class Cells:
         domain, box = self.grid.domain, np.asarray(query, dtype=np.float64)
         if box.shape != (4,):
             raise ParameterError(
-                f"{parameter('box')} is {quoted(query)}; give (xmin, ymin, xmax, ymax), or a list of such boxes."
+                f"{parameter('box')} is {quoted(query)}; give "
+                f"{either('(xmin, ymin, xmax, ymax)', 'XMIN,YMIN,XMAX,YMAX')}, or a list of such boxes."
             )
         require_inside(box, domain, "box")
         both = zip(coverages(self.grid, domain.boxes(box)), self.grid.shape, strict=True)

@@ -21,7 +21,7 @@ from spatialdp.space.frames.selection import FrameAxis, Selection, select
 from spatialdp.space.frames.time import Time
 from spatialdp.space.frames.zone_axis import ZoneAxis
 from spatialdp.space.zones.frame import Zones
-from spatialdp.wording import parameter, quoted
+from spatialdp.wording import either, parameter, quoted
 
 __all__ = ["LARGEST_TABLE", "Frame"]
 
@@ -137,7 +137,8 @@ def _space_axis(space: Any, blocks: Any) -> Any:
         return ZoneAxis(space)
     if isinstance(space, Domain):
         raise ParameterError(
-            f"{parameter('space')} is a Domain, which has no cells; give its grid, domain.grid(shape=(nx, ny))."
+            f"{parameter('space')} is a Domain, which has no cells; give its grid"
+            f"{either(', domain.grid(shape=(nx, ny))', '')}."
         )
     raise ParameterError(f"{parameter('space')} is a {type(space).__name__}; give the grid of a domain, or zones.")
 
@@ -149,5 +150,6 @@ def _check_axis(name: str, axis: Any) -> None:
         )
     if not isinstance(axis, Time | Categories):
         raise ParameterError(
-            f"{parameter(name)} is a {type(axis).__name__}; give spatialdp.Time(...) or spatialdp.Categories([...])."
+            f"{parameter(name)} is a {type(axis).__name__}; give "
+            f"{either('spatialdp.Time(...) or spatialdp.Categories([...])', 'times or categories')}."
         )

@@ -424,14 +424,16 @@ class Time:
             wanted = (self._unit, self._number) == ("d", 1)
         if not wanted:
             raise ParameterError(
-                f"{parameter('step')} is {quoted(self.step)}, which does not go with fold={str(self.fold)!r}; hours of "
-                "the day need a step that divides the day, such as '1 h', and days of the week the step '1 d'."
+                f"{parameter('step')} is {quoted(self.step)}, which does not go with {parameter('fold', self.fold)}; "
+                "hours of the day need a step that divides the day, such as '1 h', and days of the week the step '1 d'."
             )
 
 
 def _folded(fold: Any) -> str:
     if fold not in tuple(Fold):
-        raise ParameterError(f"{parameter('fold')} is {quoted(fold)}; it must be 'hour of day', 'day of week' or None.")
+        raise ParameterError(
+            f"{parameter('fold')} is {quoted(fold)}; it must be 'hour of day', 'day of week' or {quoted(None)}."
+        )
     return str(fold)
 
 

@@ -33,7 +33,7 @@ from spatialdp.space.zones.overlaps import Overlaps, ZoneCheck, check_overlaps, 
 from spatialdp.space.zones.parts import parted
 from spatialdp.space.zones.reading import read_zone_frame
 from spatialdp.space.zones.search import Search
-from spatialdp.wording import either, parameter
+from spatialdp.wording import either, parameter, quoted
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -160,7 +160,8 @@ class Zones(Search):
             )
         if hasattr(areas, "columns") != (column is not None):
             raise ParameterError(
-                f"{parameter('column')} is {column!r}; name the column of the codes of a frame, and none for an array."
+                f"{parameter('column')} is {quoted(column)}; name the column of the codes of a frame, and none for "
+                f"{either('an array', 'codes alone')}."
             )
         if column is not None:
             _require_columns(areas, [column])
@@ -401,8 +402,8 @@ def _require_columns(areas: Any, names: Sequence[str]) -> None:
     columns = [str(column) for column in getattr(areas, "columns", ())]
     if not columns:
         raise ParameterError(
-            f"the zones are a {type(areas).__name__}; give a GeoDataFrame with a row for each zone and columns of "
-            "codes, or codes to Zones.from_codes."
+            f"the zones are a {type(areas).__name__}; give a {either('GeoDataFrame', 'file')} with a row for each zone "
+            f"and columns of codes{either(', or codes to Zones.from_codes', '')}."
         )
     for name in names:
         if columns.count(name) != 1:

@@ -29,7 +29,7 @@ from spatialdp.space.domain import Domain
 from spatialdp.space.zones.frame import Zones
 from spatialdp.space.zones.hierarchy import code_column, hierarchy
 from spatialdp.space.zones.outlines import cut_at_half_turn, polygons_alone
-from spatialdp.wording import parameter
+from spatialdp.wording import either, parameter
 
 __all__ = ["H3", "Cells", "cells_in", "parents"]
 
@@ -83,7 +83,7 @@ class H3(Zones):
         if domain.crs is None or not crs_.same(domain.crs, _CRS):
             raise DomainError(
                 f"the region is in CRS {domain.crs}; H3 divides the earth in longitude and latitude, EPSG:4326. "
-                "Reproject it with to_crs('EPSG:4326')."
+                f"Reproject it{either(f' with to_crs({_CRS!r})', '')}."
             )
         cells = cells_in(domain.region, wanted[-1])
         columns = {f"resolution {each}": code_column(texts(parents(cells, each)), "H3") for each in wanted}

@@ -158,7 +158,7 @@ def _checked_areas(also: Any, crs: str | None) -> tuple[Objects, Objects, str]:
     if not hasattr(also, "geometry") or len(names) != 1:
         raise ParameterError(
             f"{parameter('also')} is a {type(also).__name__}{f' with the columns {names}' if names else ''}; give the "
-            f"name of a column, or a GeoDataFrame with one column of codes beside its geometry"
+            f"name of a column, or a {either('GeoDataFrame', 'file')} with one column of codes beside its geometry"
             f"{either(', such as cities[[*columns]]', '')}."
         )
     column = code_column(also[names[0]], names[0])
