@@ -68,7 +68,17 @@ class ZoneRelease(Release):
 
     @classmethod
     def of(cls, estimate: ZoneCounts, privacy: Privacy) -> ZoneRelease:
-        """Make the release of an estimate."""
+        """Make the release of an estimate.
+
+        Examples
+        --------
+        >>> import spatialdp as sdp
+        >>> zones = sdp.Zones.from_codes(["37063", "45001"], None, {"state": 2, "county": 5})
+        >>> release = sdp.ZoneTree().release(sdp.Codes([]), zones, epsilon=1)
+        >>> again = sdp.ZoneRelease.of(release.estimate, release.privacy)
+        >>> again.answer("37063") == release.answer("37063")
+        True
+        """
         return cls(cast(Domain, estimate.zones.domain), privacy, estimate)
 
     @property
@@ -100,6 +110,14 @@ class ZoneRelease(Release):
         ------
         ParameterError
             If there is no zone of that code.
+
+        Examples
+        --------
+        >>> import spatialdp as sdp
+        >>> zones = sdp.Zones.from_codes(["37063", "37135", "45001"], None, {"state": 2, "county": 5})
+        >>> release = sdp.ZoneTree().release(sdp.Codes(["37063"] * 40 + ["45001"] * 3), zones, epsilon=100)
+        >>> round(release.answer("37")), release.answer(["37063", "45001"]).round().tolist()
+        (40, [40.0, 3.0])
         """
         if not _are_codes(boxes):
             self._require_places()
@@ -123,6 +141,15 @@ class ZoneRelease(Release):
         Returns
         -------
         (2,) or (m, 2) array of lower and upper ends
+
+        Examples
+        --------
+        >>> import spatialdp as sdp
+        >>> zones = sdp.Zones.from_codes(["37063", "37135", "45001"], None, {"state": 2, "county": 5})
+        >>> release = sdp.ZoneTree().release(sdp.Codes(["37063"] * 40), zones, epsilon=1)
+        >>> lower, upper = release.interval("37063")
+        >>> bool(lower <= release.answer("37063") <= upper), release.interval(["37", "45"]).shape
+        (True, (2, 2))
         """
         if not _are_codes(boxes):
             self._require_places()
@@ -315,6 +342,15 @@ class ZoneRelease(Release):
 
         See `Release.answer_polygons`. Areas of zones say nothing of where in a zone its records are; ask
         `interval_polygons` how far the truth may be off.
+
+        Examples
+        --------
+        >>> import geopandas, shapely, spatialdp as sdp
+        >>> halves = [shapely.box(0, 0, 1, 1), shapely.box(1, 0, 2, 1)]
+        >>> zones = sdp.Zones(geopandas.GeoDataFrame({"half": ["west", "east"]}, geometry=halves), levels=["half"])
+        >>> release = sdp.ZoneTree().release([[0.5, 0.5]] * 40, zones, epsilon=100)
+        >>> round(release.answer_polygons(halves[0])), round(release.answer_polygons(shapely.box(0, 0, 0.5, 1)))
+        (40, 20)
         """
         self._require_places()
         return super().answer_polygons(geometries, extrapolate=extrapolate)
@@ -323,6 +359,15 @@ class ZoneRelease(Release):
         """Intervals that cover the true count of each polygon, or the noise in its answer, with probability `level`.
 
         See `Release.interval_polygons`, and `interval` for what they cover if a polygon cuts zones.
+
+        Examples
+        --------
+        >>> import geopandas, shapely, spatialdp as sdp
+        >>> halves = [shapely.box(0, 0, 1, 1), shapely.box(1, 0, 2, 1)]
+        >>> zones = sdp.Zones(geopandas.GeoDataFrame({"half": ["west", "east"]}, geometry=halves), levels=["half"])
+        >>> release = sdp.ZoneTree().release([[0.5, 0.5]] * 40, zones, epsilon=100)
+        >>> release.interval_polygons(shapely.box(0, 0, 0.5, 1)).round().tolist()  # all 40 may lie there, or none
+        [0.0, 40.0]
         """
         self._require_places()
         return super().interval_polygons(geometries, level, about=about)
@@ -331,6 +376,15 @@ class ZoneRelease(Release):
         """About how far each answer can be off because records are not evenly spread within cut zones.
 
         See `Release.uniformity`.
+
+        Examples
+        --------
+        >>> import geopandas, shapely, spatialdp as sdp
+        >>> halves = [shapely.box(0, 0, 1, 1), shapely.box(1, 0, 2, 1)]
+        >>> zones = sdp.Zones(geopandas.GeoDataFrame({"half": ["west", "east"]}, geometry=halves), levels=["half"])
+        >>> release = sdp.ZoneTree().release([[0.5, 0.5]] * 40, zones, epsilon=100)
+        >>> release.uniformity((0, 0, 1, 1)), release.uniformity((0, 0, 0.5, 1)) > 0
+        (0.0, True)
         """
         self._require_places()
         return super().uniformity(boxes)

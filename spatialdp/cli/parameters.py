@@ -229,10 +229,11 @@ def read_number(text: str) -> Fraction:
 
 
 def methods() -> dict[str, type[Mechanism]]:
-    """Return all methods by name: those of a domain, and those of other public frames, such as zones."""
+    """Return all methods by name whose public frame options can give: a domain or zones, but not times and kinds."""
     from spatialdp.mechanisms import MECHANISMS, ON_OTHER_FRAMES
+    from spatialdp.space.zones.frame import Zones
 
-    return MECHANISMS | ON_OTHER_FRAMES
+    return MECHANISMS | {name: method for name, method in ON_OTHER_FRAMES.items() if method.frame is Zones}
 
 
 def find_method(name: str) -> type[Mechanism]:

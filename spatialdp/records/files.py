@@ -68,7 +68,7 @@ def read_points(
 
     Parameters
     ----------
-    source : str, path, list of paths, binary file, frame, or Arrow table or reader
+    source : str, path, list of paths, binary file, data frame, or Arrow table or reader
         One or more files: Parquet or GeoParquet (``.parquet``, ``.geoparquet``, ``.pq``), ``.csv``, ``.tsv``, both also
         with ``.gz``, ``.gpkg``, ``.geojson``, ``.shp`` or ``.fgb``. A folder stands for all files in it and below it,
         which must be of one format, and a pattern such as ``"trips/2024-*.parquet"`` for the files that it matches. The
