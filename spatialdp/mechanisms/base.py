@@ -202,6 +202,7 @@ class Mechanism(ABC):
         return self._prepared(self._checked_frame(domain), terms)
 
     def _prepared(self, domain: Any, terms: Terms) -> PreparedRelease:
+        """Prepare a release whose terms are checked; the bound on persons, if there is one, is given."""
         design = self._design(domain, terms)
         plan = replace(self._plan(design), person=terms.person)
         if terms.choice_cost:

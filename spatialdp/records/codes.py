@@ -101,6 +101,7 @@ class Codes:
             yield persons, zones.leaves_of_codes(codes)
 
     def _blocks(self) -> Iterator[tuple[pa.Array, pa.Array | None]]:
+        """Yield the codes of the records and, if they have any, their persons, block by block."""
         for start in range(0, len(self._codes), _BLOCK):
             persons = None if self._persons is None else self._persons[start : start + _BLOCK]
             yield self._codes[start : start + _BLOCK], persons

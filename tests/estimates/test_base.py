@@ -13,6 +13,8 @@ from spatialdp.estimates.base import KINDS, Estimate, moments_of
 from spatialdp.estimates.decomposition import Decomposition
 from spatialdp.estimates.fields.field import Field
 from spatialdp.estimates.histogram import Histogram
+from spatialdp.estimates.tables.counts import TableCounts
+from spatialdp.estimates.zones.counts import ZoneCounts
 from tests.helpers.cases import LARGE
 from tests.helpers.releases import REGION, release_of
 
@@ -38,12 +40,15 @@ def test_moments_of_cumulants_undo_the_definition_and_no_noise_has_no_kurtosis(v
     np.testing.assert_allclose(found, np.where(second > 0, kurtosis, 0.0), rtol=1e-9)
 
 
+CLASSES = (Histogram, Decomposition, Field, ZoneCounts, TableCounts)
+
+
 def test_every_class_of_estimates_is_listed_by_its_kind():
-    assert {kind.kind for kind in (Histogram, Decomposition, Field)} == set(KINDS)
-    assert len(KINDS) == len(set(KINDS)) == 3
+    assert {kind.kind for kind in CLASSES} == set(KINDS)
+    assert len(KINDS) == len(set(KINDS)) == len(CLASSES)
 
 
-@pytest.mark.parametrize("kind", [Histogram, Decomposition, Field])
+@pytest.mark.parametrize("kind", CLASSES)
 def test_every_class_of_estimates_has_what_the_protocol_asks_for(kind):
     asked = {name for name in vars(Estimate) if not name.startswith("_")} | set(Estimate.__annotations__)
     fields = {field.name for field in dataclasses.fields(kind)}

@@ -216,12 +216,30 @@ def test_readme_shows_the_table_of_seed_one(rows):
     assert len(lines) == 9 + 9 + 17
     printed = [line for line in README.splitlines() if line.startswith("| ")]
     first = next(at for at, line in enumerate(printed) if _words(line) == _words(lines[0]))
-    for line, shown in zip(lines, printed[first : first + len(lines)], strict=True):
-        # Sums of doubles end differently on other processors, and a field may take a step more or less to be solved:
-        # numbers may be one off in the last digit printed, or by one in 200.
+    for number, (line, shown) in enumerate(zip(lines, printed[first : first + len(lines)], strict=True)):
+        # Sums of doubles end differently on other processors: the last digit printed may be one off. Fields may take a
+        # step more or less to be solved, also if sums have another number of threads. The errors of single cells at the
+        # smallest ε then differ most, by 2 % in what we saw; another seed changes most numbers by more than 5 %.
         assert _words(line) == _words(shown)
-        for (value, step), (expected, _) in zip(_numbers(line), _numbers(shown), strict=True):
-            assert abs(value - expected) <= max(step, abs(expected) / 200)
+        *others, last = zip(line.strip("| ").split("|"), shown.strip("| ").split("|"), strict=True)
+        for pair in others:
+            _require_close(*pair, share=0)
+        _require_close(*last, share=Decimal("0.05") if number >= 9 + 9 else 0)
+
+
+def test_the_table_of_another_seed_is_not_that_of_the_readme():
+    """The tolerance for fields is small enough to tell seeds apart."""
+    rows = traffic.run([Fraction(1)], releases=2, seed=2)
+    line = next(line for line in reversed(traffic.table(rows).splitlines()) if line.startswith("| a random box"))
+    shown = next(each for each in README.splitlines() if _words(each) == _words(line))
+    with pytest.raises(AssertionError):
+        _require_close(line.split("|")[-2], shown.split("|")[-2], share=Decimal("0.05"))
+
+
+def _require_close(text, shown, share):
+    """Compare the numbers in two texts: they may differ by one in the last digit shown, or by a share."""
+    for (value, step), (expected, _) in zip(_numbers(text), _numbers(shown), strict=True):
+        assert abs(value - expected) <= max(step, abs(expected) * share)
 
 
 def _words(line):

@@ -164,7 +164,7 @@ def test_without_trees_it_measures_as_axis_pairs_do():
         assert table.sensitivity(0, relation) == pairs.sensitivity(0, relation)
         laws = laws_for(Law.DISCRETE_LAPLACE, [Fraction(1)], [table.sensitivity(0, relation)])
         ours, theirs = table.estimate(counts, laws), pairs.estimate(counts, laws)
-        variance, kurtosis = ours.moments(ours.every())
+        variance, kurtosis = ours.moments_of_sums(ours.every())
         box = np.array([[0, 0, 2**30, 2**30]])
         assert (variance.item(), kurtosis.item()) == pytest.approx([each.item() for each in theirs.moments(box)])
     (one,), (other,) = table.measure(counts), pairs.measure(counts)
