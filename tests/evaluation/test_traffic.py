@@ -28,6 +28,9 @@ mpl.use("Agg")
 NUMBER = re.compile(r"\d[\d,]*(?:\.\d+)?")
 README = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
 
+# By how much numbers of fields may differ between processors: errors of boxes, and the largest errors of single cells.
+FIELDS, LARGEST_CELLS = Decimal("0.01"), Decimal("0.05")
+
 
 @pytest.fixture(scope="module")
 def rows():
@@ -218,13 +221,14 @@ def test_readme_shows_the_table_of_seed_one(rows):
     first = next(at for at, line in enumerate(printed) if _words(line) == _words(lines[0]))
     for number, (line, shown) in enumerate(zip(lines, printed[first : first + len(lines)], strict=True)):
         # Sums of doubles end differently on other processors: the last digit printed may be one off. Fields may take a
-        # step more or less to be solved, also if sums have another number of threads. The errors of single cells at the
-        # smallest ε then differ most, by 2 % in what we saw; another seed changes most numbers by more than 5 %.
+        # step more or less to be solved, also if sums have another number of threads: we saw errors of boxes differ by
+        # 0.6 %, and the largest errors of single cells by 1.6 %. Another seed changes most numbers by more than 5 %.
         assert _words(line) == _words(shown)
         *others, last = zip(line.strip("| ").split("|"), shown.strip("| ").split("|"), strict=True)
         for pair in others:
             _require_close(*pair, share=0)
-        _require_close(*last, share=Decimal("0.05") if number >= 9 + 9 else 0)
+        share = 0 if number < 9 + 9 else FIELDS if "largest" not in line else LARGEST_CELLS
+        _require_close(*last, share=share)
 
 
 def test_the_table_of_another_seed_is_not_that_of_the_readme():
@@ -233,7 +237,7 @@ def test_the_table_of_another_seed_is_not_that_of_the_readme():
     line = next(line for line in reversed(traffic.table(rows).splitlines()) if line.startswith("| a random box"))
     shown = next(each for each in README.splitlines() if _words(each) == _words(line))
     with pytest.raises(AssertionError):
-        _require_close(line.split("|")[-2], shown.split("|")[-2], share=Decimal("0.05"))
+        _require_close(line.split("|")[-2], shown.split("|")[-2], share=LARGEST_CELLS)
 
 
 def _require_close(text, shown, share):
