@@ -28,9 +28,6 @@ mpl.use("Agg")
 NUMBER = re.compile(r"\d[\d,]*(?:\.\d+)?")
 README = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
 
-# By how much numbers of fields may differ between processors: errors of boxes, and the largest errors of single cells.
-FIELDS, LARGEST_CELLS = Decimal("0.01"), Decimal("0.05")
-
 
 @pytest.fixture(scope="module")
 def rows():
@@ -219,31 +216,25 @@ def test_readme_shows_the_table_of_seed_one(rows):
     assert len(lines) == 9 + 9 + 17
     printed = [line for line in README.splitlines() if line.startswith("| ")]
     first = next(at for at, line in enumerate(printed) if _words(line) == _words(lines[0]))
-    for number, (line, shown) in enumerate(zip(lines, printed[first : first + len(lines)], strict=True)):
-        # Sums of doubles end differently on other processors: the last digit printed may be one off. Fields may take a
-        # step more or less to be solved, also if sums have another number of threads: we saw errors of boxes differ by
-        # 0.6 %, and the largest errors of single cells by 1.6 %. Another seed changes most numbers by more than 5 %.
+    for line, shown in zip(lines, printed[first : first + len(lines)], strict=True):
+        # Sums of doubles end differently on other processors: the last digit printed may be one off.
         assert _words(line) == _words(shown)
-        *others, last = zip(line.strip("| ").split("|"), shown.strip("| ").split("|"), strict=True)
-        for pair in others:
-            _require_close(*pair, share=0)
-        share = 0 if number < 9 + 9 else FIELDS if "largest" not in line else LARGEST_CELLS
-        _require_close(*last, share=share)
+        _require_close(line, shown)
 
 
 def test_the_table_of_another_seed_is_not_that_of_the_readme():
-    """The tolerance for fields is small enough to tell seeds apart."""
+    """The tolerance is small enough to tell seeds apart."""
     rows = traffic.run([Fraction(1)], releases=2, seed=2)
     line = next(line for line in reversed(traffic.table(rows).splitlines()) if line.startswith("| a random box"))
     shown = next(each for each in README.splitlines() if _words(each) == _words(line))
     with pytest.raises(AssertionError):
-        _require_close(line.split("|")[-2], shown.split("|")[-2], share=LARGEST_CELLS)
+        _require_close(line.split("|")[-2], shown.split("|")[-2])
 
 
-def _require_close(text, shown, share):
-    """Compare the numbers in two texts: they may differ by one in the last digit shown, or by a share."""
+def _require_close(text, shown):
+    """Compare the numbers in two texts: they may differ by one in the last digit shown."""
     for (value, step), (expected, _) in zip(_numbers(text), _numbers(shown), strict=True):
-        assert abs(value - expected) <= max(step, abs(expected) * share)
+        assert abs(value - expected) <= step
 
 
 def _words(line):

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 import shapely
@@ -77,3 +81,22 @@ def test_the_pilot_keeps_the_count_of_each_leaf():
     assert density.min() >= min(0.0, counts.raster.even(counts.fitted).min())
     positive = counts.fitted > 0
     assert counts.raster.sums(density)[positive] == pytest.approx(counts.fitted[positive])
+
+
+RELEASED = """
+import hashlib
+import spatialdp as sdp
+points = [[0.3 + i % 37 / 100, 0.6 + i % 41 / 200] for i in range(3000)]
+release = sdp.Adaptive((96, 80)).release(points, sdp.Domain((0, 0, 1, 1)), epsilon=0.1, noise=sdp.SeededNoise(1))
+print(hashlib.sha256(release.estimate.values.tobytes()).hexdigest())
+"""
+
+
+def test_the_field_is_the_same_on_every_processor():
+    """OpenBLAS adds up in another order on each kind of processor and for each number of threads; it plays no part."""
+    kinds = [{"OPENBLAS_CORETYPE": kind} for kind in ("Nehalem", "Haswell")] + [{"OPENBLAS_NUM_THREADS": "1"}]
+    kinds.append({"NPY_DISABLE_CPU_FEATURES": "X86_V3 X86_V4"})  # numpy's arithmetic of an older processor
+    words = [sys.executable, "-W", "ignore", "-c", RELEASED]
+    printed = [subprocess.run(words, env=os.environ | kind, capture_output=True, text=True) for kind in kinds]
+    assert len({each.stdout for each in printed}) == 1, [each.stderr for each in printed]
+    assert printed[0].stdout
