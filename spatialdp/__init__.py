@@ -18,6 +18,8 @@ from spatialdp._version import __version__
 if TYPE_CHECKING:  # type checkers and editors read the names of _HOMES here
     from spatialdp import datasets as datasets
     from spatialdp import workload as workload
+    from spatialdp.clusters import Clusters as Clusters
+    from spatialdp.clusters import kmeans as kmeans
     from spatialdp.errors import SpatialDPError as SpatialDPError
     from spatialdp.evaluation.evaluate import evaluate as evaluate
     from spatialdp.evaluation.evaluate import evaluate_subsamples as evaluate_subsamples
@@ -70,6 +72,7 @@ _HOMES = {
     "Budget": "privacy.budget",
     "Categories": "space.frames.categories",
     "Chosen": "privacy.chosen",
+    "Clusters": "clusters",
     "Codes": "records.codes",
     "Domain": "space.domain",
     "Flat": "mechanisms",
@@ -105,6 +108,7 @@ _HOMES = {
     "epsilon_for": "planning.epsilon_for",
     "evaluate": "evaluation.evaluate",
     "evaluate_subsamples": "evaluation.evaluate",
+    "kmeans": "clusters",
     "load": "outputs.files.geoparquet",
     "plot_errors": "evaluation.figures",
     "publish": "mechanisms.publish",

@@ -32,7 +32,7 @@ LINES: dict[str, list[set[str]]] = {
         {"strategies", "estimates", "datasets"},
         {"structures"},
         {"release"},
-        {"zone_release", "table_release", "running_release"},
+        {"zone_release", "table_release", "running_release", "clusters"},
         {"mechanisms", "outputs"},
         {"planning"},
         {"evaluation"},
