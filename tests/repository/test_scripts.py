@@ -296,3 +296,33 @@ def test_running_totals_are_those_of_the_design(tmp_path):
     assert (Path(__file__).parents[2] / "figures" / "running_totals.md").read_text() == (
         tmp_path / "running_totals.md"
     ).read_text()
+
+
+def test_randomized_response_costs_orders_of_magnitude(tmp_path):
+    done = run("randomized_response", tmp_path)
+    assert done.returncode == 0, done.stderr
+    written = (tmp_path / "randomized_response.md").read_text()
+    assert written == (SCRIPTS.parent / "figures" / "randomized_response.md").read_text()
+    lines = [line.split("|")[1:-1] for line in written.splitlines()[2:] if "|" in line]
+    errors = {
+        line[0].split(":")[0].strip() + line[0].split(":")[1][:6]: float(line[3].replace(",", "")) for line in lines
+    }
+    zeros, many, unary, plain, adaptive = errors.values()
+    assert many > 100 * zeros
+    assert unary > zeros > 100 * plain > 100 * adaptive
+
+
+def test_randomized_response_is_unbiased_and_as_noisy_as_theory_says():
+    from scripts import randomized_response as rr
+
+    rng, counts = np.random.default_rng(1), np.array([500, 300, 0, 0, 200])
+    theory = {
+        rr.one_of_many: rr.deviation_of_one_of_many(1000, 5, 1),
+        rr.unary_encoding: rr.deviation_of_unary_encoding(1000, 1),
+    }
+    for answers, deviation in theory.items():
+        draws = np.array([answers(counts, 1, rng) for _ in range(4000)])
+        assert draws.mean(axis=0) == pytest.approx(counts, abs=5 * deviation / 4000**0.5 * 2)
+        # Of an empty cell; 4,000 draws know a standard deviation to 1.1 %, and one 10 % too large would be seen.
+        assert draws[:, 2].std() == pytest.approx(deviation, rel=0.06)
+        assert draws[:, 2].std() != pytest.approx(1.1 * deviation, rel=0.04)
