@@ -60,7 +60,7 @@ def deviation_of_one_of_many(n: float, cells: int, epsilon: float) -> float:
     Examples
     --------
     >>> round(deviation_of_one_of_many(10**6, 64909, 1))
-    148273
+    148272
     """
     honest = math.exp(epsilon) / (math.exp(epsilon) + cells - 1)
     other = (1 - honest) / (cells - 1)

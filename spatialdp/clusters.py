@@ -56,6 +56,20 @@ class Clusters:
     cost : float
         Mean squared distance to the nearest centre, weighted with released counts, in units of y. The distances are
         those of cells, so this is about the map and not about the records.
+
+    Privacy
+    -------
+    Clusters hold released numbers and public parameters alone.
+
+    Examples
+    --------
+    >>> import spatialdp as sdp
+    >>> homes = [[0.1, 0.2]] * 3000 + [[0.8, 0.7]] * 2000
+    >>> clusters = sdp.kmeans(sdp.publish(homes, sdp.Domain((0, 0, 1, 1)), epsilon=1), 2)
+    >>> clusters
+    <2 clusters: ε = 1 (add-remove one record), adaptive, spatialdp ...>
+    >>> clusters.counts.round(-2).tolist()
+    [3000.0, 2000.0]
     """
 
     domain: Domain
