@@ -38,7 +38,13 @@ LINES: dict[str, list[set[str]]] = {
         {"evaluation"},
         {"cli"},
     ],
-    "spatialdp.privacy": [{"budget", "neighbours"}, {"accounting", "chosen"}, {"unit"}, {"noise", "statement"}],
+    "spatialdp.privacy": [
+        {"budget", "neighbours"},
+        {"accounting", "chosen"},
+        {"unit", "receipt"},
+        {"noise", "statement"},
+        {"ledger"},
+    ],
     "spatialdp.mechanisms": [
         {"plan", "bound_choice"},
         {"prepared"},
