@@ -22,6 +22,7 @@ from spatialdp.privacy.ledger.books import UNITS, Books, Terms
 from spatialdp.privacy.ledger.cost import in_short
 from spatialdp.privacy.ledger.entries import Entry, Kind, stamp
 from spatialdp.privacy.ledger.stores.base import Store, Transaction
+from spatialdp.privacy.ledger.stores.postgres import PostgresStore, is_address
 from spatialdp.privacy.ledger.stores.sqlite import SQLiteStore
 from spatialdp.privacy.ledger.witness import Witness
 from spatialdp.privacy.neighbours import Neighbours
@@ -40,7 +41,8 @@ class Ledger:
     ----------
     path : path
         The ledger's file; made if it is missing. It must lie on a disk of this machine: the locks of network file
-        systems cannot be relied on.
+        systems cannot be relied on. For teams, the address of a database of PostgreSQL instead, such as
+        ``"postgresql://ann@host/privacy"`` (``pip install 'spatialdp[ledger]'``).
     witness : path, optional
         A small file, best on another disk, that remembers the last entry, so that a ledger that was rolled back is
         refused. Made if it is missing.
@@ -65,7 +67,7 @@ class Ledger:
     """
 
     def __init__(self, path: str | os.PathLike[str], witness: str | os.PathLike[str] | None = None) -> None:
-        store = SQLiteStore(Path(path))
+        store = _store_at(path)
         store.make()
         self._set_up(store, witness)
 
@@ -89,7 +91,7 @@ class Ledger:
         witness : path, optional
             The witness; a ledger that lacks the witness's entry is refused.
         """
-        store = SQLiteStore(Path(path))
+        store = _store_at(path)
         check = (lambda _: None) if witness is None else Witness(Path(witness)).check
         store.adopt({**stamp(), "who": checked_name(who, "who"), "why": checked_name(why, "why")}, check)
         ledger = cls.__new__(cls)
@@ -260,3 +262,8 @@ def _check_same(account: str, known: Terms, terms: Terms) -> None:
         raise ParameterError(
             f"the account {account!r} exists and has {listed}; give the terms that it has, or get it by its name alone."
         )
+
+
+def _store_at(place: str | os.PathLike[str]) -> SQLiteStore | PostgresStore:
+    """Return the store of a file, or of a database."""
+    return PostgresStore(str(place)) if is_address(place) else SQLiteStore(Path(place))
