@@ -8,26 +8,25 @@ records. See ``docs/design/ledger.md``.
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Callable, Iterable, Mapping
+from fractions import Fraction
 from typing import Any, Protocol, TypeVar
 
 from spatialdp._support.tables import html_table
-from spatialdp._support.terminal import is_printable
 from spatialdp.errors import BudgetError, LedgerError, ParameterError
-from spatialdp.privacy.ledger.books import UNITS, Books, Partition, Place, Terms
+from spatialdp.privacy.ledger.books import Books, Partition, Place, record
 from spatialdp.privacy.ledger.cost import Cost, Pots, in_short
-from spatialdp.privacy.ledger.entries import Entry, Kind, checked_facts, stamp
+from spatialdp.privacy.ledger.entries import Entry, Kind, checked_facts
 from spatialdp.privacy.ledger.prepaid import Prepaid
 from spatialdp.privacy.ledger.stores.base import Transaction
+from spatialdp.privacy.ledger.terms import Terms, charge, checked_name
 from spatialdp.privacy.receipt import Receipt
 from spatialdp.wording import either, parameter, quoted
 
-__all__ = ["Account", "Keeper", "Spender", "charge", "checked_name"]
+__all__ = ["Account", "Keeper", "Spender"]
 
 T = TypeVar("T")
 
-_LONGEST_NAME = 200
 _MOST_LABELS = 100_000
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 
@@ -83,11 +82,14 @@ class Account:
     Fraction(3, 2)
     """
 
-    def __init__(self, keeper: Keeper, terms: Terms, places: tuple[Place, ...], stays: bool = True) -> None:
+    def __init__(
+        self, keeper: Keeper, terms: Terms, places: tuple[Place, ...], stays: bool = True, zcdp: bool = False
+    ) -> None:
         self._keeper = keeper
         self._terms = terms  # the limits in it may be out of date: they are read when they are needed
         self._places = places
         self._stays = stays  # whether all records of a person are in one of the parts on the way
+        self._zcdp = zcdp  # whether pure steps are paid from the pot of zCDP, too
 
     @property
     def name(self) -> str:
@@ -107,7 +109,7 @@ class Account:
     @property
     def limit(self) -> Pots:
         """What the pots of the whole account may hold at most."""
-        return self._keeper.read(lambda transaction: self._now(Books(transaction)).limit)
+        return self._keeper.read(lambda transaction: self.terms_in(Books(transaction)).limit)
 
     @property
     def spent(self) -> Pots:
@@ -136,17 +138,36 @@ class Account:
 
     def _repr_html_(self) -> str:
         """What was spent and what is left as a table, for notebooks."""
-        spent, left, limit = self.spent, self.left, self.limit
-        pots = ["epsilon", *(["rho"] if limit.rho else [])]
-        rows = [
-            (f"{symbol} {word}", in_short(getattr(amount, pot), down=word != "spent"))
-            for pot, symbol in zip(pots, "ερ", strict=False)
-            for word, amount in (("spent", spent), ("left here", left), ("limit", limit))
-        ]
-        return html_table(f"Account {self._shown()}", [*rows, ("neighbours", f"{self.neighbours} one {self.unit}")])
+        terms, spent, left = self._keeper.read(self._state)
+        rows = [("ε", _amounts(spent.epsilon, left.epsilon, terms.pure))]
+        if terms.rho:
+            rows.append(("ρ (zCDP)", _amounts(spent.rho, left.rho, terms.rho)))
+        rows += [("neighbours", self._compared()), *([("about", terms.about)] if terms.about else [])]
+        return html_table(f"Account {self._shown()}", rows)
 
-    def _now(self, books: Books) -> Terms:
-        """Return the terms with the limits as they are now."""
+    def in_words(self) -> str:
+        """Return what was spent and what is left, in one line.
+
+        Examples
+        --------
+        >>> import spatialdp as sdp, tempfile
+        >>> sdp.Ledger(tempfile.mkdtemp() + "/privacy.ledger").open("crashes", epsilon=2).in_words()
+        'ε: 0 spent, 2 left, limit 2; add-remove one record'
+        """
+        terms, spent, left = self._keeper.read(self._state)
+        rho = f"; ρ: {_amounts(spent.rho, left.rho, terms.rho)}" if terms.rho else ""
+        return f"ε: {_amounts(spent.epsilon, left.epsilon, terms.pure)}{rho}; {self._compared()}"
+
+    def _state(self, transaction: Transaction) -> tuple[Terms, Pots, Pots]:
+        books = Books(transaction)
+        return self.terms_in(books), books.spent(self._places, self.neighbours), self._left(books)
+
+    def _compared(self) -> str:
+        most = f" with at most {self._terms.records:,} records (declared)" if self.unit == "person" else ""
+        return f"{self.neighbours} one {self.unit}{most}"
+
+    def terms_in(self, books: Books) -> Terms:
+        """Return the account's terms, with the limits as they are now."""
         terms = books.terms(self.name)
         if terms is None:
             raise LedgerError(
@@ -155,7 +176,7 @@ class Account:
         return terms
 
     def _left(self, books: Books) -> Pots:
-        return books.left(self._places, self._now(books))
+        return books.left(self._places, self.terms_in(books))
 
     def check(self, cost: Cost, *, neighbours: str, unit: str) -> None:
         """Refuse a step that could not be paid for now; nothing is written, and no record is needed.
@@ -203,11 +224,8 @@ class Account:
         facts = checked_facts(what)
 
         def pay(transaction: Transaction) -> Receipt:
-            books = Books(transaction)
-            amount = self._payable(books, cost, neighbours, unit)
-            for place in self._places:
-                books.spend(place, amount)
-            return transaction.append(Kind.SPEND, self._entry(cost, amount, neighbours, unit, facts))
+            amount = self._payable(Books(transaction), cost, neighbours, unit)
+            return record(transaction, Kind.SPEND, self._entry(cost, amount, neighbours, unit, facts))
 
         return self._keeper.change(pay)
 
@@ -222,7 +240,32 @@ class Account:
         >>> account.charge(sdp.Cost.pure(0.1), neighbours="add-remove", unit="record").epsilon
         Fraction(1, 2)
         """
-        return charge(cost, unit, neighbours, self._terms, stays=self._stays)
+        return charge(cost.in_zcdp() if self._zcdp else cost, unit, neighbours, self._terms, stays=self._stays)
+
+    def in_zcdp(self) -> Account:
+        """Return this account as one that pays for pure steps from its pot of zCDP, too.
+
+        A draw of the exponential mechanism then costs ρ = ε²/8, and any other pure step ε²/2: less than ε where there
+        are many small steps, and much more where there are a few large ones.
+
+        Raises
+        ------
+        ParameterError
+            If the account has no such pot.
+
+        Examples
+        --------
+        >>> import spatialdp as sdp, tempfile
+        >>> ledger = sdp.Ledger(tempfile.mkdtemp() + "/privacy.ledger")
+        >>> account = ledger.open("crashes", epsilon=2, delta=1e-9, pure=1).in_zcdp()
+        >>> account.charge(sdp.Cost.pure(0.1), neighbours="add-remove", unit="record")
+        Pots(epsilon=Fraction(0, 1), rho=Fraction(1, 200))
+        """
+        if not self.limit.rho:
+            raise ParameterError(
+                f"the account {self.name!r} has no pot of zCDP; open one with a {parameter('delta')}, or pay in ε."
+            )
+        return Account(self._keeper, self._terms, self._places, self._stays, zcdp=True)
 
     def prepay(self, cost: Cost, *, neighbours: str, unit: str, what: Mapping[str, Any]) -> Prepaid:
         """Return an amount for many small asks, which is paid at once and then spent in memory; see `Prepaid`.
@@ -237,12 +280,12 @@ class Account:
 
     def note(self, facts: Mapping[str, Any]) -> None:
         """Add public facts for readers; nothing is spent."""
-        body = {**stamp(), "account": self.name, "note": dict(facts)}
-        self._keeper.change(lambda transaction: transaction.append(Kind.NOTE, body))
+        body = {"account": self.name, "note": checked_facts(facts)}
+        self._keeper.change(lambda transaction: record(transaction, Kind.NOTE, body))
 
     def _payable(self, books: Books, cost: Cost, neighbours: str, unit: str) -> Pots:
         """Return what a step costs here; refuse what cannot be paid for."""
-        terms = self._now(books)
+        terms = self.terms_in(books)
         amount = self.charge(cost, neighbours=neighbours, unit=unit)
         left = books.left(self._places, terms)
         if amount.rho and not terms.rho:
@@ -264,7 +307,6 @@ class Account:
     def _entry(self, cost: Cost, amount: Pots, neighbours: str, unit: str, facts: Mapping[str, Any]) -> dict[str, Any]:
         charged = {"epsilon": str(amount.epsilon), "rho": str(amount.rho)}
         return {
-            **stamp(),
             "account": self.name,
             "at": [list(place[1:]) for place in self._places],
             "charged": charged,
@@ -293,8 +335,7 @@ class Account:
 
         def add(transaction: Transaction) -> None:
             self._check_receipt(transaction, receipt)
-            body = {**stamp(), "account": self.name, "entry": receipt.entry, "files": names}
-            transaction.append(Kind.RELEASED, body)
+            record(transaction, Kind.RELEASED, {"account": self.name, "entry": receipt.entry, "files": names})
 
         self._keeper.change(add)
 
@@ -386,7 +427,8 @@ class Account:
 
     def _below(self, place: Place, name: str, labels: tuple[str, ...], partition: Partition) -> Account:
         places = tuple((*place, name, label) for label in labels)
-        return Account(self._keeper, self._terms, places, self._stays and partition.person_stays is not False)
+        stays = self._stays and partition.person_stays is not False
+        return Account(self._keeper, self._terms, places, stays, self._zcdp)
 
     def _place(self, refusal: str) -> Place:
         if len(self._places) > 1:
@@ -394,40 +436,8 @@ class Account:
         return self._places[0]
 
 
-def charge(cost: Cost, unit: str, neighbours: str, terms: Terms, *, stays: bool) -> Pots:
-    """Return what a step costs an account in the account's own unit.
-
-    A person with k records changes k records: k ε, and k² ρ for zCDP. A step that protects whole persons costs its ε
-    once; but if a person may have records in several parts, a step in each of these parts moves with the same person,
-    who has records in k parts at most, so that each costs k times as much.
-    """
-    if neighbours != terms.neighbours:
-        raise ParameterError(
-            f"{parameter('neighbours')} is {quoted(neighbours)}, but the account compares data sets by "
-            f"{terms.neighbours!r}; release with {parameter('neighbours', terms.neighbours)}."
-        )
-    if unit not in UNITS:
-        raise ParameterError(f"{parameter('unit')} is {quoted(unit)}; it must be 'record' or 'person'.")
-    if terms.unit == "record" and unit == "person":
-        raise ParameterError(
-            "the account protects single records, but the release protects persons, and adding a record to a person is "
-            f"not adding a person; release without {parameter('person')}, or open an account of persons."
-        )
-    if terms.unit == "record" or (unit == "person" and stays):
-        return cost.pots
-    more = 1 if unit == "person" else terms.records
-    return Pots(terms.records * cost.epsilon, more * terms.records * cost.rho)
-
-
-def checked_name(name: object, what: str) -> str:
-    """Return a name that is public, printable and in one form of Unicode; `what` names the parameter."""
-    text = unicodedata.normalize("NFC", name) if isinstance(name, str) else ""
-    if not text.strip() or text != text.strip() or len(text) > _LONGEST_NAME or not is_printable(text):
-        raise ParameterError(
-            f"{parameter(what)} is {quoted(name)}; names are texts of 1 to {_LONGEST_NAME} printable characters, and "
-            "neither start nor end with a blank. They are public: choose one that says nothing about a record."
-        )
-    return text
+def _amounts(spent: Fraction, left: Fraction, limit: Fraction) -> str:
+    return f"{in_short(spent)} spent, {in_short(left, down=True)} left, limit {in_short(limit, down=True)}"
 
 
 def _checked_labels(labels: Iterable[str]) -> tuple[str, ...]:
@@ -452,13 +462,11 @@ def _divide(transaction: Transaction, place: Place, name: str, new: Partition) -
     old = () if known is None else known.labels
     added = [label for label in new.labels if label not in set(old)]
     if added:
-        books.set_partition(place, name, Partition((*old, *added), new.person_stays))
         body = {
-            **stamp(),
             "account": place[0],
             "at": list(place[1:]),
             "partition": name,
             "labels": added,
             "person_stays": new.person_stays,
         }
-        transaction.append(Kind.PARTITION, body)
+        record(transaction, Kind.PARTITION, body)

@@ -11,66 +11,35 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
 from typing import Any, TypeVar
 
-from spatialdp._support.json_values import flag, fraction, text, texts, whole
+from spatialdp._support.json_values import flag, text
 from spatialdp.errors import BudgetError, LedgerError
 from spatialdp.privacy.ledger.cost import Pots
-from spatialdp.privacy.ledger.entries import canonical
+from spatialdp.privacy.ledger.entries import Kind, canonical, stamp
 from spatialdp.privacy.ledger.rules import EMPTY, UNUSED, Parts, Room, Step, Totals, spend
-from spatialdp.privacy.ledger.stores.base import Transaction
+from spatialdp.privacy.ledger.stores.base import Table, Transaction
+from spatialdp.privacy.ledger.terms import Terms
 from spatialdp.privacy.neighbours import Neighbours
-from spatialdp.privacy.unit import MOST
+from spatialdp.privacy.receipt import Receipt
 
-__all__ = ["DAMAGED", "POTS", "UNITS", "Books", "Partition", "Place", "Terms"]
+__all__ = ["DAMAGED", "POTS", "Books", "Partition", "Place", "charged", "parts_json", "record", "totals_json"]
 
 T = TypeVar("T")
 
 Place = tuple[str, ...]  # account, then partition and label in turn
 
 POTS = ("epsilon", "rho")
-UNITS = ("record", "person")
 DAMAGED = (
     "the ledger holds values that spatialdp does not write, so it was damaged or altered; restore the last good copy, "
     "and check it with the releases made since."
 )
 _MOST_BITS = 2**17  # of the denominator of a total
+_CHARGED = re.compile(r"\d{1,2000}(/\d{1,2000})?")
 _TOTAL = re.compile(r"[0-9a-f]{1,40000}/[0-9a-f]{1,40000}")
-
-
-@dataclass(frozen=True)
-class Terms:
-    """The terms of an account: what its limits promise, to whom, and what lies in its pots."""
-
-    epsilon: Fraction
-    delta: Fraction
-    pure: Fraction
-    rho: Fraction
-    neighbours: str
-    unit: str
-    records: int
-    about: str = ""
-
-    @property
-    def limit(self) -> Pots:
-        """What the pots held at the start."""
-        return Pots(self.pure, self.rho)
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the terms as plain values for JSON; fractions as exact texts."""
-        return {name: str(value) if isinstance(value, Fraction) else value for name, value in asdict(self).items()}
-
-    @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> Terms:
-        """Rebuild the terms that `to_json` wrote; a `ValueError`, `TypeError` or `KeyError` is raised for others."""
-        amounts = {name: fraction(data[name]) for name in ("epsilon", "delta", "pure", "rho")}
-        neighbours, unit, about = texts(data, "neighbours", "unit", "about")
-        if neighbours not in set(Neighbours) or unit not in UNITS:
-            raise ValueError("not the terms of an account")
-        return cls(**amounts, neighbours=neighbours, unit=unit, records=whole(data["records"], 1, MOST), about=about)
 
 
 @dataclass(frozen=True)
@@ -80,6 +49,10 @@ class Partition:
     labels: tuple[str, ...]
     person_stays: bool | None
 
+    def to_json(self) -> dict[str, Any]:
+        """Return the partition as plain values for JSON."""
+        return {"labels": list(self.labels), "person_stays": self.person_stays}
+
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Partition:
         """Rebuild the partition from plain values for JSON."""
@@ -88,26 +61,41 @@ class Partition:
 
 
 class Books:
-    """The accounts, partitions and totals of a ledger, as one transaction sees them."""
+    """The accounts, partitions and totals of a ledger, in a table of texts."""
 
-    def __init__(self, transaction: Transaction) -> None:
-        self._transaction = transaction
+    def __init__(self, table: Table) -> None:
+        self._table = table
+
+    def apply(self, kind: str, body: Mapping[str, Any]) -> None:
+        """Bring the books up to date with an entry; entries for readers change nothing."""
+        account = body.get("account", "")
+        if kind in (Kind.OPEN, Kind.LIMIT):
+            self._put(body["terms"], "account", account)
+        elif kind == Kind.PARTITION:
+            self._divide((account, *body["at"]), body)
+        elif kind == Kind.SPEND:
+            for place in body["at"]:
+                self._charge((account, *place), body["charged"])
+
+    def _divide(self, place: Place, body: Mapping[str, Any]) -> None:
+        """Make a partition, or add labels to one."""
+        known = self.partition(place, body["partition"])
+        grown = Partition((*(known.labels if known else ()), *body["labels"]), body["person_stays"])
+        self._put(grown.to_json(), "partition", *place, body["partition"])
+
+    def _charge(self, place: Place, amounts: Mapping[str, str]) -> None:
+        """Add amounts to what was spent on a place."""
+        for pot, amount in amounts.items():
+            if amount != "0":
+                self._spend(place, pot, charged(amount))
 
     def terms(self, account: str) -> Terms | None:
         """Return the terms of an account; None if there is no such account."""
         return self._get(Terms.from_json, "account", account)
 
-    def set_terms(self, account: str, terms: Terms) -> None:
-        """Open an account, or give it other terms."""
-        self._put(terms.to_json(), "account", account)
-
     def partition(self, place: Place, name: str) -> Partition | None:
         """Return a partition of a place; None if there is none of that name."""
         return self._get(Partition.from_json, "partition", *place, name)
-
-    def set_partition(self, place: Place, name: str, partition: Partition) -> None:
-        """Divide a place among parts."""
-        self._put(asdict(partition), "partition", *place, name)
 
     def totals(self, place: Place, pot: str) -> Totals:
         """Return what was spent on a place and below it, in one pot."""
@@ -116,12 +104,6 @@ class Books:
     def _parts(self, key: Place, pot: str) -> Parts:
         return self._get(lambda data: Parts(text(data[0]), *map(_number, data[1:])), "parts", pot, *key) or EMPTY
 
-    def spend(self, place: Place, amount: Pots) -> None:
-        """Add an amount to what was spent on a place."""
-        for pot in POTS:
-            if getattr(amount, pot):
-                self._spend(place, pot, getattr(amount, pot))
-
     def _spend(self, place: Place, pot: str, amount: Fraction) -> None:
         places = [place[:length] for length in range(len(place), 0, -2)]  # from the part up to the account
         steps = [
@@ -129,10 +111,9 @@ class Books:
         ]
         nodes, partitions = spend(amount, self.totals(place, pot), steps)
         for each, totals in zip(places, nodes, strict=True):
-            self._put(list(map(_text, (totals.own, totals.cost, totals.pair))), "node", pot, *each)
+            self._put(totals_json(totals), "node", pot, *each)
         for each, parts in zip(places[:-1], partitions, strict=True):
-            amounts = map(_text, (parts.first, parts.second, parts.pair))
-            self._put([parts.label, *amounts], "parts", pot, *each[:-1])
+            self._put(parts_json(parts), "parts", pot, *each[:-1])
 
     def spent(self, places: Sequence[Place], neighbours: str) -> Pots:
         """Return what one record of the given places has at stake; or two, of which one replaces the other."""
@@ -171,14 +152,45 @@ class Books:
 
     def _get(self, build: Callable[[Any], T], *key: str) -> T | None:
         """Return what the store's table has under a key; a `LedgerError` is raised if it was not written here."""
-        found = self._transaction.get(canonical(key))
+        found = self._table.get(canonical(key))
         try:
             return None if found is None else build(json.loads(found))
         except (KeyError, TypeError, ValueError, IndexError, ZeroDivisionError, RecursionError):
             raise LedgerError(DAMAGED) from None
 
     def _put(self, value: Any, *key: str) -> None:
-        self._transaction.put(canonical(key), canonical(value))
+        self._table.put(canonical(key), canonical(value))
+
+
+def record(transaction: Transaction, kind: Kind, body: Mapping[str, Any]) -> Receipt:
+    """Add an entry, with its time and who makes it, and bring the books up to date with it."""
+    facts = {**stamp(), **body}
+    Books(transaction).apply(kind, facts)
+    return transaction.append(kind, facts)
+
+
+def charged(value: object) -> Fraction:
+    """Return the amount that an entry charges; it may have some more digits than what was asked for.
+
+    Examples
+    --------
+    >>> charged("1/200")
+    Fraction(1, 200)
+    """
+    digits = text(value)
+    if not _CHARGED.fullmatch(digits):
+        raise ValueError("not an amount")
+    return Fraction(digits)
+
+
+def totals_json(totals: Totals) -> list[str]:
+    """Return totals as texts."""
+    return [_text(totals.own), _text(totals.cost), _text(totals.pair)]
+
+
+def parts_json(parts: Parts) -> list[str]:
+    """Return what is known of the parts of a partition as texts."""
+    return [parts.label, _text(parts.first), _text(parts.second), _text(parts.pair)]
 
 
 def _text(value: Fraction) -> str:

@@ -50,14 +50,6 @@ class Pots:
         """Whether neither amount is above the limit's; there is no tolerance."""
         return self.epsilon <= limit.epsilon and self.rho <= limit.rho
 
-    def most(self, other: Pots) -> Pots:
-        """Return the larger amount of each pot."""
-        return Pots(max(self.epsilon, other.epsilon), max(self.rho, other.rho))
-
-    def least(self, other: Pots) -> Pots:
-        """Return the smaller amount of each pot."""
-        return Pots(min(self.epsilon, other.epsilon), min(self.rho, other.rho))
-
 
 NOTHING = Pots(Fraction(0), Fraction(0))
 
@@ -210,9 +202,9 @@ def in_short(value: Fraction, *, down: bool = False) -> str:
     >>> in_short(Fraction(1, 10)), in_short(Fraction(10**400, 3 * 10**400 + 1)), in_short(Fraction(2, 3**20), down=True)
     ('0.1', '0.333334', '5.73594E-10')
     """
-    if value.denominator < 10**12 and Fraction(repr(float(value))) == value:
+    if value < 10**15 and value.denominator < 10**12 and Fraction(repr(float(value))) == value:
         return f"{float(value):.16g}"
-    if value.denominator < 10**6:
+    if max(value.numerator, value.denominator) < 10**6:
         return str(value)
     rounded = Context(prec=6, rounding=ROUND_FLOOR if down else ROUND_CEILING)
     return str(rounded.divide(Decimal(value.numerator), Decimal(value.denominator)))

@@ -23,6 +23,7 @@ from spatialdp._support.json_values import parsed
 from spatialdp._support.options import Option
 from spatialdp._support.terminal import is_printable, printable
 from spatialdp.errors import LedgerError, ParameterError
+from spatialdp.privacy.noise.source import SystemNoise
 from spatialdp.wording import parameter
 
 __all__ = ["FORMAT", "WRONG", "Entry", "Kind", "canonical", "checked_facts", "entry_hash", "first_hash", "stamp"]
@@ -107,8 +108,14 @@ def canonical(value: Any) -> str:
 
 
 def stamp() -> dict[str, str]:
-    """Return when and by whom an entry is made, for readers; the order of entries is their number."""
-    return {"time": datetime.now(UTC).isoformat(timespec="seconds"), "by": _login()}
+    """Return when and by whom an entry is made, for readers, and a random number of its own.
+
+    The order of entries is their number, whatever the clock says. Because of the random number no two entries have the
+    same hash, even if the same step is paid for again after a rollback; and nobody who sees the hash in a release can
+    find out by trial what the entry says.
+    """
+    nonce = SystemNoise().random_bytes(16).hex()
+    return {"time": datetime.now(UTC).isoformat(timespec="seconds"), "by": _login(), "nonce": nonce}
 
 
 @lru_cache(maxsize=1)
@@ -160,8 +167,10 @@ def _plain_value(value: Any, depth: int) -> Any:
         return _plain_text(value)
     if value is None or isinstance(value, bool):
         return value
-    if isinstance(value, Integral | Fraction) and -_LARGEST < value < _LARGEST:
-        return int(value) if isinstance(value, Integral) else str(value)
+    if isinstance(value, Integral) and abs(int(value)) < _LARGEST:
+        return int(value)
+    if isinstance(value, Fraction) and max(abs(value.numerator), value.denominator) < _LARGEST:
+        return str(value)
     if isinstance(value, float) and math.isfinite(value):
         return value
     raise _NotPlainError

@@ -8,26 +8,27 @@ who removes it: it is a belt, and evidence. See ``docs/design/ledger.md``.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
-from fractions import Fraction
+from collections.abc import Callable, Iterable
+from dataclasses import replace
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
-from spatialdp._support.checks import whole_number
-from spatialdp.errors import ParameterError
-from spatialdp.privacy.accounting import rho_for
-from spatialdp.privacy.budget import Budget, Number, exact
-from spatialdp.privacy.ledger.account import Account, checked_name
-from spatialdp.privacy.ledger.books import UNITS, Books, Terms
+from spatialdp._support.tables import html_table
+from spatialdp.errors import BudgetError, ParameterError
+from spatialdp.privacy.budget import Number
+from spatialdp.privacy.ledger.account import Account
+from spatialdp.privacy.ledger.books import Books, record
+from spatialdp.privacy.ledger.check import Checked, check_entries, check_releases
 from spatialdp.privacy.ledger.cost import in_short
 from spatialdp.privacy.ledger.entries import Entry, Kind, stamp
+from spatialdp.privacy.ledger.export import export
 from spatialdp.privacy.ledger.stores.base import Store, Transaction
 from spatialdp.privacy.ledger.stores.postgres import PostgresStore, is_address
 from spatialdp.privacy.ledger.stores.sqlite import SQLiteStore
-from spatialdp.privacy.ledger.witness import Witness
-from spatialdp.privacy.neighbours import Neighbours
-from spatialdp.privacy.unit import MOST
-from spatialdp.wording import parameter, quoted
+from spatialdp.privacy.ledger.stores.witness import Witness
+from spatialdp.privacy.ledger.terms import Terms, agreed, checked_name
+from spatialdp.privacy.statement import Privacy
+from spatialdp.wording import parameter
 
 __all__ = ["Ledger"]
 
@@ -182,11 +183,11 @@ class Ledger:
             If a limit is out of range.
         """
         account = checked_name(name, "name")
-        terms = _terms(epsilon, delta, pure, neighbours, unit, records, about)
+        terms = agreed(epsilon, delta, pure, neighbours, unit, records, about)
         known = self.read(lambda transaction: Books(transaction).terms(account))
         if known is None:
             known = self.change(lambda transaction: _opened(transaction, account, terms))
-        _check_same(account, known, terms)
+        known.check_same(terms, account)
         return Account(self, known, ((account,),))
 
     def account(self, name: str) -> Account:
@@ -203,65 +204,144 @@ class Ledger:
             raise ParameterError(f"the ledger has no account {account!r}; open it first, with a limit.")
         return Account(self, terms, ((account,),))
 
+    def limit(
+        self,
+        name: str,
+        *,
+        epsilon: Number | None = None,
+        delta: Number | None = None,
+        pure: Number | None = None,
+        who: str,
+        why: str,
+    ) -> Account:
+        """Give an account another limit, and say so in an entry.
 
-def _terms(
-    epsilon: Number, delta: Number, pure: Number | None, neighbours: str, unit: str, records: int, about: str
-) -> Terms:
-    """Return the terms of an account, checked."""
-    limit = Budget(epsilon, delta)
-    share = _pure(limit, pure)
-    rest = Budget(limit.epsilon - share, limit.delta) if limit.delta else None
-    number = whole_number(records, "records", 1, MOST)
-    if unit not in UNITS:
-        raise ParameterError(f"{parameter('unit')} is {quoted(unit)}; it must be 'record' or 'person'.")
-    if unit == "record" and number != 1:
+        Parameters
+        ----------
+        name : str
+            Of the account.
+        epsilon, delta, pure : int, float, Decimal or Fraction, optional
+            The new limit, as for `open`; what is left out stays as it is. Without a `delta`, all of `epsilon` is for
+            pure steps.
+        who, why : str
+            Who decided it, and why.
+
+        Raises
+        ------
+        BudgetError
+            If more was spent already than the new limit allows.
+
+        Privacy
+        -------
+        The promise is then that of the new limit. It holds as it stands if the limit was raised for reasons outside of
+        the answers; a limit that is raised again and again because of the answers promises no more than what was spent
+        in the end (``docs/design/ledger.md``).
+        """
+        account = self.account(name)
+        reasons = {"who": checked_name(who, "who"), "why": checked_name(why, "why")}
+
+        def change(transaction: Transaction) -> None:
+            books = Books(transaction)
+            terms = account.terms_in(books).with_limit(epsilon, delta, pure)
+            spent = books.spent([(account.name,)], terms.neighbours)
+            if not spent.fits(terms.limit):
+                raise BudgetError(
+                    f"ε = {in_short(spent.epsilon)} and ρ = {in_short(spent.rho)} were spent from {account.name!r}, "
+                    f"but the new limit allows only ε = {in_short(terms.pure, down=True)} and "
+                    f"ρ = {in_short(terms.rho, down=True)}; what is spent cannot be taken back. Give a higher limit."
+                )
+            record(transaction, Kind.LIMIT, {"account": account.name, "terms": terms.to_json(), **reasons})
+
+        self.change(change)
+        return account
+
+    def check(self, releases: Iterable[Any] = ()) -> Checked:
+        """Check that the ledger is whole, and that it paid for releases; return what it says in short.
+
+        Parameters
+        ----------
+        releases : iterable of release, Privacy or path, optional
+            Releases, their statements or their files, as many as there are. Each has a receipt of its entry, so that a
+            ledger that was rolled back, even together with its witness, is found out.
+
+        Returns
+        -------
+        Checked
+            Number of entries, the last one, totals of all accounts, and notes such as a clock that went back.
+
+        Raises
+        ------
+        LedgerError
+            If the chain of entries is broken, the totals are not those of the entries, a release was not paid for as it
+            says, or other processes do not see the ledger's lock.
+
+        Examples
+        --------
+        >>> import spatialdp as sdp, tempfile
+        >>> ledger = sdp.Ledger(tempfile.mkdtemp() + "/privacy.ledger")
+        >>> account = ledger.open("crashes", epsilon=2)
+        >>> print(ledger.check())
+        The ledger is whole: 1 entries; the last one is 1, ...
+        Spent from 'crashes': ε = 0.
+        """
+        statements = [_statement(release) for release in releases]
+
+        def check(transaction: Transaction) -> Checked:
+            found = check_entries(transaction)
+            behind = 0 if self._witness is None else self._witness.behind(transaction)
+            notes = (f"The witness is {behind:,} entries behind; the next spend brings it up to date.",) * (behind > 0)
+            count = check_releases(transaction, statements)
+            return replace(found, releases=count, notes=(*found.notes, *notes))
+
+        result = self.read(check)
+        self._store.check_locks()
+        return result
+
+    def export(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
+        """Write all entries to a file for readers: ``.csv``, ``.jsonl`` or ``.html``.
+
+        A table has one line for each entry, with its cost exactly and rounded up, and what was left after it. JSON
+        lines have the entries as they are, with their hashes, so that anybody can check the chain.
+
+        Examples
+        --------
+        >>> import spatialdp as sdp, tempfile
+        >>> folder = tempfile.mkdtemp()
+        >>> ledger = sdp.Ledger(folder + "/privacy.ledger")
+        >>> account = ledger.open("crashes", epsilon=2)
+        >>> ledger.export(folder + "/ledger.csv")
+        """
+        checked, entries = self.read(lambda each: (check_entries(each), list(each.entries())))
+        export(checked, entries, Path(path), overwrite)
+
+    def _repr_html_(self) -> str:
+        """The accounts as a table, for notebooks."""
+        rows = [(name, self.account(name).in_words()) for name in self.accounts]
+        return html_table("Ledger", rows or [("accounts", "none yet")])
+
+
+def _statement(release: Any) -> tuple[str, Privacy]:
+    """Return the privacy statement of a release or of its file, with a name for messages."""
+    if isinstance(release, Privacy):
+        return str(release), release
+    if isinstance(release, str | os.PathLike):
+        from spatialdp.outputs.files.geoparquet import statement_of
+
+        return os.fspath(release), statement_of(Path(release))
+    statement = getattr(release, "privacy", None)
+    if not isinstance(statement, Privacy):
         raise ParameterError(
-            f"{parameter('records')} is {number}, but the account protects single records; give "
-            f"{parameter('unit', 'person')}, or leave {parameter('records')} out."
+            f"{parameter('releases')} has a {type(release).__name__}; give releases, privacy statements, or paths."
         )
-    relation = str(Neighbours.parse(neighbours, "neighbours"))
-    words = checked_name(about, "about") if about else ""
-    rho = rho_for(rest) if rest else limit.delta
-    return Terms(limit.epsilon, limit.delta, share, rho, relation, unit, number, words)
-
-
-def _pure(limit: Budget, pure: Number | None) -> Fraction:
-    """Return the pot for pure steps: all of ε, unless there is a δ."""
-    if not limit.delta:
-        if pure is not None and exact(pure, "pure") != limit.epsilon:
-            raise ParameterError(
-                f"{parameter('pure')} is {quoted(pure)}, but without a {parameter('delta')} all of "
-                f"{parameter('epsilon')} is for pure steps; leave it out, or give a {parameter('delta')}."
-            )
-        return limit.epsilon
-    share = exact(pure, "pure") if pure is not None else Fraction(-1)
-    if not 0 <= share < limit.epsilon:
-        raise ParameterError(
-            f"{parameter('pure')} is {quoted(pure)}; with a {parameter('delta')}, {parameter('epsilon')} is divided "
-            f"once and for all. Give the part that is for pure steps, from 0 to below {in_short(limit.epsilon)}; the "
-            "rest is for Gaussian noise."
-        )
-    return share
+    return str(statement), statement
 
 
 def _opened(transaction: Transaction, account: str, terms: Terms) -> Terms:
     """Open an account, unless another process has done so meanwhile; return its terms."""
-    books = Books(transaction)
-    known = books.terms(account)
+    known = Books(transaction).terms(account)
     if known is None:
-        books.set_terms(account, terms)
-        transaction.append(Kind.OPEN, {**stamp(), "account": account, "terms": terms.to_json()})
+        record(transaction, Kind.OPEN, {"account": account, "terms": terms.to_json()})
     return known or terms
-
-
-def _check_same(account: str, known: Terms, terms: Terms) -> None:
-    old, new = known.to_json(), terms.to_json()
-    different = [name for name in new if name != "rho" and old[name] != new[name] and (name != "about" or new[name])]
-    if different:
-        listed = " and ".join(f"{name} {old[name]!r}, not {new[name]!r}" for name in different)
-        raise ParameterError(
-            f"the account {account!r} exists and has {listed}; give the terms that it has, or get it by its name alone."
-        )
 
 
 def _store_at(place: str | os.PathLike[str]) -> SQLiteStore | PostgresStore:

@@ -11,13 +11,14 @@ import os
 import threading
 from collections import Counter
 from collections.abc import Mapping
+from itertools import accumulate
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, NoReturn, Self
 
 from spatialdp.errors import BudgetError, LedgerError
-from spatialdp.privacy.ledger.books import Terms
 from spatialdp.privacy.ledger.cost import NOTHING, Cost, Pots, in_short
 from spatialdp.privacy.ledger.entries import canonical, checked_facts
+from spatialdp.privacy.ledger.terms import Terms
 from spatialdp.privacy.receipt import Receipt
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Prepaid"]
 
-_MOST_KINDS = 200  # of asks that a note tells apart
+_LONGEST_NOTE = 2**15  # characters of the asks that a note tells apart
 
 
 class Prepaid:
@@ -131,13 +132,14 @@ class Prepaid:
         return amount
 
     def _summary(self) -> dict[str, Any]:
-        """Return which asks were paid out of the amount, equal ones together."""
+        """Return which asks were paid out of the amount; equal ones together, and the usual ones if there are many."""
         asks = Counter(canonical([facts, str(cost.epsilon), str(cost.rho)]) for cost, facts in self._asks)
-        told = asks.most_common(_MOST_KINDS)
+        room = accumulate(len(ask) for ask, _ in asks.most_common())
+        told = [ask for ask, length in zip(asks.most_common(), room, strict=True) if length <= _LONGEST_NOTE]
         assert self._receipt is not None
         return {
             "entry": self._receipt.entry,
             "asks": [[times, *json.loads(ask)] for ask, times in told],
             "other asks": asks.total() - sum(times for _, times in told),
-            "left": {"epsilon": str(self._left.epsilon), "rho": str(self._left.rho)},
+            "left": {"epsilon": in_short(self._left.epsilon, down=True), "rho": in_short(self._left.rho, down=True)},
         }

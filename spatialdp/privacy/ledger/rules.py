@@ -14,12 +14,12 @@ and pairs is in ``tests/privacy/ledger/test_rules.py``. All here is about one po
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import NamedTuple
 
-__all__ = ["EMPTY", "UNUSED", "Parts", "Room", "Totals", "spend"]
+__all__ = ["EMPTY", "UNUSED", "Parts", "Room", "Step", "Totals", "rebuilt", "spend"]
 
 ZERO = Fraction(0)
 
@@ -122,6 +122,38 @@ def spend(amount: Fraction, node: Totals, steps: Iterable[Step]) -> tuple[list[T
         grown = parts.after(label, nodes[-1])
         partitions.append(grown)
         nodes.append(above.raised(grown.first - parts.first, grown.double - parts.double))
+    return nodes, partitions
+
+
+def rebuilt(
+    own: Mapping[tuple[str, ...], Fraction],
+) -> tuple[dict[tuple[str, ...], Totals], dict[tuple[str, ...], Parts]]:
+    """Return the totals of all nodes, and what is known of all partitions, from what was spent on each node as a whole.
+
+    A node is named by the names of partitions and the labels of parts on the way to it, after the name of the account.
+    This is the rule as it stands above, without anything that was kept up: `check` compares the two.
+
+    Examples
+    --------
+    >>> nodes, parts = rebuilt({("a", "state", "Ohio"): Fraction(1), ("a", "state", "Iowa"): Fraction(2)})
+    >>> int(nodes[("a",)].cost), int(nodes[("a",)].pair), parts[("a", "state")].label
+    (2, 3, 'Iowa')
+    """
+    places = {place[:length] for place in own for length in range(1, len(place) + 1, 2)}
+    nodes: dict[tuple[str, ...], Totals] = {}
+    partitions: dict[tuple[str, ...], Parts] = {}
+    below: dict[tuple[str, ...], list[tuple[str, ...]]] = {}
+    for place in sorted(places, key=lambda place: (-len(place), place)):
+        amount = own.get(place, ZERO)
+        known = [partitions[key] for key in below.get(place, [])]
+        cost = amount + sum((parts.first for parts in known), ZERO)
+        pair = amount + sum((parts.double for parts in known), ZERO)
+        nodes[place] = Totals(amount, cost, pair)
+        if len(place) > 1:
+            key = place[:-1]
+            if key not in partitions:
+                below.setdefault(key[:-1], []).append(key)
+            partitions[key] = partitions.get(key, EMPTY).after(place[-1], nodes[place])
     return nodes, partitions
 
 

@@ -14,12 +14,22 @@ from typing import Any, Protocol, TypeVar
 from spatialdp.privacy.ledger.entries import Entry, Kind
 from spatialdp.privacy.receipt import Receipt
 
-__all__ = ["Store", "Transaction"]
+__all__ = ["Store", "Table", "Transaction"]
 
 T = TypeVar("T")
 
 
-class Transaction(Protocol):
+class Table(Protocol):
+    """Texts by key."""
+
+    def get(self, key: str) -> str | None:
+        """Return the text of a key; None if it has none."""
+
+    def put(self, key: str, value: str) -> None:
+        """Set the text of a key."""
+
+
+class Transaction(Table, Protocol):
     """The entries and the table of a store, as one transaction sees them."""
 
     @property
@@ -38,12 +48,6 @@ class Transaction(Protocol):
     def entries(self) -> Iterator[Entry]:
         """Yield all entries in order."""
 
-    def get(self, key: str) -> str | None:
-        """Return the text of a key in the table; None if it has none."""
-
-    def put(self, key: str, value: str) -> None:
-        """Set the text of a key in the table."""
-
     def table(self) -> Iterator[tuple[str, str]]:
         """Yield all keys of the table with their texts."""
 
@@ -55,7 +59,7 @@ class Store(Protocol):
         """Carry out a function that may change the ledger; what it did is durable on return."""
 
     def read(self, function: Callable[[Transaction], T]) -> T:
-        """Carry out a function that changes nothing, on one state of the ledger."""
+        """Carry out a function that changes nothing, on the last state of the ledger, which stays so meanwhile."""
 
     def entries(self) -> list[Entry]:
         """Return all entries in order."""
@@ -65,3 +69,6 @@ class Store(Protocol):
 
     def adopt(self, facts: Mapping[str, Any], check: Callable[[Transaction], None]) -> Receipt:
         """Accept the place where the ledger lies now, if `check` does not refuse, and say so in an entry."""
+
+    def check_locks(self) -> None:
+        """Refuse a place whose locks other processes do not see."""

@@ -1,7 +1,7 @@
 """How is a ledger kept in PostgreSQL, for teams? In a schema of its own, one transaction at a time.
 
-A transaction first locks the row that names the format (``SELECT … FOR UPDATE``), so no two processes spend the same
-amount, wherever they run. `synchronous_commit` is set to on and checked, and a server that runs with `fsync` off is
+A transaction that writes first takes a lock that only one process of all can have (an advisory lock), so no two spend
+the same amount, wherever they run; readers share it, so that what they see is the last state. `synchronous_commit` is set to on and checked, and a server that runs with `fsync` off is
 refused, because it can lose what it has acknowledged. The ledger's home is the server, the database and the table
 themselves, by the numbers that PostgreSQL gave them: what was restored from a dump is refused until it is adopted. What
 was restored from a copy of the server's files has the same numbers; only a witness, or releases, find that out.
@@ -45,7 +45,7 @@ _HOME = (
     "SELECT system_identifier || '/' || (SELECT oid FROM pg_database WHERE datname = current_database()) || '/' "
     f"|| '{_SCHEMA}.entry'::regclass::oid FROM pg_control_system()"
 )
-_MAKING = 7_016_991_004_277_190_613  # the advisory lock of whoever makes the tables: any number that nobody else uses
+_LOCK = 7_016_991_004_277_190_613  # the number of the advisory lock: any that nobody else uses
 _PATIENCE = 60  # seconds for a connection, and for the lock
 _NO_PSYCOPG = "a ledger in PostgreSQL needs psycopg; install it with: pip install 'spatialdp[ledger]'"
 
@@ -148,13 +148,13 @@ class PostgresStore:
 
     @override
     def transact(self, function: Callable[[PostgresTransaction], T]) -> T:
-        with self._transaction("ISOLATION LEVEL READ COMMITTED", lock=True) as transaction:
+        with self._transaction() as transaction:
             self._check_home(transaction)
             return function(transaction)
 
     @override
     def read(self, function: Callable[[PostgresTransaction], T]) -> T:
-        with self._transaction("ISOLATION LEVEL REPEATABLE READ READ ONLY") as transaction:
+        with self._transaction(read_only=True) as transaction:
             self._check_home(transaction)
             return function(transaction)
 
@@ -168,7 +168,7 @@ class PostgresStore:
 
     @override
     def adopt(self, facts: Mapping[str, Any], check: Callable[[PostgresTransaction], None]) -> Receipt:
-        with self._transaction("ISOLATION LEVEL READ COMMITTED", lock=True) as transaction:
+        with self._transaction() as transaction:
             check(transaction)
             old, new = transaction.meta("home"), self._home(transaction)
             transaction.set_home(new)
@@ -182,7 +182,7 @@ class PostgresStore:
         """Make the tables if there are none; another process may do the same at the same time."""
         with self._errors_of_the_ledger(), closing(self._connect()) as connection:
             connection.execute("BEGIN")
-            connection.execute("SELECT pg_advisory_xact_lock(%s)", (_MAKING,))
+            self._lock(connection)
             if self._is_there(connection):
                 return
             for statement in _MADE:
@@ -194,11 +194,13 @@ class PostgresStore:
             connection.execute("COMMIT")
 
     @contextmanager
-    def _transaction(self, mode: str, *, lock: bool = False) -> Iterator[PostgresTransaction]:
+    def _transaction(self, *, read_only: bool = False) -> Iterator[PostgresTransaction]:
         """Open a connection for one transaction; an error rolls back whatever was done."""
         with self._errors_of_the_ledger(), closing(self._connect()) as connection:
-            connection.execute(f"BEGIN TRANSACTION {mode}")
-            self._check_format(connection, "FOR UPDATE" if lock else "")
+            # Each statement sees what was committed before it, so nothing is read before the lock is held.
+            connection.execute(f"BEGIN ISOLATION LEVEL READ COMMITTED{' READ ONLY' * read_only}")
+            self._lock(connection, "_shared" * read_only)
+            self._check_format(connection)
             yield PostgresTransaction(connection)
             connection.execute("COMMIT")
 
@@ -223,12 +225,15 @@ class PostgresStore:
             raise
         return connection
 
+    def _lock(self, connection: Any, how: str = "") -> None:
+        connection.execute(f"SELECT pg_advisory_xact_lock{how}(%s)", (_LOCK,))
+
     def _is_there(self, connection: Any) -> bool:
         return connection.execute("SELECT to_regclass(%s)", (f"{_SCHEMA}.entry",)).fetchone()[0] is not None
 
-    def _check_format(self, connection: Any, lock: str) -> None:
-        """Take the lock if asked to, and refuse tables that this version did not make."""
-        query = f"SELECT value FROM {_SCHEMA}.meta WHERE key = 'format' {lock}"
+    def _check_format(self, connection: Any) -> None:
+        """Refuse tables that this version did not make."""
+        query = f"SELECT value FROM {_SCHEMA}.meta WHERE key = 'format'"
         found = connection.execute(query).fetchone() if self._is_there(connection) else None
         if found != (FORMAT,):
             raise LedgerError(

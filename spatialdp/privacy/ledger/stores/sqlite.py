@@ -13,7 +13,10 @@ network are not supported, because their locks cannot be relied on. See ``docs/d
 from __future__ import annotations
 
 import os
+import re
 import sqlite3
+import subprocess
+import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
@@ -43,6 +46,15 @@ _SCHEMA = (
 )
 _SETTINGS = {"journal_mode": "delete", "synchronous": 3, "trusted_schema": 0}  # 3 is EXTRA
 _PATIENCE = 60.0  # seconds for the lock
+_NUMBER = re.compile(r"[0-9a-f]{32}")
+_LOCKED_OUT = 7  # exit code of the process that tries the lock
+_TRY_LOCK = f"""
+import sqlite3, sys
+try:
+    sqlite3.connect(sys.argv[1], uri=True, timeout=0, isolation_level=None).execute("BEGIN IMMEDIATE")
+except sqlite3.OperationalError:
+    sys.exit({_LOCKED_OUT})
+"""
 
 
 class _OneAtATime:
@@ -78,6 +90,8 @@ class SQLiteTransaction:
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
         self.ledger = self._meta("ledger")
+        if not _NUMBER.fullmatch(self.ledger):
+            raise sqlite3.DataError("the ledger has no number")
 
     @override
     def append(self, kind: Kind, body: Mapping[str, Any]) -> Receipt:
@@ -180,6 +194,17 @@ class SQLiteStore:
             transaction.set_home(new)
             return transaction.append(Kind.ADOPTED, {**facts, "from": old, "to": new})
 
+    @override
+    def check_locks(self) -> None:
+        # Another process has to try: within one process, SQLite answers from a table of its own.
+        with self._transaction("BEGIN IMMEDIATE"):
+            trial = subprocess.run([sys.executable, "-I", "-c", _TRY_LOCK, self._uri], capture_output=True, check=False)
+        if trial.returncode != _LOCKED_OUT:
+            raise LedgerError(
+                f"another process could take the lock of {self.path} while this one held it, so that both could spend "
+                "the same amount; keep the ledger on a disk of this machine, not on a network file system."
+            )
+
     def make(self) -> None:
         """Put an empty ledger in place if there is no file; another process may do the same at the same time."""
         if os.path.lexists(self.path):
@@ -206,10 +231,12 @@ class SQLiteStore:
             yield SQLiteTransaction(connection)
             connection.execute("COMMIT")
 
+    @property
+    def _uri(self) -> str:
+        return f"{self.path.as_uri()}?mode=rw"
+
     def _connect(self) -> sqlite3.Connection:
-        connection = sqlite3.connect(
-            f"{self.path.as_uri()}?mode=rw", uri=True, timeout=self._patience, isolation_level=None
-        )
+        connection = sqlite3.connect(self._uri, uri=True, timeout=self._patience, isolation_level=None)
         try:
             for name, value in _SETTINGS.items():
                 connection.execute(f"PRAGMA {name} = {value}")
@@ -250,8 +277,10 @@ class SQLiteStore:
             yield
         except sqlite3.Error as error:
             code = getattr(error, "sqlite_errorcode", 0) & 0xFF
-            reason = _REASONS.get(code, "it cannot be used ({error})").format(error=printable(error))
-            raise LedgerError(f"{self.path}: {reason.format(seconds=self._patience)}") from None
+            reason = _REASONS.get(code, f"it cannot be used ({printable(error)}); look after the file and its disk.")
+            raise LedgerError(f"{self.path}: {reason}") from None
+        except UnicodeDecodeError:  # of a text of SQLite that has bytes of a damaged file in it
+            raise LedgerError(f"{self.path}: {_DAMAGED}") from None
         except (FileNotFoundError, PermissionError) as error:
             raise LedgerError(f"{self.path} cannot be reached ({error.strerror}); look after the file.") from None
 

@@ -160,11 +160,6 @@ def test_eight_processes_never_overspend(address, cost, limit, grants):
 def test_without_the_lock_they_would(address, monkeypatch):
     """So the test can fail: the limit is read before the lock is taken, and before other processes are done."""
     sdp.Ledger(address).open("crashes", epsilon=7)
-    seen = PostgresStore._check_format
-
-    def late(self, connection, lock):
-        seen(self, connection, "")
-
     append = postgres.PostgresTransaction.append
 
     def slowly(self, kind, body):
@@ -178,9 +173,29 @@ def test_without_the_lock_they_would(address, monkeypatch):
                     raise
         raise LedgerError("too many")
 
-    monkeypatch.setattr(PostgresStore, "_check_format", late)
+    monkeypatch.setattr(PostgresStore, "_lock", lambda *_: None)
     monkeypatch.setattr(postgres.PostgresTransaction, "append", slowly)
     assert raced(address, Fraction(1, 3)) > 21
+
+
+@pytest.mark.engines
+def test_readers_and_witness_agree_while_others_spend(address, tmp_path):
+    witness = tmp_path / "witness"
+    account = sdp.Ledger(address, witness=witness).open("crashes", epsilon=1000)
+    if not (child := os.fork()):
+        try:
+            while True:
+                pay(account)
+        finally:
+            os._exit(1)
+    try:
+        spent = [account.spent.epsilon for _ in range(60)]
+    finally:
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+    assert spent == sorted(spent)
+    assert spent[-1] > spent[0]
+    sdp.Ledger(address, witness=witness).check()
 
 
 @pytest.mark.engines
@@ -291,7 +306,7 @@ def test_a_lock_that_is_held_for_too_long_is_an_error(address):
     store = PostgresStore(address, patience=1)
     store.make()
     with psycopg.connect(address) as holder:
-        holder.execute("SELECT * FROM spatialdp_ledger.meta FOR UPDATE")
+        holder.execute("SELECT pg_advisory_xact_lock(%s)", (postgres._LOCK,))
         with pytest.raises(LedgerError, match="locked by another process for too long"):
             store.transact(lambda _: None)
     store.transact(lambda _: None)

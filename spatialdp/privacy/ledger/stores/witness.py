@@ -43,6 +43,11 @@ class Witness:
                 "replaced; restore the ledger itself. If this is the witness of another ledger, name the right one."
             )
 
+    def behind(self, transaction: Transaction) -> int:
+        """Return how many entries were made since the one that the witness remembers."""
+        receipt, head = self._read(), transaction.head()
+        return (0 if head is None else head.seq) - (0 if receipt is None else receipt.entry)
+
     def remember(self, transaction: Transaction) -> None:
         """Write down the last entry; other processes wait meanwhile, so that the witness never goes back."""
         head = transaction.head()
