@@ -17,7 +17,7 @@ from spatialdp.privacy.ledger.entries import Kind
 PROCESSES = 4
 PATIENCE = 0.03  # seconds, at most, between two kills
 
-pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+pytestmark = [pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork"), pytest.mark.real_bits]
 
 
 def publish_for_ever(path, published, number, pays_first):

@@ -1,10 +1,11 @@
 """How is a ledger kept in PostgreSQL, for teams? In a schema of its own, one transaction at a time.
 
 A transaction that writes first takes a lock that only one process of all can have (an advisory lock), so no two spend
-the same amount, wherever they run; readers share it, so that what they see is the last state. `synchronous_commit` is set to on and checked, and a server that runs with `fsync` off is
-refused, because it can lose what it has acknowledged. The ledger's home is the server, the database and the table
-themselves, by the numbers that PostgreSQL gave them: what was restored from a dump is refused until it is adopted. What
-was restored from a copy of the server's files has the same numbers; only a witness, or releases, find that out.
+the same amount, wherever they run; readers share it, so that what they see is the last state. `synchronous_commit` is
+set to on and checked, and a server that runs with `fsync` off is refused, because it can lose what it has acknowledged.
+The ledger's home is the server, the database and the table themselves, by the numbers that PostgreSQL gave them: what
+was restored from a dump is refused until it is adopted. What was restored from a copy of the server's files has the
+same numbers; only a witness, or releases, find that out.
 
 A connection lives for one transaction. The address may hold a password, so no message shows more of it than the host
 and the database. Needs psycopg (``pip install 'spatialdp[ledger]'``).

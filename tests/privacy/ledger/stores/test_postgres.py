@@ -17,6 +17,8 @@ from spatialdp.privacy.ledger.stores import postgres
 from spatialdp.privacy.ledger.stores.postgres import PostgresStore, is_address
 from tests.helpers.engines import postgresql_server
 
+pytestmark = pytest.mark.real_bits  # of forked processes, too
+
 TERMS = {"neighbours": "add-remove", "unit": "record", "what": {"mechanism": "flat"}}
 
 
@@ -219,13 +221,13 @@ def test_killed_processes_leave_every_release_paid_for(address, tmp_path):
                     os.write(lines, f"{pay(account).hash}\n".encode())
             finally:
                 os._exit(1)
-        time.sleep(0.02 + number / 1000)
+        time.sleep(0.05 + number / 200)
         os.kill(child, signal.SIGKILL)
         os.waitpid(child, 0)
     ledger = sdp.Ledger(address)
     published = {line for file in tmp_path.iterdir() for line in file.read_text().split()}
     spends = [entry.hash for entry in ledger.entries if entry.kind == Kind.SPEND]
-    assert len(published) > 10
+    assert len(published) > 5
     assert published <= set(spends)
     assert ledger.account("crashes").spent.epsilon == Fraction(len(spends), 10)
 
