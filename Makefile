@@ -20,7 +20,7 @@ INSTALL_POSTGRESQL := ($(SUDO) apt-get update -qq && $(SUDO) apt-get install -y 
 INSTALL_JAVA := ($(SUDO) apt-get update -qq && $(SUDO) apt-get install -y -qq --no-install-recommends default-jre-headless >/dev/null) \
 	|| { echo "Java could not be installed; put Java 17 or newer on the PATH, then run make engines again." >&2; exit 1; }
 
-.PHONY: demo test browser engines audit check docs bench figures explorer-figure leaflet coverage clean
+.PHONY: demo test browser engines ledger audit check docs bench figures explorer-figure leaflet coverage clean
 
 demo: $(VENV)/.installed
 	$(BIN)/spatialdp traffic --output out --force
@@ -39,6 +39,10 @@ browser: $(VENV)/.browser
 # Tables in PostgreSQL with PostGIS, on a server of its own in a temporary folder, and in Spark on this machine.
 engines: $(VENV)/.engines
 	SPATIALDP_NEEDS_ENGINES=1 $(ONE_THREAD) $(BIN)/python -m pytest -m "engines and not audit" tests/records/engines
+
+# A ledger in PostgreSQL, on a server of its own.
+ledger: $(VENV)/.engines
+	SPATIALDP_NEEDS_ENGINES=1 $(ONE_THREAD) $(BIN)/python -m pytest -m "engines and not audit" tests/privacy/ledger
 
 audit: $(VENV)/.tools
 	$(ONE_THREAD) $(BIN)/python -m pytest $(IN_HALVES) -m audit

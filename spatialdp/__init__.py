@@ -44,6 +44,9 @@ if TYPE_CHECKING:  # type checkers and editors read the names of _HOMES here
     from spatialdp.privacy.accounting import budget_per_record as budget_per_record
     from spatialdp.privacy.budget import Budget as Budget
     from spatialdp.privacy.chosen import Chosen as Chosen
+    from spatialdp.privacy.ledger.account import Account as Account
+    from spatialdp.privacy.ledger.cost import Cost as Cost
+    from spatialdp.privacy.ledger.ledger import Ledger as Ledger
     from spatialdp.privacy.noise.source import SeededNoise as SeededNoise
     from spatialdp.privacy.noise.source import SystemNoise as SystemNoise
     from spatialdp.privacy.statement import Privacy as Privacy
@@ -68,12 +71,14 @@ if TYPE_CHECKING:  # type checkers and editors read the names of _HOMES here
     from spatialdp.zone_release import ZoneRelease as ZoneRelease
 
 _HOMES = {
+    "Account": "privacy.ledger.account",
     "Adaptive": "mechanisms",
     "Budget": "privacy.budget",
     "Categories": "space.frames.categories",
     "Chosen": "privacy.chosen",
     "Clusters": "clusters",
     "Codes": "records.codes",
+    "Cost": "privacy.ledger.cost",
     "Domain": "space.domain",
     "Flat": "mechanisms",
     "Fourier": "mechanisms",
@@ -82,6 +87,7 @@ _HOMES = {
     "H3": "space.zones.h3",
     "Hierarchy": "mechanisms",
     "KdTree": "mechanisms",
+    "Ledger": "privacy.ledger.ledger",
     "Person": "privacy.unit",
     "Points": "records.points",
     "Privacy": "privacy.statement",

@@ -1,9 +1,9 @@
 """The types of errors that spatialdp raises on purpose.
 
-All have the root `SpatialDPError`, and each also is the built-in error that a plain Python caller would catch
-(`ValueError`). Messages say what was given, what is required and what to do. They must not contain a coordinate, a
-count or anything else of a record. Where a message names Python code, it also has words for the command line
-(`spatialdp.wording`).
+All have the root `SpatialDPError`, and each also is the built-in error that a plain Python caller would catch:
+`ValueError`, or `RuntimeError` for a ledger, whose state is at fault and no value. Messages say what was given, what is
+required and what to do. They must not contain a coordinate, a count or anything else of a record. Where a message names
+Python code, it also has words for the command line (`spatialdp.wording`).
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ __all__ = [
     "CRSMismatchError",
     "DomainError",
     "FileFormatError",
+    "LedgerError",
     "OutsideDomainWarning",
     "ParameterError",
     "PointsError",
@@ -26,7 +27,8 @@ __all__ = [
 class SpatialDPError(Worded):
     """Root of all errors raised on purpose by spatialdp.
 
-    Each of them also is the built-in error that a plain Python caller would catch, a `ValueError`.
+    Each of them also is the built-in error that a plain Python caller would catch: a `ValueError`, or a `RuntimeError`
+    for a ledger that cannot be relied on.
 
     Attributes
     ----------
@@ -75,6 +77,10 @@ class ReleaseError(SpatialDPError, ValueError):
 
 class FileFormatError(SpatialDPError, ValueError):
     """A file is damaged, or not of the format that was expected, such as a release that this version can read."""
+
+
+class LedgerError(SpatialDPError, RuntimeError):
+    """A ledger is damaged, a copy or rolled back, or it cannot be read or written. Nothing may be released then."""
 
 
 class OutsideDomainWarning(Worded, UserWarning):

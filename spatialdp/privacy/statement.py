@@ -24,6 +24,7 @@ from spatialdp.privacy.accounting import Promise, promise_for_records, rho_for
 from spatialdp.privacy.budget import Budget
 from spatialdp.privacy.chosen import CHOICE_STEP
 from spatialdp.privacy.neighbours import Neighbours
+from spatialdp.privacy.receipt import Receipt
 from spatialdp.privacy.unit import MOST, Person, unit_of
 from spatialdp.wording import parameter
 
@@ -66,6 +67,8 @@ class Privacy:
     invariants : tuple of str
         Levels of zones whose totals are published exactly, root first. They are outside of the promise, which then
         compares data sets with the same totals alone: this is not ε-differential privacy in the plain sense.
+    ledger : Receipt, optional
+        The entry of a ledger that paid for the release, if an account did.
 
     Privacy
     -------
@@ -93,6 +96,7 @@ class Privacy:
     version: str
     person: Person | None = None
     invariants: tuple[str, ...] = ()
+    ledger: Receipt | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "parameters", FrozenDict(self.parameters))
@@ -286,6 +290,7 @@ class Privacy:
             ("method", self.mechanism),
             *((f"parameter {name}", str(value)) for name, value in self.parameters.items() if value is not None),
             *((f"spent on {step}", f"{unit} = {format_exact(cost)}") for step, cost in self.budget.items()),
+            *([] if self.ledger is None else [("paid by", str(self.ledger))]),
             ("version", f"spatialdp {self.version}"),
         ]
         return html_table("Privacy", rows, warning="" if self.private else NOT_PRIVATE, note=self.in_words())
@@ -316,6 +321,7 @@ class Privacy:
             **with_exact("budget", self.budget),
             "private": self.private,
             "version": self.version,
+            **({} if self.ledger is None else {"ledger": self.ledger.to_json()}),
         }
 
     @classmethod
@@ -348,6 +354,7 @@ class Privacy:
                 version=version,
                 person=Person.from_json(data["person"]) if "person" in data else None,
                 invariants=_listed_levels(data["invariants"]) if "invariants" in data else (),
+                ledger=Receipt.from_json(data["ledger"]) if "ledger" in data else None,
             )
             statement._check()
         except (KeyError, TypeError, ValueError, AttributeError, ZeroDivisionError):
@@ -366,6 +373,7 @@ class Privacy:
             and self.unit == unit_of(self.person)
             and self._says_whether_the_bound_was_chosen()
             and (not self.invariants or (self.neighbours == Neighbours.REPLACE and self.person is None))
+            and (self.ledger is None or (self.private and not self.invariants))
             and self.neighbours in set(Neighbours)
             and _NAME.fullmatch(self.mechanism)
             and _VERSION.fullmatch(self.version)

@@ -131,23 +131,30 @@ def _field(value, kind):
 
 
 @contextmanager
-def postgresql_server():
-    """Start a PostgreSQL of our own in a temporary folder, on a socket there; it is stopped and removed at the end."""
+def postgresql_server(fsync="off", restarts=None):
+    """Start a PostgreSQL of our own in a temporary folder, on a socket there; it is stopped and removed at the end.
+
+    A function that stops it at once, as a crash would, and starts it anew, is put into the list `restarts`.
+    """
     programs = _postgresql_programs()
     user = "postgres" if os.geteuid() == 0 else None  # PostgreSQL refuses to be run by root
     folder = tempfile.mkdtemp(prefix="pg-", dir="/tmp")  # a path of a socket has at most 107 bytes
     if user:
         shutil.chown(folder, user)
     data = f"{folder}/data"
-    options = f"-c listen_addresses='' -c unix_socket_directories={folder} -c fsync=off -c max_connections=20"
+    options = f"-c listen_addresses='' -c unix_socket_directories={folder} -c fsync={fsync} -c max_connections=20"
     control = [f"{programs}/pg_ctl", "-D", data, "-w", "-t", str(_SECONDS)]
     try:
         _quietly([f"{programs}/initdb", "-D", data, "-U", "postgres", "-A", "trust", "-E", "UTF8", "-N"], user, folder)
-        _quietly([*control, "-o", options, "-l", f"{folder}/log", "start"], user, folder)
+        start = [*control, "-o", options, "-l", f"{folder}/log", "start"]
+        stop = [*control, "-m", "immediate", "stop"]
+        _quietly(start, user, folder)
+        if restarts is not None:
+            restarts.append(lambda: [_quietly(command, user, folder) for command in (stop, start)])
         try:
             yield {"host": folder, "user": "postgres", "database": "postgres"}
         finally:
-            _quietly([*control, "-m", "immediate", "stop"], user, folder)
+            _quietly(stop, user, folder)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 

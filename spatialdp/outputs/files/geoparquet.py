@@ -32,7 +32,7 @@ from spatialdp.outputs.files.frames.domains import domain_from_json, domain_to_j
 from spatialdp.outputs.files.frames.zones import zone_counts
 from spatialdp.outputs.files.layouts import Layout, lay_out, rebuild
 from spatialdp.outputs.files.rows import map_rows
-from spatialdp.outputs.files.statement import statement_members
+from spatialdp.outputs.files.statement import read_statement, statement_members
 from spatialdp.outputs.files.tables.complete import rebuild_table
 from spatialdp.privacy.statement import Privacy
 from spatialdp.release import Release
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     import geopandas
     import pyarrow as pa
 
-__all__ = ["load", "to_geodataframe"]
+__all__ = ["load", "statement_of", "to_geodataframe"]
 
 FORMAT = "spatialdp-release"
 FORMAT_VERSION = 1
@@ -98,6 +98,13 @@ def load(path: str | os.PathLike[str]) -> Release:
     if release is None:
         raise _damaged(source)
     return release
+
+
+def statement_of(path: Path) -> Privacy:
+    """Return the privacy statement of a release's file, in any format that releases are saved in."""
+    return (
+        load(path).privacy if FORMATS.get(path.suffix.lower(), "GeoParquet") == "GeoParquet" else read_statement(path)
+    )
 
 
 def _polygons(boxes: Floats) -> Objects:

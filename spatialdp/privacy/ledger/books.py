@@ -1,0 +1,210 @@
+"""What do the entries of a ledger add up to? Accounts with their terms, partitions, and totals of every part.
+
+These are kept in the store's table, worked out from the entries, so that a spend does not have to read all entries.
+`check` rebuilds them. A place is an account, or a part of one: the account's name, followed by the names of partitions
+and the labels of parts on the way. Fractions of entries are decimal texts; totals may have long denominators and are
+texts in base 16, which Python reads and writes in linear time.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import pairwise
+from typing import Any, TypeVar
+
+from spatialdp._support.json_values import flag, text
+from spatialdp.errors import BudgetError, LedgerError
+from spatialdp.privacy.ledger.cost import Pots
+from spatialdp.privacy.ledger.entries import Kind, canonical, stamp
+from spatialdp.privacy.ledger.rules import EMPTY, UNUSED, Parts, Room, Step, Totals, spend
+from spatialdp.privacy.ledger.stores.base import Table, Transaction
+from spatialdp.privacy.ledger.terms import Terms
+from spatialdp.privacy.neighbours import Neighbours
+from spatialdp.privacy.receipt import Receipt
+
+__all__ = ["DAMAGED", "POTS", "Books", "Partition", "Place", "charged", "parts_json", "record", "totals_json"]
+
+T = TypeVar("T")
+
+Place = tuple[str, ...]  # account, then partition and label in turn
+
+POTS = ("epsilon", "rho")
+DAMAGED = (
+    "the ledger holds values that spatialdp does not write, so it was damaged or altered; restore the last good copy, "
+    "and check it with the releases made since."
+)
+_MOST_BITS = 2**17  # of the denominator of a total
+_CHARGED = re.compile(r"\d{1,2000}(/\d{1,2000})?")
+_TOTAL = re.compile(r"[0-9a-f]{1,40000}/[0-9a-f]{1,40000}")
+
+
+@dataclass(frozen=True)
+class Partition:
+    """The parts of a node: their labels, and whether the records of a person share a part."""
+
+    labels: tuple[str, ...]
+    person_stays: bool | None
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the partition as plain values for JSON."""
+        return {"labels": list(self.labels), "person_stays": self.person_stays}
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Partition:
+        """Rebuild the partition from plain values for JSON."""
+        stays = data["person_stays"]
+        return cls(tuple(map(text, data["labels"])), None if stays is None else flag(stays))
+
+
+class Books:
+    """The accounts, partitions and totals of a ledger, in a table of texts."""
+
+    def __init__(self, table: Table) -> None:
+        self._table = table
+
+    def apply(self, kind: str, body: Mapping[str, Any]) -> None:
+        """Bring the books up to date with an entry; entries for readers change nothing."""
+        account = body.get("account", "")
+        if kind in (Kind.OPEN, Kind.LIMIT):
+            self._put(body["terms"], "account", account)
+        elif kind == Kind.PARTITION:
+            self._divide((account, *body["at"]), body)
+        elif kind == Kind.SPEND:
+            for place in body["at"]:
+                self._charge((account, *place), body["charged"])
+
+    def _divide(self, place: Place, body: Mapping[str, Any]) -> None:
+        """Make a partition, or add labels to one."""
+        known = self.partition(place, body["partition"])
+        grown = Partition((*(known.labels if known else ()), *body["labels"]), body["person_stays"])
+        self._put(grown.to_json(), "partition", *place, body["partition"])
+
+    def _charge(self, place: Place, amounts: Mapping[str, str]) -> None:
+        """Add amounts to what was spent on a place."""
+        for pot, amount in amounts.items():
+            if amount != "0":
+                self._spend(place, pot, charged(amount))
+
+    def terms(self, account: str) -> Terms | None:
+        """Return the terms of an account; None if there is no such account."""
+        return self._get(Terms.from_json, "account", account)
+
+    def partition(self, place: Place, name: str) -> Partition | None:
+        """Return a partition of a place; None if there is none of that name."""
+        return self._get(Partition.from_json, "partition", *place, name)
+
+    def totals(self, place: Place, pot: str) -> Totals:
+        """Return what was spent on a place and below it, in one pot."""
+        return self._get(lambda data: Totals(*map(_number, data)), "node", pot, *place) or UNUSED
+
+    def _parts(self, key: Place, pot: str) -> Parts:
+        return self._get(lambda data: Parts(text(data[0]), *map(_number, data[1:])), "parts", pot, *key) or EMPTY
+
+    def _spend(self, place: Place, pot: str, amount: Fraction) -> None:
+        places = [place[:length] for length in range(len(place), 0, -2)]  # from the part up to the account
+        steps = [
+            Step(part[-1], self._parts(part[:-1], pot), self.totals(above, pot)) for part, above in pairwise(places)
+        ]
+        nodes, partitions = spend(amount, self.totals(place, pot), steps)
+        for each, totals in zip(places, nodes, strict=True):
+            self._put(totals_json(totals), "node", pot, *each)
+        for each, parts in zip(places[:-1], partitions, strict=True):
+            self._put(parts_json(parts), "parts", pot, *each[:-1])
+
+    def spent(self, places: Sequence[Place], neighbours: str) -> Pots:
+        """Return what one record of the given places has at stake; or two, of which one replaces the other."""
+        return Pots(*(self._spent(places, neighbours, pot) for pot in POTS))
+
+    def _spent(self, places: Sequence[Place], neighbours: str, pot: str) -> Fraction:
+        together = EMPTY
+        for place in places:
+            together = together.after(canonical(place), self.totals(place, pot))
+        return together.first if neighbours == Neighbours.ADD_REMOVE else together.double
+
+    def left(self, places: Sequence[Place], terms: Terms) -> Pots:
+        """Return the most that may be spent on the given places, which are one place or parts of one partition."""
+        return Pots(*(self._left(places, terms, pot) for pot in POTS))
+
+    def _left(self, places: Sequence[Place], terms: Terms, pot: str) -> Fraction:
+        limit = getattr(terms.limit, pot)
+        first = places[0]
+        room = Room(limit, None) if terms.neighbours == Neighbours.ADD_REMOVE else Room(None, limit)
+        for length in range(1, len(first), 2):
+            key, labels = first[: length + 1], {first[length + 1]}
+            if length + 2 == len(first):
+                labels = {place[-1] for place in places}
+            parts = self._parts(key, pot)
+            room = room.below(self.totals(first[:length], pot), parts, self._others(key, parts, labels, pot))
+        return room.left_together([self.totals(place, pot) for place in places])
+
+    def _others(self, key: Place, parts: Parts, labels: set[str], pot: str) -> Fraction:
+        """Return the largest cost of a part that has none of the labels."""
+        if len(labels) == 1 or parts.label not in labels:
+            return parts.others(next(iter(labels)))
+        partition = self.partition(key[:-1], key[-1])
+        assert partition is not None
+        outside = (self.totals((*key, label), pot).cost for label in partition.labels if label not in labels)
+        return max(outside, default=Fraction(0))
+
+    def _get(self, build: Callable[[Any], T], *key: str) -> T | None:
+        """Return what the store's table has under a key; a `LedgerError` is raised if it was not written here."""
+        found = self._table.get(canonical(key))
+        try:
+            return None if found is None else build(json.loads(found))
+        except (KeyError, TypeError, ValueError, IndexError, ZeroDivisionError, RecursionError):
+            raise LedgerError(DAMAGED) from None
+
+    def _put(self, value: Any, *key: str) -> None:
+        self._table.put(canonical(key), canonical(value))
+
+
+def record(transaction: Transaction, kind: Kind, body: Mapping[str, Any]) -> Receipt:
+    """Add an entry, with its time and who makes it, and bring the books up to date with it."""
+    facts = {**stamp(), **body}
+    Books(transaction).apply(kind, facts)
+    return transaction.append(kind, facts)
+
+
+def charged(value: object) -> Fraction:
+    """Return the amount that an entry charges; it may have some more digits than what was asked for.
+
+    Examples
+    --------
+    >>> charged("1/200")
+    Fraction(1, 200)
+    """
+    digits = text(value)
+    if not _CHARGED.fullmatch(digits):
+        raise ValueError("not an amount")
+    return Fraction(digits)
+
+
+def totals_json(totals: Totals) -> list[str]:
+    """Return totals as texts."""
+    return [_text(totals.own), _text(totals.cost), _text(totals.pair)]
+
+
+def parts_json(parts: Parts) -> list[str]:
+    """Return what is known of the parts of a partition as texts."""
+    return [parts.label, _text(parts.first), _text(parts.second), _text(parts.pair)]
+
+
+def _text(value: Fraction) -> str:
+    if value.denominator.bit_length() > _MOST_BITS:
+        raise BudgetError(
+            "the total of this account would have a denominator of more than 39,000 digits; spend amounts with short "
+            "decimals, such as 0.1."
+        )
+    return f"{value.numerator:x}/{value.denominator:x}"
+
+
+def _number(value: object) -> Fraction:
+    digits = text(value)
+    if not _TOTAL.fullmatch(digits):
+        raise ValueError
+    numerator, denominator = digits.split("/")
+    return Fraction(int(numerator, 16), int(denominator, 16))

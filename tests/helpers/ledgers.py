@@ -1,0 +1,58 @@
+"""What tests of ledgers share: terms of steps, a table in memory, and ledgers that somebody altered."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import spatialdp as sdp
+from spatialdp.privacy.ledger.entries import entry_hash, first_hash
+
+RECORD = {"neighbours": "add-remove", "unit": "record"}
+PERSON = {"neighbours": "add-remove", "unit": "person"}
+
+
+def pay(account, epsilon, **what):
+    """Spend ε for single records; return the receipt."""
+    terms = {"neighbours": account.neighbours, "unit": "record"}
+    return account.spend(sdp.Cost.pure(epsilon), **terms, what=what)
+
+
+class MemoryTable:
+    """Texts by key, as a store keeps them."""
+
+    def __init__(self):
+        self.texts = {}
+
+    def get(self, key):
+        return self.texts.get(key)
+
+    def put(self, key, value):
+        self.texts[key] = value
+
+
+def alter(path: Path, *statements: str, values: tuple[object, ...] = ()) -> None:
+    """Change a ledger's file behind its back, in place; triggers that protect entries are put back afterwards."""
+    with closing(sqlite3.connect(path)) as connection:
+        triggers = list(connection.execute("SELECT name, sql FROM sqlite_master WHERE type = 'trigger'"))
+        for name, _ in triggers:
+            connection.execute(f"DROP TRIGGER {name}")
+        for statement in statements:
+            connection.execute(statement, values)
+        for _, sql in triggers:
+            connection.execute(sql)
+        connection.commit()
+
+
+def forge_chain(path: Path) -> None:
+    """Work out all hashes again, as somebody would who altered an entry and knows how."""
+    with closing(sqlite3.connect(path)) as connection:
+        (ledger,) = connection.execute("SELECT value FROM meta WHERE key = 'ledger'").fetchone()
+        rows = list(connection.execute("SELECT seq, kind, body FROM entry ORDER BY seq"))
+    prev, statements = first_hash(ledger), []
+    for seq, kind, body in rows:
+        digest = entry_hash(seq, prev, kind, body)
+        statements.append(f"UPDATE entry SET prev = '{prev}', hash = '{digest}' WHERE seq = {seq}")
+        prev = digest
+    alter(path, *statements)
