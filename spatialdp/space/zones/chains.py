@@ -8,15 +8,58 @@ spans several levels, and whoever measures it may spend the shares of all of the
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
-from spatialdp._support.arrays import Integers, expand_ranges, read_only
+from spatialdp._support.arrays import Array, Integers, expand_ranges, read_only
 from spatialdp._support.tree_shape import TreeShape, sums
 
-__all__ = ["Chains", "first_leaves", "merged"]
+__all__ = ["Chains", "Group", "first_leaves", "merged"]
+
+
+@dataclass(frozen=True, eq=False)
+class Group:
+    """The nodes of a group, in the order of their numbers.
+
+    Attributes
+    ----------
+    parts : tuple of slices and int64 arrays
+        The nodes of each level: a slice where they are neighbours, as those of the lowest level mostly are. Slices are
+        read and written several times faster than lists of millions of nodes.
+
+    Examples
+    --------
+    >>> group = Group((slice(1, 3), np.array([4, 6])))
+    >>> group.size, group.of(np.arange(10)).tolist()
+    (4, [1, 2, 4, 6])
+    """
+
+    parts: tuple[slice | Integers, ...]
+
+    @property
+    def size(self) -> int:
+        """Number of nodes."""
+        return sum(_size(part) for part in self.parts)
+
+    def of(self, values: Array) -> Array:
+        """Return the values of the nodes, out of those of all nodes; not always a copy."""
+        each = [values[part] for part in self.parts]
+        return each[0] if len(each) == 1 else np.concatenate(each)
+
+    def put(self, values: Array, numbers: Array) -> None:
+        """Write the numbers of the nodes into the values of all nodes."""
+        start = 0
+        for part in self.parts:
+            values[part] = numbers[start : start + _size(part)]
+            start += _size(part)
+
+    def fill(self, values: Array, number: float) -> None:
+        """Write one number into the values of all these nodes."""
+        for part in self.parts:
+            values[part] = number
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,6 +96,22 @@ class Chains:
         number = np.cumsum(np.bincount(self._keys) > 0) - 1
         return read_only(number[self._keys], np.int64)
 
+    @cached_property
+    def groups(self) -> tuple[Group, ...]:
+        """The nodes of every group."""
+        parts: list[list[slice | Integers]] = [[] for _ in self.spans]
+        for depth in range(self.shape.height + 1):
+            level = self.shape.level(depth)
+            for group, nodes in _by_group(self.group[level], level.start):
+                parts[group].append(nodes)
+        return tuple(Group(tuple(each)) for each in parts)
+
+    @cached_property
+    def group_of_level(self) -> tuple[int, ...]:
+        """For each depth, the group that all its nodes are in, or -1 if they are in several."""
+        levels = (self.group[self.shape.level(depth)] for depth in range(self.shape.height + 1))
+        return tuple(int(level[0]) if level.min() == level.max() else -1 for level in levels)
+
     @property
     def _n_levels(self) -> int:
         return int(self.last.max()) + 1
@@ -84,6 +143,24 @@ def merged(shape: TreeShape) -> Chains:
     offsets = np.concatenate([[0], np.cumsum([level.size for level in levels])])
     last = np.where(shape.leaves[tails], shape.height, depth[tails])
     return Chains(TreeShape(offsets, shape.n_children[tails]), _places(shape, heads), depth[heads], last)
+
+
+def _size(part: slice | Integers) -> int:
+    return int(part.stop - part.start) if isinstance(part, slice) else part.size
+
+
+def _by_group(group: Integers, start: int) -> Iterator[tuple[int, slice | Integers]]:
+    """Yield each group of a level with its nodes; the first node of the level is `start`."""
+    sizes = np.bincount(group)
+    order = None if np.count_nonzero(sizes) == 1 else np.argsort(group.astype(np.int16), kind="stable") + start
+    stop = 0
+    for number in np.flatnonzero(sizes).tolist():
+        first, stop = stop, stop + int(sizes[number])
+        if order is None or order[stop - 1] - order[first] == sizes[number] - 1:
+            begin = start if order is None else int(order[first])
+            yield number, slice(begin, begin + int(sizes[number]))
+        else:
+            yield number, order[first:stop]
 
 
 def _lowest_of_chains(shape: TreeShape) -> Integers:
