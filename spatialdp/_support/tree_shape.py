@@ -164,6 +164,11 @@ class TreeShape:
         """Repeat the values of one depth's nodes (last axis) for each of their children."""
         return np.repeat(values, self.fan_outs[depth] or self.n_children[self.level(depth)], axis=-1)
 
+    def inner_to_children(self, depth: int, values: Array) -> Array:
+        """Repeat the values of one depth's nodes that have children (last axis) for each of their children."""
+        n_children = self.fan_outs[depth] or self.n_children[self.level(depth)][self.inner(depth)]
+        return np.repeat(values, n_children, axis=-1)
+
     def node_values(self, values: npt.ArrayLike, name: str) -> Array:
         """Return values as an array, checked to have one entry for each node; `name` is for the error message."""
         array = np.asarray(values)

@@ -40,12 +40,11 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
-from spatialdp._support.arrays import Floats, Integers
+from spatialdp._support.arrays import Floats
 from spatialdp._support.tree_shape import TreeShape, level_sums
 from spatialdp.errors import ParameterError
+from spatialdp.trees.levels import ByLevel, at_places, joined
 
-# One entry for each level: a number that all nodes of the level have, as an array without axes, or one for each node.
-ByLevel = tuple[Floats, ...]
 Variances = npt.ArrayLike | list[Floats]
 
 # Nodes whose parents are settled at a time: they stay in the processor's cache.
@@ -94,12 +93,12 @@ class SubtreeVariances:
     def variances(self) -> Floats:
         """The s of the measurements, one for each level or one for each node."""
         by_level = np.array([level for level in self.own if not level.ndim])
-        return _locked(by_level if by_level.size == len(self.own) else _joined(self.tree, self.own))
+        return _locked(by_level if by_level.size == len(self.own) else joined(self.tree, self.own))
 
     @cached_property
     def up_variance(self) -> Floats:
         """V of each node."""
-        return _locked(_joined(self.tree, self.up))
+        return _locked(joined(self.tree, self.up))
 
     @cached_property
     def children_variance(self) -> Floats:
@@ -112,7 +111,7 @@ class SubtreeVariances:
     @cached_property
     def shares(self) -> Floats:
         """The `parts` of all nodes."""
-        return self.up_variance if self.parts is self.up else _locked(_joined(self.tree, self.parts))
+        return self.up_variance if self.parts is self.up else _locked(joined(self.tree, self.parts))
 
     @cached_property
     def is_determined(self) -> bool:
@@ -314,7 +313,7 @@ def _merge_up(tree: TreeShape, d: int, values: Floats, noise: SubtreeVariances) 
     level, inner = values[tree.level(d)], tree.inner(d)
     child_sum = tree.inner_sums(d, values[tree.level(d + 1)])
     merged = level[inner] - child_sum
-    merged *= own_weight(_at(noise.own[d], inner), noise.below[d])
+    merged *= own_weight(at_places(noise.own[d], inner), noise.below[d])
     merged += child_sum
     level[inner] = merged
     return child_sum
@@ -352,7 +351,7 @@ def _with_below(tree: TreeShape, d: int, own: Floats, below: Floats) -> Floats:
     if isinstance(inner, slice):
         return _harmonic(own, below)
     up = np.array(np.broadcast_to(own, tree.offsets[d + 1] - tree.offsets[d]))
-    up[inner] = _harmonic(_at(own, inner), below)
+    up[inner] = _harmonic(at_places(own, inner), below)
     return up
 
 
@@ -380,7 +379,7 @@ def _parts(tree: TreeShape, up: ByLevel, below: ByLevel) -> ByLevel:
     if not any(np.isinf(each).any() or (each == 0).any() for each in below):
         return up
     parts = [np.array(np.broadcast_to(each, tree.offsets[d + 1] - tree.offsets[d])) for d, each in enumerate(up)]
-    area = _undetermined_area(tree, _joined(tree, up))
+    area = _undetermined_area(tree, joined(tree, up))
     for d in range(tree.height):
         level, children = tree.level(d), tree.level(d + 1)
         with np.errstate(invalid="ignore"):
@@ -446,19 +445,6 @@ def _by_level(tree: TreeShape, variances: Variances) -> ByLevel:
             f"negative or NaN; give a number or an array for each level, of the sizes {sizes}."
         )
     return own
-
-
-def _joined(tree: TreeShape, levels: ByLevel) -> Floats:
-    """Return one number for each node, from a number or one for each node by level; the lowest level may be missing."""
-    values = np.empty(int(tree.offsets[len(levels)]))
-    for d, level in enumerate(levels):
-        values[tree.level(d)] = level
-    return values
-
-
-def _at(level: Floats, places: slice | Integers) -> Floats:
-    """Return the numbers of some nodes of a level: a number if all nodes of the level have the same."""
-    return level[places] if level.ndim else level
 
 
 def _locked(array: Floats) -> Floats:
