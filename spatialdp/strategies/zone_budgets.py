@@ -21,7 +21,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from spatialdp._support.arrays import Booleans, Floats, Integers
+from spatialdp._support.arrays import Array, Booleans, Floats, Integers
 from spatialdp._support.tree_shape import TreeShape
 from spatialdp.privacy.noise.laws import Law
 
@@ -68,7 +68,7 @@ class ZoneObjective:
     """
 
     shape: TreeShape
-    group: Integers
+    group: Array
     spans: Integers
     importance: Floats
     law: Law
@@ -82,7 +82,7 @@ class ZoneObjective:
         keep, copies = _distinct(self.shape, self.group, self.importance, known)
         values = {
             "shape": self.shape if keep.size == self.shape.n_nodes else _part(self.shape, keep),
-            "group": self.group[keep],
+            "group": self.group[keep].astype(np.int64),
             "importance": self.importance[keep] * copies,
             "certain": known[keep],
             "copies": copies,
@@ -197,7 +197,7 @@ class _Passes:
             of_up[children] -= of_apart
 
 
-def _distinct(shape: TreeShape, group: Integers, importance: Floats, known: Booleans) -> tuple[Integers, Floats]:
+def _distinct(shape: TreeShape, group: Array, importance: Floats, known: Booleans) -> tuple[Integers, Floats]:
     """Nodes that differ: of leaves that are siblings and alike in all, one; and how many nodes each stands for."""
     leaves = np.flatnonzero(shape.leaves)
     parents = shape.parent[leaves].astype(np.int64)
@@ -212,7 +212,7 @@ def _distinct(shape: TreeShape, group: Integers, importance: Floats, known: Bool
     return keep, copies[keep]
 
 
-def _kinds(group: Integers, importance: Floats, known: Booleans) -> Integers:
+def _kinds(group: Array, importance: Floats, known: Booleans) -> Integers:
     """A number for each leaf; leaves with the same number are measured alike and matter equally."""
     kinds = 2 * group.astype(np.int64) + known
     if importance.min() == importance.max():

@@ -25,7 +25,7 @@ from spatialdp.errors import ParameterError
 from spatialdp.estimates.zones.counts import ZoneCounts
 from spatialdp.privacy.neighbours import Neighbours, Sensitivity, count_sensitivity
 from spatialdp.privacy.unit import Bound, Person
-from spatialdp.space.zones.chains import Chains, Group, merged
+from spatialdp.space.zones.chains import Chains
 from spatialdp.space.zones.frame import Zones
 from spatialdp.space.zones.hierarchy import ALL_ZONES
 from spatialdp.structures.base import Laws, Structure, fullest, noise_of, step_of
@@ -83,10 +83,10 @@ class ZoneLevels(Structure):
         if self.known is not None:
             self._check_known()
 
-    @cached_property
+    @property
     def chains(self) -> Chains:
         """The merged tree, whose nodes are measured."""
-        return merged(self.zones.shape)
+        return self.zones.chains
 
     @property
     def tree(self) -> TreeShape:
@@ -152,15 +152,19 @@ class ZoneLevels(Structure):
 
     def _leaves_of_nodes(self, group: int) -> Integers:
         """Number of leaves at or below each node of a group."""
-        leaves: Integers = self._nodes[group].of(sums(self.tree, np.ones(self.tree.n_leaves, dtype=np.int64)))
+        return self._leaves_below[self._nodes[group]]
+
+    @cached_property
+    def _leaves_below(self) -> Integers:
+        leaves: Integers = sums(self.tree, np.ones(self.tree.n_leaves, dtype=np.int64))
         return leaves
 
     # --- the measurements, and the fit ---
 
-    @property
-    def _nodes(self) -> tuple[Group, ...]:
+    @cached_property
+    def _nodes(self) -> list[Integers]:
         """The nodes of each group."""
-        return self.chains.groups
+        return [group.nodes for group in self.chains.groups]
 
     def node_counts(self, counts: Integers) -> Integers:
         """Exact counts of all merged nodes, from the counts of the leaves in the frame's order."""
@@ -173,12 +177,12 @@ class ZoneLevels(Structure):
     @override
     def measure(self, counts: Integers) -> Iterator[Integers]:
         totals = self.node_counts(counts)
-        return (nodes.of(totals) for nodes in self._nodes)
+        return (nodes.of(totals) for nodes in self.chains.groups)
 
     @override
     def fit(self, noisy: Iterable[Floats], laws: Laws) -> Floats:
         values = np.empty(self.tree.n_nodes)
-        for nodes, part in zip(self._nodes, noisy, strict=True):
+        for nodes, part in zip(self.chains.groups, noisy, strict=True):
             nodes.put(values, part)
         if not self.consistent:
             return values
@@ -195,7 +199,7 @@ class ZoneLevels(Structure):
     def _of_groups(self, values: Floats) -> Floats:
         """One number for each merged node, from one for each group."""
         result = np.empty(self.tree.n_nodes)
-        for nodes, value in zip(self._nodes, values.tolist(), strict=True):
+        for nodes, value in zip(self.chains.groups, values.tolist(), strict=True):
             nodes.fill(result, value)
         return result
 
