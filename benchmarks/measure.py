@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import time
+import tracemalloc
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,20 +30,39 @@ class Result:
         return f"{verdict}  {self.what}: {self.value:.3g} {self.unit} ({bound} {self.target:g})"
 
 
-def seconds(work: Callable[[], object], repeat: int = 5) -> float:
+Clock = Callable[[], float]
+
+
+def seconds(work: Callable[[], object], repeat: int = 5, clock: Clock = time.perf_counter) -> float:
     """Return the least time of several runs, which other programs on the machine disturbed least."""
     best = float("inf")
     for _ in range(repeat):
-        start = time.perf_counter()
+        start = clock()
         work()
-        best = min(best, time.perf_counter() - start)
+        best = min(best, clock() - start)
     return best
 
 
-def in_turn(*works: Callable[[], object], repeat: int = 5) -> list[float]:
+def in_turn(*works: Callable[[], object], repeat: int = 5, clock: Clock = time.perf_counter) -> list[float]:
     """Return the least time of each work; they are run in turn, so that other programs disturb all of them alike."""
-    rounds = [[seconds(work, 1) for work in works] for _ in range(repeat)]
+    rounds = [[seconds(work, 1, clock) for work in works] for _ in range(repeat)]
     return [min(times) for times in zip(*rounds, strict=True)]
+
+
+def cpu_ratio(work: Callable[[], object], yardstick: Callable[[], object], repeat: int = 5) -> float:
+    """Return the processor time of a work over that of another one; the least of several runs in turn."""
+    ours, theirs = in_turn(work, yardstick, repeat=repeat, clock=time.process_time)
+    return ours / theirs
+
+
+def most_bytes(work: Callable[[], object]) -> int:
+    """Return the most memory that a work takes at a time for arrays and other objects, beyond what is there before."""
+    tracemalloc.start()
+    try:
+        work()
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
 
 
 def peak_gigabytes() -> float:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import numpy as np
 
 import spatialdp as sdp
-from benchmarks.measure import Result
+from benchmarks.measure import Result, cpu_ratio, most_bytes
 from spatialdp.records.rows.rows import count_rows
 from spatialdp.space.zones.frame import Zones
 
@@ -26,19 +25,18 @@ def frames() -> Iterator[Result]:
     def release() -> None:
         design.carry_out(design.structure.measure(counts), source)
 
-    noise = _cpu_seconds(lambda: source.laplace(law.parameter, frame.n_cells), 3)
-    yield Result(
-        "table of 74,000 zones x 24 hours x 10 kinds, time over noise for its cells",
-        _cpu_seconds(release, 3) / noise,
-        2,
-        False,
-    )
+    def noise() -> None:
+        source.laplace(law.parameter, frame.n_cells)
+
+    words = "table of 74,000 zones x 24 hours x 10 kinds"
+    yield Result(f"{words}, processor time over noise for its cells", cpu_ratio(release, noise), 1.8, at_least=False)
+    held = (most_bytes(release) + counts.nbytes) / design.structure.memory
+    yield Result(f"{words}, memory over what the plan says", held, 1, at_least=False)
     rows, places = _rows(frame)
-    counting = _cpu_seconds(lambda: count_rows(rows, frame), 2)
-    yield Result(
-        "10^6 rows in zones by code, hours and kinds, time over looking up their codes",
-        counting / _cpu_seconds(lambda: count_rows(places, sdp.Frame(frame.space.zones)), 2), 4, False,
-    )  # fmt: skip
+    zones = sdp.Frame(frame.space.zones)
+    counting = cpu_ratio(lambda: count_rows(rows, frame), lambda: count_rows(places, zones), 2)
+    what = "10^6 rows in zones by code, hours and kinds, processor time over looking up their codes"
+    yield Result(what, counting, 4, at_least=False)
 
 
 def _frame() -> sdp.Frame:
@@ -57,16 +55,6 @@ def _rows(frame: sdp.Frame) -> tuple[sdp.Rows, sdp.Rows]:
     times = np.datetime64("2024-01-01") + rng.integers(0, 366 * 86400, count).astype("timedelta64[s]")
     kinds = np.array([f"kind {number}" for number in range(10)])[rng.integers(0, 10, count)]
     return sdp.Rows(sdp.Codes(codes), time=times, kind=kinds), sdp.Rows(sdp.Codes(codes))
-
-
-def _cpu_seconds(work: Callable[[], object], repeat: int) -> float:
-    """Return the least CPU time of several runs."""
-    best = float("inf")
-    for _ in range(repeat):
-        start = time.process_time()
-        work()
-        best = min(best, time.process_time() - start)
-    return best
 
 
 BENCHMARKS = (frames,)

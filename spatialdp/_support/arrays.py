@@ -12,6 +12,8 @@ __all__ = [
     "Booleans",
     "Floats",
     "Integers",
+    "Integers8",
+    "Integers16",
     "Integers32",
     "Objects",
     "even_points",
@@ -23,6 +25,8 @@ Array = npt.NDArray[Any]
 Booleans = npt.NDArray[np.bool_]
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
+Integers8 = npt.NDArray[np.int8]
+Integers16 = npt.NDArray[np.int16]
 Integers32 = npt.NDArray[np.int32]
 Objects = npt.NDArray[np.object_]
 
@@ -73,5 +77,6 @@ def expand_ranges(first: Array, last: Array) -> tuple[Integers, Integers]:
     """
     counts = np.maximum(last - first, 0).astype(np.int64)
     owner = np.repeat(np.arange(counts.size), counts)
-    place = np.arange(owner.size) - np.repeat(np.cumsum(counts) - counts, counts)
-    return owner, first.astype(np.int64)[owner] + place
+    numbers = np.arange(owner.size)
+    numbers += np.repeat(first.astype(np.int64) - (np.cumsum(counts) - counts), counts)
+    return owner, numbers

@@ -139,18 +139,35 @@ class TreeShape:
         empty : float
             The result for leaves.
         """
-        if fan_out := self.fan_outs[depth]:
-            return _stride_sums(values, fan_out)
-        inner, starts = self._families[depth]
+        inner, totals = self.inner(depth), self.inner_sums(depth, values)
+        if isinstance(inner, slice):
+            return totals
         level = self.level(depth)
         result = np.full((*values.shape[:-1], level.stop - level.start), empty, dtype=values.dtype)
-        # Leaves are passed over: reduceat would return a neighbour's value for an empty family.
-        result[..., inner] = np.add.reduceat(values, starts, axis=-1)
+        result[..., inner] = totals
         return result
+
+    def inner(self, depth: int) -> slice | Integers:
+        """Return the places, within one depth, of the nodes that have children; a slice if all of them have."""
+        if self.fan_outs[depth] or self._families[depth][0].size == self.offsets[depth + 1] - self.offsets[depth]:
+            return slice(None)
+        return self._families[depth][0]
+
+    def inner_sums(self, depth: int, values: Array) -> Array:
+        """Sum, for every node of one depth that has children, the values of its children (last axis)."""
+        if fan_out := self.fan_outs[depth]:
+            return _stride_sums(values, fan_out)
+        # Leaves are passed over: reduceat would return a neighbour's value for an empty family.
+        return np.asarray(np.add.reduceat(values, self._families[depth][1], axis=-1))
 
     def to_children(self, depth: int, values: Array) -> Array:
         """Repeat the values of one depth's nodes (last axis) for each of their children."""
         return np.repeat(values, self.fan_outs[depth] or self.n_children[self.level(depth)], axis=-1)
+
+    def inner_to_children(self, depth: int, values: Array) -> Array:
+        """Repeat the values of one depth's nodes that have children (last axis) for each of their children."""
+        n_children = self.fan_outs[depth] or self.n_children[self.level(depth)][self.inner(depth)]
+        return np.repeat(values, n_children, axis=-1)
 
     def node_values(self, values: npt.ArrayLike, name: str) -> Array:
         """Return values as an array, checked to have one entry for each node; `name` is for the error message."""

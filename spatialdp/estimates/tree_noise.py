@@ -12,17 +12,18 @@ module. It reads no record.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
-from spatialdp._support.arrays import Array, Booleans, Floats, Integers
+from spatialdp._support.arrays import Array, Booleans, Floats
 from spatialdp._support.tree_shape import TreeShape
 from spatialdp.trees.given_weights import given_variances
 from spatialdp.trees.leaf_families import OpenedNodes
 from spatialdp.trees.least_squares import SubtreeVariances, divisor, own_weight, subtree_variances
+from spatialdp.trees.levels import ByLevel, at_places, by_level, joined
 from spatialdp.trees.walk import Pairs
 
 __all__ = ["GivenWeights", "TreeNoise", "or_zero"]
@@ -77,19 +78,19 @@ class TreeNoise:
     @cached_property
     def unmeasured(self) -> Booleans:
         """Whether each node lacks a measurement, (nodes,)."""
-        return np.isinf(self.at(self.variances, self._every))
+        return np.isinf(joined(self.tree, self._own))
 
     @cached_property
     def subtree(self) -> SubtreeVariances:
         """V and VS of all nodes of a least-squares fit."""
-        return subtree_variances(self.tree, self.variances)
+        return subtree_variances(self.tree, list(self._own))
 
     @cached_property
     def up_variance(self) -> Floats:
         """V of all nodes."""
         if self.given is None:
             return self.subtree.up_variance
-        return given_variances(self.tree, self.at(self.variances, self._every), self.given.own)
+        return given_variances(self.tree, joined(self.tree, self._own), self.given.own)
 
     @cached_property
     def family_share(self) -> Floats:
@@ -97,7 +98,8 @@ class TreeNoise:
         if self.given is not None:
             return self.given.share
         share = np.ones(self.tree.n_nodes)
-        share[1:] = self.subtree.shares[1:] / divisor(self.subtree.children_variance[self.tree.parent[1:]])
+        for depth in range(self.tree.height):
+            share[self.tree.level(depth + 1)] = self._of_children(depth, self._family_share(depth))
         return share
 
     @cached_property
@@ -105,9 +107,10 @@ class TreeNoise:
         """The weight w of every node's own measurement."""
         if self.given is not None:
             return np.where(self.tree.leaves, 1.0, self.given.own)
-        below = np.full(self.tree.n_nodes, np.inf)
-        below[: self.subtree.children_variance.size] = self.subtree.children_variance
-        return own_weight(self.at(self.variances, self._every), below)
+        weight = np.ones(self.tree.n_nodes)
+        for depth in range(self.tree.height):
+            weight[self.tree.level(depth)][self.tree.inner(depth)] = self._inner_weight(depth)
+        return weight
 
     def own_second(self, nodes: Array) -> Floats:
         """Second cumulant s of some nodes' own noise, and 0 where nothing was measured."""
@@ -116,36 +119,95 @@ class TreeNoise:
     @cached_property
     def own_fourth(self) -> Floats:
         """Fourth cumulant of each node's own noise."""
-        return self.own_second(self._every) ** 2 * self.at(self.kurtosis, self._every)
+        return joined(self.tree, self._own_fourth)
 
     @cached_property
     def subtree_fourth(self) -> Floats:
         """Fourth cumulant K of each node's best estimate from its own subtree."""
-        result = self.own_weight**4 * self.own_fourth
-        for depth in reversed(range(self.tree.height)):
-            level = self.tree.level(depth)
-            below = self.tree.family_sums(depth, result[self.tree.level(depth + 1)])
-            result[level] += (1 - self.own_weight[level]) ** 4 * below
-        return result
+        return joined(self.tree, self._subtree_fourth)
 
-    @property
-    def _every(self) -> Integers:
-        return np.arange(self.tree.n_nodes)
+    # --- the same by level: a number where all nodes of a level have the same ---
+
+    @cached_property
+    def _own(self) -> ByLevel:
+        """S of each level."""
+        return by_level(self.tree, self.variances)
+
+    @cached_property
+    def _own_second(self) -> ByLevel:
+        return tuple(or_zero(level) for level in self._own)
+
+    @cached_property
+    def _own_fourth(self) -> ByLevel:
+        levels = zip(self._own_second, by_level(self.tree, self.kurtosis), strict=True)
+        return tuple(np.asarray(second**2 * kurtosis) for second, kurtosis in levels)
+
+    @cached_property
+    def _up(self) -> ByLevel:
+        """V of each level."""
+        return self.subtree.up if self.given is None else by_level(self.tree, self.up_variance)
+
+    @cached_property
+    def _subtree_fourth(self) -> ByLevel:
+        """K of each level."""
+        levels = [self._own_fourth[-1]]
+        for depth in reversed(range(self.tree.height)):
+            own, inner = self._own_fourth[depth], self.tree.inner(depth)
+            weight = self._inner_weight(depth)
+            fourth = _fourth_power(weight) * at_places(own, inner)
+            fourth = fourth + _fourth_power(1 - weight) * self._family_sum(depth, levels[-1])
+            levels.append(fourth if isinstance(inner, slice) else self._with_inner(depth, own, fourth))
+        return tuple(reversed(levels))
+
+    def _inner_weight(self, depth: int) -> Floats:
+        """The weight w of the nodes of one depth that have children: a number, or one for each of them."""
+        inner = self.tree.inner(depth)
+        if self.given is not None:
+            return self.given.own[self.tree.level(depth)][inner]
+        return own_weight(at_places(self._own[depth], inner), self.subtree.below[depth])
+
+    def _family_share(self, depth: int) -> Floats:
+        """The `family_share` of the children of one depth: one for each family, if siblings have the same, or each."""
+        children = self.tree.level(depth + 1)
+        if self.given is not None:
+            return self.given.share[children]
+        parts, whole = self.subtree.parts[depth + 1], divisor(self.subtree.below[depth])
+        if not parts.ndim:
+            return np.asarray(parts / whole)
+        return np.asarray(parts / (self.tree.inner_to_children(depth, whole) if whole.ndim else whole))
+
+    def _family_sum(self, depth: int, values: Floats) -> Floats:
+        """The sums of the children's values, for each node of one depth that has children."""
+        if values.ndim:
+            return self.tree.inner_sums(depth, values)
+        n_children = self.tree.n_children[self.tree.level(depth)][self.tree.inner(depth)]
+        return np.asarray(values * (self.tree.fan_outs[depth] or n_children))
+
+    def _of_children(self, depth: int, values: Floats) -> Floats:
+        """One number for each child of the nodes of one depth, from one for all, for each family, or for each child."""
+        size = int(self.tree.offsets[depth + 2] - self.tree.offsets[depth + 1])
+        return values if values.size == size or not values.ndim else self.tree.inner_to_children(depth, values)
+
+    def _with_inner(self, depth: int, leaves: Floats, inner: Floats) -> Floats:
+        """The numbers of one depth, from those of its leaves, and those of its nodes with children."""
+        level = np.array(np.broadcast_to(leaves, self.tree.offsets[depth + 1] - self.tree.offsets[depth]))
+        level[self.tree.inner(depth)] = inner
+        return level
 
     def fitted_nodes(self) -> tuple[Floats, Floats]:
         """Second and fourth cumulants of the noise in every node's fitted estimate."""
-        return self.fitted_variances(), self._power_sums(4, self.own_fourth, self.subtree_fourth)
+        return self.fitted_variances(), self._power_sums(_fourth_power, self._own_fourth, self._subtree_fourth)
 
     def fitted_variances(self) -> Floats:
         """Variance of the noise in every node's fitted estimate."""
-        return self._power_sums(2, self.own_second(self._every), self.up_variance)
+        return self._power_sums(np.square, self._own_second, self._up)
 
     def raw_nodes(self) -> tuple[Floats, Floats]:
         """Second and fourth cumulants of every node without a fit.
 
         They are those of the node's own measurement, or of its children's sum if it was not measured.
         """
-        second, fourth = self.own_second(self._every), self.own_fourth.copy()
+        second, fourth = joined(self.tree, self._own_second), self.own_fourth.copy()
         for depth in reversed(range(self.tree.height)):
             level, children = self.tree.level(depth), self.tree.level(depth + 1)
             for cumulant in (second, fourth):
@@ -153,7 +215,7 @@ class TreeNoise:
                 np.copyto(cumulant[level], below, where=self.unmeasured[level])
         return second, fourth
 
-    def _power_sums(self, power: int, own: Floats, subtree: Floats) -> Floats:
+    def _power_sums(self, power: Callable[[Floats], Floats], own: ByLevel, subtree: ByLevel) -> Floats:
         """For every node's fitted estimate, the sum over all measurements of weight^power times the cumulant.
 
         With z the best estimate from a node's own subtree and S the sum of the children's z, the fit is
@@ -161,24 +223,34 @@ class TreeNoise:
         thus a = b (1 - w) on S, then x_c has the weight 1 - J (1 - a) on its own z, -J (1 - a) on each
         sibling's z, and J times the weights that x_v has elsewhere.
 
+        Siblings that share alike and have the same noise have the same weights, which are then computed for families.
+
         Parameters
         ----------
-        power : int
-            2 or 4.
-        own, subtree : (nodes,) arrays
+        power : function
+            The square, or the fourth power.
+        own, subtree : numbers by level
             Cumulant of this order of each node's measurement, and of its best estimate z.
         """
-        tree, weight = self.tree, np.ones(self.tree.n_nodes)  # b of each node
-        elsewhere = np.zeros(tree.n_nodes)  # the part of the sum outside each node's subtree
+        tree, result = self.tree, np.empty(self.tree.n_nodes)
+        result[0] = subtree[0].item()
+        weight, elsewhere = np.ones(1), np.zeros(1)  # b of each node, and the part of the sum outside its subtree
         for depth in range(tree.height):
-            level, children = tree.level(depth), tree.level(depth + 1)
-            share = self.family_share[children]
-            passed = share * tree.to_children(depth, 1 - weight[level] * (1 - self.own_weight[level]))  # J (1 - a)
-            above = elsewhere[level] + (weight[level] * self.own_weight[level]) ** power * own[level]
-            siblings = tree.to_children(depth, tree.family_sums(depth, subtree[children])) - subtree[children]
-            weight[children] = 1 - passed
-            elsewhere[children] = share**power * tree.to_children(depth, above) + passed**power * siblings
-        return weight**power * subtree + elsewhere
+            inner, child = tree.inner(depth), subtree[depth + 1]
+            weight, elsewhere = at_places(weight, inner), at_places(elsewhere, inner)
+            kept = weight * self._inner_weight(depth)
+            above = elsewhere + power(kept) * at_places(own[depth], inner)
+            share, free, family = self._family_share(depth), 1 - weight + kept, self._family_sum(depth, child)
+            if (share.ndim and share.size > free.size) or child.ndim:
+                free, above, family = (self._of_children(depth, each) for each in (free, above, family))
+                share = self._of_children(depth, share)
+            passed = share * free  # J (1 - a)
+            weight, elsewhere = 1 - passed, power(share) * above + power(passed) * (family - child)
+            found = power(weight) * child + elsewhere
+            result[tree.level(depth + 1)] = self._of_children(depth, found)
+            if depth + 1 < tree.height:
+                weight, elsewhere = self._of_children(depth, weight), self._of_children(depth, elsewhere)
+        return result
 
     def fitted_walk(self, levels: Sequence[Pairs], opened: OpenedNodes | None, count: int) -> tuple[Floats, Floats]:
         """Exact second and fourth cumulants of the fitted answers to `count` walked boxes or polygons.
@@ -272,6 +344,11 @@ class TreeNoise:
 def or_zero(values: Floats) -> Floats:
     """Variances, with 0 in place of the infinite ones of unmeasured nodes."""
     return np.where(np.isfinite(values), values, 0.0)
+
+
+def _fourth_power(values: Floats) -> Floats:
+    squares = values * values
+    return np.asarray(squares * squares)
 
 
 def _shifted(powers: Floats, shift: Floats, count: Array) -> tuple[Floats, Floats]:

@@ -17,11 +17,12 @@ Q = 1/U, where U is the variance of the best estimate of v from everything outsi
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
 from dataclasses import dataclass, field
 
 import numpy as np
 
-from spatialdp._support.arrays import Booleans, Floats, Integers
+from spatialdp._support.arrays import Array, Booleans, Floats, Integers, expand_ranges
 from spatialdp._support.tree_shape import TreeShape
 from spatialdp.privacy.noise.laws import Law
 
@@ -32,6 +33,8 @@ _SMALLEST_SHARE = 1e-4
 # The optimiser ends when no share moves by more than this, or after so many steps.
 _SETTLED, _STEPS = 2e-8, 400
 _COARSE = 8  # steps after which it is seen whether a level is better left out
+# Above so many different nodes the search begins on a part of the tree.
+_MANY = 2**16
 # The precision of totals that are known, in units in which measurements have about 1.
 _KNOWN = 1e24
 
@@ -56,7 +59,8 @@ class ZoneObjective:
     known : bool array, optional
         Nodes whose totals are known.
     certain, copies : arrays
-        Of siblings that are leaves and alike in all, one node is kept here, and stands for so many.
+        Whether a node's total is known. Of siblings that are leaves and alike in all, one node is kept here, and stands
+        for so many.
 
     Examples
     --------
@@ -68,7 +72,7 @@ class ZoneObjective:
     """
 
     shape: TreeShape
-    group: Integers
+    group: Array
     spans: Integers
     importance: Floats
     law: Law
@@ -80,15 +84,45 @@ class ZoneObjective:
     def __post_init__(self) -> None:
         known = np.zeros(self.shape.n_nodes, dtype=bool) if self.known is None else self.known
         keep, copies = _distinct(self.shape, self.group, self.importance, known)
+        self._set(keep, known, copies, copies)
+
+    def _set(self, keep: Integers, certain: Booleans, copies: Floats, weights: Floats) -> None:
+        """Keep some of the nodes, each for so many siblings, and with its importance multiplied by a weight."""
         values = {
             "shape": self.shape if keep.size == self.shape.n_nodes else _part(self.shape, keep),
-            "group": self.group[keep],
-            "importance": self.importance[keep] * copies,
-            "certain": known[keep],
+            "group": self.group[keep].astype(np.int64),
+            "importance": self.importance[keep] * weights,
+            "certain": certain[keep],
             "copies": copies,
         }
         for name, value in values.items():
             object.__setattr__(self, name, value)
+
+    def thinned(self, most: int) -> ZoneObjective:
+        """Return an objective that is much like this one, for a tree of about `most` nodes, or of the fewest possible.
+
+        Of the children of each node some stand for all, evenly chosen, and their subtrees with them. All levels stay.
+        """
+        widest, apart = int(self.shape.n_children.max()), self._stand_apart()
+        while True:
+            keep, copies, weights = _some(self.shape, apart, widest)
+            if keep.size <= most or widest == 1:
+                break
+            widest = -(-widest // 2)
+        part = copy(self)
+        part._set(keep, self.certain, self.copies[keep] * copies, weights)
+        return part
+
+    def _stand_apart(self) -> Booleans:
+        """Which nodes stand for no others: they, or nodes below them, are known, or matter more than their group."""
+        each = self.importance / self.copies
+        least = np.full(len(self.spans), np.inf)
+        np.minimum.at(least, self.group, each)
+        apart = self.certain | (each > least[self.group] * (1 + 1e-9))
+        for depth in reversed(range(self.shape.height)):
+            below = self.shape.family_sums(depth, apart[self.shape.level(depth + 1)].astype(np.int64))
+            apart[self.shape.level(depth)] |= below > 0
+        return apart
 
     @property
     def power(self) -> int:
@@ -197,22 +231,47 @@ class _Passes:
             of_up[children] -= of_apart
 
 
-def _distinct(shape: TreeShape, group: Integers, importance: Floats, known: Booleans) -> tuple[Integers, Floats]:
+def _distinct(shape: TreeShape, group: Array, importance: Floats, known: Booleans) -> tuple[Integers, Floats]:
     """Nodes that differ: of leaves that are siblings and alike in all, one; and how many nodes each stands for."""
-    leaves = np.flatnonzero(shape.leaves)
-    parents = shape.parent[leaves].astype(np.int64)
-    kinds = _kinds(group[leaves], importance[leaves], known[leaves])
-    key = parents * (int(kinds.max()) + 1) + kinds
+    nodes, copies = [np.zeros(1, dtype=np.int64)], [np.ones(1)]
+    for depth in range(shape.height):
+        level = shape.level(depth + 1)
+        families = shape.level(depth)
+        parents = np.flatnonzero(shape.n_children[families])
+        if not shape.n_children[level].any() and _is_one(group[level], importance[level], known[level]):
+            nodes.append(shape.first_child[families][parents].astype(np.int64))
+            copies.append(shape.n_children[families][parents].astype(np.float64))
+            continue
+        inner = np.flatnonzero(shape.n_children[level])
+        parent = shape.to_children(depth, np.arange(families.stop - families.start))
+        place, count = _alike(level, parent, shape.leaves, group, importance, known)
+        order = np.argsort(np.concatenate([inner, place]))
+        nodes.append(np.concatenate([inner, place])[order] + level.start)
+        copies.append(np.concatenate([np.ones(inner.size), count])[order])
+    return np.concatenate(nodes), np.concatenate(copies)
+
+
+def _is_one(group: Array, importance: Floats, known: Booleans) -> bool:
+    """Whether all nodes are measured alike and matter equally."""
+    return bool(group.min() == group.max() and np.all(importance == importance[0]) and known.min() == known.max())
+
+
+def _alike(
+    level: slice, parent: Integers, leaves: Booleans, group: Array, importance: Floats, known: Booleans
+) -> tuple[Integers, Floats]:
+    """Of the leaves of a level that are siblings and alike in all, the place of the first one, and their number."""
+    places = np.flatnonzero(leaves[level])
+    if not places.size:
+        return places, np.zeros(0)
+    nodes = places + level.start
+    kinds = _kinds(group[nodes], importance[nodes], known[nodes])
+    key = parent[places] * (int(kinds.max()) + 1) + kinds
     order = np.arange(key.size) if np.all(key[1:] >= key[:-1]) else np.argsort(key, kind="stable")
     first = np.flatnonzero(np.diff(key[order], prepend=key[order[0]] - 1))
-    copies = np.ones(shape.n_nodes)
-    copies[leaves] = 0.0
-    copies[leaves[order[first]]] = np.diff(first, append=leaves.size)
-    keep = np.flatnonzero(copies)
-    return keep, copies[keep]
+    return places[order[first]], np.diff(first, append=places.size).astype(np.float64)
 
 
-def _kinds(group: Integers, importance: Floats, known: Booleans) -> Integers:
+def _kinds(group: Array, importance: Floats, known: Booleans) -> Integers:
     """A number for each leaf; leaves with the same number are measured alike and matter equally."""
     kinds = 2 * group.astype(np.int64) + known
     if importance.min() == importance.max():
@@ -229,6 +288,42 @@ def _part(shape: TreeShape, keep: Integers) -> TreeShape:
     place[keep] = np.arange(keep.size)
     n_children = np.bincount(place[shape.parent[keep[1:]]], minlength=keep.size)
     return TreeShape(np.searchsorted(keep, shape.offsets), n_children.astype(np.int32))
+
+
+def _some(shape: TreeShape, apart: Booleans, widest: int) -> tuple[Integers, Floats, Floats]:
+    """Return some nodes, with at most so many children of each kind, and what they stand for.
+
+    Kinds are leaves and others, and of both those that stand apart.
+
+    Returns
+    -------
+    nodes : int array
+    siblings, every : float arrays
+        How many siblings each node stands for, and how many nodes of the whole tree.
+    """
+    nodes, siblings, every = [np.zeros(1, dtype=np.int64)], [np.ones(1)], [np.ones(1)]
+    for _ in range(shape.height):
+        first = shape.first_child[nodes[-1]].astype(np.int64)
+        owner, children = expand_ranges(first, first + shape.n_children[nodes[-1]])
+        chosen, stands = _evenly(4 * owner + 2 * shape.leaves[children] + apart[children], widest)
+        nodes.append(children[chosen])
+        siblings.append(stands)
+        every.append(every[-1][owner[chosen]] * stands)
+    return np.concatenate(nodes), np.concatenate(siblings), np.concatenate(every)
+
+
+def _evenly(kinds: Integers, most: int) -> tuple[Integers, Floats]:
+    """Choose at most so many members of each kind; return their places, in order, and how many each one stands for."""
+    order = np.argsort(kinds, kind="stable")
+    sizes = np.bincount(kinds)
+    sizes = sizes[sizes > 0]
+    kept = np.minimum(sizes, most)
+    owner, number = expand_ranges(np.zeros_like(kept), kept)
+    # The members are divided into as many parts, of nearly equal sizes, and the middle one of each part is chosen.
+    middle = (2 * number + 1) * sizes[owner] // (2 * kept[owner])
+    chosen = order[(np.cumsum(sizes) - sizes)[owner] + middle]
+    again = np.argsort(chosen)
+    return chosen[again], (sizes / kept)[owner][again]
 
 
 def importance_of_levels(shape: TreeShape, place: Integers, n_nodes: int) -> Floats:
@@ -257,7 +352,8 @@ def best_shares(objective: ZoneObjective) -> tuple[float, ...]:
 
     For Gaussian noise the optimum is the only one. For Laplace noise there may be several: the search begins with equal
     shares, leaves out one level after the other as long as that helps, and compares with shares that grow towards the
-    leaves and with leaves alone.
+    leaves and with leaves alone. Of a large tree a part is searched (`ZoneObjective.thinned`), and the steps end on the
+    whole.
 
     Examples
     --------
@@ -267,19 +363,27 @@ def best_shares(objective: ZoneObjective) -> tuple[float, ...]:
     >>> [round(share, 4) for share in best]
     [0.382, 0.618]
     """
-    n_levels = int(objective.spans.max()) + 1
-    equal = np.full(n_levels, 1 / n_levels)
-    growing = 2 ** (np.arange(n_levels) / (objective.power + 1))
-    growing /= growing.sum()
-    alone = np.append(np.zeros(n_levels - 1), 1.0)
-    found = [equal, growing, alone, _settled(objective, equal, _STEPS)]
-    if objective.power == 2:
-        found.append(_with_fewer_levels(objective, found[-1]))
+    rules = _rules(objective)
+    if objective.shape.n_nodes > _MANY:
+        rough = np.array(best_shares(objective.thinned(_MANY // 4)))
+        found = [*rules, _settled(objective, rough / rough.sum(), _STEPS)]
+    else:
+        found = [*rules, _settled(objective, rules[0], _STEPS)]
+        if objective.power == 2:
+            found.append(_with_fewer_levels(objective, found[-1]))
     best = _best(objective, found)
-    if best is growing:
-        best = _settled(objective, growing, _STEPS)
+    if best is rules[1]:
+        best = _settled(objective, best, _STEPS)
     # Seven digits, so that the last digits of a processor do not show in a release.
     return tuple(best.round(7).tolist())
+
+
+def _rules(objective: ZoneObjective) -> list[Floats]:
+    """Equal shares of the levels, shares that grow towards the leaves, and the leaves alone."""
+    n_levels = int(objective.spans.max()) + 1
+    growing = 2 ** (np.arange(n_levels) / (objective.power + 1))
+    alone = np.append(np.zeros(n_levels - 1), 1.0)
+    return [np.full(n_levels, 1 / n_levels), growing / growing.sum(), alone]
 
 
 def _best(objective: ZoneObjective, candidates: Sequence[Floats]) -> Floats:

@@ -25,7 +25,7 @@ from spatialdp.errors import ParameterError
 from spatialdp.estimates.zones.counts import ZoneCounts
 from spatialdp.privacy.neighbours import Neighbours, Sensitivity, count_sensitivity
 from spatialdp.privacy.unit import Bound, Person
-from spatialdp.space.zones.chains import Chains, merged
+from spatialdp.space.zones.chains import Chains
 from spatialdp.space.zones.frame import Zones
 from spatialdp.space.zones.hierarchy import ALL_ZONES
 from spatialdp.structures.base import Laws, Structure, fullest, noise_of, step_of
@@ -83,10 +83,10 @@ class ZoneLevels(Structure):
         if self.known is not None:
             self._check_known()
 
-    @cached_property
+    @property
     def chains(self) -> Chains:
         """The merged tree, whose nodes are measured."""
-        return merged(self.zones.shape)
+        return self.zones.chains
 
     @property
     def tree(self) -> TreeShape:
@@ -152,7 +152,11 @@ class ZoneLevels(Structure):
 
     def _leaves_of_nodes(self, group: int) -> Integers:
         """Number of leaves at or below each node of a group."""
-        leaves: Integers = sums(self.tree, np.ones(self.tree.n_leaves, dtype=np.int64))[self._nodes[group]]
+        return self._leaves_below[self._nodes[group]]
+
+    @cached_property
+    def _leaves_below(self) -> Integers:
+        leaves: Integers = sums(self.tree, np.ones(self.tree.n_leaves, dtype=np.int64))
         return leaves
 
     # --- the measurements, and the fit ---
@@ -160,8 +164,7 @@ class ZoneLevels(Structure):
     @cached_property
     def _nodes(self) -> list[Integers]:
         """The nodes of each group."""
-        order = np.argsort(self.chains.group.astype(np.int16), kind="stable")
-        return np.split(order, np.cumsum(np.bincount(self.chains.group))[:-1])
+        return [group.nodes for group in self.chains.groups]
 
     def node_counts(self, counts: Integers) -> Integers:
         """Exact counts of all merged nodes, from the counts of the leaves in the frame's order."""
@@ -174,24 +177,43 @@ class ZoneLevels(Structure):
     @override
     def measure(self, counts: Integers) -> Iterator[Integers]:
         totals = self.node_counts(counts)
-        return (totals[nodes] for nodes in self._nodes)
+        return (nodes.of(totals) for nodes in self.chains.groups)
 
     @override
     def fit(self, noisy: Iterable[Floats], laws: Laws) -> Floats:
         values = np.empty(self.tree.n_nodes)
-        for nodes, part in zip(self._nodes, noisy, strict=True):
-            values[nodes] = part
+        for nodes, part in zip(self.chains.groups, noisy, strict=True):
+            nodes.put(values, part)
         if not self.consistent:
             return values
         if self.known is not None:
             values[self._known_places] = self.known.values
-        return two_pass(self.tree, values, self.noise(laws)[0]).estimates
+        return two_pass(self.tree, values, self._variances(laws), in_place=True).estimates
 
     def noise(self, laws: Laws) -> tuple[Floats, Floats]:
         """Variance and excess kurtosis of each merged node's measurement; 0 where a total is known or exact."""
-        variances, kurtosis = (values[self.chains.group] for values in noise_of(laws))
+        variances, kurtosis = (self._of_groups(values) for values in noise_of(laws))
         variances[self.certain] = kurtosis[self.certain] = 0.0
         return variances, kurtosis
+
+    def _of_groups(self, values: Floats) -> Floats:
+        """One number for each merged node, from one for each group."""
+        result = np.empty(self.tree.n_nodes)
+        for nodes, value in zip(self.chains.groups, values.tolist(), strict=True):
+            nodes.fill(result, value)
+        return result
+
+    def _variances(self, laws: Laws) -> list[Floats]:
+        """The variances of `noise` by level: a number where all nodes of a level have the same."""
+        of_group = noise_of(laws)[0]
+        levels: list[Floats] = []
+        for depth, only in enumerate(self.chains.group_of_level):
+            level = self.tree.level(depth)
+            if only >= 0 and not self.certain[level].any():
+                levels.append(np.asarray(of_group[only]))
+            else:
+                levels.append(np.where(self.certain[level], 0.0, of_group[self.chains.group[level]]))
+        return levels
 
     @cached_property
     def certain(self) -> Booleans:

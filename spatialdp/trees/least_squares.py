@@ -34,8 +34,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -43,6 +43,9 @@ import numpy.typing as npt
 from spatialdp._support.arrays import Floats
 from spatialdp._support.tree_shape import TreeShape, level_sums
 from spatialdp.errors import ParameterError
+from spatialdp.trees.levels import ByLevel, at_places, joined
+
+Variances = npt.ArrayLike | list[Floats]
 
 # Nodes whose parents are settled at a time: they stay in the processor's cache.
 _BLOCK = 2**16
@@ -63,32 +66,57 @@ __all__ = [
 class SubtreeVariances:
     """How accurately the measurements at and below each node of a tree determine the node's count.
 
+    Everything is kept by level, as a single number where all nodes of a level have the same.
+
     Attributes
     ----------
-    variances : float array
-        s of the measurements, one for each level or one for each node.
-    up_variance : float array
-        V of each node; infinite if the measurements at and below the node do not determine its count.
-    children_variance : float array
-        VS of the nodes above the lowest level; infinite for leaves.
-    shares : float array
-        The proportions in which siblings share the difference between their parent's estimate and their own sum. The
-        same array as `up_variance`, unless some leaves are unmeasured or some families known exactly; see `two_pass`.
+    tree : TreeShape
+    own : tuple of arrays
+        s of the measurements of each level: a number, or one for each node.
+    up : tuple of arrays
+        V of each level; infinite if the measurements at and below a node do not determine its count.
+    below : tuple of arrays
+        VS of the nodes with children of each level above the lowest one: a number, or one for each of them.
+    parts : tuple of arrays
+        For each level, the proportions in which siblings share the difference between their parent's estimate and their
+        own sum. The same tuple as `up`, unless some leaves are unmeasured or some families known exactly; see
+        `two_pass`.
     """
 
-    variances: Floats
-    up_variance: Floats
-    children_variance: Floats
-    shares: Floats
+    tree: TreeShape
+    own: ByLevel
+    up: ByLevel
+    below: ByLevel
+    parts: ByLevel
 
-    def __post_init__(self) -> None:
-        for array in (self.variances, self.up_variance, self.children_variance, self.shares):
-            array.setflags(write=False)
+    @cached_property
+    def variances(self) -> Floats:
+        """The s of the measurements, one for each level or one for each node."""
+        by_level = np.array([level for level in self.own if not level.ndim])
+        return _locked(by_level if by_level.size == len(self.own) else joined(self.tree, self.own))
 
-    @property
+    @cached_property
+    def up_variance(self) -> Floats:
+        """V of each node."""
+        return _locked(joined(self.tree, self.up))
+
+    @cached_property
+    def children_variance(self) -> Floats:
+        """VS of the nodes above the lowest level; infinite for leaves."""
+        values = np.full(int(self.tree.offsets[-2]), np.inf)
+        for d, level in enumerate(self.below):
+            values[self.tree.level(d)][self.tree.inner(d)] = level
+        return _locked(values)
+
+    @cached_property
+    def shares(self) -> Floats:
+        """The `parts` of all nodes."""
+        return self.up_variance if self.parts is self.up else _locked(joined(self.tree, self.parts))
+
+    @cached_property
     def is_determined(self) -> bool:
         """Whether, for every node, the measurements at and below it determine its count."""
-        return self.shares is self.up_variance or not bool(np.any(np.isinf(self.up_variance)))
+        return self.parts is self.up or not any(np.isinf(level).any() for level in self.up)
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,8 +132,7 @@ class Fit(SubtreeVariances):
     estimates: Floats
 
     def __post_init__(self) -> None:
-        super().__post_init__()
-        self.estimates.setflags(write=False)
+        _locked(self.estimates)
 
 
 def three_pass(levels: Sequence[npt.ArrayLike], weights: Sequence[float], fan_out: int) -> list[Floats]:
@@ -146,7 +173,7 @@ def three_pass(levels: Sequence[npt.ArrayLike], weights: Sequence[float], fan_ou
     return estimates
 
 
-def two_pass(tree: TreeShape, measured: npt.ArrayLike, variances: npt.ArrayLike) -> Fit:
+def two_pass(tree: TreeShape, measured: npt.ArrayLike, variances: Variances, *, in_place: bool = False) -> Fit:
     """Fit least-squares estimates to any tree with any variances.
 
     Parameters
@@ -154,9 +181,11 @@ def two_pass(tree: TreeShape, measured: npt.ArrayLike, variances: npt.ArrayLike)
     tree : TreeShape
     measured : float array
         Noisy count y_v of each node; not read where the variance is infinite.
-    variances : float array
-        s_v of each node, or one for each level; infinite for a node that was not measured, zero for one that is known
-        exactly.
+    variances : float array, or list of arrays
+        s_v of each node, or one for each level, or for each level a number or an array of its nodes'; infinite for a
+        node that was not measured, zero for one that is known exactly.
+    in_place : bool
+        Whether `measured`, an array of doubles, may become the estimates: large trees spend half of a fit on copies.
 
     Returns
     -------
@@ -192,16 +221,16 @@ def two_pass(tree: TreeShape, measured: npt.ArrayLike, variances: npt.ArrayLike)
     [10.0, 1.0, 2.0, 3.5, 3.5]
     """
     noise = subtree_variances(tree, variances)
-    estimates = _measured_or_zero(tree, measured, noise.variances)
+    estimates = _measured_or_zero(tree, measured, noise.own, in_place)
     with np.errstate(invalid="ignore"):
         child_sums = [_merge_up(tree, d, estimates, noise) for d in reversed(range(tree.height))]
     _check_finite(estimates[0])
     for d, child_sum in enumerate(reversed(child_sums)):
         _settle_down(tree, d, estimates, child_sum, noise)
-    return Fit(noise.variances, noise.up_variance, noise.children_variance, noise.shares, estimates)
+    return Fit(tree, noise.own, noise.up, noise.below, noise.parts, estimates)
 
 
-def subtree_variances(tree: TreeShape, variances: npt.ArrayLike) -> SubtreeVariances:
+def subtree_variances(tree: TreeShape, variances: Variances) -> SubtreeVariances:
     """Compute how accurate `two_pass` will be, by the same pass up, without values.
 
     Parameters
@@ -221,16 +250,15 @@ def subtree_variances(tree: TreeShape, variances: npt.ArrayLike) -> SubtreeVaria
     >>> subtree_variances(quadtree(1), [1.0, 1.0]).up_variance.tolist()
     [0.8, 1.0, 1.0, 1.0, 1.0]
     """
-    measured = checked_variances(tree, variances)
-    up = np.empty(tree.n_nodes)  # V
-    below = np.empty(int(tree.offsets[-2]))  # VS
-    up[tree.level(tree.height)] = _of_level(tree, measured, tree.height)
+    own = _by_level(tree, variances)
+    up = [own[-1]]  # V and VS, from the lowest level up
+    below: list[Floats] = []
     for d in reversed(range(tree.height)):
-        level = tree.level(d)
-        below[level] = tree.family_sums(d, up[tree.level(d + 1)], empty=np.inf)
-        up[level] = _harmonic(_of_level(tree, measured, d), below[level])
-    _check_determined(up[0])
-    return SubtreeVariances(measured, up, below, _shares(tree, up, below))
+        below.append(_family_variances(tree, d, up[-1]))
+        up.append(_with_below(tree, d, own[d], below[-1]))
+    _check_determined(float(up[-1].max()))
+    levels = tuple(reversed(up)), tuple(reversed(below))
+    return SubtreeVariances(tree, own, *levels, _parts(tree, *levels))
 
 
 def checked_variances(tree: TreeShape, variances: npt.ArrayLike) -> Floats:
@@ -282,33 +310,55 @@ def _remove_ancestors(sums: list[Floats], weights: Sequence[float], fan_out: int
 
 def _merge_up(tree: TreeShape, d: int, values: Floats, noise: SubtreeVariances) -> Floats:
     """Combine the nodes of one depth with their children's sums, in place, and return these sums: from y to z."""
-    level = tree.level(d)
-    child_sum = tree.family_sums(d, values[tree.level(d + 1)])
-    values[level] -= child_sum
-    values[level] *= own_weight(_of_level(tree, noise.variances, d), noise.children_variance[level])
-    values[level] += child_sum
+    level, inner = values[tree.level(d)], tree.inner(d)
+    child_sum = tree.inner_sums(d, values[tree.level(d + 1)])
+    merged = level[inner] - child_sum
+    merged *= own_weight(at_places(noise.own[d], inner), noise.below[d])
+    merged += child_sum
+    level[inner] = merged
     return child_sum
 
 
 def _settle_down(tree: TreeShape, d: int, values: Floats, child_sum: Floats, noise: SubtreeVariances) -> None:
     """Divide the difference between each node of one depth and its children among them, in place: from z to x."""
-    level, children = tree.level(d), values[tree.level(d + 1)]
-    excess = values[level] - child_sum
-    excess /= divisor(noise.children_variance[level])
-    shares, n_children = noise.shares[tree.level(d + 1)], tree.n_children[level]
+    children, parts, inner = values[tree.level(d + 1)], noise.parts[d + 1], tree.inner(d)
+    n_children = tree.n_children[tree.level(d)][inner]
+    excess = values[tree.level(d)][inner] - child_sum
+    excess /= divisor(noise.below[d])
+    if not parts.ndim:
+        excess *= parts
     ends = np.concatenate([[0], np.cumsum(n_children, dtype=np.int64)])
     blocks = np.unique(np.append(np.searchsorted(ends, np.arange(0, children.size, _BLOCK)), ends.size - 1))
     for first, last in pairwise(blocks.tolist()):
         part = slice(ends[first], ends[last])
         change = np.repeat(excess[first:last], tree.fan_outs[d] or n_children[first:last])
-        change *= shares[part]
+        if parts.ndim:
+            change *= parts[part]
         children[part] += change
 
 
-def _harmonic(a: Any, b: Any) -> Any:
+def _family_variances(tree: TreeShape, d: int, up: Floats) -> Floats:
+    """Return VS of the nodes with children of one depth, from the V of the next one."""
+    if up.ndim:
+        return tree.inner_sums(d, up)
+    n_children = tree.n_children[tree.level(d)][tree.inner(d)]
+    return np.asarray(up * (tree.fan_outs[d] or n_children))
+
+
+def _with_below(tree: TreeShape, d: int, own: Floats, below: Floats) -> Floats:
+    """Return V of one depth, from s, and from VS of the nodes with children."""
+    inner = tree.inner(d)
+    if isinstance(inner, slice):
+        return _harmonic(own, below)
+    up = np.array(np.broadcast_to(own, tree.offsets[d + 1] - tree.offsets[d]))
+    up[inner] = _harmonic(at_places(own, inner), below)
+    return up
+
+
+def _harmonic(a: Floats, b: Floats) -> Floats:
     """Return 1 / (1/a + 1/b), also if a or b is 0 or infinite."""
     with np.errstate(divide="ignore"):
-        return 1.0 / (np.divide(1.0, a) + np.divide(1.0, b))
+        return np.asarray(1.0 / (np.divide(1.0, a) + np.divide(1.0, b)))
 
 
 def own_weight(own: Floats, below: Floats) -> Floats:
@@ -316,7 +366,7 @@ def own_weight(own: Floats, below: Floats) -> Floats:
     with np.errstate(divide="ignore", invalid="ignore"):
         ratio = np.asarray(own / below)
     np.copyto(ratio, np.where(own == 0, 0.0, np.inf), where=np.isnan(ratio))
-    return 1.0 / (1.0 + ratio)
+    return np.asarray(1.0 / (1.0 + ratio))
 
 
 def divisor(below: Floats) -> Floats:
@@ -324,21 +374,22 @@ def divisor(below: Floats) -> Floats:
     return np.where((below > 0) & (below < np.inf), below, 1.0)
 
 
-def _shares(tree: TreeShape, up: Floats, below: Floats) -> Floats:
-    """Return V, but shares that add up to 1 in families that are undetermined (by area) or exactly known (evenly)."""
-    inner = tree.n_children[: below.size] > 0
-    undetermined, exact = np.isinf(below) & inner, (below == 0) & inner
-    if not (undetermined.any() or exact.any()):
+def _parts(tree: TreeShape, up: ByLevel, below: ByLevel) -> ByLevel:
+    """Return V, but parts that add up to 1 in families that are undetermined (by area) or exactly known (evenly)."""
+    if not any(np.isinf(each).any() or (each == 0).any() for each in below):
         return up
-    shares, area = up.copy(), _undetermined_area(tree, up)
+    parts = [np.array(np.broadcast_to(each, tree.offsets[d + 1] - tree.offsets[d])) for d, each in enumerate(up)]
+    area = _undetermined_area(tree, joined(tree, up))
     for d in range(tree.height):
         level, children = tree.level(d), tree.level(d + 1)
         with np.errstate(invalid="ignore"):
             share = area[children] / tree.to_children(d, tree.family_sums(d, area[children]))
-        np.copyto(shares[children], share, where=tree.to_children(d, undetermined[level]))
+        undetermined, exact = np.zeros((2, tree.n_children[level].size), dtype=bool)
+        undetermined[tree.inner(d)], exact[tree.inner(d)] = np.isinf(below[d]), below[d] == 0
+        np.copyto(parts[d + 1], share, where=tree.to_children(d, undetermined))
         evenly = 1.0 / np.maximum(tree.n_children[level], 1)
-        np.copyto(shares[children], tree.to_children(d, evenly), where=tree.to_children(d, exact[level]))
-    return shares
+        np.copyto(parts[d + 1], tree.to_children(d, evenly), where=tree.to_children(d, exact))
+    return tuple(parts)
 
 
 def _undetermined_area(tree: TreeShape, up: Floats) -> Floats:
@@ -352,11 +403,11 @@ def _undetermined_area(tree: TreeShape, up: Floats) -> Floats:
     return area
 
 
-def _measured_or_zero(tree: TreeShape, measured: npt.ArrayLike, variances: Floats) -> Floats:
-    """Return a copy of the measured values, with zeros for the nodes that were not measured."""
-    values = tree.node_values(measured, "measured").astype(np.float64)
-    for d in range(tree.height + 1):
-        unmeasured = np.isinf(_of_level(tree, variances, d))
+def _measured_or_zero(tree: TreeShape, measured: npt.ArrayLike, own: ByLevel, in_place: bool) -> Floats:
+    """Return the measured values, or a copy of them, with zeros for the nodes that were not measured."""
+    values = tree.node_values(measured, "measured").astype(np.float64, copy=not in_place)
+    for d, level in enumerate(own):
+        unmeasured = np.isinf(level)
         if unmeasured.any():
             np.copyto(values[tree.level(d)], 0.0, where=unmeasured)
     return values
@@ -378,6 +429,24 @@ def _check_finite(root: float) -> None:
         )
 
 
-def _of_level(tree: TreeShape, values: Floats, d: int) -> Floats:
-    """Return the numbers of one depth, from an array with one number for each level or one for each node."""
-    return values[tree.level(d)] if values.size == tree.n_nodes else np.asarray(values[d])
+def _by_level(tree: TreeShape, variances: Variances) -> ByLevel:
+    """Return the variances of each level, a number or one for each node; checked, and copied where they are given."""
+    if not isinstance(variances, list) or not any(np.ndim(level) for level in variances):
+        array = checked_variances(tree, variances)
+        levels = range(tree.height + 1)
+        return tuple(array[tree.level(d)] if array.size == tree.n_nodes else np.asarray(array[d]) for d in levels)
+    own = tuple(np.array(level, dtype=np.float64) for level in variances)
+    sizes = np.diff(tree.offsets).tolist()
+    if len(own) != len(sizes) or any(
+        level.shape not in {(), (size,)} or not np.all(level >= 0) for level, size in zip(own, sizes, strict=True)
+    ):
+        raise ParameterError(
+            f"variances are given by level, but have shapes {[level.shape for level in own]}, or one of them is "
+            f"negative or NaN; give a number or an array for each level, of the sizes {sizes}."
+        )
+    return own
+
+
+def _locked(array: Floats) -> Floats:
+    array.setflags(write=False)
+    return array

@@ -11,7 +11,7 @@ import shapely
 from spatialdp._support.tree_shape import TreeShape
 from spatialdp.estimates.zones.counts import ZoneCounts
 from spatialdp.space.domain import Domain
-from spatialdp.space.zones.chains import merged
+from spatialdp.space.zones.chains import Chains, merged
 
 
 def random_shape(rng: np.random.Generator, *, height: int = 4, most: int = 5, leaves: int = 60) -> TreeShape:
@@ -41,6 +41,10 @@ class Strip:
     @property
     def n_leaves(self) -> int:
         return self.shape.n_leaves
+
+    @cached_property
+    def chains(self) -> Chains:
+        return merged(self.shape)
 
     @cached_property
     def geometry(self) -> np.ndarray:

@@ -30,7 +30,7 @@ from spatialdp.estimates.unevenness.allowance import Allowance, Bracket, Sums
 from spatialdp.estimates.zones.sets import NodeSets, visited
 from spatialdp.estimates.zones.shares import LeafAreas
 from spatialdp.space.polygons import Polygons
-from spatialdp.space.zones.chains import Chains, merged
+from spatialdp.space.zones.chains import Chains
 from spatialdp.trees.adjust import NonNegative, non_negative, project_families, round_consistent
 from spatialdp.wording import either, parameter
 
@@ -75,10 +75,10 @@ class ZoneCounts:
         for name in ("values", "variances", "kurtosis"):
             object.__setattr__(self, name, read_only(getattr(self, name), np.float64))
 
-    @cached_property
+    @property
     def chains(self) -> Chains:
         """Which merged node each declared zone is part of."""
-        return merged(self.zones.shape)
+        return self.zones.chains
 
     @property
     def shape(self) -> TreeShape:

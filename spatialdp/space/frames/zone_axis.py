@@ -17,7 +17,7 @@ from spatialdp._support.tree_shape import TreeShape
 from spatialdp.errors import ParameterError
 from spatialdp.space.domain import Domain
 from spatialdp.space.frames.nesting import level_nodes
-from spatialdp.space.zones.chains import Chains, merged
+from spatialdp.space.zones.chains import Chains
 from spatialdp.space.zones.frame import Zones
 from spatialdp.wording import parameter, quoted
 
@@ -41,9 +41,9 @@ class ZoneAxis:
 
     zones: Zones
 
-    @cached_property
+    @property
     def _chains(self) -> Chains:
-        return merged(self.zones.shape)
+        return self.zones.chains
 
     @property
     def size(self) -> int:

@@ -26,6 +26,7 @@ from spatialdp._support.tree_shape import TreeShape
 from spatialdp.errors import ParameterError
 from spatialdp.space import crs as crs_
 from spatialdp.space.domain import Domain
+from spatialdp.space.zones.chains import Chains, merged
 from spatialdp.space.zones.hierarchy import code_column, hierarchy, prefix_columns
 from spatialdp.space.zones.location import Locator, OutlineLocator
 from spatialdp.space.zones.outlines import areas_of_zones, snapped
@@ -304,14 +305,19 @@ class Zones(Search):
         object.__setattr__(self, "sets", dict(sets))  # not a proxy, which could not be sent to another process
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return what is sent to another process: all but the locator, which is large and soon made again."""
-        return {name: value for name, value in self.__dict__.items() if name != "locator"}
+        """Return what is sent to another process: all but what is large and soon made again."""
+        return {name: value for name, value in self.__dict__.items() if name not in ("locator", "chains")}
 
     def __repr__(self) -> str:
         sizes = np.diff(self.shape.offsets)
         parts = [] if self.name is None else [repr(self.name)]
         parts += [f"{level}: {size}" for level, size in zip(self.levels, sizes, strict=True)]
         return f"Zones({', '.join(parts)})"
+
+    @cached_property
+    def chains(self) -> Chains:
+        """The tree in which each chain of only children is one node."""
+        return merged(self.shape)
 
     @cached_property
     def leaf_areas(self) -> Floats:

@@ -70,7 +70,9 @@ class Search:
         """
         import pandas as pd
 
-        codes = pd.Index(self.codes[self.leaf_nodes])
+        if not np.any(self.shape.leaves[: self.shape.offsets[-2]]):
+            return  # all leaves are on one level, and no code occurs twice on a level
+        codes = pd.Index(self.codes[self.leaf_nodes], dtype=object)
         if not codes.is_unique:
             raise ParameterError(
                 f"two leaves have the code {printable(codes[codes.duplicated()][0])!r}, on different levels; records "
@@ -82,7 +84,7 @@ class Search:
         """The codes of all nodes as a hash table."""
         import pandas as pd
 
-        return pd.Index(self.codes)
+        return pd.Index(self.codes, dtype=object)  # as text of Arrow, millions of codes would be copied first
 
     def nodes_of(self, codes: Any, level: str | None = None) -> Integers:
         """Return the nodes of zones, by their codes.
@@ -111,7 +113,7 @@ class Search:
         index, start = self._index, 0
         if level is not None or not index.is_unique:
             part = self.shape.level(self.depth_of(level)) if level is not None else slice(None)
-            index, start = pd.Index(self.codes[part]), part.start or 0
+            index, start = pd.Index(self.codes[part], dtype=object), part.start or 0
         if not index.is_unique:
             self._check_unambiguous(wanted)
             index = index[~index.duplicated()]

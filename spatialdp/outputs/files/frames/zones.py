@@ -30,7 +30,6 @@ from spatialdp.outputs.files.limits import (
 )
 from spatialdp.space.domain import Domain
 from spatialdp.space.regions.cells import RegionCells
-from spatialdp.space.zones.chains import merged
 from spatialdp.space.zones.frame import Zones
 
 __all__ = ["check_codes", "zone_columns", "zone_counts", "zone_header", "zone_polygons", "zones_to_json"]
@@ -100,7 +99,7 @@ def zone_counts(
     """Rebuild the counts that `zone_header`, `zone_columns`, `zone_polygons` and `zones_to_json` wrote."""
     check_estimates(columns["estimate"])
     zones = _zones(frame, columns, geometry)
-    shape, place = merged(zones.shape).shape, merged(zones.shape).place
+    shape, place = zones.chains.shape, zones.chains.place
     values, variances, kurtosis = (_of_merged(columns[name], place) for name in ("estimate", "variance", "kurtosis"))
     check_moments(np.where(np.isinf(variances), 0.0, variances), kurtosis)
     if np.any(np.isinf(variances[shape.leaves])):
