@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "BATCH",
+    "OTHER_OPTIONS",
     "Batch",
     "Bytes",
     "Coded",
@@ -54,6 +55,8 @@ T = TypeVar("T")
 Coordinates = tuple[Array, Array]
 Bytes = npt.NDArray[np.uint8]
 
+# How the columns of times and categories are named.
+OTHER_OPTIONS = either("time=... or kind=..., by the name of the axis", "--time-column or --category-column")
 BATCH = 2**16  # records at a time: what is made of them stays in the processor's cache
 
 
@@ -183,7 +186,11 @@ def check_person_name(source: Source, names: Sequence[str], name: str) -> None:
 def check_other_names(source: Source, names: Sequence[str], wanted: Sequence[str]) -> None:
     """Refuse a file that does not have each of the wanted columns of times and categories exactly once."""
     for name in wanted:
-        _check_name(source, names, name, either("the names of these columns", "--time-column and --category-column"))
+        if names.count(name) != 1:
+            raise PointsError(
+                f"{source.name} has {'more than one' if name in names else 'no'} column {name!r}; its columns are "
+                f"{', '.join(names)}. Name it with {OTHER_OPTIONS}."
+            )
 
 
 def _check_name(source: Source, names: Sequence[str], name: str, options: str) -> None:

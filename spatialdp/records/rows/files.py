@@ -51,6 +51,7 @@ if TYPE_CHECKING:
 __all__ = ["FileRows", "read_rows"]
 
 _SUFFIXES = (".parquet", ".geoparquet", ".pq", ".csv", ".tsv", ".csv.gz", ".tsv.gz")
+_CODE = either("code", "--code-column")
 Watch = Callable[[Iterator[Any]], Iterator[Any]]
 
 
@@ -345,12 +346,12 @@ def _names_of_columns(frame: Frame, columns: Mapping[str, str]) -> dict[str, str
 def _check_code(frame: Frame, *places: str | None) -> None:
     if any(name is not None for name in places):
         raise PointsError(
-            f"{parameter('code')} was given with {parameter('x')}, {parameter('y')} or {parameter('geometry')}; "
+            f"{_CODE} was given with {parameter('x')}, {parameter('y')} or {parameter('geometry')}; "
             "records are codes or places: leave one out."
         )
     if not isinstance(frame.space, ZoneAxis):
         raise PointsError(
-            f"{parameter('code')} is for codes of zones, but the frame has a grid; give columns of coordinates, or a "
+            f"{_CODE} is for codes of zones, but the frame has a grid; give columns of coordinates, or a "
             "frame of zones."
         )
 
