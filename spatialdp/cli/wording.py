@@ -38,8 +38,8 @@ def in_options(error: Worded, params: Iterable[click.Parameter]) -> str:
 
 
 def _name(param: click.Parameter) -> str:
-    """Return the parameter of Python that an option stands for; options of methods have a prefix."""
-    return (param.name or "").removeprefix("parameter_")
+    """Return the parameter of Python that an option stands for; options of methods and of grids have a prefix."""
+    return (param.name or "").removeprefix("parameter_").removeprefix("grid_")
 
 
 def _words(mention: Mention, options: dict[str, click.Option]) -> str:

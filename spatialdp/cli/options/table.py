@@ -40,6 +40,7 @@ T = TypeVar("T")
 
 TIME, KIND = "time", "kind"  # the name of the axis of time, and that of categories without a name of their own
 TABLE_FLAGS = ("--time", "--categories")  # with one of them, the default method is the table
+_EXAMPLE = "kind=theft,assault"
 _FILES = (".txt", ".csv", ".json")
 _MOMENT = re.compile(r"\d{4}-\d|\d{1,2}:\d{2}|(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day\b")
 
@@ -90,7 +91,7 @@ class Named(click.ParamType):  # type: ignore[type-arg]  # generic only in recen
         name, equals, text = str(value).partition("=")
         found = (name.strip(), text.strip()) if equals else (None, name.strip())
         if not all(part is None or part for part in found):
-            self.fail(f"{value!r} was given; {self.name} is required, such as kind=theft,assault.", param, ctx)
+            self.fail(f"{value!r} was given; {self.name} is required, such as {_EXAMPLE}.", param, ctx)
         return found
 
 
@@ -167,7 +168,7 @@ def columns_by_axis(
             )
         axis = name or others[0]
         if axis not in others or axis in columns:
-            wrong = "has a column already" if axis in columns else "is none of categories"
+            wrong = "has a column already" if axis in others else "is none of categories"
             raise click.UsageError(
                 f"--category-column names the axis {axis!r}, which {wrong}; the axes of categories are "
                 f"{', '.join(others) or 'none'}. Give each of them one column."

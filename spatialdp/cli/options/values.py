@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from fractions import Fraction
 
 
-__all__ = ["Exact", "Integers", "Level", "Numbers", "added", "bundled", "join_numbers"]
+__all__ = ["Exact", "Integers", "Level", "Numbers", "added", "bundled", "is_number", "join_numbers"]
 
 Command = Callable[..., Any]
 Decorator = Callable[[Command], Command]
@@ -72,14 +72,15 @@ def join_numbers(args: Sequence[str], params: Iterable[click.Parameter]) -> list
         words.append(rest.pop(0))
         numbers: list[str] = []
         kind = types.get(words[-1])
-        count, accepts = getattr(kind, "count", 1 if kind else 0), getattr(kind, "accepts", _is_number)
+        count, accepts = getattr(kind, "count", 1 if kind else 0), getattr(kind, "accepts", is_number)
         while rest and len(numbers) < count and accepts(rest[0]):
             numbers.append(rest.pop(0))
         words += [",".join(numbers)] if numbers else []
     return words + rest
 
 
-def _is_number(word: str) -> bool:
+def is_number(word: str) -> bool:
+    """Whether a word is a number, negative ones too."""
     try:
         float(word)
     except ValueError:
