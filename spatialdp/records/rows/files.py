@@ -165,8 +165,8 @@ class FileRows(Rows):
         if {name: type(axis) for name, axis in axes_beside(frame).items()} != self._axes:
             raise PointsError(
                 f"the rows were read for a frame with the axes {', '.join(self._axes) or 'of space alone'}, and are "
-                f"now used with one with {', '.join(axes_beside(frame)) or 'space alone'}; read them again with "
-                "read_rows for the frame of the release."
+                f"now used with one with {', '.join(axes_beside(frame)) or 'space alone'}; read them again"
+                f"{either(' with read_rows', '')} for the frame of the release."
             )
         checked_places(self._points, frame, person)
         if isinstance(self._points, WatchedPoints):
