@@ -56,6 +56,7 @@ if TYPE_CHECKING:  # type checkers and editors read the names of _HOMES here
     from spatialdp.records.engines.tables import read_table as read_table
     from spatialdp.records.files import read_points as read_points
     from spatialdp.records.points import Points as Points
+    from spatialdp.records.rows.files import read_rows as read_rows
     from spatialdp.records.rows.rows import Rows as Rows
     from spatialdp.release import Release as Release
     from spatialdp.running_release import RunningRelease as RunningRelease
@@ -121,6 +122,7 @@ _HOMES = {
     "ranking": "evaluation.figures",
     "read_codes": "records.codes",
     "read_points": "records.files",
+    "read_rows": "records.rows.files",
     "read_table": "records.engines.tables",
     "recommend": "planning.recommend",
     "workload": "workload",

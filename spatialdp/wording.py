@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -113,11 +113,13 @@ def as_typed(value: Any) -> str:
 
     Examples
     --------
-    >>> [as_typed(value) for value in ((1, 8, 32), [(4, 4), (8, 8)], 0.5, True, "cells", None)]
-    ['1,8,32', '4,4;8,8', '0.5', 'yes', 'cells', 'none']
+    >>> [as_typed(value) for value in ((1, 8, 32), [(4, 4), (8, 8)], 0.5, True, "cells", None, {"zone": (0, 1)})]
+    ['1,8,32', '4,4;8,8', '0.5', 'yes', 'cells', 'none', 'zone=0,1']
     """
     if isinstance(value, bool):
         return "yes" if value else "no"
+    if isinstance(value, Mapping):
+        return ";".join(f"{name}={as_typed(each)}" for name, each in value.items())
     if isinstance(value, Sequence) and not isinstance(value, str):
         return _SEPARATORS[min(_depth(value), len(_SEPARATORS)) - 1].join(as_typed(item) for item in value)
     if isinstance(value, float):

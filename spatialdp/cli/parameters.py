@@ -32,6 +32,7 @@ __all__ = [
     "INPUTS",
     "Parameter",
     "build",
+    "counts_in_tables",
     "find_method",
     "methods",
     "options_of",
@@ -148,11 +149,16 @@ def read_value(text: str, hint: Any) -> Any:
     >>> from collections.abc import Sequence
     >>> read_value("64,32", Sequence[int] | None), read_value("uniform", str | Sequence[int])
     ((64, 32), 'uniform')
+    >>> read_value("zone=0,1;time=1,1", str | Mapping[str, Sequence[int]])
+    {'zone': (0, 1), 'time': (1, 1)}
     """
-    if any(get_origin(member) is Mapping for member in get_args(hint)):
+    mapping = next((member for member in get_args(hint) if get_origin(member) is Mapping), None)
+    if mapping is not None and get_args(mapping)[1] is Any:
         from spatialdp.space.public_files import read_totals
 
         return read_totals(Path(text))
+    if mapping is not None and "=" in text:
+        return _read_pairs(text, get_args(mapping)[1])
     if hint is Any:
         if _names_boxes(text):
             from spatialdp.space.public_files import read_boxes
@@ -176,6 +182,14 @@ def read_value(text: str, hint: Any) -> Any:
     if str not in members:
         raise ValueError
     return text
+
+
+def _read_pairs(text: str, hint: Any) -> dict[str, Any]:
+    """Read NAME=VALUE with semicolons between them."""
+    pairs = [part.partition("=") for part in text.split(";")]
+    if not all(equals for _, equals, _ in pairs):
+        raise ValueError
+    return {name.strip(): read_value(value.strip(), hint) for name, _, value in pairs}
 
 
 def _names_boxes(text: str) -> bool:
@@ -229,11 +243,18 @@ def read_number(text: str) -> Fraction:
 
 
 def methods() -> dict[str, type[Mechanism]]:
-    """Return all methods by name whose public frame options can give: a domain or zones, but not times and kinds."""
+    """Return all methods by name, those of zones and tables last."""
     from spatialdp.mechanisms import MECHANISMS, ON_OTHER_FRAMES
-    from spatialdp.space.zones.frame import Zones
 
-    return MECHANISMS | {name: method for name, method in ON_OTHER_FRAMES.items() if method.frame is Zones}
+    return MECHANISMS | ON_OTHER_FRAMES
+
+
+def counts_in_tables(name: str | None) -> bool:
+    """Whether the public frame of a method is that of a table; False for a name that no method has."""
+    from spatialdp.space.frames.frame import Frame
+
+    method = methods().get((name or "").lower())
+    return method is not None and method.frame is Frame
 
 
 def find_method(name: str) -> type[Mechanism]:

@@ -38,8 +38,8 @@ def in_options(error: Worded, params: Iterable[click.Parameter]) -> str:
 
 
 def _name(param: click.Parameter) -> str:
-    """Return the parameter of Python that an option stands for; options of methods have a prefix."""
-    return (param.name or "").removeprefix("parameter_")
+    """Return the parameter of Python that an option stands for; options of methods and of grids have a prefix."""
+    return (param.name or "").removeprefix("parameter_").removeprefix("grid_")
 
 
 def _words(mention: Mention, options: dict[str, click.Option]) -> str:
@@ -96,6 +96,7 @@ _KINDS = [
     (r"\(m, 4\) array-like", "a .csv or .parquet file of boxes"),
     (r"[{}]", ""),
     (r"list of (.*?)(?=, or|$)", r"several \1 with semicolons"),
+    (r"\bor mapping of weights", "or NAME=NUMBERS with semicolons"),
     (r"sequence of numbers", "NUMBERS with commas"),
     (r"sequence of int\b", "INTEGERS with commas"),
     (r"sequence of blocks", "BLOCKS with semicolons"),
@@ -108,7 +109,7 @@ _KINDS = [
 def _typed(code: str) -> str:
     """Return code as it is typed: values as they are, and names in tuples, which stand for any value, in capitals."""
     try:
-        return as_typed(ast.literal_eval(code)) if code.startswith("(") else code
+        return as_typed(ast.literal_eval(code)) if code.startswith(("(", "{")) else code
     except ValueError:
         parts = (part.strip() for part in code.strip("()").split(","))
         return ",".join(part.strip('"') if part.startswith('"') else part.upper() for part in parts)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import warnings
 from collections import UserList, deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
@@ -24,12 +24,12 @@ from spatialdp.errors import PointsError
 from spatialdp.privacy.unit import Person
 from spatialdp.records.files import sources_of
 from spatialdp.records.formats.arrow import open_parquet_texts
-from spatialdp.records.formats.base import Source, forgetful, quietly
+from spatialdp.records.formats.base import Coded, Selection, Source, forgetful, quietly
 from spatialdp.records.formats.delimited import open_delimited_texts
 from spatialdp.records.formats.text import persons_of_text
 from spatialdp.records.persons.identifiers import joined, persons_of
 from spatialdp.records.points import Points, check_persons
-from spatialdp.records.streaming import each_quietly, require_unchanged, stamp_of
+from spatialdp.records.streaming import Opener, each_quietly, require_unchanged, stamp_of
 from spatialdp.space.zones.location import MANY
 from spatialdp.wording import either
 
@@ -38,12 +38,12 @@ if TYPE_CHECKING:
 
     from spatialdp.space.zones.frame import Zones
 
-__all__ = ["Codes", "FileCodes", "as_zone_records", "codes_of", "read_codes"]
+__all__ = ["CodeFile", "Codes", "FileCodes", "as_zone_records", "codes_of", "opener_of_codes", "read_codes"]
 
 # Bytes are text in UTF-8 or no code: writers make bytes of a whole column for one record that is bytes.
 _TEXT_TYPES = ("string", "large_string", "string_view", "binary", "large_binary", "binary_view")
 _BLOCK = MANY  # records that are looked up at a time
-_OPENERS = {
+_OPENERS: dict[str, Opener] = {
     **dict.fromkeys((".parquet", ".geoparquet", ".pq"), open_parquet_texts),
     **dict.fromkeys((".csv", ".tsv", ".csv.gz", ".tsv.gz"), open_delimited_texts),
 }
@@ -116,48 +116,61 @@ class FileCodes(Codes):
 
     Parameters
     ----------
-    sources : list of Source
-    column : str
-        The column of the codes.
-    person : str, optional
-        The column that says who a record is about.
+    files : sequence of CodeFile
+    selection : Selection
+        The columns of codes and of persons.
     """
 
-    __slots__ = ("_column", "_files", "_person")
+    __slots__ = ("_files", "_selection")
 
-    def __init__(self, sources: list[Source], column: str, person: str | None) -> None:
-        self._column, self._person = column, person
-        self._files = [_File(source, stamp_of(source)) for source in sources]
-        for file in self._files:
-            file.check(column, person)
+    def __init__(self, files: Sequence[CodeFile], selection: Selection) -> None:
+        self._files, self._selection = tuple(files), selection
 
     @property
     @override
     def _has_persons(self) -> bool:
-        return self._person is not None
+        return self._selection.person is not None
 
     @override
     def _blocks(self) -> Iterator[tuple[pa.Array, pa.Array | None]]:
-        for file in self._files:
-            yield from file.blocks(self._column, self._person)
+        return ((batch.codes, batch.person) for batch in self._batches())
+
+    def _batches(self) -> Iterator[Coded]:
+        return (batch for file in self._files for batch in file.batches(self._selection))
 
 
 @dataclass(frozen=True)
-class _File:
-    """A file of codes, and what the file system said of it when its structure was checked."""
+class CodeFile:
+    """A file of codes that has passed the checks of its structure.
+
+    Parameters
+    ----------
+    source : Source
+        With a path.
+    open : Opener
+        The opener of its format.
+    stamp : tuple
+        What the file system said of the file when its structure was checked.
+    """
 
     source: Source
+    open: Opener
     stamp: tuple[int, ...]
 
-    def check(self, column: str, person: str | None) -> None:
+    @classmethod
+    def check(cls, source: Source, opener: Opener, selection: Selection) -> CodeFile:
+        """Open a file and check its structure; no record is read."""
+        file = cls(source, opener, stamp_of(source))
         with ExitStack() as stack:
-            quietly(partial(_OPENERS[self.source.suffix], self.source, column, person, stack), self.source)
+            quietly(partial(opener, source, selection, stack), source)
+        return file
 
-    def blocks(self, column: str, person: str | None) -> Iterator[tuple[pa.Array, pa.Array | None]]:
+    def batches(self, selection: Selection) -> Iterator[Coded]:
+        """Yield the records of the file."""
         require_unchanged(self.source, self.stamp)
         with ExitStack() as stack:
-            blocks = quietly(partial(_OPENERS[self.source.suffix], self.source, column, person, stack), self.source)
-            yield from each_quietly(iter(blocks), self.source)
+            table = quietly(partial(self.open, self.source, selection, stack), self.source)
+            yield from each_quietly(iter(table.batches), self.source)
         require_unchanged(self.source, self.stamp)
 
 
@@ -201,14 +214,19 @@ def read_codes(path: Any, column: str, *, person: str | None = None) -> Codes:
     for name, value in (("column", column), ("person", person)):
         if not isinstance(value, str) and (value is not None or name == "column"):
             raise PointsError(f"{name} is a {type(value).__name__}; give the name of a column.")
-    sources = sources_of(path)
-    for source in sources:
-        if source.suffix not in _OPENERS:
-            raise PointsError(
-                f"{source.name} is a file of points; codes are read from {', '.join(_OPENERS)}. For points, "
-                f"{either('use read_points', 'leave --code-column out')}; or write the codes to one of these formats."
-            )
-    return FileCodes(sources, column, person)
+    selection = Selection(code=column, person=person)
+    files = [CodeFile.check(source, opener_of_codes(source), selection) for source in sources_of(path)]
+    return FileCodes(files, selection)
+
+
+def opener_of_codes(source: Source) -> Opener:
+    """Return the opener that reads columns of codes from files of a source's format."""
+    if source.suffix not in _OPENERS:
+        raise PointsError(
+            f"{source.name} is a file of points; codes are read from {', '.join(_OPENERS)}. For points, "
+            f"{either('use read_points', 'leave --code-column out')}; or write the codes to one of these formats."
+        )
+    return _OPENERS[source.suffix]
 
 
 def as_zone_records(records: Any, zones: Zones, person: Person | None = None) -> Points | Codes:

@@ -38,7 +38,7 @@ from spatialdp.space.domain import Domain
 from spatialdp.space.placement import check_column_names
 from spatialdp.wording import either, parameter
 
-__all__ = ["FORMATS", "paths_of", "read_points", "sources_of"]
+__all__ = ["FORMATS", "paths_of", "read_points", "selection_of", "sources_of"]
 
 FORMATS: dict[str, Opener] = {
     **dict.fromkeys((".parquet", ".geoparquet", ".pq"), open_parquet),
@@ -138,7 +138,7 @@ def read_points(
             f"domain is a {type(domain).__name__}; give the spatialdp.Domain, with public bounds, that the points are "
             "for. It is never taken from the points."
         )
-    reading = Reading(_selection(x, y, geometry, layer, person), domain, crs, reproject)
+    reading = Reading(selection_of(x, y, geometry, layer, person), domain, crs, reproject)
     if hasattr(source, "iloc") or hasattr(source, "__arrow_c_stream__"):
         what, open_it = _frame_or_table(source)
         return kept(_batches(what, lambda *_: open_it(source, reading.selection), reading), reading)
@@ -155,7 +155,10 @@ def _frame_or_table(source: Any) -> tuple[Source, Callable[[Any, Selection], Tab
     return Source("the Arrow table", ".arrow"), open_arrow
 
 
-def _selection(x: str | None, y: str | None, geometry: str | None, layer: str | None, person: str | None) -> Selection:
+def selection_of(
+    x: str | None, y: str | None, geometry: str | None, layer: str | None, person: str | None
+) -> Selection:
+    """Return where the coordinates and the persons are, checked to be clear."""
     if (x is None) != (y is None):
         raise PointsError(
             f"only one of {parameter('x')} and {parameter('y')} was given; name both columns, or neither to use the "

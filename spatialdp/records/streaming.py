@@ -105,7 +105,7 @@ class FilePoints(Points):
 def kept(batches: Iterable[Batch], reading: Reading) -> LatticePoints:
     """Return records as squares on the lattice of their domain: 8 bytes each, and their persons."""
     domain, parts, persons = reading.domain, [], []
-    for x, y, person in batches:
+    for x, y, person, _ in batches:
         if person is None:
             parts.append(snap(x, y, domain))
         else:
@@ -231,7 +231,7 @@ class Reading:
         move = self._transformation(crs)
         if move is None:
             return iter(batches)
-        return (Batch(*move(x, y), person) for x, y, person in batches)
+        return (batch._replace(x=x, y=y) for batch, (x, y) in ((each, move(each.x, each.y)) for each in batches))
 
     def _transformation(self, crs: Any) -> Callable[[Array, Array], Coordinates] | None:
         """Return the function that takes coordinates from a CRS to the domain's; None if it is the domain's already."""

@@ -5,6 +5,7 @@ Errors may quote the content of such a file, because it is public. Files of reco
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +16,16 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-__all__ = ["EDGES", "boxes_of", "read_boxes", "read_frame", "read_geometries", "read_table_as_text", "read_totals"]
+__all__ = [
+    "EDGES",
+    "boxes_of",
+    "read_boxes",
+    "read_categories",
+    "read_frame",
+    "read_geometries",
+    "read_table_as_text",
+    "read_totals",
+]
 
 _PARQUET = (".parquet", ".geoparquet", ".pq")
 EDGES = ["xmin", "ymin", "xmax", "ymax"]
@@ -87,6 +97,46 @@ def read_totals(path: Path) -> dict[str, dict[str, int]]:
         str(level): dict(zip(rows["zone"], rows["total"].astype(int).tolist(), strict=True))
         for level, rows in table.groupby("level", sort=False)
     }
+
+
+def read_categories(path: Path) -> tuple[Any, tuple[str, ...] | None]:
+    r"""Read a public list of categories, and the names of their levels if the file has them.
+
+    A ``.txt`` file has one category in each line, a ``.json`` file a list, or an object with the members of each group.
+    A ``.csv`` file has a row for each category, with its groups before it, and the names of the levels in the header.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp()) / "kinds.csv"
+    >>> _ = path.write_text("class,kind\ntheft,burglary\ntheft,shoplifting\nassault,\n")
+    >>> read_categories(path)
+    ({'theft': {'burglary': {}, 'shoplifting': {}}, 'assault': {}}, ('class', 'kind'))
+    """
+    if path.suffix.lower() == ".csv":
+        table = read_table_as_text(path)
+        rows = table.to_numpy(dtype=object, na_value=None).tolist()
+        return _nested(rows, path), tuple(str(name).strip() for name in table.columns)
+    if path.suffix.lower() == ".json":
+        return _read(path, lambda file: json.loads(file.read_text(encoding="utf-8"))), None
+    lines = _read(path, lambda file: file.read_text(encoding="utf-8-sig").splitlines())
+    return [line.strip() for line in lines if line.strip()], None
+
+
+def _nested(rows: list[list[str | None]], path: Path) -> dict[str, Any]:
+    """Return rows of groups and a category as objects within each other."""
+    nested: dict[str, Any] = {}
+    for row in rows:
+        names = [name for name in row if name is not None]
+        if row[: len(names)] != names or not names:
+            raise FileFormatError(
+                f"a row of {path.name} has a category without the groups before it, or is empty; fill all columns from "
+                "the left."
+            )
+        place = nested
+        for name in names:
+            place = place.setdefault(name.strip(), {})
+    return nested
 
 
 def boxes_of(frame: Any, name: str) -> npt.NDArray[np.float64]:

@@ -110,6 +110,8 @@ KINDS = {*errors.__all__, "OutsideDomainWarning", "UsageError", "BadParameter", 
 # Messages that no command can cause: they are about objects that only Python passes. Each by its first words.
 OF_PYTHON_ALONE = (
     "domain is a ",
+    "frame is a ",
+    "the records are in a DataFrame",
     "workload is not a spatialdp.Workload",
     " is not a mechanism; give one",
     "mechanism is ",

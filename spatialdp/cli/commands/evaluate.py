@@ -232,6 +232,7 @@ def _records(points: PointsFile, domain: Domain | None) -> tuple[Any, Domain, st
             f"no domain was given for {points.path}; give --bounds XMIN,YMIN,XMAX,YMAX or --region FILE, or name a "
             f"data set of spatialdp instead of a file: {', '.join(DATASETS)}."
         )
+    points.check(domain)
     return points.read(domain), domain, points.path.stem
 
 

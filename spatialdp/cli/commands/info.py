@@ -17,9 +17,13 @@ if TYPE_CHECKING:
     from spatialdp.privacy.statement import Privacy
     from spatialdp.release import Release
     from spatialdp.space.domain import Domain
+    from spatialdp.space.frames.frame import Frame
+    from spatialdp.table_release import TableRelease
     from spatialdp.zone_release import ZoneRelease
 
 __all__ = ["command"]
+
+_SHOWN = 12  # categories and zones that are listed by name
 
 
 @click.command("info")
@@ -45,7 +49,10 @@ def command(release: Path, as_json: bool) -> None:
         facts, lines = {"privacy": privacy.to_json()}, _privacy_lines(privacy)
     else:
         source = load(release)
-        facts, lines = _facts(source), [*_privacy_lines(source.privacy), *_map_lines(source)]
+        facts, lines = (
+            _facts(source),
+            [*_privacy_lines(source.privacy, disjoint=_disjoint(source)), *_map_lines(source)],
+        )
     click.echo(printable_json(facts, indent=2) if as_json else "\n".join(printable(line, keep="\n") for line in lines))
 
 
@@ -59,14 +66,21 @@ def _facts(release: Release) -> dict[str, Any]:
     }
 
 
-def _privacy_lines(privacy: Privacy) -> list[str]:
+def _disjoint(release: Release) -> str:
+    """Return why all cells of a table cost ε once; nothing for another release."""
+    from spatialdp.table_release import disjoint_in_words
+
+    return disjoint_in_words(cast("TableRelease", release).frame) if release.estimate.kind == "table" else ""
+
+
+def _privacy_lines(privacy: Privacy, *, disjoint: str = "") -> list[str]:
     from spatialdp.privacy.statement import format_exact
 
     parameters = ", ".join(f"{name} {value}" for name, value in privacy.parameters.items() if value is not None)
     currency = "ε" if privacy.currency == "epsilon" else "ρ"
     costs = [f"{currency} {format_exact(cost)} for {step}" for step, cost in privacy.budget.items()]
     return [
-        f"{privacy.in_words()} {privacy.counted_in_words()}".rstrip().replace(". ", ".\n"),
+        " ".join(filter(None, (privacy.in_words(), privacy.counted_in_words(), disjoint))).replace(". ", ".\n"),
         "",
         f"promise    {privacy}",
         f"method     {privacy.mechanism}: {parameters}",
@@ -86,10 +100,26 @@ def _map_lines(release: Release) -> list[str]:
 def _place(release: Release) -> dict[str, Any]:
     """Return where a release is, as plain values; zones that are codes alone are nowhere."""
     domain: Domain | None = release.domain
+    if release.estimate.kind == "table":
+        return _table_facts(cast("TableRelease", release))
     zones = _zone_facts(cast("ZoneRelease", release)) if release.estimate.kind == "zones" else {}
     place = {} if domain is None else {"bounds": list(domain.bounds), "crs": domain.crs}
     region = {} if zones else {"region": release.domain.region is not None}
     return {"cells": release.estimate.n_cells, **zones, **place, **region}
+
+
+def _table_facts(release: TableRelease) -> dict[str, Any]:
+    """Return where a table is, and what its axes are."""
+    axes = {name: {"cells": axis.size, "levels": list(axis.names)} for name, axis in release.frame.axes.items()}
+    described: dict[str, dict[str, Any]] = {
+        name: getattr(axis, "to_json", dict)() for name, axis in release.frame.axes.items()
+    }
+    domain: Domain | None = release.domain
+    return {
+        "cells": release.estimate.n_cells,
+        "axes": {name: described[name] | axes[name] for name in release.frame.names},
+        **({} if domain is None else {"bounds": list(domain.bounds), "crs": domain.crs}),
+    }
 
 
 def _zone_facts(release: ZoneRelease) -> dict[str, Any]:
@@ -112,6 +142,8 @@ def _place_lines(release: Release) -> list[str]:
 
 def _sizes(release: Release) -> str:
     """Return the number of cells; adaptive trees have blocks of cells, and the plan speaks of the cells in them."""
+    if release.estimate.kind == "table":
+        return "\n".join(_table_lines(cast("TableRelease", release).frame))
     if release.estimate.kind == "zones":
         facts = _zone_facts(cast("ZoneRelease", release))
         levels = ", ".join(f"{size:,} of level {name}" for name, size in facts["levels"].items())
@@ -121,3 +153,28 @@ def _sizes(release: Release) -> str:
     if release.privacy.mechanism != "adaptive":
         return f"cells      {number}"
     return f"blocks     {number}, of different sizes"
+
+
+def _table_lines(frame: Frame) -> list[str]:
+    """Return what the axes of a table are: cells and levels, times, categories."""
+    sizes = " x ".join(f"{frame.axes[name].size:,} {name}" for name in frame.names)
+    lines = [f"cells      {sizes} = {frame.n_cells:,}"]
+    for name in frame.names:
+        axis = frame.axes[name]
+        lines.append(f"{name:<10} {_axis_in_words(axis)}; levels {', '.join(axis.names)}")
+    return lines
+
+
+def _axis_in_words(axis: Any) -> str:
+    from spatialdp.space.frames.categories import Categories
+    from spatialdp.space.frames.cells import Cells
+    from spatialdp.space.frames.time import Time
+
+    if isinstance(axis, Time):
+        folded = "" if axis.fold is None else f", laid over each other by {axis.fold}"
+        return f"{axis.start} to {axis.stop} in {axis.zone}, in ticks of {axis.step}{folded}"
+    if isinstance(axis, Cells):
+        return "{} x {} cells".format(*axis.grid.shape)
+    labels = axis.labels() if isinstance(axis, Categories) else sorted(axis.labels())
+    more = f" and {len(labels) - _SHOWN:,} more" if len(labels) > _SHOWN else ""
+    return f"{'' if isinstance(axis, Categories) else 'zones '}{', '.join(labels[:_SHOWN])}{more}"

@@ -14,9 +14,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from spatialdp.cli.answers import ANSWERS, Ask, answer_codes, answer_level, with_answers
+from spatialdp.cli.options.axes import AxisCommand, Levels, axis_queries
 from spatialdp.cli.options.frame import Names
 from spatialdp.cli.options.output import Target, output_options
+from spatialdp.cli.options.table import Moments
 from spatialdp.cli.options.values import Numbers
+from spatialdp.cli.tables import answer_table, require_table
 
 if TYPE_CHECKING:
     import geopandas
@@ -26,7 +29,7 @@ if TYPE_CHECKING:
 __all__ = ["command"]
 
 
-@click.command("query")
+@click.command("query", cls=AxisCommand)
 @click.argument("release", type=click.Path(path_type=Path))
 @click.option(
     "--bbox", type=Numbers("XMIN", "YMIN", "XMAX", "YMAX"), multiple=True, help="A box to count in; may be repeated."
@@ -50,7 +53,24 @@ __all__ = ["command"]
 )
 @click.option("--zones", "of_level", metavar="LEVEL", help="Count in all zones of a level, for a release by zones.")
 @click.option("--at", metavar="LEVEL", help="Level of the --codes, if a code occurs on several levels.")
-@click.option("--together", is_flag=True, help="Answer each list of --codes as one area.")
+@click.option(
+    "--together", is_flag=True, help="Answer each list of --codes as one area, and each list of categories as one."
+)
+@click.option(
+    "--time",
+    "times",
+    type=Moments(both=False),
+    multiple=True,
+    help="For a table: count at this time, such as 2024-03-01 or 08:00, or between two, such as 08:00 10:00 (each "
+    "day); may be repeated. Other axes have options of their names, such as --kind theft; those that are not named are "
+    "summed.",
+)
+@click.option(
+    "--by",
+    type=Levels(),
+    multiple=True,
+    help="For a table: count in all parts of an axis, or of one of its levels.",
+)
 @click.option("--layer", metavar="NAME", help="Layer to read, if the file of polygons has several.")
 @click.option(
     "--level",
@@ -82,13 +102,16 @@ def command(
     of_level: str | None,
     at: str | None,
     together: bool,
+    times: tuple[tuple[str, ...], ...],
+    by: tuple[tuple[tuple[str, str | None], ...], ...],
+    asked: tuple[tuple[str, str], ...],
     layer: str | None,
     level: float,
     about: str,
     kind: str | None,
     target: Target,
 ) -> None:
-    r"""Answer boxes, polygons or zones from a release.
+    r"""Answer boxes, polygons, zones, times or categories from a release.
 
     The answers are estimated counts, with intervals about the true counts. If persons are the unit of privacy, a note
     on standard error says what is counted. Queries cost no privacy budget: a release
@@ -102,26 +125,36 @@ def command(
       spatialdp query homes.parquet --polygons districts.gpkg -o counted.gpkg
       spatialdp query counties.parquet --codes 37063,37135
       spatialdp query counties.parquet --zones state -o states.gpkg
+      spatialdp query table.parquet --time 08:00 10:00 --kind theft
+      spatialdp query table.parquet --by time,kind -o hours.csv
     """
     from spatialdp.outputs.files.geoparquet import load
 
-    if sum(map(bool, (bbox, boxes, polygons, codes, of_level))) != 1:
+    on_axes = (*(("time", ",".join(each)) for each in times), *asked)
+    places = sum(map(bool, (bbox, boxes, polygons, codes, of_level)))
+    if places > 1 or not (places or on_axes or by):
         raise click.UsageError(
-            "none or several of --bbox, --boxes, --polygons, --codes and --zones were given; give exactly one of them."
+            "none or several of --bbox, --boxes, --polygons, --codes and --zones were given; give exactly one of them, "
+            "or for a table --by, --time or another axis."
         )
-    if (at is not None or together) and not codes:
+    if (at is not None or together) and not (codes or on_axes):
         raise click.UsageError("--at and --together are for --codes; leave them out.")
     if kind is not None and target.path is not None:
         raise click.UsageError(
             "--format was given with an output file; the suffix of the file decides its format. Leave --format out."
         )
     target.spare(release, boxes, polygons)
-    source, places = load(release), target.path is not None and target.path.suffix.lower() in (".gpkg", ".parquet")
+    source, drawn = load(release), target.path is not None and target.path.suffix.lower() in (".gpkg", ".parquet")
+    of_table = axis_queries(getattr(source, "frame", None), on_axes, together=together)
     with _outside_noted():
-        if codes:
-            answers = answer_codes(source, codes, at, Ask(level, about, places), together=together)
+        if (of_table or by or source.estimate.kind == "table") and polygons is None:
+            asked_of_space = _asked_of_space(bbox, boxes, codes, together=together)
+            levels = [pair for pairs in by for pair in pairs] + ([] if of_level is None else [("zone", of_level)])
+            answers = answer_table(require_table(source), of_table | asked_of_space, levels, level)
+        elif codes:
+            answers = answer_codes(source, codes, at, Ask(level, about, drawn), together=together)
         elif of_level is not None:
-            answers = answer_level(source, of_level, Ask(level, about, places))
+            answers = answer_level(source, of_level, Ask(level, about, drawn))
         elif polygons is not None:
             answers = _answer_polygons(source, polygons, layer, level, about)
         else:
@@ -129,6 +162,18 @@ def command(
     if len(answers) and answers["estimate"].isna().all():
         raise click.UsageError("no question lies in the domain, so none can be answered; ask for places in the domain.")
     _write(answers, source, target, kind or (target.path.suffix[1:].lower() if target.path else "csv"))
+
+
+def _asked_of_space(
+    bbox: tuple[tuple[float, ...], ...], boxes: Path | None, codes: tuple[tuple[str, ...], ...], *, together: bool
+) -> dict[str, list[Any]]:
+    """Return what is asked along a table's axis of space: boxes, or zones by their codes."""
+    from spatialdp.space.public_files import read_boxes
+
+    if codes:
+        return {"zone": list(codes) if together else [code for each in codes for code in each]}
+    asked = list(bbox) if boxes is None else [tuple(box) for box in read_boxes(boxes).tolist()]
+    return {"box": asked} if asked else {}
 
 
 @contextlib.contextmanager
@@ -193,6 +238,8 @@ def _write(answers: Any, release: Release, target: Target, kind: str) -> None:
         "gpkg": lambda: _geopackage(answers, release),
         "parquet": lambda: _geoparquet(answers, release),
     }
+    if kind == "gpkg" and not hasattr(answers, "to_crs"):
+        raise click.UsageError("these answers have no places, which a GeoPackage needs; write a .csv or a .parquet.")
     content = makers[kind]()
     if target.path is None:  # names of areas come from a file; programs get them as they are
         text = content.decode()

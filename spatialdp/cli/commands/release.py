@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, cast
 
 import click
 
-from spatialdp.cli.options.frame import check_frame, domain_in, frame_options
+from spatialdp.cli.options.frame import check_frame, domain_in, frame_options, is_table
 from spatialdp.cli.options.method import ReleaseCommand
 from spatialdp.cli.options.output import Target, check_output, output_options, quiet_option
 from spatialdp.cli.options.points import PointsFile, points_options
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from spatialdp.mechanisms import Mechanism
     from spatialdp.release import Release
     from spatialdp.space.domain import Domain
+    from spatialdp.table_release import TableRelease
     from spatialdp.zone_release import ZoneRelease
 
 __all__ = ["command"]
@@ -75,6 +76,9 @@ def command(
       spatialdp release homes.csv --x lon --y lat --bounds -85.6,34.9,-84.9,35.5 --crs EPSG:4326 \
           --epsilon 1 -o homes.parquet
       spatialdp release points.parquet --zones counties.parquet --levels state,county --epsilon 1 -o counties.gpkg
+      spatialdp release events.csv --x lon --y lat --bounds -85.6,34.9,-84.9,35.5 --crs EPSG:4326 --shape 20,20 \
+          --time 2024-01-01 2025-01-01 --fold "hour of day" --time-column when --time-zone America/New_York \
+          --categories theft,assault --category-column offence --epsilon 1 -o table.parquet
       spatialdp release trips.gpkg --region county.geojson --method flat --shape 100,80 \
           --epsilon 0.5 -o map.parquet -o map.gpkg -o map.tif
       spatialdp release 'postgresql://USER@HOST/DATABASE?table=VISITS' --geometry geom --bounds -85.6,34.9,-84.9,35.5 \
@@ -92,10 +96,11 @@ def command(
     target.spare(*points.inputs)
     _check_promise(mechanism, seed, allowed=not_private)
     check_frame(frame, mechanism, codes=points.code_column is not None)
+    points.check(frame)
     prepared = mechanism.prepare(frame, **terms.options)
     shape = _check_formats(target, frame, mechanism, pixels)
     report(f"1/3 opening the points{points.assumption(domain_in(frame))}")
-    records = points.read(domain_in(frame))
+    records = points.read(frame)
     report("2/3 counting them and adding noise")
     noise = SystemNoise() if seed is None else SeededNoise(seed)
     release = prepared.release(records, noise=noise)
@@ -117,6 +122,8 @@ def _summary(release: Release, mechanism: Mechanism) -> list[str]:
 
     if release.estimate.kind == "zones":
         return _zone_summary(cast("ZoneRelease", release))
+    if release.estimate.kind == "table":
+        return _table_summary(cast("TableRelease", release))
     domain = release.domain
     ground = ground_size(domain.bounds, domain.crs)
     crs = "without a CRS" if domain.crs is None else f"in {domain.crs if len(domain.crs) < 40 else 'its CRS'}"
@@ -146,6 +153,16 @@ def _zone_summary(release: ZoneRelease) -> list[str]:
         low, high = release.interval(zones.codes[0], at=zones.levels[0])
         total += f"; 95 % interval {low:,.0f} to {high:,.0f}"
     return [f"zones    {', '.join(levels)}", f"total    {total}"]
+
+
+def _table_summary(release: TableRelease) -> list[str]:
+    """Return how many cells each axis has, and the total."""
+    sizes = " x ".join(f"{release.frame.axes[name].size:,} {name}" for name in release.frame.names)
+    total = f"{release.total:,.0f} {release.privacy.counted}, estimated"
+    if not release.estimate.biased:
+        low, high = release.interval()
+        total += f"; 95 % interval {low:,.0f} to {high:,.0f}"
+    return [f"cells    {sizes} = {release.frame.n_cells:,}", f"total    {total}"]
 
 
 def _lengths(metres: Sequence[float]) -> str:
@@ -179,6 +196,9 @@ def _check_formats(
     for path in target.files:
         if FORMATS[path.suffix.lower()] == "CSV":
             check_output(statement_beside(path), (".json",), force=target.force)
+    if is_table(frame):
+        _check_table_formats(kinds, pixels)
+        return None
     domain = domain_in(frame)
     if domain is None:
         _check_places(kinds)
@@ -196,6 +216,18 @@ def _check_formats(
             "a GeoTIFF needs rasterio, which is not installed; run pip install 'spatialdp[raster]', or write a .gpkg."
         )
     return _pixels(domain, mechanism, pixels)
+
+
+def _check_table_formats(kinds: Mapping[str, Path], pixels: tuple[float, float] | None) -> None:
+    """Refuse formats of one map for a table, which has one for every time and category."""
+    for kind, path in kinds.items():
+        if kind not in ("GeoParquet", "CSV"):
+            raise click.UsageError(
+                f"{path} is {kind}, which holds one map, but a table has a map for every time and category; write a "
+                ".parquet (complete) or a .csv (rows)."
+            )
+    if pixels is not None:
+        raise click.UsageError("--pixels is for GeoTIFF files, which tables are not written to; leave it out.")
 
 
 def _check_places(kinds: Mapping[str, Path]) -> None:

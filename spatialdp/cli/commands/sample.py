@@ -31,7 +31,8 @@ _DRIVERS = {".gpkg": "GPKG", ".geojson": "GeoJSON"}
 def command(release: Path, count: int | None, seed: int | None, target: Target) -> None:
     r"""Draw synthetic points that follow a release. They cost no privacy budget, and none of them is a record.
 
-    Points of a release by zones have the codes of their zones, in the column `zone`.
+    Points of a release by zones have the codes of their zones, in the column `zone`. Those of a table have columns
+    for its other axes; zones of a table are codes alone, without points.
 
     The privacy statement of the release is written beside them, into a file whose name ends in .privacy.json.
 
@@ -56,6 +57,8 @@ def command(release: Path, count: int | None, seed: int | None, target: Target) 
 def _file_content(points: Any, suffix: str) -> bytes:
     from spatialdp.outputs.files.exports import layer_bytes
 
+    if not hasattr(points, "to_crs"):
+        return _table_content(points, suffix)
     if suffix in _DRIVERS:
         return layer_bytes(points, driver=_DRIVERS[suffix], layer="synthetic")
     buffer = io.BytesIO()
@@ -63,4 +66,19 @@ def _file_content(points: Any, suffix: str) -> bytes:
         points.drop(columns="geometry").join(points.get_coordinates()).to_csv(buffer, index=False)
     else:
         points.to_parquet(buffer)
+    return buffer.getvalue()
+
+
+def _table_content(records: Any, suffix: str) -> bytes:
+    """Return records whose places are codes of zones."""
+    if suffix in _DRIVERS:
+        raise click.UsageError(
+            f"the records of this table have codes of zones and no points, which {suffix} files need; write a .csv or "
+            "a .parquet."
+        )
+    buffer = io.BytesIO()
+    if suffix == ".csv":
+        records.to_csv(buffer, index=False)
+    else:
+        records.to_parquet(buffer)
     return buffer.getvalue()

@@ -15,7 +15,7 @@ from spatialdp.cli.options.values import Numbers, bundled
 if TYPE_CHECKING:
     from spatialdp.space.domain import Domain
 
-__all__ = ["DOMAIN_OPTIONS", "domain_of", "domain_options", "optional_domain_options"]
+__all__ = ["DOMAIN_OPTIONS", "domain_of", "domain_options", "optional_domain_options", "read_region"]
 
 
 def domain_of(
@@ -36,13 +36,13 @@ def domain_of(
                 "it out."
             )
         return Domain(bounds or (), crs=crs)
-    area, rule = _region(region), region_cells or "touching"
+    area, rule = read_region(region), region_cells or "touching"
     if bounds is None:
         return Domain.around(area, crs=crs, region_cells=rule)
     return Domain(bounds, crs=crs or area.crs, region=area, region_cells=rule)
 
 
-def _region(path: Path) -> Any:
+def read_region(path: Path) -> Any:
     """Read the polygons of a public file."""
     from spatialdp.space.public_files import read_geometries
 

@@ -1,32 +1,48 @@
-"""Which public frame does a command count in? A domain by its bounds or region, or zones by a file of them.
+"""Which public frame does a command count in? A domain, zones by a file of them, or a table over one of these.
 
-Zones are public, as bounds are: a file of zones must never be made from the records. Options of the two kinds of frames
-exclude each other.
+Zones are public, as bounds are: a file of zones must never be made from the records. Options of a domain and of zones
+exclude each other; those of H3 take the area of a domain. `options.table` has the times and categories of a table.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from spatialdp._support.override import override
-from spatialdp.cli.options.domain import DOMAIN_OPTIONS, domain_of
-from spatialdp.cli.options.values import bundled
+from spatialdp.cli.options.domain import DOMAIN_OPTIONS, domain_of, read_region
+from spatialdp.cli.options.table import GRID_OPTIONS, TABLE_OPTIONS, table_axes, table_frame
+from spatialdp.cli.options.values import Integers, added, bundled
 from spatialdp.cli.parameters import INPUTS
 
 if TYPE_CHECKING:
     from spatialdp.mechanisms import Mechanism
     from spatialdp.space.domain import Domain
+    from spatialdp.space.frames.frame import Frame as Table
     from spatialdp.space.zones.frame import Zones
 
-    Frame = Domain | Zones
+    Frame = Domain | Zones | Table
 
-__all__ = ["ZONES_FLAG", "Names", "Prefixes", "check_frame", "domain_in", "frame_options", "optional_frame_options"]
+__all__ = [
+    "GRID",
+    "ZONES_FLAGS",
+    "Names",
+    "Prefixes",
+    "axes_of",
+    "check_frame",
+    "domain_in",
+    "frame_options",
+    "is_table",
+    "optional_frame_options",
+]
 
 _PREFIXES = "state=2,county=5"  # an example
-ZONES_FLAG = "--zones"  # with it, the default method is the one for zones
+ZONES_FLAG, H3_FLAG = "--zones", "--h3"
+ZONES_FLAGS = (ZONES_FLAG, H3_FLAG)  # with one of them, the default method is the one for zones
+GRID = "spatialdp.grid"  # where a context keeps what the options of the method say about the grid of a table
 
 
 class Names(click.ParamType):  # type: ignore[type-arg]  # generic only in recent versions
@@ -77,22 +93,41 @@ class Prefixes(click.ParamType):  # type: ignore[type-arg]  # generic only in re
         return lengths
 
 
-def _frame(
+def _frame(grid: Mapping[str, Any] | None = None, *, table: bool | None = None, **options: Any) -> Frame:
+    """Return the frame that options describe: a domain, zones, or a table over one of these.
+
+    `table` says whether the method counts in a table; None if there is no method yet.
+    """
+    axes = table_axes(
+        **{name: options.pop(name) for name in ("time", "step", "zone", "fold", "time_levels", "categories")}
+    )
+    if table is None:
+        table = bool(axes)
+    if axes and not table:
+        flag = "--time" if "time" in axes else "--categories"
+        raise click.UsageError(f"{flag} is for tables; leave --method out, or name the method table.")
+    space = _space(**options)
+    return table_frame(space, grid or {}, axes) if table else space
+
+
+def _space(
     zones: Path | None,
     levels: tuple[str, ...] | None,
     prefixes: dict[str, int] | None,
     code: str | None,
     also: str | None,
     under: str | None,
+    h3: tuple[int, ...] | None,
     **place: Any,
-) -> Frame:
+) -> Domain | Zones:
+    """Return the frame of space: zones by a file or of H3, or else a domain."""
     named = {"--levels": levels, "--prefixes": prefixes, "--code": code, "--also": also, "--under": under}
     if zones is None:
         given = [flag for flag, value in named.items() if value is not None]
         if given:
             raise click.UsageError(f"{given[0]} is for zones, but {ZONES_FLAG} was not given; give {ZONES_FLAG} FILE.")
-        return domain_of(**place)
-    bounds = [name for name, value in place.items() if value is not None]
+        return domain_of(**place) if h3 is None else _hexagons(h3, **place)
+    bounds = [name for name, value in {"h3": h3, **place}.items() if value is not None]
     if bounds:
         flag = f"--{bounds[0].replace('_', '-')}"
         raise click.UsageError(
@@ -101,6 +136,30 @@ def _frame(
     if under is not None and also is None:
         raise click.UsageError("--under is for --also; leave it out, or give --also.")
     return _zones(zones, levels, prefixes, code, also=_areas(also), under=under)
+
+
+def _hexagons(
+    resolutions: tuple[int, ...],
+    bounds: tuple[float, ...] | None,
+    region: Path | None,
+    region_cells: str | None,
+    crs: str | None,
+) -> Zones:
+    """Return the H3 cells of a region, or of bounds."""
+    from spatialdp.space.zones.h3 import H3
+
+    if (bounds is None) == (region is None) or region_cells is not None:
+        raise click.UsageError(
+            f"{H3_FLAG} takes the cells whose centre lies in a public area; give either --region FILE or --bounds "
+            "XMIN,YMIN,XMAX,YMAX, and leave --region-cells out."
+        )
+    if region is None:
+        import geopandas
+        import shapely
+
+        return H3(geopandas.GeoSeries([shapely.box(*bounds or ())], crs=crs or "EPSG:4326"), resolutions)
+    area = read_region(region)
+    return H3(area if crs is None else area.set_crs(crs), resolutions)
 
 
 def _areas(also: str | None) -> Any:
@@ -134,30 +193,71 @@ def _zones(
     return Zones.read(path, column=code, prefixes=prefixes, **cut)
 
 
+def is_table(frame: Frame) -> bool:
+    """Whether a frame has further axes, or is divided into cells, for a table."""
+    from spatialdp.space.frames.frame import Frame as Table
+
+    return isinstance(frame, Table)
+
+
+def axes_of(frame: Any) -> dict[str, Any]:
+    """Return the axes of a table beside space, by name; none for another frame."""
+    return {name: frame.axes[name] for name in frame.names[1:]} if is_table(frame) else {}
+
+
 def domain_in(frame: Frame) -> Domain | None:
     """Return the domain in which a frame lies; None for zones that are codes alone."""
-    from spatialdp.space.zones.frame import Zones
+    from spatialdp.space.domain import Domain
 
-    return frame.domain if isinstance(frame, Zones) else frame
+    return frame if isinstance(frame, Domain) else frame.domain
 
 
 def check_frame(frame: Frame, mechanism: Mechanism, *, codes: bool = False) -> None:
     """Refuse a method that needs another frame, and records that are codes without zones."""
-    from spatialdp.space.zones.frame import Zones
-
-    of_zones = isinstance(frame, Zones)
     if not isinstance(frame, mechanism.frame):
-        needed, given = ("a domain", "zones were") if of_zones else ("zones", "a domain was")
-        remedy = f"leave {ZONES_FLAG} out" if of_zones else f"give {ZONES_FLAG} FILE"
+        given, remedy = _described(frame)
         raise click.UsageError(
-            f"--method {mechanism.name} counts in {needed}, but {given} given; {remedy}, or choose another method."
+            f"--method {mechanism.name} counts in {_needed(mechanism)}, but {given} given; {remedy}, or choose another "
+            "method."
         )
-    if codes and not of_zones:
+    if codes and not _has_zones(frame):
         raise click.UsageError(f"--code-column is for codes of zones, but a domain was given; give {ZONES_FLAG} FILE.")
 
 
-def _frame_if_given(**options: Any) -> Frame | None:
-    return None if all(value is None for value in options.values()) else _frame(**options)
+def _needed(mechanism: Mechanism) -> str:
+    return {"Domain": "a domain", "Zones": "zones"}.get(mechanism.frame.__name__, "a table")
+
+
+def _described(frame: Frame) -> tuple[str, str]:
+    """Return what was given, and what to do if something else is needed."""
+    if is_table(frame):
+        return "times or categories were", "leave --time and --categories out"
+    if _has_zones(frame):
+        return "zones were", f"leave {ZONES_FLAG} and {H3_FLAG} out"
+    return "a domain was", f"give {ZONES_FLAG} FILE"
+
+
+def _has_zones(frame: Frame) -> bool:
+    from spatialdp.space.frames.zone_axis import ZoneAxis
+    from spatialdp.space.zones.frame import Zones
+
+    return isinstance(frame, Zones) or isinstance(getattr(frame, "space", None), ZoneAxis)
+
+
+def _frame_of_method(**options: Any) -> Frame:
+    """Return the frame for a command with a method, whose options may describe the grid of a table."""
+    from spatialdp.cli.parameters import counts_in_tables
+
+    meta = click.get_current_context().meta
+    return _frame(meta.get(GRID), table=counts_in_tables(meta["spatialdp.method"]), **options)
+
+
+def _frame_if_given(
+    grid_shape: Any = None, grid_cell_size: Any = None, grid_blocks: Any = None, **options: Any
+) -> Frame | None:
+    if all(value in (None, ()) for value in options.values()):
+        return None
+    return _frame({"shape": grid_shape, "cell_size": grid_cell_size, "blocks": grid_blocks}, **options)
 
 
 _ZONES = (
@@ -191,6 +291,15 @@ _ZONES = (
         metavar="LEVEL",
         help="Level whose zones are parted by --also; by default the one above the lowest.",
     ),
+    click.option(
+        H3_FLAG,
+        "h3",
+        type=Integers(),
+        help="Count in the H3 cells whose centre lies in the --region or --bounds, at these resolutions from 0 to 15, "
+        "coarsest first, such as 4,8, instead of --zones (needs pip install 'spatialdp[h3]').",
+    ),
 )
-frame_options = bundled("frame", _frame, *DOMAIN_OPTIONS, *_ZONES)
-optional_frame_options = bundled("frame", _frame_if_given, *DOMAIN_OPTIONS, *_ZONES)
+frame_options = bundled("frame", _frame_of_method, *DOMAIN_OPTIONS, *_ZONES, *TABLE_OPTIONS)
+optional_frame_options = bundled(
+    "frame", _frame_if_given, *DOMAIN_OPTIONS, *_ZONES, *TABLE_OPTIONS, *map(added, GRID_OPTIONS)
+)

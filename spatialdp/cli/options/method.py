@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import click
 
 from spatialdp._support.override import override
-from spatialdp.cli.options.frame import ZONES_FLAG
+from spatialdp.cli.options.frame import GRID, ZONES_FLAGS
+from spatialdp.cli.options.table import GRID_OPTIONS, TABLE_FLAGS, grid_of
 from spatialdp.cli.options.values import join_numbers
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["MethodCommand", "ReleaseCommand"]
 
-_FOR_ZONES = "zone-tree"
+_FOR_ZONES, _FOR_TABLES = "zone-tree", "table"
 
 
 class _Method(click.ParamType):  # type: ignore[type-arg]  # generic only in recent versions
@@ -53,6 +54,7 @@ class MethodCommand(click.Command):
         except click.NoSuchOption as error:
             raise _explained(error, name, ctx) from None
         values = {key: ctx.params.pop(key) for key in list(ctx.params) if key.startswith("parameter_")}
+        ctx.meta[GRID] = grid_of({key: ctx.params.pop(key) for key in list(ctx.params) if key.startswith("grid_")})
         if not ctx.resilient_parsing:
             ctx.params["mechanism"] = self._mechanism(ctx.params.pop("method"), self._completed(ctx, typed, values))
         return rest
@@ -108,15 +110,19 @@ class MethodCommand(click.Command):
 
 
 class ReleaseCommand(MethodCommand):
-    """A command whose method is the adaptive tree, or for zones the tree of zones, unless another one is named."""
+    """A command whose method is the adaptive tree, for zones their tree and for times a table, unless one is named."""
 
     default_method: ClassVar[str | None] = "adaptive"
-    remark: ClassVar[str] = f" With {ZONES_FLAG}, it is {_FOR_ZONES}."
+    remark: ClassVar[str] = (
+        f" With {' or '.join(ZONES_FLAGS)}, it is {_FOR_ZONES}; with {' or '.join(TABLE_FLAGS)}, it is {_FOR_TABLES}."
+    )
 
     @override
     def _default(self, args: Sequence[str]) -> str | None:
-        of_zones = any(word.partition("=")[0] == ZONES_FLAG for word in args)
-        return _FOR_ZONES if of_zones else self.default_method
+        flags = {word.partition("=")[0] for word in args}
+        if flags & set(TABLE_FLAGS):
+            return _FOR_TABLES
+        return _FOR_ZONES if flags & set(ZONES_FLAGS) else self.default_method
 
     @override
     def _completed(self, ctx: click.Context, args: Sequence[str], values: dict[str, Any]) -> dict[str, Any]:
@@ -147,9 +153,10 @@ def _parameter_options(ctx: click.Context) -> list[click.Option]:
     if name is None:
         return []
     if "spatialdp.options" not in ctx.meta:
-        from spatialdp.cli.parameters import find_method, parameters_of
+        from spatialdp.cli.parameters import counts_in_tables, find_method, parameters_of
 
-        ctx.meta["spatialdp.options"] = [parameter.option() for parameter in parameters_of(find_method(name))]
+        of_grid = GRID_OPTIONS if counts_in_tables(name) else []
+        ctx.meta["spatialdp.options"] = [*of_grid, *(each.option() for each in parameters_of(find_method(name)))]
     options: list[click.Option] = ctx.meta["spatialdp.options"]
     return options
 

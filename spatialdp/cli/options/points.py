@@ -13,11 +13,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from spatialdp.cli.options.frame import axes_of, domain_in, is_table
+from spatialdp.cli.options.table import Named, columns_by_axis
 from spatialdp.cli.options.values import bundled
 
 if TYPE_CHECKING:
+    from spatialdp.cli.options.frame import Frame
     from spatialdp.records.codes import Codes
     from spatialdp.records.points import Points
+    from spatialdp.records.rows.rows import Rows
     from spatialdp.space.domain import Domain
 
 __all__ = ["PointsFile", "points_options"]
@@ -32,6 +36,8 @@ class PointsFile:
     names: tuple[str, ...]
     options: dict[str, Any]
     code_column: str | None = None
+    time_column: str | None = None
+    category_columns: tuple[tuple[str | None, str], ...] = ()
 
     @property
     def path(self) -> Path:
@@ -66,12 +72,24 @@ class PointsFile:
             )
         return f" (the columns {x} and {y} are assumed to be in the domain's CRS, {domain.crs})"
 
-    def read(self, domain: Domain | None) -> Points | Codes:
-        """Check the files' structure, and their CRS against the domain's; read standard input."""
+    def check(self, frame: Frame) -> None:
+        """Refuse options of columns that the frame has no use for, before a file is opened."""
+        self._columns(frame)
+        if is_table(frame) and self._address is not None:
+            raise click.UsageError(
+                "POINTS is a table of a database, but times and categories are read from files: CSV or Parquet. Export "
+                "the table, or leave --time and --categories out."
+            )
+
+    def read(self, frame: Frame) -> Points | Codes | Rows:
+        """Check the files' structure, and their CRS against the frame's; read standard input."""
         from spatialdp.records.files import read_points
 
+        if is_table(frame):
+            return self._read_rows(frame)
         if self.code_column is not None:
             return self._read_codes(self.code_column)
+        domain = domain_in(frame)
         if domain is None:
             raise click.UsageError(
                 "the zones are codes without polygons, so that points cannot be located in them; give the column of "
@@ -79,9 +97,12 @@ class PointsFile:
             )
         if self._address is not None:
             return self._read_table(self._address, domain)
-        if self.names == (_STANDARD_INPUT,):
-            return read_points(sys.stdin.buffer, domain, **self.options)
-        return read_points(list(self.names), domain, **self.options)
+        return read_points(self._source, domain, **self.options)
+
+    @property
+    def _source(self) -> Any:
+        """The files, or standard input."""
+        return sys.stdin.buffer if self.names == (_STANDARD_INPUT,) else list(self.names)
 
     @property
     def _address(self) -> str | None:
@@ -93,6 +114,22 @@ class PointsFile:
         from spatialdp.records.codes import read_codes
 
         return read_codes([Path(name) for name in self.names], column, person=self.options["person"])
+
+    def _read_rows(self, frame: Any) -> Rows:
+        """Open files of records with times and categories."""
+        from spatialdp.records.rows.files import read_rows
+
+        if self.options["layer"] is not None:
+            raise click.UsageError(
+                "--layer is for GeoPackages, and times and categories are read from CSV and Parquet."
+            )
+        options = {name: value for name, value in self.options.items() if name != "layer"}
+        columns: dict[str, Any] = self._columns(frame)
+        return read_rows(self._source, frame, code=self.code_column, **options, **columns)
+
+    def _columns(self, frame: Frame) -> dict[str, str]:
+        """Return the names of the columns of times and categories."""
+        return columns_by_axis(axes_of(frame), self.time_column, self.category_columns)
 
     def _read_table(self, address: str, domain: Domain) -> Points:
         """Open a table, whose records stay where they are."""
@@ -117,6 +154,8 @@ def _points_file(
     person_column: str | None,
     points_format: str | None,
     code_column: str | None,
+    time_column: str | None,
+    category_columns: tuple[tuple[str | None, str], ...],
 ) -> PointsFile:
     if code_column is not None:
         _check_codes(points, {"x": x, "y": y, "geometry": geometry, "layer": layer, "points-crs": points_crs})
@@ -134,7 +173,8 @@ def _points_file(
             "the name of its columns, and one table at a time."
         )
     options = {"x": x, "y": y, "geometry": geometry, "layer": layer, "crs": points_crs, "reproject": reproject}
-    return PointsFile(points, {**options, "person": person_column, "file_format": points_format}, code_column)
+    options |= {"person": person_column, "file_format": points_format}
+    return PointsFile(points, options, code_column, time_column, category_columns)
 
 
 def _check_codes(points: tuple[str, ...], places: dict[str, str | None]) -> None:
@@ -186,5 +226,18 @@ points_options = bundled(
         metavar="COLUMN",
         help="Column of the code of each record's zone, as text, if records are codes instead of places (CSV or "
         "Parquet); only with --zones. Unknown codes are not counted.",
+    ),
+    click.option(
+        "--time-column",
+        metavar="COLUMN",
+        help="Column of the time of each record: timestamps, dates or ISO text; only with --time.  [default: time]",
+    ),
+    click.option(
+        "--category-column",
+        "category_columns",
+        type=Named("COLUMN"),
+        multiple=True,
+        help="Column of the category of each record, as text or whole numbers; only with --categories, whose NAME says "
+        "for which axis it is.  [default: the name of the axis]",
     ),
 )

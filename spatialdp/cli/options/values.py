@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from fractions import Fraction
 
 
-__all__ = ["Exact", "Level", "Numbers", "join_numbers"]
+__all__ = ["Exact", "Integers", "Level", "Numbers", "added", "bundled", "is_number", "join_numbers"]
 
 Command = Callable[..., Any]
 Decorator = Callable[[Command], Command]
@@ -55,8 +55,9 @@ class Numbers(click.ParamType):  # type: ignore[type-arg]  # generic only in rec
 def join_numbers(args: Sequence[str], params: Iterable[click.Parameter]) -> list[str]:
     """Join the separate numbers after an option into one word with commas, before click parses the words.
 
-    Only options whose type has a `count` take several numbers, and they take at most that many. A number may be
-    negative, although click would take a word that begins with a hyphen for an option.
+    Only options whose type has a `count` take several numbers, and they take at most that many; a type may have other
+    words than numbers, which it `accepts`. A number may be negative, although click would take a word that begins with
+    a hyphen for an option.
 
     Examples
     --------
@@ -64,24 +65,46 @@ def join_numbers(args: Sequence[str], params: Iterable[click.Parameter]) -> list
     >>> join_numbers(["--bounds", "-79.7", "43.5", "-79.1", "43.9", "-o", "map.png"], [bounds])
     ['--bounds', '-79.7,43.5,-79.1,43.9', '-o', 'map.png']
     """
-    counts = {flag: getattr(param.type, "count", 1) for param in params for flag in param.opts}
+    types = {flag: param.type for param in params for flag in param.opts}
     words: list[str] = []
     rest = list(args)
     while rest and rest[0] != "--":
         words.append(rest.pop(0))
         numbers: list[str] = []
-        while rest and len(numbers) < counts.get(words[-1], 0) and _is_number(rest[0]):
+        kind = types.get(words[-1])
+        count, accepts = getattr(kind, "count", 1 if kind else 0), getattr(kind, "accepts", is_number)
+        while rest and len(numbers) < count and accepts(rest[0]):
             numbers.append(rest.pop(0))
         words += [",".join(numbers)] if numbers else []
     return words + rest
 
 
-def _is_number(word: str) -> bool:
+def is_number(word: str) -> bool:
+    """Whether a word is a number, negative ones too."""
     try:
         float(word)
     except ValueError:
         return False
     return True
+
+
+class Integers(click.ParamType):  # type: ignore[type-arg]  # generic only in recent versions
+    """A click type for whole numbers with commas between them."""
+
+    name = "INTEGER,INTEGER..."
+
+    @override
+    def get_metavar(self, param: click.Parameter, ctx: click.Context) -> str:  # noqa: ARG002 (click gives them)
+        return self.name
+
+    @override
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[int, ...]:
+        if isinstance(value, tuple):
+            return value
+        parts = [part.strip() for part in str(value).split(",")]
+        if not all(part.isdecimal() for part in parts):
+            self.fail(f"{value!r} was given; whole numbers with commas between them are required.", param, ctx)
+        return tuple(map(int, parts))
 
 
 class Level(click.ParamType):  # type: ignore[type-arg]  # generic only in recent versions
@@ -111,6 +134,19 @@ class Exact(click.ParamType):  # type: ignore[type-arg]  # generic only in recen
             self.fail(in_options(error, []), param, ctx)
         except ValueError:
             self.fail(f"{value!r} was given; a number is required, such as 0.5 or 1/2.", param, ctx)
+
+
+def added(option: click.Option) -> Decorator:
+    """Return a decorator that gives a command an option which is made already."""
+
+    def decorate(command: Command) -> Command:
+        params = getattr(command, "__click_params__", None)
+        if params is None:
+            params = command.__click_params__ = []  # type: ignore[attr-defined]  # where click's decorators keep them
+        params.append(option)
+        return command
+
+    return decorate
 
 
 def bundled(name: str, make: Callable[..., Any], *options: Decorator) -> Decorator:

@@ -46,7 +46,7 @@ class Table(StructuredMechanism):
 
     Parameters
     ----------
-    budget : {"balanced", "cells"} or mapping
+    budget : {"balanced", "cells"} or mapping of weights
         ``"balanced"``: each axis is divided over its levels so that all of them are about equally accurate, and levels
         that do not pay are not counted. ``"cells"``: only the smallest cells are counted, and sums are sums of noisy
         numbers. Or weights by the names of axes, such as ``{"zone": (0, 1, 2), "time": (1, 1)}``: one for each level

@@ -10,6 +10,7 @@ import json
 import os
 from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING, cast
 
 from spatialdp._support.atomic import check_place, write_all
 from spatialdp.errors import ParameterError
@@ -18,6 +19,9 @@ from spatialdp.outputs.files.geoparquet import geoparquet_bytes
 from spatialdp.outputs.files.statement import statement, statement_beside, statement_with_digest
 from spatialdp.release import Release
 from spatialdp.wording import either
+
+if TYPE_CHECKING:
+    from spatialdp.table_release import TableRelease
 
 __all__ = ["check_target", "contents", "save"]
 
@@ -39,6 +43,10 @@ def contents(release: Release, target: Path, *, shape: tuple[int, int] | None = 
     from spatialdp.outputs.files import exports
 
     kind = FORMATS[target.suffix.lower()]
+    if release.estimate.kind == "table":
+        from spatialdp.outputs.files.tables.save import table_contents
+
+        return table_contents(cast("TableRelease", release), target, shape=shape)
     if shape is not None and kind != "GeoTIFF":
         raise ParameterError(
             f"{either('shape', '--pixels')} was given, but {target.name} is {kind}, which keeps the cells as they are; "

@@ -24,11 +24,13 @@ from spatialdp.errors import PointsError
 from spatialdp.records.formats.base import (
     BATCH,
     Batch,
+    Coded,
     Coordinates,
     Selection,
     Source,
     Table,
     check_names,
+    check_other_names,
     check_person_name,
     no_geometry,
     without_layers,
@@ -40,7 +42,9 @@ from spatialdp.space.placement import check_column_names
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["open_arrow", "open_parquet", "open_parquet_texts", "points_of_bytes"]
+__all__ = ["open_arrow", "open_arrow_texts", "open_parquet", "open_parquet_texts", "points_of_bytes"]
+
+Read = Callable[[list[str]], "Iterable[pa.RecordBatch]"]
 
 _EXTENSION, _EXTENSION_METADATA = b"ARROW:extension:name", b"ARROW:extension:metadata"
 _LONGITUDE_LATITUDE = "OGC:CRS84"  # which GeoParquet means if it names no CRS
@@ -55,27 +59,35 @@ def open_parquet(source: Source, selection: Selection, stack: ExitStack) -> Tabl
     return _table(source, schema, selection, read)
 
 
-def open_parquet_texts(
-    source: Source, column: str, person: str | None, stack: ExitStack
-) -> Iterator[tuple[pa.Array, pa.Array | None]]:
-    """Open a Parquet file for a column of text, null where it is not UTF-8, and its persons.
+def open_parquet_texts(source: Source, selection: Selection, stack: ExitStack) -> Table:
+    """Open a Parquet file for a column of codes: text, null where it is not UTF-8.
 
     A column of doubles that pandas has written has no text: pandas makes doubles of all whole numbers for one that is
     missing.
     """
     schema, read = _parquet(source, stack)
-    wanted = [column] if person is None else [column, person]
+    return _texts(source, schema, selection, read)
+
+
+def open_arrow_texts(data: Any, selection: Selection) -> Table:
+    """Open anything that offers an Arrow stream for a column of codes."""
+    import pyarrow as pa
+
+    reader = pa.RecordBatchReader.from_stream(data)
+    return _texts(Source("the Arrow table", ".arrow"), reader.schema, selection, lambda _: _pieces(reader))
+
+
+def _texts(source: Source, schema: pa.Schema, selection: Selection, read: Read) -> Table:
+    column = selection.code or ""
     if schema.names.count(column) != 1:
         raise PointsError(
             f"{source.name} has {'more than one' if column in schema.names else 'no'} column {column!r}; its columns "
             f"are {', '.join(schema.names)}."
         )
-    if person is not None:
-        check_person_name(source, schema.names, person)
     texts = _text_reader(source, schema, column)
-    persons = None if person is None else _person_reader(source, schema, person)
-    rows = read(list(dict.fromkeys(wanted)))
-    return ((texts(each.column(column)), None if persons is None else persons(each.column(person))) for each in rows)
+    beside, others, names = _beside(source, schema, selection)
+    batches = (Coded(texts(rows.column(column)), *beside(rows)) for rows in read(list(dict.fromkeys([column, *names]))))
+    return Table(None, batches, plain=True, others=others)
 
 
 def _text_reader(source: Source, schema: pa.Schema, name: str) -> Callable[[pa.Array], pa.Array]:
@@ -96,7 +108,7 @@ def _text_reader(source: Source, schema: pa.Schema, name: str) -> Callable[[pa.A
     )
 
 
-def _parquet(source: Source, stack: ExitStack) -> tuple[pa.Schema, Callable[[list[str]], Iterable[pa.RecordBatch]]]:
+def _parquet(source: Source, stack: ExitStack) -> tuple[pa.Schema, Read]:
     """Return the schema of a Parquet file, and the function that reads some of its columns."""
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -139,17 +151,32 @@ def _two_columns(schema: pa.Schema, selection: Selection) -> Selection:
     return replace(selection, x=names[0], y=names[1])
 
 
-def _table(
-    source: Source, schema: pa.Schema, selection: Selection, read: Callable[[list[str]], Iterable[pa.RecordBatch]]
-) -> Table:
+def _table(source: Source, schema: pa.Schema, selection: Selection, read: Read) -> Table:
     columns, coordinates, crs, plain = _place(source, schema, selection)
-    if selection.person is None:
-        return Table(crs, (Batch(*coordinates(rows)) for rows in read(columns)), plain=plain)
-    name = selection.person
-    check_person_name(source, schema.names, name)
-    persons = _person_reader(source, schema, name)
-    rows = read(list(dict.fromkeys([*columns, name])))
-    return Table(crs, (Batch(*coordinates(each), persons(each.column(name))) for each in rows), plain=plain)
+    beside, others, names = _beside(source, schema, selection)
+    batches = (Batch(*coordinates(rows), *beside(rows)) for rows in read(list(dict.fromkeys([*columns, *names]))))
+    return Table(crs, batches, plain=plain, others=others)
+
+
+def _beside(
+    source: Source, schema: pa.Schema, selection: Selection
+) -> tuple[Callable[[pa.RecordBatch], tuple[pa.Array | None, tuple[pa.Array, ...]]], pa.Schema, list[str]]:
+    """Return how to read persons and the other columns of some rows, the schema of the latter, and all their names."""
+    import pyarrow as pa
+
+    name, others = selection.person, selection.others
+    persons = None
+    if name is not None:
+        check_person_name(source, schema.names, name)
+        persons = _person_reader(source, schema, name)
+    check_other_names(source, schema.names, others)
+
+    def read(rows: pa.RecordBatch) -> tuple[pa.Array | None, tuple[pa.Array, ...]]:
+        people = None if persons is None else persons(rows.column(name))
+        return people, tuple(rows.column(other) for other in others)
+
+    declared = pa.schema([schema.field(other) for other in others], metadata=schema.metadata)
+    return read, declared, [*([] if name is None else [name]), *others]
 
 
 def _place(

@@ -30,13 +30,16 @@ if TYPE_CHECKING:
 
 __all__ = [
     "BATCH",
+    "OTHER_OPTIONS",
     "Batch",
     "Bytes",
+    "Coded",
     "Coordinates",
     "Selection",
     "Source",
     "Table",
     "check_names",
+    "check_other_names",
     "check_person_name",
     "forgetful",
     "no_geometry",
@@ -52,18 +55,30 @@ T = TypeVar("T")
 Coordinates = tuple[Array, Array]
 Bytes = npt.NDArray[np.uint8]
 
+# How the columns of times and categories are named.
+OTHER_OPTIONS = either("time=... or kind=..., by the name of the axis", "--time-column or --category-column")
 BATCH = 2**16  # records at a time: what is made of them stays in the processor's cache
 
 
 class Batch(NamedTuple):
     """Some records: their coordinates, NaN for what is not a point, and their persons, null for a record without one.
 
-    The persons are an array as `records.persons.identifiers` makes it; None if no column of persons was asked for.
+    The persons are an array as `records.persons.identifiers` makes it; None if no column of persons was asked for. The
+    other columns that were asked for are as the format stores them; cells of CSV are text, null for an empty one.
     """
 
     x: Array
     y: Array
     person: pa.Array | None = None
+    others: tuple[Any, ...] = ()
+
+
+class Coded(NamedTuple):
+    """Some records that are given by codes: texts, null for a record without one; and as for `Batch`."""
+
+    codes: pa.Array
+    person: pa.Array | None = None
+    others: tuple[Any, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -110,7 +125,8 @@ class Source:
 class Selection:
     """Where a file has the coordinates: in two columns, in a column of geometries, or in the geometry of a layer.
 
-    `person` is the column that says who a record is about, if there is one.
+    `person` is the column that says who a record is about, if there is one. `code` is the column of the codes of zones,
+    if records have these instead of coordinates. `others` are further columns that are read as they are.
     """
 
     x: str | None = None
@@ -118,6 +134,8 @@ class Selection:
     geometry: str | None = None
     layer: str | None = None
     person: str | None = None
+    code: str | None = None
+    others: tuple[str, ...] = ()
 
     @property
     def columns(self) -> tuple[str, str] | None:
@@ -133,18 +151,21 @@ class Table:
     ----------
     crs : optional
         The CRS that the file declares, if it declares one.
-    batches : iterable of Batch
+    batches : iterable of Batch, or of Coded
         The records, about `BATCH` of them at a time. They are read when they are asked for.
     plain : bool
         Whether the coordinates are in columns that cannot declare a CRS: they are taken to be in the domain's.
     scan : function, optional
         Finds the CRS and checks the rest of the structure, in a format where that takes a walk through the whole file.
+    others : Arrow schema, optional
+        The declared types of the other columns; None if their cells are text without a type.
     """
 
     crs: Any
-    batches: Iterable[Batch]
+    batches: Iterable[Any]
     plain: bool = False
     scan: Callable[[], Any] | None = None
+    others: pa.Schema | None = None
 
     def declared_crs(self) -> Any:
         """Return the CRS that the file declares, if it declares one, and finish the checks of its structure."""
@@ -160,6 +181,16 @@ def check_names(source: Source, names: Sequence[str], wanted: Sequence[str]) -> 
 def check_person_name(source: Source, names: Sequence[str], name: str) -> None:
     """Refuse a file that does not have the wanted column of persons exactly once."""
     _check_name(source, names, name, either("person", "--person-column"))
+
+
+def check_other_names(source: Source, names: Sequence[str], wanted: Sequence[str]) -> None:
+    """Refuse a file that does not have each of the wanted columns of times and categories exactly once."""
+    for name in wanted:
+        if names.count(name) != 1:
+            raise PointsError(
+                f"{source.name} has {'more than one' if name in names else 'no'} column {name!r}; its columns are "
+                f"{', '.join(names)}. Name it with {OTHER_OPTIONS}."
+            )
 
 
 def _check_name(source: Source, names: Sequence[str], name: str, options: str) -> None:

@@ -25,7 +25,9 @@ from spatialdp._support.override import override
 from spatialdp.errors import PointsError
 from spatialdp.records.formats.base import (
     BATCH,
+    OTHER_OPTIONS,
     Batch,
+    Coded,
     Selection,
     Source,
     Table,
@@ -33,7 +35,7 @@ from spatialdp.records.formats.base import (
     not_whole,
     without_layers,
 )
-from spatialdp.records.formats.text import numbers_of, persons_of_numerals, points_of_wkt
+from spatialdp.records.formats.text import numbers_of, points_of_wkt, whole_numbers_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -43,7 +45,6 @@ __all__ = ["open_delimited", "open_delimited_texts"]
 _QUOTE = b'"'
 _BREAKS = (b"\r", b"\n")
 _REPLACED = "\ufffd"  # stands for bytes that are not UTF-8
-_WHOLE = r"^-?(?:0|[1-9][0-9]*)\.0+$"
 _MARK = b"\xef\xbb\xbf"  # with which some programs begin a file in UTF-8
 
 
@@ -68,24 +69,18 @@ def open_delimited(source: Source, selection: Selection, stack: ExitStack) -> Ta
     wanted = selection.columns or ((selection.geometry,) if selection.geometry is not None else None)
     if wanted is None:
         raise no_geometry(source)
-    people = () if selection.person is None else (selection.person,)
-    _check_columns(source, form, names, (*wanted, *people))
-    places = [names.index(name) for name in wanted]
-    person = None if selection.person is None else names.index(selection.person)
-    return Table(None, _batches(file, form, len(names), places, person), plain=True)
+    cells = _named_cells(source, file, form, names, (*wanted, *_beside(selection)), selection.others)
+    return Table(None, _batches(cells, len(wanted), selection), plain=True)
 
 
-def open_delimited_texts(
-    source: Source, column: str, person: str | None, stack: ExitStack
-) -> Iterator[tuple[pa.Array, pa.Array | None]]:
-    """Open a file of separated values for a column of text, null where it is empty or not UTF-8, and its persons."""
+def open_delimited_texts(source: Source, selection: Selection, stack: ExitStack) -> Table:
+    """Open a file of separated values for a column of codes: text, null where it is empty or not UTF-8."""
     form = _form(source)
     file = _opened(source, stack)
     names = _header(source, file, form)
-    wanted = (column,) if person is None else (column, person)
-    _check_columns(source, form, names, wanted)
-    cells = _cells(file, form, len(names), [names.index(name) for name in wanted])
-    return ((_known(texts[0]), None if person is None else _persons(texts[1])) for texts in cells)
+    cells = _named_cells(source, file, form, names, (selection.code or "", *_beside(selection)), selection.others)
+    batches = (Coded(_known(texts[0]), *_read_beside(texts[1:], selection)) for texts in cells)
+    return Table(None, batches, plain=True)
 
 
 def _form(source: Source) -> _Form:
@@ -97,13 +92,14 @@ def _opened(source: Source, stack: ExitStack) -> Any:
     return stack.enter_context(gzip.GzipFile(fileobj=file)) if source.suffix.endswith(".gz") else file
 
 
-def _check_columns(source: Source, form: _Form, names: list[str], wanted: Sequence[str]) -> None:
+def _check_columns(source: Source, form: _Form, names: list[str], wanted: Sequence[str], others: Sequence[str]) -> None:
     for name in wanted:
+        hint = f" Name it with {OTHER_OPTIONS}." if name in others else ""
         if names.count(name) != 1:  # names are not quoted: in a file without a header, they are a record
             raise PointsError(
                 f"the first line of {source.name} has {'more than one' if name in names else 'no'} column {name!r}; "
                 f"that line must have the names of the columns, separated by {form.separators}, and each name that is "
-                "asked for once."
+                f"asked for once.{hint}"
             )
 
 
@@ -170,11 +166,30 @@ class _Joined(io.RawIOBase):
         return len(part)
 
 
-def _batches(file: IO[bytes], form: _Form, columns: int, places: list[int], person: int | None) -> Iterator[Batch]:
-    for cells in _cells(file, form, columns, places if person is None else [*places, person]):
-        texts = cells[: len(places)]
-        x, y = points_of_wkt(texts[0]) if len(texts) == 1 else (numbers_of(column) for column in texts)
-        yield Batch(x, y, None if person is None else _persons(cells[-1]))
+def _beside(selection: Selection) -> tuple[str, ...]:
+    """Return the names of the columns that are read beside coordinates or codes: persons, and the others."""
+    return selection.others if selection.person is None else (selection.person, *selection.others)
+
+
+def _read_beside(texts: list[pa.Array], selection: Selection) -> tuple[pa.Array | None, tuple[pa.Array, ...]]:
+    """Return the persons, if there are any, and the other columns: cells as they are, null for an empty one."""
+    people, others = texts[: len(texts) - len(selection.others)], texts[len(texts) - len(selection.others) :]
+    return _persons(people[0]) if people else None, tuple(_known(column) for column in others)
+
+
+def _batches(cells: Iterator[list[pa.Array]], width: int, selection: Selection) -> Iterator[Batch]:
+    """Yield the records of rows of cells, of which the first are one column of WKT or two of numerals."""
+    for texts in cells:
+        x, y = points_of_wkt(texts[0]) if width == 1 else (numbers_of(column) for column in texts[:width])
+        yield Batch(x, y, *_read_beside(texts[width:], selection))
+
+
+def _named_cells(
+    source: Source, file: IO[bytes], form: _Form, names: list[str], wanted: Sequence[str], others: Sequence[str]
+) -> Iterator[list[pa.Array]]:
+    """Yield the cells of some columns, by their names, which are checked at once; the last ones are `others`."""
+    _check_columns(source, form, names, wanted, others)
+    return _cells(file, form, len(names), [names.index(name) for name in wanted])
 
 
 def _cells(file: IO[bytes], form: _Form, columns: int, places: list[int]) -> Iterator[list[pa.Array]]:
@@ -212,8 +227,7 @@ def _persons(cells: pa.Array) -> pa.Array:
     import pyarrow.compute as pc
 
     cells = _known(cells)
-    whole = persons_of_numerals(pc.if_else(pc.match_substring_regex(cells, _WHOLE), cells, None))
-    return pc.coalesce(whole, cells)
+    return pc.coalesce(whole_numbers_of(cells), cells)
 
 
 def _column(cells: Any, form: _Form) -> pa.Array:

@@ -28,6 +28,7 @@ __all__ = [
     "persons_of_text",
     "points_of_wkt",
     "slices",
+    "whole_numbers_of",
 ]
 
 NUMERAL = r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?"
@@ -39,6 +40,7 @@ _POINTS = (  # a point, and a multi-point of one part, which is written in two w
     rf"{_HEAD.format('(?:MULTI)?POINT')}{_PLACE}\s*$",
     rf"{_HEAD.format('MULTIPOINT')}\(\s*{_PLACE}\s*\)\s*$",
 )
+_WHOLE = r"^-?(?:0|[1-9][0-9]*)\.0+$"
 _INTEGER = r"^\s*[+-]?[0-9]+\s*$"
 _UTF_8 = (  # what Unicode allows, as bytes
     r"(?s)^(?:[\x00-\x7f]|[\xc2-\xdf][\x80-\xbf]|\xe0[\xa0-\xbf][\x80-\xbf]|[\xe1-\xec\xee\xef][\x80-\xbf]{2}"
@@ -124,6 +126,20 @@ def persons_of_numerals(text: pa.Array) -> pa.Array:
     digits = pc.replace_substring_regex(pc.if_else(integer, raw, None), r"^\s*(?:\+|(-))?0*([0-9]+)\s*$", r"\1\2")
     digits = pc.replace_substring_regex(digits, "^-0$", "0").cast(pa.large_string())
     return pc.coalesce(digits, texts_of(persons_of_doubles(numbers_of(pc.if_else(integer, None, raw)))))
+
+
+def whole_numbers_of(text: pa.Array) -> pa.Array:
+    """Return whole numbers that are written with a fraction of zeros, as pandas does, without it; null for all else.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> whole_numbers_of(pa.array(["5.0", "5", "05.0", "0.5", None])).to_pylist()
+    ['5', None, None, None, None]
+    """
+    import pyarrow.compute as pc
+
+    return texts_of(persons_of_numerals(pc.if_else(pc.match_substring_regex(text, _WHOLE), text, None)))
 
 
 def persons_of_doubles(numbers: Floats) -> pa.Array:

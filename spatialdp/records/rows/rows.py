@@ -8,7 +8,7 @@ With a bound on persons, what is kept of each person is decided over the cells o
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,7 +22,8 @@ from spatialdp.records.formats.base import forgetful
 from spatialdp.records.persons.bounding import bounded_counts, gathered
 from spatialdp.records.persons.identifiers import persons_of, texts_of
 from spatialdp.records.points import Points, as_points
-from spatialdp.records.rows.times import Times, times_of
+from spatialdp.records.rows.times import times_of
+from spatialdp.records.rows.values import Texts, Values
 from spatialdp.space.frames.frame import Frame
 from spatialdp.space.frames.time import Time
 from spatialdp.space.frames.zone_axis import ZoneAxis
@@ -31,7 +32,16 @@ from spatialdp.wording import parameter
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["Rows", "as_rows", "count_rows"]
+__all__ = [
+    "Rows",
+    "as_rows",
+    "axes_beside",
+    "checked_places",
+    "count_rows",
+    "number_beside",
+    "places_in",
+    "with_place",
+]
 
 
 class Rows:
@@ -56,8 +66,8 @@ class Rows:
 
     Notes
     -----
-    Records are held in memory. Points of files and of tables in engines are not taken, because their further columns
-    would be lost.
+    Records are held in memory; `read_rows` takes those of files. Points of files and of tables in engines are not
+    taken, because their further columns would be lost.
 
     Privacy
     -------
@@ -83,8 +93,8 @@ class Rows:
         self._points = points if isinstance(points, Points | Codes) else Points(points, person=person)
         if type(self._points) not in (Points, Codes):
             raise PointsError(
-                "the points stay in a file or an engine, but rows need their further columns beside them in memory; "
-                "read the table with pandas or pyarrow, and give its columns."
+                "the points stay in a file or an engine, but rows need their further columns beside them; read a file "
+                "with read_rows, or give the columns of a table in memory."
             )
         self._columns: dict[str, Any] = columns | taken
         self._read: dict[tuple[str, bool], Any] = {}  # what was made of the columns, so that text is read once
@@ -94,32 +104,22 @@ class Rows:
 
     def _numbers(self, frame: Frame, person: Person | None) -> Iterator[tuple[pa.Array | None, Integers]]:
         """Yield persons and cell numbers of the rows, block by block; `frame.n_cells` for rows that count nowhere."""
-        others = {name: axis for name, axis in frame.axes.items() if name != frame.space_name}
-        columns = {name: self._axis_values(name, axis) for name, axis in others.items()}
+        columns = {name: self._axis_values(name, axis) for name, axis in axes_beside(frame).items()}
         start = 0
-        for persons, places in self._places(frame, person):
+        for persons, places in places_in(self._points, frame, person):
             rows = slice(start, start + places.size)
             start = rows.stop
-            numbers, inside = np.zeros(places.size, dtype=np.int64), places < frame.space.size
-            for name, axis in others.items():
-                ticks = _places_on(axis, columns[name], rows)
-                inside &= ticks < axis.size
-                numbers = numbers * axis.size + ticks
-            yield persons, np.where(inside, numbers * frame.space.size + places, frame.n_cells)
+            ticks = {name: values.places(frame.axes[name], rows) for name, values in columns.items()}
+            yield persons, with_place(frame, number_beside(frame, ticks, places.size), places)
 
-    def _places(self, frame: Frame, person: Person | None) -> Iterator[tuple[pa.Array | None, Integers32]]:
-        """Yield persons and places on the axis of space, block by block; the axis' size for rows that are nowhere."""
-        points = _checked(self._points, frame, person)
-        if isinstance(frame.space, ZoneAxis):
-            blocks = points._leaves(frame.space.zones)
-            return ((persons, frame.space.place_of_leaf[leaves]) for persons, leaves in blocks)
-        grid, leaf_of_cell = frame.space.grid, frame.space.leaf_of_cell
-        if person is None:
-            return ((None, leaf_of_cell[cells]) for cells in points._cells(grid))
-        return ((persons, leaf_of_cell[cells]) for persons, cells in points._person_cells(grid))
+    def _check(self, frame: Frame, person: Person | None) -> None:
+        """Refuse rows that do not fit a frame or a bound on persons, by their form and their columns."""
+        checked_places(self._points, frame, person)
+        for name, axis in axes_beside(frame).items():
+            self._axis_values(name, axis)
 
-    def _axis_values(self, name: str, axis: Any) -> Times | pa.Array:
-        """Return the values of an axis: times, or texts of categories."""
+    def _axis_values(self, name: str, axis: Any) -> Values:
+        """Return the values of an axis."""
         if name not in self._columns:
             raise PointsError(
                 f"the table has an axis {parameter(name)}, but the rows do not have these values; give them, one for "
@@ -127,8 +127,8 @@ class Rows:
             )
         key, given = (name, isinstance(axis, Time)), self._columns[name]
         if key not in self._read:
-            self._read[key] = times_of(given, name) if key[1] else texts_of(persons_of(given, parameter(name)))
-        values: Times | pa.Array = self._read[key]
+            self._read[key] = times_of(given, name) if key[1] else Texts(texts_of(persons_of(given, parameter(name))))
+        values: Values = self._read[key]
         if len(values) != _length(self._points):
             raise PointsError(
                 f"the points and {parameter(name)} have different lengths; each record needs a value, or a missing "
@@ -164,26 +164,49 @@ def count_rows(rows: Rows, frame: Frame, person: Person | None = None) -> Intege
 def as_rows(records: Any, frame: Frame, person: Person | None = None) -> Rows:
     """Return the caller's records as `Rows` that fit a frame and a bound; without further axes, points will do."""
     rows = records if isinstance(records, Rows) else Rows(records)
-    _checked(rows._points, frame, person)
-    for name, axis in frame.axes.items():
-        if name != frame.space_name:
-            rows._axis_values(name, axis)
+    rows._check(frame, person)
     return rows
 
 
-def _places_on(axis: Any, values: Any, rows: slice) -> Integers:
-    """Return the place of each row on an axis; the axis' size for those that are not on it."""
-    if isinstance(axis, Time):
-        return axis.ticks(values.part(rows).instants(axis.clock))
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    found = pc.index_in(values[rows.start : rows.stop], value_set=pa.array(axis.labels(), pa.large_string()))
-    places: Integers = found.fill_null(axis.size).to_numpy().astype(np.int64)
-    return places
+# --- cells of the table ----------------------------------------------------------------------------
 
 
-def _checked(points: Any, frame: Frame, person: Person | None) -> Any:
+def axes_beside(frame: Frame) -> dict[str, Any]:
+    """Return the axes of a frame beside space, by name."""
+    return {name: axis for name, axis in frame.axes.items() if name != frame.space_name}
+
+
+def places_in(points: Any, frame: Frame, person: Person | None) -> Iterator[tuple[pa.Array | None, Integers32]]:
+    """Yield persons and places on the axis of space, block by block; the axis' size for records that are nowhere."""
+    points = checked_places(points, frame, person)
+    if isinstance(frame.space, ZoneAxis):
+        blocks = points._leaves(frame.space.zones)
+        return ((persons, frame.space.place_of_leaf[leaves]) for persons, leaves in blocks)
+    grid, leaf_of_cell = frame.space.grid, frame.space.leaf_of_cell
+    if person is None:
+        return ((None, leaf_of_cell[cells]) for cells in points._cells(grid))
+    return ((persons, leaf_of_cell[cells]) for persons, cells in points._person_cells(grid))
+
+
+def number_beside(frame: Frame, places: Mapping[str, Integers], count: int) -> Integers:
+    """Return the number of each record among the cells of all axes beside space; -1 for one that is on none.
+
+    `places` has the place of each of `count` records on each of these axes.
+    """
+    numbers, inside = np.zeros(count, dtype=np.int64), np.ones(count, dtype=bool)
+    for name, axis in axes_beside(frame).items():
+        inside &= places[name] < axis.size
+        numbers = numbers * axis.size + places[name]
+    return np.where(inside, numbers, -1)
+
+
+def with_place(frame: Frame, numbers: Integers, places: Integers32) -> Integers:
+    """Return the cell of each record in the whole table; `frame.n_cells` for records that count nowhere."""
+    inside = (numbers >= 0) & (places < frame.space.size)
+    return np.where(inside, numbers * frame.space.size + places, frame.n_cells)
+
+
+def checked_places(points: Any, frame: Frame, person: Person | None) -> Any:
     """Return places of records, checked to fit the space of a frame and a bound on persons."""
     if isinstance(frame.space, ZoneAxis):
         return as_zone_records(points, frame.space.zones, person)

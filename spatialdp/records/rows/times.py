@@ -13,20 +13,25 @@ import warnings
 from collections import UserList, deque
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from spatialdp._support.arrays import Array, Booleans, Integers
 from spatialdp.errors import PointsError
+from spatialdp.records.rows.iso import read_usual
 from spatialdp.space.frames.clock import Clock, instant_of
 from spatialdp.wording import parameter
 
-__all__ = ["Times", "times_of"]
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = ["Times", "no_times", "times_of", "times_of_text"]
 
 _NEVER = np.iinfo(np.int64).min  # numpy's NaT
 _LONGEST = 64  # characters of text that may be a time
 _YEARS = 10_000  # from 1970, in either direction, that times of coarse units may lie apart
+_TEXTS = {str, type(None), float}  # NaN is a gap of pandas
 _PER_YEAR = {"Y": 1, "M": 12, "W": 53, "D": 366, "h": 8784, "m": 527_040, "s": 31_622_400, "ms": 31_622_400_000}
 _FURTHEST = {unit: number * _YEARS for unit, number in _PER_YEAR.items()}
 
@@ -52,6 +57,11 @@ class Times:
     def part(self, rows: slice) -> Times:
         """Return the times of some rows."""
         return Times(self.microseconds[rows], self.local if isinstance(self.local, bool) else self.local[rows])
+
+    def places(self, axis: Any, rows: slice = slice(None)) -> Integers:
+        """Return the tick of each of some records; the axis' size for those that are in none."""
+        ticks: Integers = axis.ticks(self.part(rows).instants(axis.clock))
+        return ticks
 
     def instants(self, clock: Clock) -> Integers:
         """Return the instants, the least integer where there is none."""
@@ -126,7 +136,30 @@ def _of_arrow(values: Any, name: str) -> Times:
         return Times(_microseconds(column.to_numpy(zero_copy_only=False)), local=getattr(kind, "tz", None) is None)
     if not (types.is_string(kind) or types.is_large_string(kind) or types.is_null(kind)):
         raise _refused(kind, name)
-    return _of_elements(np.array(column.to_pylist(), dtype=object))
+    return times_of_text(column.cast(pa.large_string()).combine_chunks())
+
+
+def no_times(count: int) -> Times:
+    """Return the times of records that have none."""
+    return Times(np.full(count, _NEVER), local=False)
+
+
+def times_of_text(texts: pa.Array) -> Times:
+    """Return the times of texts in ISO form, a `large_string` array; never for all else.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> times = times_of_text(pa.array(["1970-01-01", " 19700101T000001 ", "noon"], pa.large_string()))
+    >>> times.microseconds.tolist()[:2]
+    [0, 1000000]
+    """
+    microseconds, local, known = read_usual(texts)
+    (others,) = np.nonzero(~known)
+    if others.size:
+        rest = _one_by_one(np.array(texts.take(others).to_pylist(), dtype=object))
+        microseconds[others], local[others] = rest.microseconds, rest.local
+    return Times(microseconds, local)
 
 
 def _microseconds(moments: Array) -> Integers:
@@ -140,6 +173,19 @@ def _microseconds(moments: Array) -> Integers:
 
 
 def _of_elements(values: Array) -> Times:
+    """Return the times of Python objects; texts alone, with gaps, are read as a column."""
+    kinds = set(map(type, values))
+    if str in kinds and kinds <= _TEXTS:
+        import pyarrow as pa
+
+        try:
+            return times_of_text(pa.array(values, pa.large_string(), from_pandas=True))
+        except Exception:  # half a surrogate pair, a number; the message may quote a record
+            pass
+    return _one_by_one(values)
+
+
+def _one_by_one(values: Array) -> Times:
     microseconds, local = _MOMENTS(values)
     return Times(microseconds.astype(np.int64), local.astype(bool))
 

@@ -358,8 +358,9 @@ class Time:
     def _unknown(self, query: Any) -> ParameterError:
         hint = {
             Fold.WEEKDAY: "a day such as 'Monday', or a pair of days",
-            Fold.HOUR: "a clock time such as '08:00', or a pair such as ('08:00', '10:00'), at ends of ticks",
-            None: f"a date, a time, or a pair of them such as ({self.start!r}, {self.stop!r}), at ends of ticks",
+            Fold.HOUR: "a clock time such as '08:00', or a pair such as "
+            f"{quoted(('08:00', '10:00'))}, at ends of ticks",
+            None: f"a date, a time, or a pair of them such as {quoted((self.start, self.stop))}, at ends of ticks",
         }[self.fold]  # type: ignore[index] # mypy takes the option for its text
         return ParameterError(f"{parameter('time')} is {quoted(query)}, which is no part of this axis; give {hint}.")
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from spatialdp.cli.parameters import methods, parameters_of
-from spatialdp.mechanisms import MECHANISMS
+from spatialdp.mechanisms import MECHANISMS, ON_OTHER_FRAMES
 from tests.helpers.commands import run
 
 
 def test_every_parameter_is_an_option_with_help():
     listed = run("methods").stdout
-    for name, method in MECHANISMS.items():
+    for name, method in (MECHANISMS | ON_OTHER_FRAMES).items():
         assert name in listed
         shown = run("methods", name).stdout
         helped = run("release", "--method", name, "--help").stdout
@@ -24,6 +24,7 @@ def test_names_that_are_close_are_suggested():
     assert run("methods", "FLAT").stdout == run("methods", "flat").stdout
 
 
-def test_only_methods_that_options_can_ask_for_are_listed():
-    assert list(methods()) == [*MECHANISMS, "zone-tree"]
-    assert "'table' was given" in run("methods", "table", code=2).stderr
+def test_methods_of_other_frames_are_listed_last():
+    assert list(methods()) == [*MECHANISMS, "zone-tree", "table"]
+    assert "--budget" in run("methods", "table").stdout
+    assert "zone=0,1,2;time=1,1" in "".join(run("methods", "table").stdout.split())

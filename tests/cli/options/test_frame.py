@@ -7,6 +7,7 @@ import geopandas
 import pytest
 import shapely
 
+import spatialdp as sdp
 from spatialdp.cli.options.frame import Names, Prefixes
 from tests.helpers.commands import BOUNDS, run
 
@@ -63,6 +64,39 @@ def test_options_of_zones_need_zones():
     assert "--zones was not given" in run("plan", BOUNDS, "--levels=state", "--epsilon=1", code=2).stderr
     told = run("plan", BOUNDS, "--method=zone-tree", "--epsilon=1", code=2).stderr
     assert "counts in zones, but a domain was given; give --zones FILE" in told
+
+
+HEXAGONS = ("--h3", "2,4", "--epsilon=1")
+
+
+def test_hexagons_take_the_area_of_a_domain(tmp_path):
+    area = shapely.box(10, 46, 16, 49)
+    geopandas.GeoSeries([area], crs="EPSG:4326").to_file(tmp_path / "area.gpkg")
+    zones = sdp.H3(area, resolutions=(2, 4))
+    expected = f"{sdp.ZoneTree().plan(zones, epsilon=1)}\n"
+    for given in (("--region", tmp_path / "area.gpkg"), ("--bounds=10,46,16,49",)):
+        assert run("plan", *HEXAGONS, *given).stdout == expected
+    table = run("plan", *HEXAGONS, "--bounds=10,46,16,49", "--categories=a,b").stdout
+    assert "resolution 4 x categories" in table
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ((), "--h3 takes the cells whose centre lies in a public area"),
+        (("--bounds=10,46,16,49", "--region-cells=centres"), "leave --region-cells out"),
+        (("--bounds=4e6,2e6,5e6,3e6", "--crs=EPSG:3035"), "H3 divides the earth in longitude and latitude"),
+        (("--zones=zones.parquet", "--levels=state"), "--zones and --h3 were given"),
+        (("--bounds=10,46,16,49", "--levels=state"), "--levels is for zones, but --zones was not given"),
+        (("--bounds=10,46,16,49", "--method=flat", "--shape=2,2"), "leave --zones and --h3 out"),
+    ],
+)
+def test_hexagons_that_are_not_described_are_refused(options, words):
+    assert words in " ".join(run("plan", *HEXAGONS, *options, code=2).stderr.split())
+
+
+def test_resolutions_are_whole_numbers():
+    assert "whole numbers with commas" in run("plan", "--h3=4,x", BOUNDS, "--epsilon=1", code=2).stderr
 
 
 def test_areas_that_cut_zones_come_from_a_file_or_a_column(zones, tmp_path):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from spatialdp._support.atomic import write_all
@@ -18,12 +19,17 @@ from spatialdp.wording import either
 if TYPE_CHECKING:
     from spatialdp.table_release import TableRelease
 
-__all__ = ["csv_bytes", "save_table"]
+__all__ = ["csv_bytes", "save_table", "table_contents"]
 
 
 def save_table(release: TableRelease, path: str | os.PathLike[str], *, overwrite: bool, shape: Any) -> None:
     """Write a table in the format that the file name ends in, completely or not at all; see `TableRelease.save`."""
     target = check_target(path, overwrite=overwrite)
+    write_all(table_contents(release, target, shape=shape), overwrite=overwrite)
+
+
+def table_contents(release: TableRelease, target: Path, *, shape: Any = None) -> dict[Path, bytes]:
+    """Return the files to write for a table: the file itself and, for CSV, the privacy statement beside it."""
     kind = FORMATS[target.suffix.lower()]
     if kind not in ("GeoParquet", "CSV") or shape is not None:
         raise ParameterError(
@@ -31,12 +37,11 @@ def save_table(release: TableRelease, path: str | os.PathLike[str], *, overwrite
             f"as .parquet (complete) or .csv (rows){either(', and leave shape out', '')}."
         )
     if kind == "GeoParquet":
-        write_all({target: geoparquet_bytes(release)}, overwrite=overwrite)
-        return
+        return {target: geoparquet_bytes(release)}
     table = csv_bytes(release)
     members = {**statement_members(release.privacy), "in_words": release.in_words()}
     statement = statement_with_digest(table, json.loads(json.dumps(members)))
-    write_all({statement_beside(target): statement, target: table}, overwrite=overwrite)
+    return {statement_beside(target): statement, target: table}
 
 
 def csv_bytes(release: TableRelease) -> bytes:
