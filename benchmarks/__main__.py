@@ -15,6 +15,7 @@ from benchmarks import (
     explorer,
     files,
     foundation,
+    ledger,
     maps,
     persons,
     reading,
@@ -28,7 +29,7 @@ from benchmarks import (
 )
 
 MODULES = (
-    *(foundation, persons, zones, zones_location, trees, adaptive, transforms, spectra, files),
+    *(foundation, ledger, persons, zones, zones_location, trees, adaptive, transforms, spectra, files),
     *(reading, tables, table, command_line, evaluator, explorer, maps),
 )
 

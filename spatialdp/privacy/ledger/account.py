@@ -163,8 +163,9 @@ class Account:
         return self.terms_in(books), books.spent(self._places, self.neighbours), self._left(books)
 
     def _compared(self) -> str:
-        most = f" with at most {self._terms.records:,} records (declared)" if self.unit == "person" else ""
-        return f"{self.neighbours} one {self.unit}{most}"
+        most = self._terms.records if self.unit == "person" else None
+        declared = "" if most is None else f" with at most {most:,} records (declared, not enforced)"
+        return f"{self.neighbours} one {self.unit}{declared}"
 
     def terms_in(self, books: Books) -> Terms:
         """Return the account's terms, with the limits as they are now."""
@@ -385,10 +386,17 @@ class Account:
             )
         if self.unit == "person" and not isinstance(person_stays, bool):
             raise ParameterError(
-                f"{parameter('person_stays')} is {quoted(person_stays)}, but must be known in an account of persons; "
-                f"give True if all records of a person are in one part. Give False if they may be in several parts, "
-                f"and the account's {parameter('records')} bounds all of them together. If it bounds those in each "
-                "part by itself, such as a month, parts add up: make no partition, and spend on the account."
+                f"{parameter('person_stays')} is {quoted(person_stays)}, but must be known in an account of persons. Give "
+                f"{parameter('person_stays', True)} if all records of a person are in one part, and "
+                f"{parameter('person_stays', False)} if they may be in several parts and {parameter('records')} of the "
+                f"account bounds all of them together. If it bounds those in each part by itself, such as a month, "
+                "parts add up: make no partition, and spend on the account."
+            )
+        if person_stays is False and self._terms.records is None:
+            raise ParameterError(
+                f"{parameter('person_stays')} is {quoted(person_stays)}, but the account does not say how many records a "
+                f"person may have, which bounds the number of parts that a person is in; open an account with "
+                f"{parameter('records')}, or make no partition."
             )
         return person_stays
 

@@ -44,7 +44,9 @@ class Pots:
         return Pots(self.epsilon + other.epsilon, self.rho + other.rho)
 
     def __sub__(self, other: Pots) -> Pots:
-        return Pots(self.epsilon - other.epsilon, self.rho - other.rho)
+        # Prepaid amounts are drawn down by many small steps, most of which leave one pot alone.
+        epsilon = self.epsilon - other.epsilon if other.epsilon else self.epsilon
+        return Pots(epsilon, self.rho - other.rho if other.rho else self.rho)
 
     def fits(self, limit: Pots) -> bool:
         """Whether neither amount is above the limit's; there is no tolerance."""

@@ -36,6 +36,7 @@ WRONG = (
     "it with the releases made since."
 )
 _LARGEST = 10**400
+_ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"), allow_nan=False)
 
 
 class Kind(Option):
@@ -104,7 +105,7 @@ def canonical(value: Any) -> str:
     >>> print(canonical({"b": 1, "a": "α"}))
     {"a":"\u03b1","b":1}
     """
-    return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False)
+    return _ENCODER.encode(value)
 
 
 def stamp() -> dict[str, str]:
@@ -157,22 +158,28 @@ def _plain(value: Any, depth: int) -> Any:
 
 
 def _plain_value(value: Any, depth: int) -> Any:
+    kind = type(value)
+    if kind is str:
+        return _plain_text(value)
+    if value is None or kind is bool or (kind is int and -_LARGEST < value < _LARGEST):
+        return value
     if depth == 0:
         raise _NotPlainError
-    if isinstance(value, Mapping):
-        return {_plain_text(name): _plain_value(item, depth - 1) for name, item in value.items()}
-    if isinstance(value, list | tuple):
+    if kind is list or kind is tuple:
         return [_plain_value(item, depth - 1) for item in value]
-    if isinstance(value, str):
-        return _plain_text(value)
-    if value is None or isinstance(value, bool):
-        return value
+    if kind is dict or isinstance(value, Mapping):
+        return {_plain_text(name): _plain_value(item, depth - 1) for name, item in value.items()}
+    return _plain_number(value)
+
+
+def _plain_number(value: Any) -> int | float | str:
+    """Return a number of any type: a fraction as the text that it prints as."""
+    if isinstance(value, float) and math.isfinite(value):
+        return float(value)
     if isinstance(value, Integral) and abs(int(value)) < _LARGEST:
         return int(value)
     if isinstance(value, Fraction) and max(abs(value.numerator), value.denominator) < _LARGEST:
         return str(value)
-    if isinstance(value, float) and math.isfinite(value):
-        return value
     raise _NotPlainError
 
 

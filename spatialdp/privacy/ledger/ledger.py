@@ -149,7 +149,7 @@ class Ledger:
         pure: Number | None = None,
         neighbours: str = "add-remove",
         unit: str = "record",
-        records: int = 1,
+        records: int | None = None,
         about: str = "",
     ) -> Account:
         """Open an account for one set of records, or return the account of this name if its terms are the same.
@@ -169,9 +169,10 @@ class Ledger:
             ``"add-remove"`` or ``"replace"``; every release must have the same.
         unit : str
             ``"record"``, or ``"person"`` for a promise to whole persons.
-        records : int
-            In an account of persons, the most records that a person has. Releases that protect single records cost so
-            many times as much. The number is declared by you; the ledger cannot enforce it.
+        records : int, optional
+            In an account of persons, the most records that a person has in all data that the account is for. Releases
+            that protect single records then cost so many times as much; without it they are refused. The number is
+            declared by you; the ledger cannot enforce it.
         about : str
             Which records these are, in words, for readers.
 

@@ -40,7 +40,7 @@ class Terms:
     rho: Fraction
     neighbours: str
     unit: str
-    records: int
+    records: int | None
     about: str = ""
 
     @property
@@ -78,28 +78,37 @@ class Terms:
         neighbours, unit, about = texts(data, "neighbours", "unit", "about")
         if neighbours not in set(Neighbours) or unit not in UNITS:
             raise ValueError("not the terms of an account")
-        return cls(**amounts, neighbours=neighbours, unit=unit, records=whole(data["records"], 1, MOST), about=about)
+        records = None if data["records"] is None and unit == "person" else whole(data["records"], 1, MOST)
+        return cls(**amounts, neighbours=neighbours, unit=unit, records=records, about=about)
 
 
 def agreed(
-    epsilon: Number, delta: Number, pure: Number | None, neighbours: str, unit: str, records: int, about: str
+    epsilon: Number, delta: Number, pure: Number | None, neighbours: str, unit: str, records: int | None, about: str
 ) -> Terms:
     """Return the terms of an account, checked."""
     limit = Budget(epsilon, delta)
     share = _pure(limit, pure)
     rest = Budget(limit.epsilon - share, limit.delta) if limit.delta else None
-    number = whole_number(records, "records", 1, MOST)
     if unit not in UNITS:
         raise ParameterError(f"{parameter('unit')} is {quoted(unit)}; it must be 'record' or 'person'.")
-    if unit == "record" and number != 1:
-        raise ParameterError(
-            f"{parameter('records')} is {number}, but the account protects single records; give "
-            f"{parameter('unit', 'person')}, or leave {parameter('records')} out."
-        )
+    number = _records(unit, records)
     relation = str(Neighbours.parse(neighbours, "neighbours"))
     words = checked_name(about, "about") if about else ""
     rho = rho_for(rest) if rest else limit.delta
     return Terms(limit.epsilon, limit.delta, share, rho, relation, unit, number, words)
+
+
+def _records(unit: str, records: int | None) -> int | None:
+    """Return the most records of a person; 1 if records are the unit, and None if nothing is declared."""
+    number = None if records is None else whole_number(records, "records", 1, MOST)
+    if unit == "person":
+        return number
+    if number not in (None, 1):
+        raise ParameterError(
+            f"{parameter('records')} is {number}, but the account protects single records; give "
+            f"{parameter('unit', 'person')}, or leave {parameter('records')} out."
+        )
+    return 1
 
 
 def _pure(limit: Budget, pure: Number | None) -> Fraction:
@@ -144,6 +153,12 @@ def charge(cost: Cost, unit: str, neighbours: str, terms: Terms, *, stays: bool)
         raise BudgetError("the cost has a denominator of more than 1,900 digits; spend amounts with short decimals.")
     if terms.unit == "record" or (unit == "person" and stays):
         return cost.pots
+    if terms.records is None:
+        raise ParameterError(
+            "the account protects persons and does not say how many records a person may have, so it cannot pay for a "
+            f"release that protects single records; release with {parameter('person')}, or open an account with "
+            f"{parameter('records')}."
+        )
     more = 1 if unit == "person" else terms.records
     return Pots(terms.records * cost.epsilon, more * terms.records * cost.rho)
 

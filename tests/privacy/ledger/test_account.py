@@ -140,6 +140,18 @@ def test_an_account_of_persons_pays_for_records_as_many_times_as_a_person_has(le
     assert account.spent.epsilon == Fraction(6, 10)
 
 
+def test_an_account_of_persons_without_a_number_of_records_pays_for_persons_alone(ledger):
+    account = ledger.open("visits", epsilon=10, unit="person")
+    assert account.in_words().endswith("add-remove one person")
+    with pytest.raises(ParameterError, match="does not say how many records a person may have"):
+        account.check(Cost.pure(0.1), **RECORD)
+    with pytest.raises(ParameterError, match="bounds the number of parts"):
+        account.partition("place", ["shop", "park"], person_stays=False)
+    home = account.partition("home", ["Iowa", "Ohio"], person_stays=True)["Iowa"]
+    home.spend(Cost.pure(0.5), **PERSON, what={})
+    assert account.spent.epsilon == Fraction(1, 2)
+
+
 def test_an_account_of_records_refuses_persons(account):
     with pytest.raises(ParameterError, match="not adding a person"):
         account.check(Cost.pure(0.1), **PERSON)
@@ -293,7 +305,7 @@ def test_an_account_shows_what_is_left(ledger, account, mixed):
     assert "ρ (zCDP)" in mixed._repr_html_()
     assert "<td" in account._repr_html_()
     visits = ledger.open("visits", epsilon=1, unit="person", records=5, about="visits <2024>")
-    assert "with at most 5 records (declared)" in visits.in_words()
+    assert "with at most 5 records (declared, not enforced)" in visits.in_words()
     assert "visits &lt;2024&gt;" in visits._repr_html_()
 
 

@@ -20,6 +20,7 @@ PERSONS = agreed(2, 1e-9, 1, "add-remove", "person", 5, "")
 def test_a_limit_without_a_delta_is_one_pot():
     assert PURE.limit == Pots(Fraction(2), Fraction(0))
     assert agreed(2, 0, 2, "add-remove", "record", 1, "") == PURE
+    assert agreed(2, 0, None, "add-remove", "record", None, "") == PURE
 
 
 def test_a_limit_with_a_delta_is_two_pots_that_add_up_to_it():
@@ -27,7 +28,7 @@ def test_a_limit_with_a_delta_is_two_pots_that_add_up_to_it():
     assert agreed(2, 1e-9, 0, "replace", "record", 1, "").limit == Pots(Fraction(0), rho_for(Budget(2, 1e-9)))
 
 
-@pytest.mark.parametrize("terms", [PURE, BOTH, PERSONS])
+@pytest.mark.parametrize("terms", [PURE, BOTH, PERSONS, agreed(2, 0, None, "replace", "person", None, "")])
 def test_terms_come_back_from_json(terms):
     assert Terms.from_json(terms.to_json()) == terms
 
@@ -41,6 +42,7 @@ def test_terms_come_back_from_json(terms):
         {"unit": "house"},
         {"unit": None},
         {"records": 0},
+        {"records": None},
         {"about": 1},
     ],
 )
