@@ -386,16 +386,16 @@ class Account:
             )
         if self.unit == "person" and not isinstance(person_stays, bool):
             raise ParameterError(
-                f"{parameter('person_stays')} is {quoted(person_stays)}, but must be known in an account of persons. Give "
-                f"{parameter('person_stays', True)} if all records of a person are in one part, and "
+                f"{parameter('person_stays')} is {quoted(person_stays)}, but must be known in an account of persons. "
+                f"Give {parameter('person_stays', True)} if all records of a person are in one part, and "
                 f"{parameter('person_stays', False)} if they may be in several parts and {parameter('records')} of the "
                 f"account bounds all of them together. If it bounds those in each part by itself, such as a month, "
                 "parts add up: make no partition, and spend on the account."
             )
         if person_stays is False and self._terms.records is None:
             raise ParameterError(
-                f"{parameter('person_stays')} is {quoted(person_stays)}, but the account does not say how many records a "
-                f"person may have, which bounds the number of parts that a person is in; open an account with "
+                f"{parameter('person_stays')} is {quoted(person_stays)}, but the account does not say how many records "
+                f"a person may have, which bounds the number of parts that a person is in; open an account with "
                 f"{parameter('records')}, or make no partition."
             )
         return person_stays
