@@ -43,7 +43,7 @@ def publish_for_ever(path, published, number, bug):
         return os.urandom(count)
 
     # The random numbers of entries are no noise.
-    system = mock.patch.object(entries, "SystemNoise", lambda: SimpleNamespace(random_bytes=os.urandom))
+    system = mock.patch.object(entries, "SystemNoise", return_value=SimpleNamespace(random_bytes=os.urandom))
     with system, mock.patch.object(source, "_system_bytes", drawn), bug():
         for token in range(number * 10**6, (number + 1) * 10**6):
             released(token, account)
