@@ -175,6 +175,33 @@ def test_a_file_that_turns_out_to_be_damaged_costs_nothing(tmp_path):
     assert till.events == ["check"]
 
 
+def test_a_file_is_counted_before_it_is_paid_for(tmp_path):
+    path, events = tmp_path / "points.csv", []
+    np.savetxt(path, XY, delimiter=",", header="x,y", comments="")
+    points, read = sdp.read_points(path, UNIT, x="x", y="y"), FilePoints._batches
+
+    def batches(self, domain):
+        yield from read(self, domain)
+        events.append("end of the file")
+
+    till = Till(events)
+    with mock.patch.object(FilePoints, "_batches", batches):
+        release = sdp.Quadtree(2).release(points, UNIT, epsilon=1, account=till)
+    assert events == ["check", "end of the file", "spend"]
+    assert release.privacy.ledger.entry == 1
+
+
+def test_a_table_in_an_engine_is_paid_for(tmp_path):
+    duckdb = pytest.importorskip("duckdb")
+    with duckdb.connect(tmp_path / "homes.db") as connection:
+        connection.execute("CREATE TABLE homes AS SELECT 0.1 * i AS x, 0.05 * i AS y FROM range(9) AS t(i)")
+    till = Till()
+    table = sdp.read_table(f"duckdb:///{tmp_path / 'homes.db'}?table=homes", UNIT, x="x", y="y")
+    release = sdp.Quadtree(2).release(table, UNIT, epsilon=1, account=till)
+    assert till.events == ["check", "spend"]
+    assert release.privacy.ledger.entry == 1
+
+
 def test_the_entry_says_what_the_statement_says():
     till = Till()
     asked = {"epsilon": Fraction(1, 3), "delta": 1e-6, "neighbours": "replace"}
