@@ -48,7 +48,7 @@ def command(ledger: str, name: str | None, witness: Path | None, as_json: bool) 
     told = [
         (line, entry.facts)
         for line, entry in zip(lines(entries), entries, strict=True)
-        if name is None or line["account"] == name
+        if name is None or line["account"] == names[0]
     ]
     if as_json:
         accounts = {each: _account_facts(source, each) for each in names}
