@@ -70,9 +70,10 @@ def command(ledger: str, name: str | None, witness: Path | None, as_json: bool) 
 def _account_facts(ledger: Ledger, name: str) -> dict[str, Any]:
     """Return what was spent from an account and what is left, exactly."""
     account = ledger.account(name)
-    pots = {"limit": account.limit, "spent": account.spent, "left": account.left}
     return {
-        **{what: {pot: str(getattr(amount, pot)) for pot in _POTS} for what, amount in pots.items()},
+        "limit": account.limit.to_json(down=True),
+        "spent": account.spent.to_json(),
+        "left": account.left.to_json(down=True),
         "neighbours": account.neighbours,
         "unit": account.unit,
     }
