@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from spatialdp._support.arrays import Floats
+from spatialdp.certified import Certified
 from spatialdp.errors import ReleaseError
 from spatialdp.estimates.answers import About, Answers
 from spatialdp.estimates.base import Estimate
@@ -36,7 +37,7 @@ __all__ = ["Release"]
 
 
 @dataclass(frozen=True, eq=False)
-class Release:
+class Release(Certified):
     """Published estimates of a private data set, with their privacy statement.
 
     A mechanism's `release` method or `spatialdp.load` makes a release.
