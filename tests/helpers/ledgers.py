@@ -1,13 +1,16 @@
-"""What tests of ledgers share: terms of steps, a table in memory, and ledgers that somebody altered."""
+"""What tests of ledgers share: terms of steps, tables in memory, accounts that listen, and altered ledgers."""
 
 from __future__ import annotations
 
+import math
 import sqlite3
 from contextlib import closing
 from pathlib import Path
 
 import spatialdp as sdp
+from spatialdp.errors import BudgetError
 from spatialdp.privacy.ledger.entries import entry_hash, first_hash
+from spatialdp.privacy.receipt import Receipt
 
 RECORD = {"neighbours": "add-remove", "unit": "record"}
 PERSON = {"neighbours": "add-remove", "unit": "person"}
@@ -56,3 +59,34 @@ def forge_chain(path: Path) -> None:
         statements.append(f"UPDATE entry SET prev = '{prev}', hash = '{digest}' WHERE seq = {seq}")
         prev = digest
     alter(path, *statements)
+
+
+class Till:
+    """An account without a ledger, which writes down what it is asked for, in a list that others may write to."""
+
+    neighbours, unit = "add-remove", "record"
+
+    def __init__(self, events=None, limit=math.inf):
+        self.events = [] if events is None else events
+        self.left = limit
+        self.paid = []
+
+    @property
+    def account(self):
+        return self
+
+    def check(self, cost, *, neighbours, unit):
+        self.events.append("check")
+        if cost.epsilon + cost.rho > self.left:
+            raise BudgetError("less is left.")
+
+    def spend(self, cost, *, neighbours, unit, what):
+        self.events.append("spend")
+        if cost.epsilon + cost.rho > self.left:
+            raise BudgetError("less is left.")
+        self.left -= cost.epsilon + cost.rho
+        self.paid.append((cost, neighbours, unit, what))
+        return Receipt("0" * 32, len(self.paid), "f" * 64)
+
+    def released(self, receipt, files):
+        self.events.append("released")

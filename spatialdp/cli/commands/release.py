@@ -85,8 +85,7 @@ def command(
           --crs EPSG:4326 --epsilon 1 -o visits.parquet
       spatialdp release --method kd-tree --help
     """
-    from spatialdp._support.atomic import write_all
-    from spatialdp.outputs.files.save import contents
+    from spatialdp.outputs.files.save import contents, write_release
     from spatialdp.privacy.noise.source import SeededNoise, SystemNoise
 
     def report(step: str) -> None:  # names of steps, never their progress, which would reveal the number of records
@@ -110,7 +109,7 @@ def command(
         shape = None  # the cells of the grid are the pixels
     for path in target.files:
         files |= contents(release, path, shape=shape if FORMATS[path.suffix.lower()] == "GeoTIFF" else None)
-    write_all(files, overwrite=target.force)
+    write_release(release, files, overwrite=target.force)
     for line in _summary(release, mechanism):
         report(line)
     report(f"{release.privacy}")
