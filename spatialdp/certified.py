@@ -39,8 +39,8 @@ class Certified:
         path : str or path
             Ends in ``.html`` (one file that loads nothing, to read, print or save as PDF) or ``.md`` (Markdown).
         ledger : Ledger, optional
-            The ledger that paid for the release. Its chain and the release's entry are checked; then the page lists
-            all releases of the account.
+            The ledger that paid for the release; for a release that was just made, it is known. Its chain and the
+            release's entry are checked; then the page lists all releases of the account.
         files : list of paths, optional
             Files of the release, whose SHA-256 the page lists.
         overwrite : bool
@@ -55,11 +55,11 @@ class Certified:
 
         Examples
         --------
-        >>> import spatialdp as sdp, tempfile
-        >>> path = tempfile.mkdtemp() + "/certificate.md"
+        >>> import spatialdp as sdp, pathlib, tempfile
+        >>> path = pathlib.Path(tempfile.mkdtemp()) / "certificate.md"
         >>> release = sdp.Flat(shape=(2, 2)).release([], sdp.Domain((0, 0, 1, 1)), epsilon=1)
         >>> release.certificate(path)
-        >>> print(open(path, encoding="utf-8").readline().strip())
+        >>> print(path.read_text(encoding="utf-8").splitlines()[0])
         # Privacy certificate of a release
         """
         from spatialdp.outputs.certificate.certificate import write_certificate

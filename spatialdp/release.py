@@ -138,11 +138,10 @@ class Release(Certified):
         Returns
         -------
         (2,) or (m, 2) array of lower and upper ends
-            About noise, intervals cover with the stated probability or a little more. About the truth, they
-            do the same for boxes made of whole cells; for others the allowance is an estimate from the
-            released numbers, calibrated on public data sets, and not a guarantee: see
-            ``docs/intervals.md`` for how often it covers, and where it fails. Counts are not negative,
-            so the ends of intervals about the truth are not below 0.
+            About noise, intervals cover with the stated probability or a little more. About the truth, they do the
+            same for boxes made of whole cells; for others the allowance is an estimate from the released numbers,
+            calibrated on public data sets, and not a guarantee: see ``docs/intervals.md`` for how often it covers, and
+            where it fails. Counts are not negative, so the ends of intervals about the truth are not below 0.
 
         Raises
         ------
@@ -311,15 +310,15 @@ class Release(Certified):
             Source of random bits. A `SeededNoise` makes the points repeatable, and no less private than the
             release is.
         as_geodataframe : bool
-            Whether to return point geometries in the domain's CRS rather than an array. Their ``attrs["privacy"]``
-            is the whole privacy statement. An array cannot carry a statement: whoever passes it on must say
-            whether the release is private (`privacy.private`).
+            Whether to return point geometries in the domain's CRS rather than an array. Their ``attrs["privacy"]`` is
+            the whole privacy statement. An array cannot carry a statement: whoever passes it on must say whether the
+            release is private (`privacy.private`).
 
         Returns
         -------
         (n, 2) array of x and y, or GeoDataFrame
-            Independent draws: cells (or leaves) in proportion to their non-negative estimates, and places
-            evenly within a cell and the region (which is drawn on 1024 x 1024 cells of the domain).
+            Independent draws: cells (or leaves) in proportion to their non-negative estimates, and places evenly
+            within a cell and the region (which is drawn on 1024 x 1024 cells of the domain).
 
         Raises
         ------

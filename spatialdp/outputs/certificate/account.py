@@ -134,8 +134,8 @@ def _unknown(privacy: Privacy) -> tuple[Block, ...]:
         return Paragraph(f"{words} {adds_up}"), Blanks(("Other releases of these records", "Sum of their ε and δ"))
     receipt = privacy.ledger
     words = (
-        f"This release was paid for by entry {receipt.entry} of a ledger, which was not at hand when this page was made, "
-        "so that the page does not know what else was paid for. Make the page again with the ledger."
+        f"Entry {receipt.entry} of a ledger paid for this release, but the ledger was not at hand when this page was "
+        "made, so that the page does not know what else was paid for. Make the page again with the ledger."
     )
     return (Paragraph(f"{words} {adds_up}"),)
 
@@ -220,16 +220,22 @@ def _what(facts: Any) -> str:
     return plain(name if isinstance(name, str) else facts)
 
 
-def _partitions(account: AccountState) -> list[Block]:
-    """Return the account's partitions, and why the costs of their parts do not add up."""
-    found: dict[tuple[str, ...], tuple[list[str], Any]] = {}
+def _found_partitions(account: AccountState) -> list[tuple[tuple[str, ...], list[str], bool | None]]:
+    """Return the account's partitions: where they are, their labels, and whether a person is in one part."""
+    found: dict[tuple[str, ...], tuple[list[str], bool | None]] = {}
     for entry, _ in account.of_kind(Kind.PARTITION):
         facts = entry.facts
-        key = (*facts["at"], facts["partition"])
-        found.setdefault(key, ([], facts["person_stays"]))[0].extend(facts["labels"])
+        labels, _ = found.setdefault((*facts["at"], facts["partition"]), ([], facts["person_stays"]))
+        labels.extend(facts["labels"])
+    return [(key, labels, stays) for key, (labels, stays) in found.items()]
+
+
+def _partitions(account: AccountState) -> list[Block]:
+    """Return the account's partitions, and why the costs of their parts do not add up."""
+    found = _found_partitions(account)
     if not found:
         return []
-    rows = tuple((" ".join(key), _labels(labels), _parallel(account.terms, stays)) for key, (labels, stays) in found.items())
+    rows = tuple((" ".join(key), _labels(labels), _parallel(account.terms, stays)) for key, labels, stays in found)
     both = (
         "the two largest are added, because a replaced record may leave one part for another"
         if account.terms.neighbours == Neighbours.REPLACE

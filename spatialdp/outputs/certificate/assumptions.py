@@ -40,7 +40,7 @@ _PARAMETERS = (
     "The method, its parameters, ε and the decision to publish were chosen without looking at these records; no "
     "earlier trial on them was left out of the account."
 )
-_DOMAIN = "The bounds, the coordinate system and the areas, times and categories are public and not taken from the records."
+_DOMAIN = "Bounds, coordinate system, areas, times and categories are public, and were not taken from the records."
 _MACHINE = (
     "The machine, its random generator and its software are trusted; the records, temporary copies, and whatever tells "
     "about the run (times, sizes, logs) stay out of the reach of strangers."
@@ -69,7 +69,7 @@ def _unit(privacy: Privacy) -> list[str]:
 def _account(account: AccountState | None) -> str:
     if account is None:
         return "All other releases of these records are listed in part 3."
-    every = "Everything that was ever published of these records was paid from this account, and no other account is for them"
+    every = "Everything that was ever published of these records was paid from this account, the only one for them"
     if account.terms.unit == "person" and account.terms.records is not None:
         return f"{every}. No person has more than {account.terms.records:,} records in all of these data."
     return f"{every}."
@@ -77,12 +77,12 @@ def _account(account: AccountState | None) -> str:
 
 def _not_promised(privacy: Privacy) -> list[str]:
     if privacy.person is None:
-        return ["To a person with k records no more than kε, and to a family or a firm no more than to all their records."]
+        return ["To a person with k records no more than kε, and to a family or a firm as to all of their records."]
     return ["To a family or a firm that acts as one no more than to several persons: for k persons, kε."]
 
 
 _NOT_PROMISED = (
-    "Secrecy of facts about everyone, such as that a town is dense: these can be learnt with or without any one record.",
+    "Secrecy of facts about everyone, such as that a town is dense: any one record adds nothing to these.",
     "Anything about releases that no account paid for, or whose ledger was removed or replaced by its owner.",
     "Anything about what the machine shows while it runs, such as time and memory.",
     "That the numbers are right about records that were wrong or missing.",

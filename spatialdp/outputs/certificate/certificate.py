@@ -77,7 +77,8 @@ def certificate_page(
     privacy: Privacy = release.privacy
     if not privacy.private:
         return Page(_NOT_PRIVATE_TITLE, "", warning=privacy.in_words())
-    account = None if ledger is None else account_state(_checked(ledger, privacy), privacy)
+    keeper = _keeper_of(release) if ledger is None else _checked(ledger, privacy)
+    account = None if keeper is None else account_state(keeper, privacy)
     subject = Subject.of(release, files, account)
     sections = (
         short_section(subject),
@@ -93,9 +94,16 @@ def certificate_page(
 
 _NOT_PRIVATE_TITLE = "This release is not private"
 _LEAD = (
-    f"Written by spatialdp {__version__} from the release's privacy statement, its ledger and public facts, without any "
-    "record. The page states what the software knows; what only people know is theirs to confirm and to sign in part 6."
+    f"Written by spatialdp {__version__} from the release's privacy statement, its ledger and public facts, without "
+    "any record. The page states what the software knows; what only people know they confirm and sign in part 6."
 )
+
+
+def _keeper_of(release: Any) -> Keeper | None:
+    """Return the ledger that paid for a release in this process; None for releases that were loaded."""
+    account = getattr(release, "account", None)
+    keeper: Keeper | None = None if account is None else account.keeper
+    return keeper
 
 
 def _checked(ledger: Keeper, privacy: Privacy) -> Keeper:

@@ -112,8 +112,8 @@ _BIASED = (
     "errors do not average out, so no error is stated here, and the release offers no intervals."
 )
 _SOURCE = (
-    "Errors are root mean squares. They follow from the laws of the noise in the release itself. Where the structure of "
-    "the release is public, they were known before a record was read (`plan`)."
+    "Errors are root mean squares. They follow from the laws of the noise that the release itself states. Where the "
+    "structure of the release is public, they were known before a record was read, from its plan."
 )
 _INTERVALS = (
     "An interval of 95 % covers the noise with at least this probability, each interval by itself: of a hundred, "

@@ -208,7 +208,6 @@ _OF_TABLES = (
 def _errors_of_parts(numbers: TableCounts) -> Iterable[tuple[str, float]]:
     """Return the errors of the products of levels that a plan shows, finest last."""
     frame, squares = numbers.frame, numbers.noise.level_variances()
-    places = {name: place for place, name in enumerate(frame.axes)}
     levels = [
         [level for level, counted in enumerate(frame.axes[name].counted) if counted or not level]
         for name in frame.names

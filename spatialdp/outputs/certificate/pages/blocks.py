@@ -13,8 +13,8 @@ from typing import TypeVar
 from spatialdp._support.terminal import printable
 
 __all__ = [
-    "Block",
     "Blanks",
+    "Block",
     "Boxes",
     "Bullets",
     "Command",

@@ -60,7 +60,7 @@ def _asset(name: str) -> str:
 
 
 def _words(text: str) -> str:
-    return html.escape(shown(text))
+    return html.escape(shown(text)).replace(" %", "\u00a0%")  # a line must not begin with a percent sign
 
 
 def _value(text: str) -> str:

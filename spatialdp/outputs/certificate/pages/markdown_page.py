@@ -29,16 +29,16 @@ _LINE = "_" * 40
 
 
 def markdown_page(page: Page) -> str:
-    """Return a page as Markdown; equal pages give equal texts.
+    r"""Return a page as Markdown; equal pages give equal texts.
 
     Examples
     --------
     >>> print(markdown_page(Page("A < B", "", (Section("1. What", (Paragraph("Some *words*."),)),))))
-    # A \\< B
+    # A \< B
     <BLANKLINE>
     ## 1. What
     <BLANKLINE>
-    Some \\*words\\*.
+    Some \*words\*.
     <BLANKLINE>
     """
     lead = [_words(page.lead)] if page.lead else []
