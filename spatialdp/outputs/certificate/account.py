@@ -116,7 +116,7 @@ def account_section(privacy: Privacy, account: AccountState | None) -> Section:
     """Return everything that was spent on these records, as far as it is known."""
     if account is None:
         return Section("3. All releases of these records", _unknown(privacy))
-    blocks: list[Block] = [Facts(tuple(_facts(account))), *_releases(account), *_partitions(account), *_limits(account)]
+    blocks: list[Block] = [Facts(tuple(_facts(account))), *_limits(account), *_releases(account), *_partitions(account)]
     return Section("3. All releases of these records", (*blocks, Paragraph(_MEANING)))
 
 
@@ -127,8 +127,16 @@ _MEANING = (
 )
 
 
+_WITH_EXACT_TOTALS = (
+    "Some totals are exact, so what is promised about these records cannot be added up with other releases of them, "
+    "and no account can pay for it."
+)
+
+
 def _unknown(privacy: Privacy) -> tuple[Block, ...]:
     adds_up = "Promises of several releases of the same records add up: ε of each to ε of all."
+    if privacy.invariants:
+        return Paragraph(_WITH_EXACT_TOTALS), Blanks(("Other releases of these records",))
     if privacy.ledger is None:
         words = "No account of a ledger paid for this release, so this page does not know what else was published."
         return Paragraph(f"{words} {adds_up}"), Blanks(("Other releases of these records", "Sum of their ε and δ"))
@@ -142,7 +150,6 @@ def _unknown(privacy: Privacy) -> tuple[Block, ...]:
 
 def _facts(account: AccountState) -> list[tuple[str, str]]:
     terms, pots = account.terms, (("ε", "epsilon"), ("ρ (zCDP, for Gaussian noise)", "rho"))
-    opened = next((line for _, line in account.of_kind(Kind.OPEN)), {})
     delta = f" and δ = {format_exact(terms.delta)}" if terms.delta else ""
     amounts = [
         (symbol, *(getattr(each, pot) for each in (account.spent, account.left, terms.limit)))
@@ -151,7 +158,6 @@ def _facts(account: AccountState) -> list[tuple[str, str]]:
     ]
     return [
         ("Account", account.name),
-        ("Opened", _when(opened)),
         ("Limit", f"ε = {in_short(terms.epsilon)}{delta}, for everything together"),
         ("Promise", _promise(terms)),
         *(
@@ -172,11 +178,6 @@ def _promise(terms: Terms) -> str:
         return f"to one person ({relation}); only releases that protect persons are paid for"
     most = f"at most {terms.records:,} record{'s' * (terms.records > 1)}"
     return f"to one person ({relation}) with {most} in all these data: declared by the curator, not enforced"
-
-
-def _when(line: dict[str, str]) -> str:
-    by = f", by {line['by']}" if line.get("by") else ""
-    return f"{_time(line.get('time', ''))}{by}"
 
 
 def _time(stamp: str) -> str:
@@ -263,21 +264,27 @@ def _parallel(terms: Terms, stays: bool | None) -> str:
 
 
 def _limits(account: AccountState) -> list[Block]:
-    """Return who set the limit, and when; who raised it, and why."""
-    raised = account.of_kind(Kind.LIMIT)
-    if not raised:
-        return [Paragraph("The limit is the one that the account was opened with.")]
-    latest, more = at_most(reversed(raised), _MOST_LIMITS)
-    rows = tuple(
-        (line["entry"], _time(line["time"]).removesuffix(" UTC"), _limit(entry), entry.facts["who"], entry.facts["why"])
-        for entry, line in reversed(latest)
-    )
+    """Return who set the limit, and when; who changed it, and why."""
+    opened, changed = account.of_kind(Kind.OPEN), account.of_kind(Kind.LIMIT)
+    latest, more = at_most(reversed(changed), _MOST_LIMITS)
+    rows = [
+        (line["entry"], _time(line["time"]).removesuffix(" UTC"), _limit(entry), *_reason(entry, line))
+        for entry, line in (*opened, *reversed(latest))
+    ]
     left_out = [Paragraph(f"{more:,} earlier changes are left out here; the ledger has them.")] if more else []
-    words = (
-        "The limit was changed. The promise is that of the new limit, if it was changed for reasons outside of the "
-        "answers; a limit that is raised because of answers promises no more than what was spent in the end."
-    )
-    return [Paragraph(words), Table(("entry", "time (UTC)", "new limit", "who", "why"), rows, (0,)), *left_out]
+    words = [Paragraph(_CHANGED)] if changed else []
+    return [Table(("entry", "time (UTC)", "limit", "who", "why"), tuple(rows), (0,)), *left_out, *words]
+
+
+_CHANGED = (
+    "The limit was changed. The promise is that of the new limit, if it was changed for reasons outside of the "
+    "answers; a limit that is raised because of answers promises no more than what was spent in the end."
+)
+
+
+def _reason(entry: Entry, line: dict[str, str]) -> tuple[str, str]:
+    facts = entry.facts
+    return plain(facts.get("who", line["by"])), plain(facts.get("why", "account opened"))
 
 
 def _limit(entry: Entry) -> str:

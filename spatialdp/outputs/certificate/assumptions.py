@@ -76,6 +76,8 @@ def _account(account: AccountState | None) -> str:
 
 
 def _not_promised(privacy: Privacy) -> list[str]:
+    if privacy.invariants:
+        return ["Anything to a person, a family or a firm with several records, and anything about the exact totals."]
     if privacy.person is None:
         return ["To a person with k records no more than kε, and to a family or a firm as to all of their records."]
     return ["To a family or a firm that acts as one no more than to several persons: for k persons, kε."]

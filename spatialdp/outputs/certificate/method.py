@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import Any
 
 from spatialdp.outputs.certificate.numbers import exactness
 from spatialdp.outputs.certificate.pages.blocks import Block, Bullets, Facts, Paragraph, Section, Table, at_most, plain
@@ -96,7 +95,7 @@ def exactness_section(subject: Subject) -> Section:
     """Return the errors to expect, what intervals cover, and what they do not."""
     privacy, found = subject.privacy, exactness(subject.numbers, subject.domain)
     title = "5. How exact it is"
-    notes = [*found.notes, *_left_out(privacy), _OTHER_ERRORS]
+    notes = [*_left_out(privacy), _OTHER_ERRORS]
     if not found.errors:
         return Section(title, (Paragraph(_BIASED), Bullets(tuple(notes))))
     first, more = at_most(found.errors, _MOST_ROWS)
@@ -104,7 +103,7 @@ def exactness_section(subject: Subject) -> Section:
     head = (found.of, f"expected error from noise, in {privacy.counted}")
     left_out = [Paragraph(f"{more:,} more rows are left out.")] if more else []
     table = Table(head, tuple(rows), numbers=(1,))
-    return Section(title, (table, *left_out, Paragraph(_SOURCE), Bullets((_INTERVALS, *notes))))
+    return Section(title, (table, *left_out, Paragraph(_SOURCE), Bullets((_INTERVALS, *found.notes, *notes))))
 
 
 _BIASED = (
@@ -119,10 +118,12 @@ _INTERVALS = (
     "An interval of 95 % covers the noise with at least this probability, each interval by itself: of a hundred, "
     "expect five to miss."
 )
+_PRUNED = "Noise helped to decide which branches of the tree were cut off. Intervals ignore that and are not exact."
 _OTHER_ERRORS = "No interval covers errors in the records, or records that are missing."
 
 
 def _left_out(privacy: Privacy) -> list[str]:
-    """Return what the bound on persons leaves out, which no interval covers."""
-    words: Any = privacy.counted_in_words()
-    return [words] if words else []
+    """Return what intervals do not cover because of how the release was made."""
+    words = privacy.counted_in_words()
+    pruned = [_PRUNED] if privacy.parameters.get("prune") is not None else []
+    return [*pruned, *([words] if words else [])]

@@ -25,8 +25,9 @@ from spatialdp.estimates.tables.counts import TableCounts
 from spatialdp.estimates.zones.counts import ZoneCounts
 from spatialdp.running_release import RunningRelease
 from spatialdp.space.domain import Domain
+from spatialdp.table_release import disjoint_in_words
 
-__all__ = ["Exactness", "contents", "exactness", "numbers_of"]
+__all__ = ["Exactness", "contents", "disjoint", "exactness", "numbers_of"]
 
 _SHARES = {"1 % of the domain's area": 0.01, "10 % of the domain's area": 0.1, "the whole domain": 1.0}
 
@@ -118,8 +119,8 @@ def _(numbers: TableCounts) -> str:
 
 @contents.register
 def _(numbers: RunningRelease) -> str:
-    months = f"month 1 to month {numbers.months}, of {numbers.root.horizon} that are planned"
-    return f"in the {_sizes(numbers.frame)} of a table, month after month: {months}"
+    months = f"up to month {numbers.months} of {numbers.root.horizon}"
+    return f"in the {_sizes(numbers.frame)} of a table, for single months and running totals {months}"
 
 
 def _cells(inside: int, every: int) -> str:
@@ -129,6 +130,33 @@ def _cells(inside: int, every: int) -> str:
 def _sizes(frame: Any) -> str:
     sizes = " × ".join(f"{frame.axes[name].size:,} ({name})" for name in frame.names)
     return f"{frame.n_cells:,} cells, {sizes}," if len(frame.names) > 1 else f"{frame.n_cells:,} cells"
+
+
+@singledispatch
+def disjoint(numbers: Any) -> str:  # noqa: ARG001 - most releases need no such words
+    """Return why all parts of a table cost ε once; nothing for releases that are no tables.
+
+    Examples
+    --------
+    >>> import spatialdp as sdp
+    >>> release = sdp.Flat(shape=(4, 2)).release([], sdp.Domain((0, 0, 1, 1)), epsilon=1)
+    >>> disjoint(release.estimate)
+    ''
+    """
+    return ""
+
+
+@disjoint.register
+def _(numbers: TableCounts) -> str:
+    return disjoint_in_words(numbers.frame)
+
+
+@disjoint.register
+def _(numbers: RunningRelease) -> str:
+    return (
+        f"A record is in one cell of one month at most, so all {numbers.root.horizon} months together cost ε once. A "
+        "record that occurs in several months counts as several."
+    )
 
 
 # --- how exact it is -------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from spatialdp.outputs.certificate.account import AccountState
-from spatialdp.outputs.certificate.numbers import contents
+from spatialdp.outputs.certificate.numbers import contents, disjoint
 from spatialdp.outputs.certificate.pages.blocks import Blanks, Block, Facts, Paragraph, Section, Table, plain
 from spatialdp.outputs.certificate.subject import Subject
 from spatialdp.privacy.neighbours import Neighbours
@@ -28,7 +28,8 @@ def short_section(subject: Subject) -> Section:
     about = "" if account is None or not account.terms.about else f": {account.terms.about}"
     paid = "" if account is None else f" They were counted from the records of the account {account.name!r}{about}."
     made = f"Published are estimated numbers of {privacy.counted} {contents(subject.numbers)}."
-    words = " ".join(filter(None, (made + paid, privacy.in_words(), privacy.counted_in_words(), subject.disjoint)))
+    promised = (privacy.in_words(), privacy.counted_in_words(), disjoint(subject.numbers))
+    words = " ".join(filter(None, (made + paid, *promised)))
     unknown: tuple[Block, ...] = () if about else (Blanks(("The records are",)),)
     return Section("1. In one paragraph", (Paragraph(words), *unknown))
 
@@ -37,10 +38,10 @@ def promise_section(subject: Subject) -> Section:
     """Return the promise in numbers, and how much anybody can gain."""
     privacy = subject.privacy
     promises = _promises(privacy, subject.account)
-    blocks: list[Block] = [Facts(tuple(_facts(privacy))), Paragraph(_odds_in_words(privacy)), _odds(promises)]
-    if any(delta for _, _, delta in promises):
-        blocks.append(Paragraph(_DELTA))
-    return Section("2. The promise", tuple(blocks))
+    pure = not any(delta for _, _, delta in promises)
+    words = Paragraph(_odds_in_words(privacy, pure))
+    note = () if pure else (Paragraph(_DELTA),)
+    return Section("2. The promise", (Facts(tuple(_facts(privacy))), words, _odds(promises), *note))
 
 
 def _facts(privacy: Privacy) -> list[tuple[str, str]]:
@@ -56,16 +57,21 @@ def _facts(privacy: Privacy) -> list[tuple[str, str]]:
 
 
 def _compared(privacy: Privacy) -> str:
+    if privacy.invariants:
+        zone = plain(privacy.invariants[-1])
+        totals = plain(listed(privacy.invariants))
+        return f"data sets with the same {totals} totals, in which one record is replaced by another of the same {zone}"
     whom = "one record" if privacy.person is None else "one person, with all of that person's records"
     if privacy.neighbours == Neighbours.ADD_REMOVE:
         return f"data sets with and without {whom} (add-remove)"
-    same = f" in the same {plain(privacy.invariants[-1])}" if privacy.invariants else ""
-    return f"data sets of the same size in which {whom} has another value{same} (replace)"
+    return f"data sets of the same size in which {whom} has another value (replace)"
 
 
 def _unit(privacy: Privacy) -> str:
     if privacy.person is not None:
         return "one person, however many records the person has"
+    if privacy.invariants:
+        return "one record; to a person with several records nothing is promised"
     return "one record; a person with k records is promised kε"
 
 
@@ -101,17 +107,19 @@ def _outside(privacy: Privacy) -> list[tuple[str, str]]:
 # --- odds ------------------------------------------------------------------------------------------
 
 
-def _odds_in_words(privacy: Privacy) -> str:
+def _odds_in_words(privacy: Privacy, single_outcomes: bool) -> str:
     """Return what the table of odds shows."""
     if privacy.neighbours == Neighbours.REPLACE:
-        claim = f"a certain {privacy.unit} has one of two values, and not the other"
+        values = f"two values of the same {plain(privacy.invariants[-1])}" if privacy.invariants else "two values"
+        claim = f"this {privacy.unit} has the first of {values}, and not the second"
     else:
-        claim = f"a certain {privacy.unit} is among the records"
+        claim = f"this {privacy.unit} is in the data"
     totals = ", and the exact totals" if privacy.invariants else ""
+    believes = "Whatever was published, the observer can hold it to be true afterwards"
+    guesses = "After seeing what was published, the observer can guess right"
     return (
-        f"Take somebody who knows everything but this {privacy.unit}{totals}, and who holds it to be as likely as not "
-        f"(50 %) that {claim}. Whatever was published, this person can hold it to be true afterwards with a "
-        "probability of at most:"
+        f"Take an observer who knows everything but one {privacy.unit}{totals}, and who holds it to be as likely as "
+        f"not (50 %) that {claim}. {believes if single_outcomes else guesses} with a probability of at most:"
     )
 
 
@@ -134,6 +142,6 @@ def _odds(promises: list[tuple[str, Fraction, Fraction]]) -> Table:
 
 
 _DELTA = (
-    "Where δ is not 0, the last column is the chance to guess right, on average over what may be published: "
-    "(e^ε + δ) / (1 + e^ε). Single outcomes may tell more, with a small probability that δ bounds."
+    "Where δ is 0, this holds whatever was published. Where it is not, it holds on average over what may be published: "
+    "the chance is at most (e^ε + δ) / (1 + e^ε). Single outcomes may tell more; how probable they are, δ bounds."
 )

@@ -32,8 +32,6 @@ class Subject:
         The released numbers.
     domain : Domain or None
         None for zones without places.
-    disjoint : str
-        Why all parts of a table cost ε once; empty for other releases.
     files : tuple of (str, str)
         Names and SHA-256 of the release's files.
     account : AccountState or None
@@ -43,7 +41,6 @@ class Subject:
     privacy: Privacy
     numbers: Any
     domain: Domain | None
-    disjoint: str
     files: tuple[tuple[str, str], ...]
     account: AccountState | None
 
@@ -52,14 +49,7 @@ class Subject:
         """Gather what is known of a release."""
         frame = getattr(release, "frame", None)
         domain = release.domain if frame is None else frame.domain
-        disjoint = "" if frame is None else _disjoint(frame)
-        return cls(release.privacy, numbers_of(release), domain, disjoint, digests(release.privacy, files), account)
-
-
-def _disjoint(frame: Any) -> str:
-    from spatialdp.table_release import disjoint_in_words
-
-    return disjoint_in_words(frame)
+        return cls(release.privacy, numbers_of(release), domain, digests(release.privacy, files), account)
 
 
 def digests(privacy: Privacy, files: Iterable[str | os.PathLike[str]]) -> tuple[tuple[str, str], ...]:
