@@ -22,6 +22,7 @@ QUARTERS = geopandas.GeoDataFrame(
 )
 ZONES = sdp.Zones(QUARTERS, levels=["side", "quarter"])
 CODES = sdp.Zones.from_codes(["a1", "a2", "b1"], None, {"letter": 1, "code": 2})
+KNOWN = {"side": {"west": 20, "east": 40}}
 FRAME = sdp.Frame(DOMAIN.grid((2, 2)), kind=sdp.Categories(["theft", "fraud"]))
 
 RELEASES = {

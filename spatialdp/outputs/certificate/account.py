@@ -217,6 +217,8 @@ def _what(facts: Any) -> str:
     """Return what a step was, by the public facts that its entry holds."""
     if not isinstance(facts, dict):
         return ""
+    if "prepaid" in facts:
+        return f"prepaid: {_what(facts['prepaid'])}"
     name = facts.get("mechanism", facts.get("method"))
     return plain(name if isinstance(name, str) else facts)
 

@@ -58,8 +58,8 @@ def _totals(privacy: Privacy) -> list[str]:
 def _unit(privacy: Privacy) -> list[str]:
     person = privacy.person
     if person is None:
-        words = "A person has one record in these data, or ε was chosen for the largest number of records of a person."
-        return [words]
+        chosen = "ε and δ were" if privacy.delta else "ε was"
+        return [f"A person has one record in these data, or {chosen} chosen for the largest number of records of one."]
     identifiers = "The identifiers in the records say who is who: nobody has two, and no two share one."
     if person.shares or person.chosen is not None:
         return [identifiers]
@@ -79,12 +79,12 @@ def _not_promised(privacy: Privacy) -> list[str]:
     if privacy.invariants:
         return ["Anything to a person, a family or a firm with several records, and anything about the exact totals."]
     if privacy.person is None:
-        return ["To a person with k records no more than kε, and to a family or a firm as to all of their records."]
-    return ["To a family or a firm that acts as one no more than to several persons: for k persons, kε."]
+        return ["More than kε to a person with k records, or to a family or a firm with k records together."]
+    return ["More than kε to k persons together, such as a family or a firm."]
 
 
 _NOT_PROMISED = (
-    "Secrecy of facts about everyone, such as that a town is dense: any one record adds nothing to these.",
+    "Secrecy of facts about everyone, such as that a town is dense, which show with or without any one record.",
     "Anything about releases that no account paid for, or whose ledger was removed or replaced by its owner.",
     "Anything about what the machine shows while it runs, such as time and memory.",
     "That the numbers are right about records that were wrong or missing.",

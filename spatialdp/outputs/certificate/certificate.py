@@ -115,6 +115,6 @@ def _checked(ledger: Keeper, privacy: Privacy) -> Keeper:
     if privacy.ledger is None:
         raise ParameterError(
             f"{parameter('ledger')} is given, but no entry of a ledger paid for this release; leave "
-            f"{parameter('ledger')} out, or release with {parameter('account')}."
+            f"{parameter('ledger')} out, or release with an account that pays."
         )
     return ledger

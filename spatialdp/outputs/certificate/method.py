@@ -58,7 +58,7 @@ def _place(subject: Subject) -> list[tuple[str, str]]:
         return [("Place", "none: the zones are codes without places")]
     rows = [
         ("Bounds", ", ".join(f"{edge:.15g}" for edge in domain.bounds)),
-        ("Coordinates", plain(domain.crs) if domain.crs else "no coordinate system is stated"),
+        ("Coordinates", plain(" ".join(domain.crs.split())) if domain.crs else "no coordinate system is stated"),
     ]
     if domain.region is not None:
         rule = {"touching": "every cell that touches it", "centres": "every cell whose centre lies in it"}

@@ -95,7 +95,9 @@ def _(numbers: Histogram) -> str:
 
 @contents.register
 def _(numbers: Decomposition) -> str:
-    return f"in the {numbers.n_cells:,} leaves of a tree of {numbers.tree.height} levels, and in larger areas"
+    height = numbers.tree.height
+    levels = f"{height} level{'s' * (height != 1)}"
+    return f"in the {numbers.n_cells:,} leaves of a tree of {levels}, and in larger areas"
 
 
 @contents.register

@@ -45,9 +45,10 @@ def promise_section(subject: Subject) -> Section:
 
 
 def _facts(privacy: Privacy) -> list[tuple[str, str]]:
-    exact = f", exactly {privacy.epsilon}" if privacy.epsilon.denominator > 1 else ""
+    short = format_exact(privacy.epsilon)
+    exact = "" if Fraction(short) == privacy.epsilon else f", exactly {plain(str(privacy.epsilon))}"
     return [
-        ("ε", f"{format_exact(privacy.epsilon)}{exact}; e^ε is {factor(privacy.epsilon)} (rounded up)"),
+        ("ε", f"{short}{exact}; e^ε is {factor(privacy.epsilon)} (rounded up)"),
         ("δ", format_exact(privacy.delta) if privacy.delta else "0: the promise holds for every outcome"),
         ("Compared are", _compared(privacy)),
         ("Unit", _unit(privacy)),
