@@ -88,6 +88,10 @@ class PreparedRelease:
         require_inside(boxes, self.domain, "boxes")
         return expected_error(blank, self.domain.boxes(boxes))
 
+    def check(self, account: Spender) -> None:
+        """Raise the errors that `release` would raise because of its account, before records are read."""
+        PaidNoise(SystemNoise(), account, self.statement)
+
     def release(self, points: Any, *, noise: Noise | None = None, account: Spender | None = None) -> Release:
         """Publish points; see `Mechanism.release`."""
         source = checked_noise(noise)

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import sqlite3
 from contextlib import closing
 from pathlib import Path
+from unittest import mock
 
 import spatialdp as sdp
 from spatialdp.errors import BudgetError
+from spatialdp.mechanisms.base import Mechanism
 from spatialdp.privacy.ledger.entries import entry_hash, first_hash
+from spatialdp.privacy.noise import source
 from spatialdp.privacy.receipt import Receipt
 
 RECORD = {"neighbours": "add-remove", "unit": "record"}
@@ -90,3 +94,34 @@ class Till:
 
     def released(self, receipt, files):
         self.events.append("released")
+
+
+@contextlib.contextmanager
+def listening(events):
+    """Write down whenever records are asked for, and whenever the system is asked for random bits."""
+    bits = source._system_bytes
+
+    def drawn(count):
+        events.append("bits")
+        return bits(count)
+
+    def asked(mechanism, *arguments):
+        events.append("records")
+        return type(mechanism)._records_as_it_was(mechanism, *arguments)
+
+    with contextlib.ExitStack() as patches:
+        patches.enter_context(mock.patch.object(source, "_system_bytes", drawn))
+        for kind in (Mechanism, sdp.ZoneTree, sdp.Table):
+            original = kind.__dict__["_records"]
+            patches.enter_context(mock.patch.object(kind, "_records_as_it_was", original, create=True))
+            patches.enter_context(mock.patch.object(kind, "_records", asked))
+        yield
+
+
+def order_of(release, events):
+    """The events of a release, in order; of bits, the first time alone."""
+    with listening(events):
+        release()
+    first = events.index("bits")
+    assert set(events[first:]) <= {"bits"}  # nothing but draws after the first one
+    return events[: first + 1]

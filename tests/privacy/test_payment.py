@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
@@ -13,12 +12,10 @@ import pytest
 
 import spatialdp as sdp
 from spatialdp.errors import BudgetError, LedgerError, ParameterError, PointsError
-from spatialdp.mechanisms.base import Mechanism
-from spatialdp.privacy.noise import source
 from spatialdp.privacy.payment import PaidNoise
 from spatialdp.records.streaming import FilePoints
 from tests.helpers.cases import DOMAINS, ONE_OF_EACH, terms
-from tests.helpers.ledgers import Till
+from tests.helpers.ledgers import Till, listening, order_of
 from tests.helpers.table_cases import TABLE_FRAMES
 from tests.helpers.zone_cases import FRAMES
 
@@ -31,38 +28,6 @@ FRAMED = {
 RELEASES = FRAMED | {
     name: (mechanism, DOMAINS["two corners"], terms(mechanism, "add-remove")) for name, mechanism in ONE_OF_EACH.items()
 }
-
-
-@contextlib.contextmanager
-def listening(events):
-    """Write down whenever records are asked for, and whenever the system is asked for random bits."""
-    bits, read = source._system_bytes, Mechanism._records
-
-    def drawn(count):
-        events.append("bits")
-        return bits(count)
-
-    def asked(mechanism, *arguments):
-        events.append("records")
-        return type(mechanism)._records_as_it_was(mechanism, *arguments)
-
-    with contextlib.ExitStack() as patches:
-        patches.enter_context(mock.patch.object(source, "_system_bytes", drawn))
-        for kind in (Mechanism, sdp.ZoneTree, sdp.Table):
-            original = kind.__dict__["_records"]
-            patches.enter_context(mock.patch.object(kind, "_records_as_it_was", original, create=True))
-            patches.enter_context(mock.patch.object(kind, "_records", asked))
-        yield
-    assert Mechanism._records is read
-
-
-def order_of(release, events):
-    """The events of a release, in order; of bits, the first time alone."""
-    with listening(events):
-        release()
-    first = events.index("bits")
-    assert set(events[first:]) <= {"bits"}  # nothing but draws after the first one
-    return events[: first + 1]
 
 
 @pytest.mark.parametrize("name", RELEASES)
