@@ -15,10 +15,10 @@ import numpy as np
 import numpy.typing as npt
 
 from spatialdp._support.arrays import Floats
-from spatialdp.certified import Certified
 from spatialdp.errors import ReleaseError
 from spatialdp.estimates.answers import About, Answers
 from spatialdp.estimates.base import Estimate
+from spatialdp.privacy.certified import Certified
 from spatialdp.privacy.statement import Privacy
 from spatialdp.space.domain import Domain
 from spatialdp.space.polygons import read_polygons

@@ -14,8 +14,8 @@ import numpy as np
 
 from spatialdp._support.arrays import Floats
 from spatialdp._support.checks import whole_number
-from spatialdp.certified import Certified
 from spatialdp.estimates.intervals import half_width
+from spatialdp.privacy.certified import Certified
 from spatialdp.privacy.statement import Privacy
 from spatialdp.space.frames.frame import Frame
 from spatialdp.space.frames.selection import Selection, as_asked

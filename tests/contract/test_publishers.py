@@ -1,8 +1,8 @@
 """Every publisher knows every kind of estimate, or refuses it in words.
 
 Publishers are found by what they do for a release, not by a list of classes: saving, loading and exporting, maps, the
-explorer's page, the certificate, sampling, rows of a table. A new kind of estimate enters `estimates.base.KINDS` and `EXAMPLES` here,
-and every publisher is asked about it.
+explorer's page, the certificate, sampling, rows of a table. A new kind of estimate enters `estimates.base.KINDS` and
+`EXAMPLES` here, and every publisher is asked about it.
 """
 
 from __future__ import annotations

@@ -30,7 +30,7 @@ LINES: dict[str, list[set[str]]] = {
         {"space", "privacy"},
         {"records", "trees", "transforms", "workload"},
         {"strategies", "estimates", "datasets"},
-        {"structures", "certified"},
+        {"structures"},
         {"release"},
         {"zone_release", "table_release", "running_release", "clusters"},
         {"mechanisms", "outputs"},
@@ -44,7 +44,7 @@ LINES: dict[str, list[set[str]]] = {
         {"unit", "receipt"},
         {"noise", "statement"},
         {"ledger"},
-        {"payment"},
+        {"payment", "certified"},
     ],
     "spatialdp.mechanisms": [
         {"plan", "bound_choice"},
@@ -63,8 +63,10 @@ HOLD_RECORDS = {"records", "datasets"}
 # A façade may import upwards, into this part, inside its methods.
 FACADES = {
     (f"spatialdp.{release}", "spatialdp.outputs")
-    for release in ("release", "certified", "zone_release", "table_release", "running_release")
+    for release in ("release", "zone_release", "table_release", "running_release")
 }
+# Releases of every kind share the method that writes their certificate.
+FACADES |= {("spatialdp.privacy.certified", "spatialdp.outputs")}
 # A ledger reads the statements of releases that are given to `Ledger.check` as files; nothing else of privacy may.
 FACADES |= {("spatialdp.privacy.ledger.ledger", "spatialdp.outputs")}
 # Modules that re-export: they gather what lies below or beside them.

@@ -6,14 +6,11 @@ The command reads a file of a release and its ledger, and never a record.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
+from spatialdp.cli.options.account import opened, witness_option
 from spatialdp.cli.options.output import Target, output_options
-
-if TYPE_CHECKING:
-    from spatialdp.privacy.ledger.ledger import Ledger
 
 __all__ = ["command"]
 
@@ -22,12 +19,12 @@ __all__ = ["command"]
 @click.argument("release", type=click.Path(path_type=Path))
 @click.option(
     "--ledger",
-    metavar="LEDGER",
-    help="The ledger that paid for the release: its file, or the address of its database. It is checked, and the page "
-    "lists all releases of the account.",
+    help="The ledger that paid for the release: its file, or the address of its PostgreSQL database. It is checked, "
+    "and the page lists all releases of the account.",
 )
+@witness_option
 @output_options((".html", ".md"), "File for the page, a web page to read and print or Markdown", stdout=True)
-def command(release: Path, ledger: str | None, target: Target) -> None:
+def command(release: Path, ledger: str | None, witness: Path | None, target: Target) -> None:
     r"""Write a page about a release for whoever answers for privacy, such as a data protection officer.
 
     The page says what was published and what is promised, how much of the account is spent, how the release was made
@@ -43,19 +40,16 @@ def command(release: Path, ledger: str | None, target: Target) -> None:
     from spatialdp.outputs.certificate.certificate import certificate_text
     from spatialdp.outputs.files.geoparquet import load
 
-    target.spare(release, None if ledger is None else Path(ledger))
-    source, account = load(release), None if ledger is None else _opened(ledger)
+    target.spare(release, witness, *_file_of(ledger))
+    source, book = load(release), None if ledger is None else opened(ledger, witness)
     if target.path is None:
-        click.echo(printable(certificate_text(source, ".md", ledger=account, files=[release]), keep="\n"), nl=False)
+        click.echo(printable(certificate_text(source, ".md", ledger=book, files=[release]), keep="\n"), nl=False)
         return
-    source.certificate(target.path, ledger=account, files=[release], overwrite=target.force)
+    source.certificate(target.path, ledger=book, files=[release], overwrite=target.force)
 
 
-def _opened(ledger: str) -> Ledger:
-    """Open a ledger that exists: a page must never make a new one."""
-    from spatialdp.privacy.ledger.ledger import Ledger
+def _file_of(ledger: str | None) -> tuple[Path, ...]:
+    """Return the ledger's file, which no output may replace; databases have none."""
     from spatialdp.privacy.ledger.stores.postgres import is_address
 
-    if not is_address(ledger) and not Path(ledger).is_file():
-        raise click.UsageError(f"there is no ledger {ledger}; give the ledger that paid for the release.")
-    return Ledger(ledger)
+    return () if ledger is None or is_address(ledger) else (Path(ledger),)

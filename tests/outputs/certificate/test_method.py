@@ -130,7 +130,7 @@ def test_no_interval_covers_what_is_missing():
 def test_long_tables_of_errors_are_cut():
     days = {name: sdp.Categories([f"{name}{n}" for n in range(2)]) for name in ("aa", "bb", "cc", "dd", "ee")}
     frame = sdp.Frame(DOMAIN.grid((1, 1)), **days)
-    text = part(text_of(sdp.Table().release(sdp.Rows([], **dict.fromkeys(days, [])), frame, epsilon=1)), 5)
+    text = part(text_of(sdp.Table().release(sdp.Rows([], **{name: [] for name in days}), frame, epsilon=1)), 5)
     assert len(rows(text)) == 40
     assert "more rows are left out" in text
 

@@ -103,7 +103,7 @@ def test_pure_promises_hold_whatever_was_published():
         ("grid", "data sets with and without one record (add-remove)", "one record; a person with k records"),
         ("replace", "data sets of the same size in which one record has another value", "one record; a person with k"),
         ("persons", "data sets with and without one person, with all of", "one person, however many records"),
-        ("invariants", "data sets with the same side totals, in which one record is replaced by another of the same side",
+        ("invariants", "data sets with the same side totals, in which one record is replaced by another of the same",
          "one record; to a person with several records nothing is promised"),
     ],
 )  # fmt: skip

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from spatialdp.certified import Certified
+from spatialdp.privacy.certified import Certified
 from tests.helpers.certificates import RELEASES, running_release
 
 
