@@ -29,9 +29,9 @@ def assumptions_section(subject: Subject) -> Section:
         (
             Paragraph("The promise holds if the following is true. No program can know it: people confirm it."),
             Boxes(confirmed),
-            Blanks(("Source of the bounds and areas", "Name and role", "Place and date", "Signature")),
             Paragraph("What is not promised, whoever signs:"),
             Bullets((*_not_promised(privacy), *_NOT_PROMISED)),
+            Blanks(("Source of the bounds and areas", "Name and role", "Place and date", "Signature")),
         ),
     )
 

@@ -54,7 +54,8 @@ def _receipt(receipt: Receipt, account: AccountState | None) -> list[tuple[str, 
 
 
 def _commands(subject: Subject) -> tuple[str, ...]:
-    names = [name for name, _ in subject.files] or ["RELEASE.parquet"]
+    noted = [] if subject.account is None else subject.account.files()
+    names = [name for name, _ in subject.files or noted] or ["RELEASE.parquet"]
     files = " ".join(map(shlex.quote, names))
     ledger = [f"spatialdp ledger check LEDGER {files}"] if subject.privacy.ledger is not None else []
     return (f"sha256sum {files}", *(f"spatialdp info {shlex.quote(name)}" for name in names), *ledger)

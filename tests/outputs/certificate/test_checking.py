@@ -51,6 +51,12 @@ def test_without_a_ledger_files_have_their_digests_alone(tmp_path):
     assert "ledger check" not in text
 
 
+def test_commands_name_the_files_that_the_ledger_knows(ledger, tmp_path):
+    release = RELEASES["grid"](account=ledger.open("crashes", epsilon=2))
+    release.save(tmp_path / "map.parquet")
+    assert "spatialdp ledger check LEDGER map.parquet" in part(text_of(release), 7)
+
+
 def test_the_entry_and_the_head_are_those_of_the_ledger(ledger, tmp_path):
     account = ledger.open("crashes", epsilon=2)
     release = RELEASES["grid"](account=account)

@@ -30,6 +30,10 @@ from spatialdp.outputs.certificate.pages.blocks import (
 
 __all__ = ["html_page"]
 
+_SPACE = "\u00a0"  # at which no line ends
+_LONGEST_WORD = 24  # characters; longer ones may be broken anywhere
+_SHORT = 12  # rows of a table that stays on one page
+_TIME = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d")
 _DIGEST = re.compile(r"[0-9a-f]{32,}")
 
 
@@ -60,12 +64,21 @@ def _asset(name: str) -> str:
 
 
 def _words(text: str) -> str:
-    return html.escape(shown(text)).replace(" %", "\u00a0%")  # a line must not begin with a percent sign
+    # A line must not begin with a percent sign or an equals sign.
+    return html.escape(shown(text)).replace(" %", f"{_SPACE}%").replace(" = ", f"{_SPACE}={_SPACE}")
 
 
-def _value(text: str) -> str:
-    """Return a value; digests are set so that their digits can be compared."""
-    return f"<code>{_words(text)}</code>" if _DIGEST.fullmatch(text) else _words(text)
+def _cell(text: str, *, element: str = "td", kinds: str = "", scope: str = "") -> str:
+    """Return a cell; times stay on one line, digests are set so that their digits can be compared.
+
+    A word that no column could hold may be broken anywhere; other words are not broken.
+    """
+    longest = max(map(len, text.split()), default=0)
+    look = "time" if _TIME.fullmatch(text) else "long" if longest > _LONGEST_WORD else ""
+    classes = " ".join(filter(None, (kinds, look)))
+    given = f' class="{classes}"' * bool(classes) + f' scope="{scope}"' * bool(scope)
+    words = f"<code>{_words(text)}</code>" if _DIGEST.fullmatch(text) else _words(text)
+    return f"<{element}{given}>{words}</{element}>"
 
 
 def _section(section: Section) -> str:
@@ -85,19 +98,20 @@ def _(block: Paragraph) -> str:
 
 @_block.register
 def _(block: Facts) -> str:
-    rows = (f'<tr><th scope="row">{_words(name)}</th><td>{_value(value)}</td></tr>\n' for name, value in block.rows)
+    rows = (f"<tr>{_cell(name, element='th', scope='row')}{_cell(value)}</tr>\n" for name, value in block.rows)
     return f'<table class="facts"><tbody>\n{"".join(rows)}</tbody></table>\n'
 
 
 @_block.register
 def _(block: Table) -> str:
-    kinds = [' class="number"' if place in block.numbers else "" for place in range(len(block.head))]
-    head = "".join(f'<th scope="col"{kind}>{_words(name)}</th>' for kind, name in zip(kinds, block.head, strict=True))
-    rows = (
-        "".join(f"<td{kind}>{_value(cell)}</td>" for kind, cell in zip(kinds, row, strict=True)) for row in block.rows
+    kinds = ["number" * (place in block.numbers) for place in range(len(block.head))]
+    head = "".join(
+        _cell(name, element="th", kinds=kind, scope="col") for name, kind in zip(block.head, kinds, strict=True)
     )
+    rows = ("".join(_cell(cell, kinds=kind) for cell, kind in zip(row, kinds, strict=True)) for row in block.rows)
     body = "".join(f"<tr>{row}</tr>\n" for row in rows)
-    return f"<table><thead><tr>{head}</tr></thead><tbody>\n{body}</tbody></table>\n"
+    short = ' class="short"' if len(block.rows) <= _SHORT else ""
+    return f"<table{short}><thead><tr>{head}</tr></thead><tbody>\n{body}</tbody></table>\n"
 
 
 @_block.register

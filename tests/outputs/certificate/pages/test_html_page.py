@@ -68,18 +68,30 @@ def test_elements_are_closed_in_their_order():
 
 def test_digests_are_set_as_code_and_other_values_are_not():
     text = page(Facts((("hash", "a1" * 32), ("name", "crashes"))))
-    assert f"<code>{'a1' * 32}</code>" in text
+    assert f'<td class="long"><code>{"a1" * 32}</code></td>' in text
     assert "<td>crashes</td>" in text
 
 
+def test_words_are_broken_only_where_no_column_could_hold_them():
+    text = page(Table(("a", "b"), (("released", "x" * 25), ("counts of cells", "2026-11-02 09:30:00"))))
+    assert "<td>released</td>" in text
+    assert f'<td class="long">{"x" * 25}</td>' in text
+    assert '<td class="time">2026-11-02 09:30:00</td>' in text
+
+
+def test_short_tables_stay_on_one_page():
+    assert '<table class="short">' in page(Table(("a",), (("1",),) * 12))
+    assert '<table class="short">' not in page(Table(("a",), (("1",),) * 13))
+
+
 def test_numbers_stand_below_each_other():
-    assert '<th scope="col">a</th><th scope="col" class="number">b</th>' in page(
+    assert '<th scope="col">a</th><th class="number" scope="col">b</th>' in page(
         Table(("a", "b"), (("x", "1"),), numbers=(1,))
     )
 
 
-def test_a_line_never_begins_with_a_percent_sign():
-    assert "50\u00a0%" in page(Paragraph("as likely as not (50 %)"))
+def test_a_line_begins_neither_with_a_percent_sign_nor_with_an_equals_sign():
+    assert "50\u00a0% and ε\u00a0=\u00a01" in page(Paragraph("(50 % and ε = 1)"))
 
 
 def test_unknown_blocks_are_an_error():
