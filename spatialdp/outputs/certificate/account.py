@@ -29,6 +29,7 @@ __all__ = ["AccountState", "account_section", "account_state"]
 _MOST_RELEASES = 500  # rows of the table; the ledger has them all
 _MOST_LABELS = 50
 _MOST_LIMITS = 50
+_MOST_PARTITIONS = 50
 
 
 @dataclass(frozen=True)
@@ -235,7 +236,7 @@ def _found_partitions(account: AccountState) -> list[tuple[tuple[str, ...], list
 
 def _partitions(account: AccountState) -> list[Block]:
     """Return the account's partitions, and why the costs of their parts do not add up."""
-    found = _found_partitions(account)
+    found, more = at_most(_found_partitions(account), _MOST_PARTITIONS)
     if not found:
         return []
     rows = tuple((" ".join(key), _labels(labels), _parallel(account.terms, stays)) for key, labels, stays in found)
@@ -249,7 +250,8 @@ def _partitions(account: AccountState) -> list[Block]:
         f"from this record alone, so the costs of the parts of one partition do not add up: {both}. Costs of "
         "different partitions do add up."
     )
-    return [Paragraph(words), Table(("partition", "parts", "why parts are apart"), rows)]
+    left_out = [Paragraph(f"{more:,} more partitions are left out here; the ledger has them.")] if more else []
+    return [Paragraph(words), Table(("partition", "parts", "why parts are apart"), rows), *left_out]
 
 
 def _labels(labels: Sequence[str]) -> str:

@@ -7,6 +7,7 @@ from fractions import Fraction
 from spatialdp.outputs.certificate.numbers import exactness
 from spatialdp.outputs.certificate.pages.blocks import Block, Bullets, Facts, Paragraph, Section, Table, at_most, plain
 from spatialdp.outputs.certificate.subject import Subject
+from spatialdp.privacy.chosen import CHOICE_STEP
 from spatialdp.privacy.noise.laws import FINE_STEPS
 from spatialdp.privacy.statement import Privacy, format_exact
 
@@ -22,6 +23,9 @@ _LAPLACE = (
     "{name}: a whole number k {steps}has a probability proportional to e^(−|k| / t), with t = {finer}Δ / ε for the ε "
     "of the step, where Δ is the most that one unit moves the numbers of the step together"
 )
+# Parameters of mechanisms that choose something, at a cost.
+_CHOOSING = ("median_share", "selection_share")
+_CHOICES = "Steps that choose lines, a block or a bound draw among public candidates, at the cost below"
 _LAWS = {
     "discrete-laplace": _LAPLACE.format(name="discrete Laplace", steps="", finer=""),
     "laplace": _LAPLACE.format(name="Laplace", steps=f"of steps of 1/{FINE_STEPS} ", finer=f"{FINE_STEPS} "),
@@ -68,7 +72,9 @@ def _place(subject: Subject) -> list[tuple[str, str]]:
 
 def _noise(privacy: Privacy) -> str:
     law = privacy.parameters.get("law", "gaussian" if privacy.currency == "rho" else "discrete-laplace")
-    return _LAWS.get(str(law), plain(law))
+    words = _LAWS.get(str(law), plain(law))
+    chosen = CHOICE_STEP in privacy.budget or any(privacy.parameters.get(name) is not None for name in _CHOOSING)
+    return f"{words}. {_CHOICES}" if chosen else words
 
 
 def _budget(privacy: Privacy) -> tuple[Block, ...]:

@@ -131,8 +131,10 @@ def test_long_accounts_are_cut_and_say_so(ledger):
         ledger.limit("crashes", epsilon=21 + number, who="B", why=f"because {number}")
     parts = account.partition("zone", [f"z{number}" for number in range(60)])
     release = RELEASES["grid"](account=parts["z7"])
-    with mock.patch.multiple(module, _MOST_RELEASES=3, _MOST_LIMITS=2):
+    account.partition("kind", ["fatal", "other"])
+    with mock.patch.multiple(module, _MOST_RELEASES=3, _MOST_LIMITS=2, _MOST_PARTITIONS=1):
         text = part(text_of(release), 3)
+    assert "1 more partitions are left out here" in text
     limits, releases, partitions = tables(text)
     assert [row["what"] for row in releases] == ["step-2", "step-3", "flat (this release)"]
     assert [row["why"] for row in limits] == ["account opened", "because 2", "because 3"]
@@ -145,9 +147,11 @@ def test_steps_without_a_name_show_their_facts(ledger):
     account = ledger.open("crashes", epsilon=2)
     pay(account, 0.25, question="how many", boxes=3)
     pay(account, 0.25, mechanism={"name": "odd"})
+    pay(account, 0.25, prepaid="odd")
     found = tables(part(text_of(RELEASES["grid"](account=account)), 3))[1]
     assert found[0]["what"] == "boxes: 3; question: how many"
     assert found[1]["what"] == "mechanism: name: odd"
+    assert found[2]["what"] == "prepaid:"
 
 
 def test_a_ledger_that_was_altered_makes_no_certificate(ledger, folder):
