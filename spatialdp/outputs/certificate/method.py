@@ -25,7 +25,7 @@ _LAPLACE = (
 )
 # Parameters of mechanisms that choose something, at a cost.
 _CHOOSING = ("median_share", "selection_share")
-_CHOICES = "Steps that choose lines, a block or a bound draw among public candidates, at the cost below"
+_CHOICES = "Steps that choose lines, a block or a bound have laws of their own, at the cost below"
 _LAWS = {
     "discrete-laplace": _LAPLACE.format(name="discrete Laplace", steps="", finer=""),
     "laplace": _LAPLACE.format(name="Laplace", steps=f"of steps of 1/{FINE_STEPS} ", finer=f"{FINE_STEPS} "),
