@@ -126,8 +126,6 @@ _MEANING = (
     "drawn, and refuses what is above its limit. It knows what was paid from it and nothing else: what was published "
     "of these records without it is not in this table."
 )
-
-
 _WITH_EXACT_TOTALS = (
     "Some totals are exact, so what is promised about these records cannot be added up with other releases of them, "
     "and no account can pay for it."
@@ -182,36 +180,46 @@ def _promise(terms: Terms) -> str:
 
 
 def _time(stamp: str) -> str:
-    """Return a time as people read it; times are in UTC."""
-    return stamp.replace("T", " ").removesuffix("+00:00") + (" UTC" if stamp.endswith("+00:00") else "")
+    """Return a time as people read it; ledgers have times in UTC."""
+    return stamp.replace("T", " ").removesuffix("+00:00")
+
+
+_COLUMNS = ("entry", "time (UTC)", "what", "part", "ε", "ρ", "ε left", "ρ left", "state")
+_NUMBERS = {"entry", "ε", "ρ", "ε left", "ρ left"}
+_AMOUNTS = (
+    "Amounts are what each step cost this account, rounded up; what was left after it, of the account or of its part, "
+    "is rounded down. “Paid” without “released” means that no file was noted: a step that failed, or whose outcome is "
+    "not known, stays paid."
+)
 
 
 def _releases(account: AccountState) -> list[Block]:
+    """Return the table of all that was paid for; columns that would be empty are left out."""
     paid = account.of_kind(Kind.SPEND)
     latest, more = at_most(reversed(paid), _MOST_RELEASES)
     rows = [_row(account, entry, line) for entry, line in reversed(latest)]
-    parts, rho = any(line["part"] for _, line in paid), bool(account.terms.rho)
-    keep = [place for place, wanted in enumerate((True, True, True, parts, True, rho, True, rho, True)) if wanted]
-    head = ("entry", "time (UTC)", "what", "part", "ε", "ρ", "ε left", "ρ left", "state")
-    table = Table(
-        tuple(head[place] for place in keep),
-        tuple(tuple(row[place] for place in keep) for row in rows),
-        numbers=tuple(new for new, place in enumerate(keep) if place in (0, 4, 5, 6, 7)),
-    )
+    hidden = set() if any(line["part"] for _, line in paid) else {"part"}
+    hidden |= set() if account.terms.rho else {"ρ", "ρ left"}
+    head = tuple(name for name in _COLUMNS if name not in hidden)
+    numbers = tuple(place for place, name in enumerate(head) if name in _NUMBERS)
+    table = Table(head, tuple(tuple(row[name] for name in head) for row in rows), numbers)
     left_out = [Paragraph(f"{more:,} earlier entries are left out here; the ledger has them.")] if more else []
-    words = Paragraph(
-        "Amounts are what each step cost this account, rounded up; what was left after it, of the account or of its "
-        "part, is rounded down. “Paid” without “released” means that no file was noted: a step that failed, or whose "
-        "outcome is not known, stays paid."
-    )
-    return [table, *left_out, words]
+    return [table, *left_out, Paragraph(_AMOUNTS)]
 
 
-def _row(account: AccountState, entry: Entry, line: dict[str, str]) -> tuple[str, ...]:
+def _row(account: AccountState, entry: Entry, line: dict[str, str]) -> dict[str, str]:
     own = " (this release)" if entry.seq == account.receipt.entry else ""
-    amounts = (line[name] for name in ("epsilon_rounded_up", "rho_rounded_up", "epsilon_left", "rho_left"))
-    time = _time(line["time"]).removesuffix(" UTC")
-    return line["entry"], time, f"{_what(entry.facts.get('what'))}{own}", plain(line["part"]), *amounts, line["state"]
+    return {
+        "entry": line["entry"],
+        "time (UTC)": _time(line["time"]),
+        "what": f"{_what(entry.facts.get('what'))}{own}",
+        "part": plain(line["part"]),
+        "ε": line["epsilon_rounded_up"],
+        "ρ": line["rho_rounded_up"],
+        "ε left": line["epsilon_left"],
+        "ρ left": line["rho_left"],
+        "state": line["state"],
+    }
 
 
 def _what(facts: Any) -> str:
@@ -272,7 +280,7 @@ def _limits(account: AccountState) -> list[Block]:
     opened, changed = account.of_kind(Kind.OPEN), account.of_kind(Kind.LIMIT)
     latest, more = at_most(reversed(changed), _MOST_LIMITS)
     rows = [
-        (line["entry"], _time(line["time"]).removesuffix(" UTC"), _limit(entry), *_reason(entry, line))
+        (line["entry"], _time(line["time"]), _limit(entry), *_reason(entry, line))
         for entry, line in (*opened, *reversed(latest))
     ]
     left_out = [Paragraph(f"{more:,} earlier changes are left out here; the ledger has them.")] if more else []
