@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["command"]
 
 _POTS = {"epsilon": "ε", "rho": "ρ"}
+_IN_COLUMNS = {"time", "by", "account", "at", "nonce"}
 _LONGEST_EXACT = 24  # characters of a cost that is shown exactly
 
 
@@ -43,16 +44,26 @@ def command(ledger: str, name: str | None, witness: Path | None, as_json: bool) 
 
     source = opened(ledger, witness)
     names = source.accounts if name is None else (source.account(name).name,)
-    checked = source.check()
-    entries = [line for line in lines(source.entries) if name is None or line["account"] == name]
+    checked, entries = source.check(), source.entries
+    told = [
+        (line, entry.facts)
+        for line, entry in zip(lines(entries), entries, strict=True)
+        if name is None or line["account"] == names[0]
+    ]
     if as_json:
         accounts = {each: _account_facts(source, each) for each in names}
         facts = {"ledger": source.id, "whole": True, "notes": list(checked.notes)}
-        told = [line | {"facts": json.loads(line["facts"])} for line in entries]
-        click.echo(printable_json({**facts, "accounts": accounts, "entries": told}, indent=2))
+        listed = [line | {"facts": said} for line, said in told]
+        click.echo(printable_json({**facts, "accounts": accounts, "entries": listed}, indent=2))
         return
     totals = [f"{each}: {source.account(each).in_words()}" for each in names]
-    text = [*_table([_shown(line) for line in entries]), "", *totals, str(checked).partition("\n")[0], *checked.notes]
+    text = [
+        *_table([_shown(line, said) for line, said in told]),
+        "",
+        *totals,
+        str(checked).partition("\n")[0],
+        *checked.notes,
+    ]
     click.echo("\n".join(printable(line) for line in text))
 
 
@@ -67,9 +78,8 @@ def _account_facts(ledger: Ledger, name: str) -> dict[str, Any]:
     }
 
 
-def _shown(line: Mapping[str, str]) -> list[str]:
+def _shown(line: Mapping[str, str], facts: Mapping[str, Any]) -> list[str]:
     """Return the columns of one entry."""
-    facts = json.loads(line["facts"])
     where = ", ".join(filter(None, (line["account"], line["part"])))
     when = line["time"].replace("T", " ").replace("+00:00", "")
     if line["kind"] != "spend":
@@ -112,7 +122,7 @@ def _other(kind: str, facts: Mapping[str, Any]) -> str:
         delta = f", δ {terms['delta']}" if terms["delta"] != "0" else ""
         about = f", {terms['about']}" if terms["about"] and kind == "open" else ""
         return f"limit ε {terms['epsilon']}{delta}{about}{reasons}"
-    return _plain(facts)
+    return _plain({name: value for name, value in facts.items() if name not in _IN_COLUMNS})
 
 
 def _plain(facts: Mapping[str, Any]) -> str:

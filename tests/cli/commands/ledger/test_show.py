@@ -59,6 +59,13 @@ def test_programs_get_the_same(told):
     assert facts["entries"][1]["facts"]["what"]["mechanism"] == "quadtree"
 
 
+def test_long_entries_are_shown(account):
+    account.partition("county", [f"county number {number}" for number in range(500)])
+    assert "county number 17" in run(*SHOW).stdout
+    facts = json.loads(run(*SHOW, "--json").stdout)
+    assert len(facts["entries"][-1]["facts"]["labels"]) == 500
+
+
 def test_an_empty_ledger_is_shown(place):
     sdp.Ledger("privacy.ledger")
     assert "The ledger is whole: 0 entries." in run(*SHOW).stdout
