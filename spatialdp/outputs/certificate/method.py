@@ -16,12 +16,14 @@ __all__ = ["exactness_section", "method_section"]
 _MOST_ROWS = 40  # steps, parameters, errors
 
 _GAUSSIAN = (
-    "discrete Gaussian: a whole number k has a probability proportional to e^(−k² / 2σ²), with σ² = Δ² / 2ρ for the ρ "
-    "of the step, where Δ is the L2 norm of the most that one unit moves the numbers of the step"
+    "discrete Gaussian: a whole number k has a probability proportional to e^(−k² / 2σ²), with σ² = Δ² / 2ρ, where ρ is "
+    "what the measurement costs (a step below, or a part of one) and Δ is the L2 norm of the most that one unit moves "
+    "the numbers measured"
 )
 _LAPLACE = (
-    "{name}: a whole number k {steps}has a probability proportional to e^(−|k| / t), with t = {finer}Δ / ε for the ε "
-    "of the step, where Δ is the most that one unit moves the numbers of the step together"
+    "{name}: a whole number k {steps}has a probability proportional to e^(−|k| / t), with t = {finer}Δ / ε, where ε is "
+    "what the measurement costs (a step below, or a part of one) and Δ is the most that one unit moves the numbers "
+    "measured, together"
 )
 # Parameters of mechanisms that choose something, at a cost.
 _CHOOSING = ("median_share", "selection_share")
