@@ -16,8 +16,8 @@ __all__ = ["exactness_section", "method_section"]
 _MOST_ROWS = 40  # steps, parameters, errors
 
 _GAUSSIAN = (
-    "discrete Gaussian: a whole number k has a probability proportional to e^(−k² / 2σ²), with σ² = Δ² / 2ρ, where ρ is "
-    "what the measurement costs (a step below, or a part of one) and Δ is the L2 norm of the most that one unit moves "
+    "discrete Gaussian: a whole number k has a probability proportional to e^(−k² / 2σ²), with σ² = Δ² / 2ρ, where ρ "
+    "is what the measurement costs (a step below, or a part of one) and Δ is the L2 norm of the most that one unit moves "
     "the numbers measured"
 )
 _LAPLACE = (
