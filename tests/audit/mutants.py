@@ -491,8 +491,7 @@ def number_in_the_file() -> Patch:
 
 def not_marked() -> Patch:
     """State that a release is private, whatever its noise was."""
-    real = prepared.replace
-    return mock.patch.object(prepared, "replace", lambda thing, **changes: real(thing, **changes | {"private": True}))
+    return mock.patch.object(prepared, "is_system_noise", return_value=True)
 
 
 def promise_of_half() -> Patch:

@@ -83,7 +83,8 @@ def _shown(line: Mapping[str, str], facts: Mapping[str, Any]) -> list[str]:
     where = ", ".join(filter(None, (line["account"], line["part"])))
     when = line["time"].replace("T", " ").replace("+00:00", "")
     if line["kind"] != "spend":
-        return [line["entry"], when, line["by"], where, line["kind"], _other(line["kind"], facts)]
+        kind = "saved" if line["kind"] == "released" else line["kind"]
+        return [line["entry"], when, line["by"], where, kind, _other(line["kind"], facts)]
     costs = [_cost(symbol, line[pot], line[f"{pot}_rounded_up"]) for pot, symbol in _POTS.items() if line[pot] != "0"]
     left = [f"{symbol} {line[f'{pot}_left']}" for pot, symbol in _POTS.items() if line[pot] != "0"]
     state = "released" if line["state"] == "released" else "paid, outcome unknown"
@@ -122,6 +123,8 @@ def _other(kind: str, facts: Mapping[str, Any]) -> str:
         delta = f", δ {terms['delta']}" if terms["delta"] != "0" else ""
         about = f", {terms['about']}" if terms["about"] and kind == "open" else ""
         return f"limit ε {terms['epsilon']}{delta}{about}{reasons}"
+    if kind == "released":
+        return f"entry {facts['entry']}: {_plain(facts['files'])}"
     return _plain({name: value for name, value in facts.items() if name not in _IN_COLUMNS})
 
 
