@@ -17,8 +17,8 @@ _MOST_ROWS = 40  # steps, parameters, errors
 
 _GAUSSIAN = (
     "discrete Gaussian: a whole number k has a probability proportional to e^(−k² / 2σ²), with σ² = Δ² / 2ρ, where ρ "
-    "is what the measurement costs (a step below, or a part of one) and Δ is the L2 norm of the most that one unit moves "
-    "the numbers measured"
+    "is what the measurement costs (a step below, or a part of one) and Δ is the L2 norm of the most that one unit "
+    "moves the numbers measured"
 )
 _LAPLACE = (
     "{name}: a whole number k {steps}has a probability proportional to e^(−|k| / t), with t = {finer}Δ / ε, where ε is "
