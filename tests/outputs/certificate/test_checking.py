@@ -73,7 +73,7 @@ def test_the_entry_and_the_head_are_those_of_the_ledger(ledger, tmp_path):
     assert list(loaded) == ["Ledger", "Entry", "Hash of the entry"]
 
 
-def test_the_commands_run(ledger, tmp_path, monkeypatch):
+def test_the_commands_run(ledger, folder, tmp_path, monkeypatch):
     release = RELEASES["grid"](account=ledger.open("crashes", epsilon=2))
     release.save(tmp_path / "map.parquet")
     commands = re.search(r"```sh\n(.*?)```", part(text_of(release, files=[tmp_path / "map.parquet"]), 7), re.DOTALL)[1]
@@ -84,6 +84,7 @@ def test_the_commands_run(ledger, tmp_path, monkeypatch):
     ]
     monkeypatch.chdir(tmp_path)
     assert release.privacy.ledger.hash in run("info", "map.parquet").output
+    assert "paid for" in run("ledger", "check", folder / "privacy.ledger", "map.parquet").output
 
 
 def test_the_report_of_the_audit_is_not_claimed_to_be_at_hand():
