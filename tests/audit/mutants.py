@@ -305,8 +305,8 @@ def index_range_of_the_slide() -> Patch:
 
 
 def exponential_without_the_two() -> Patch:
-    real = selection._rates
-    return mock.patch.object(selection, "_rates", lambda s, e, d, monotone: real(s, e, d, True))
+    real = selection._rate
+    return mock.patch.object(selection, "_rate", lambda e, d, monotone: real(e, d, True))
 
 
 # --- noise ---------------------------------------------------------------------------------------------

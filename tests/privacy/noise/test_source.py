@@ -368,7 +368,7 @@ class DictatedDigits(noise_module.Noise):
 
 @pytest.mark.parametrize("power", [10, 20, 30, 39, 60, 99])
 def test_negative_laplace_noise_is_the_complement_of_positive_noise(power):
-    _, low = noise_module._laplace_tables(Fraction(2**power))
+    _, low = tables.laplace_digits(Fraction(2**power))
     rng = np.random.default_rng(1)
     for _ in range(30):
         high, digits = int(rng.integers(50)), [int(rng.integers(2**bits)) for bits, _ in low]
