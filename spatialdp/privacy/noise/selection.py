@@ -224,8 +224,8 @@ def _accepted(gaps: Sequence[int], rate: Fraction, noise: Noise) -> Booleans:
     # A gap of 0 has the probability 1, whose floor would not fit into a word.
     limits = np.fromiter((floors[gap] if gap else 0 for gap in gaps), dtype=np.uint64, count=len(gaps))
     best = np.fromiter((gap == 0 for gap in gaps), dtype=bool, count=len(gaps))
-    kept = (words < limits) | best
-    for place in np.flatnonzero((words == limits) & ~best):
+    kept: Booleans = (words < limits) | best
+    for place in np.flatnonzero((words == limits) & ~best).tolist():
         kept[place] = _lies_below(rate * gaps[place], int(words[place]), noise)
     return kept
 

@@ -104,6 +104,22 @@ def test_gaussian_follows_its_law_and_no_other(variance):
         assert (p > THRESHOLD) == right, (factor, p)
 
 
+@pytest.mark.statistical
+@pytest.mark.parametrize("scale", SCALES, ids=str)
+def test_geometric_follows_its_law_and_no_other(scale):
+    draws = SeededNoise((4, scale.numerator, scale.denominator)).geometric(scale, DRAWS)
+    for factor, right in ((1.0, True), (0.95, False), (1.05, False)):
+        rate = 1 / (float(scale) * factor)
+        p = p_value(draws, lambda k, r=rate: np.where(k < 0, 0.0, -np.expm1(-(k + 1.0) * r)), max(1.0, float(scale)))
+        assert (p > THRESHOLD) == right, (factor, p)
+
+
+def test_geometric_noise_is_what_laplace_noise_is_on_either_side():
+    two_sided = SeededNoise(5).laplace(Fraction(20), (10, 10))
+    one_sided = SeededNoise(5).geometric(Fraction(20), (10, 10))
+    assert np.array_equal(one_sided, np.where(two_sided < 0, -two_sided - 1, two_sided))
+
+
 @pytest.mark.real_bits
 @pytest.mark.statistical
 def test_system_noise_follows_the_law():

@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from spatialdp.errors import BudgetError, ParameterError
-from spatialdp.privacy.noise import source as noise_module
 from spatialdp.privacy.noise import thresholds as tables
 from spatialdp.privacy.noise.laws import Law, NoiseLaw
 from spatialdp.privacy.noise.source import SeededNoise, SystemNoise
