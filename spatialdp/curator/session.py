@@ -15,6 +15,7 @@ from spatialdp.curator.answers import Answers
 from spatialdp.curator.asks import Ask, Frame, Purse, Spending, carried_out
 from spatialdp.curator.counts import Count, one_area, read_areas
 from spatialdp.curator.rehearsal import practice_account
+from spatialdp.curator.selections.questions import SelectionQuestions
 from spatialdp.errors import ParameterError
 from spatialdp.privacy.budget import Number
 from spatialdp.privacy.ledger.account import Account
@@ -32,7 +33,7 @@ __all__ = ["Curator"]
 T = TypeVar("T")
 
 
-class Curator:
+class Curator(SelectionQuestions):
     """Holds records, answers questions about them with noise, and pays for every answer from an account.
 
     **Before you ask ten questions, make one release**: it answers any number of boxes for the price of one, and can be
