@@ -1,4 +1,4 @@
-"""Which bugs could the sparse vector technique have? Patches that plant them; `mutants` names the check."""
+"""Which bugs could choices, thresholds and functions of blocks have? Patches; `mutants` names the check."""
 
 from __future__ import annotations
 
@@ -7,6 +7,12 @@ from fractions import Fraction
 from typing import Any
 from unittest import mock
 
+import numpy as np
+
+from spatialdp.curator.aggregate import aggregation
+from spatialdp.curator.aggregate.aggregation import SampleAndAggregate
+from spatialdp.curator.selections.choice import Choice, Weights
+from spatialdp.privacy.neighbours import Neighbours, Sensitivity
 from spatialdp.privacy.noise.sparse_vector import SparseVector, SparseVectorTerms
 
 Patch = contextlib.AbstractContextManager[Any]
@@ -64,4 +70,74 @@ BUGS: dict[str, tuple[Any, tuple[int, int, bool]]] = {
     "threshold's noise drawn again after each answer": (threshold_drawn_again, (2, 1, True)),
     "whole ε for the threshold and again for the answers": (shares_twice, (3, 1, False)),
     "threshold without noise": (exact_threshold, (3, 1, True)),
+}
+
+
+# --- choices ------------------------------------------------------------------------------------------
+
+
+def monotone_for_all_weights() -> Patch:
+    """Draw with half the noise, although weights of both signs move scores both ways."""
+    return mock.patch.object(Weights, "mixed", property(lambda weights: False))
+
+
+def monotone_under_replace() -> Patch:
+    """Draw with half the noise, although a replaced record leaves one region for another."""
+    return mock.patch.object(Choice, "monotone", property(lambda ask: not ask.weights.mixed))
+
+
+def weights_forgotten() -> Patch:
+    """Take a record to move every score by one step, whatever the weights."""
+    return mock.patch.object(Choice, "sensitivity", property(lambda ask: 1))
+
+
+# How it is planted, and the weights and the relation at which it shows.
+CHOICE_BUGS: dict[str, tuple[Any, tuple[str, str]]] = {
+    "signed weights with the monotone rule": (monotone_for_all_weights, ("signed", "add-remove")),
+    "monotone rule under replace": (monotone_under_replace, ("plain", "replace")),
+    "sensitivity of a choice without the weights": (weights_forgotten, ("prices", "add-remove")),
+}
+
+
+# --- functions of blocks ------------------------------------------------------------------------------
+
+
+def blocks_by_position() -> Patch:
+    """Put records into blocks by their place in the table, so that one record moves all that follow."""
+    return mock.patch.object(
+        aggregation, "coins", lambda held, blocks, by_person, noise: np.arange(held.columns.size) % blocks
+    )
+
+
+def median_told_add_remove() -> Patch:
+    """Draw the median as if a result were added, and not replaced."""
+    told = mock.Mock(REPLACE=Neighbours.ADD_REMOVE)
+    return mock.patch.object(aggregation, "Neighbours", told)
+
+
+def half_the_bounds() -> Patch:
+    """Take a result to move by half the distance of the bounds, as if it began in the middle."""
+
+    def law(self: SampleAndAggregate) -> Any:
+        return self.spending.noise(Sensitivity(aggregation.STEPS // 2, aggregation.STEPS // 2))
+
+    return mock.patch.object(SampleAndAggregate, "law", property(law))
+
+
+def results_not_clipped() -> Patch:
+    """Let results lie beyond the bounds."""
+
+    def places(self: SampleAndAggregate, returned: Any) -> Any:
+        return np.array(
+            [aggregation.STEPS // 2 if each is None else int(each * aggregation.STEPS) for each in returned]
+        )
+
+    return mock.patch.object(SampleAndAggregate, "places", places)
+
+
+AGGREGATE_BUGS: dict[str, Any] = {
+    "blocks by position": blocks_by_position,
+    "median of blocks told that results are added": median_told_add_remove,
+    "mean of blocks with half the noise": half_the_bounds,
+    "results of blocks are not clipped": results_not_clipped,
 }

@@ -90,9 +90,9 @@ class Weights:
         return max(map(abs, self.steps))
 
     @property
-    def signed(self) -> bool:
-        """Whether some weights are negative."""
-        return min(self.steps) < 0
+    def mixed(self) -> bool:
+        """Whether one record may move some scores up and others down."""
+        return min(self.steps) < 0 < max(self.steps)
 
 
 @dataclass(frozen=True)
@@ -103,10 +103,9 @@ class Choice(Ask[Answers]):
     -------
     Neighbours, unit and cost: those of the account. One record moves the score of each region by at most the weight of
     that region, however many regions it is in and under both relations, so Δ is the largest weight without its sign,
-    and a person with at most L records moves scores by L times that. If no weight is negative and neighbours differ by
-    adding or removing, all scores move in one direction (or not at all), and the draw needs half the noise. The draws
-    are those of `privacy.noise.selection`. Exact ratios for all neighbours, and planted bugs:
-    ``tests/audit/test_choice.py``.
+    and a person with at most L records moves scores by L times that. If all weights have one sign and neighbours
+    differ by adding or removing, all scores move in one direction (or not at all), and the draw needs half the noise.
+    The draws are those of `privacy.noise.selection`. Exact ratios for all neighbours: ``tests/audit/test_choice.py``.
     """
 
     areas: Areas
@@ -127,7 +126,7 @@ class Choice(Ask[Answers]):
     @property
     def monotone(self) -> bool:
         """Whether one unit moves all scores in one direction."""
-        return self.frame.neighbours is Neighbours.ADD_REMOVE and not self.weights.signed
+        return self.frame.neighbours is Neighbours.ADD_REMOVE and not self.weights.mixed
 
     @override
     def facts(self) -> dict[str, Any]:

@@ -61,7 +61,7 @@ class SelectionQuestions(ABC):
         regions : (m, 4) array-like of boxes, or a list, GeoSeries or GeoDataFrame of polygons
             Public; at most 100,000. They may overlap, and a record counts in each that contains it.
         weights : iterable of numbers, optional
-            Public; one for each region. Negative ones are allowed, and cost accuracy.
+            Public; one for each region. Positive and negative ones together are allowed, and cost accuracy.
         epsilon : int, float, Decimal or Fraction
             What the question spends; floats are taken as typed.
         selection : {"permute-and-flip", "exponential"}
