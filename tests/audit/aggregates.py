@@ -11,6 +11,7 @@ import contextlib
 import itertools
 import math
 from collections.abc import Iterator
+from fractions import Fraction
 from functools import cache
 from typing import Any
 from unittest import mock
@@ -20,9 +21,9 @@ import numpy as np
 import spatialdp as sdp
 from spatialdp.curator.aggregate import aggregation as module
 from spatialdp.curator.aggregate.aggregation import Aggregate, SampleAndAggregate
-from spatialdp.privacy.noise.medians import Median
+from spatialdp.privacy.noise.selection import middle
 from spatialdp.privacy.noise.source import Noise
-from tests.audit.enumeration import LawOf, line_law, log_ratio, multisets, neighbours
+from tests.audit.enumeration import LawOf, Words, boundaries, log_ratio, multisets, neighbours
 
 PLACES = (0, 1)
 DOMAIN = sdp.Domain((0, 0, len(PLACES), 1))
@@ -136,10 +137,11 @@ def law_of_aggregate(data: tuple[int, ...], function: Any, blocks: int, aggregat
 
 def _law_of_results(places: tuple[int, ...], ask: SampleAndAggregate) -> LawOf:
     if ask.aggregate is Aggregate.MEDIAN:
-        with _seen_medians() as seen:
-            _REAL_COMBINED(ask, np.array(places), _NoBits())
-        (call,) = seen
-        return line_law(places, STEPS, Median.EXPONENTIAL, call["epsilon"], str(call["neighbours"]))
+        with mock.patch.object(module, "middle") as drawn:
+            drawn.return_value = 0
+            _REAL_COMBINED(ask, np.array(places), _Coins(()))
+        values, count, epsilon, _ = drawn.call_args.args
+        return law_of_middle(tuple(sorted(values.tolist())), count, epsilon)
     scale = float(ask.law.parameter)
     return _laplace(sum(places) - len(places) * (STEPS // 2), scale, math.ceil(_REACH * scale))
 
@@ -147,22 +149,34 @@ def _law_of_results(places: tuple[int, ...], ask: SampleAndAggregate) -> LawOf:
 _REAL_COMBINED = SampleAndAggregate.combined
 
 
-class _NoBits(Noise):
-    def random_bytes(self, count: int) -> bytes:
-        raise AssertionError("the law is read off elsewhere")
+class _Place(Words):
+    """A source of one word, which then takes one of the places of a run."""
+
+    def __init__(self, word: Any, taken: int = 0) -> None:
+        super().__init__([word])
+        self._taken = taken
+
+    def below(self, bounds: Any) -> Any:
+        (self.places,) = bounds.tolist()
+        return np.array([self._taken])
 
 
-@contextlib.contextmanager
-def _seen_medians() -> Iterator[list[dict[str, Any]]]:
-    seen: list[dict[str, Any]] = []
+@cache
+def law_of_middle(values: tuple[int, ...], count: int, epsilon: Fraction) -> LawOf:
+    """Return P(place), from the words at which another run is drawn, and from the places of each run."""
+    law: LawOf = dict.fromkeys(range(count), 0.0)
 
-    def medians(values: Any, starts: Any, low: Any, high: Any, **terms: Any) -> Any:
-        assert (list(starts), list(low), list(high)) == ([0, len(values)], [0], [STEPS])
-        seen.append(terms)
-        return np.array([1])
+    def first(words: Any) -> list[int]:
+        return [middle(np.array(values), count, epsilon, _Place(word)) for word in words]
 
-    with mock.patch.object(module, "medians", medians):
-        yield seen
+    for low, high, start in boundaries(first, 2**64 - 1):
+        source = _Place(low)
+        middle(np.array(values), count, epsilon, source)
+        for taken in range(source.places):
+            place = middle(np.array(values), count, epsilon, _Place(low, taken))
+            assert place == start + taken
+            law[place] += (high - low + 1) / 2**64 / source.places
+    return law
 
 
 @cache
@@ -187,6 +201,7 @@ def worst_aggregate(function: Any, blocks: int, aggregate: str, relation: str, m
 def aggregates_cost_no_more_than_epsilon() -> None:
     """Check all functions, both aggregates and both relations, on a few records."""
     law_of_aggregate.cache_clear()
+    law_of_middle.cache_clear()
     for function, aggregate, relation in itertools.product(FUNCTIONS, Aggregate, ("add-remove", "replace")):
         for blocks in (1, 3):
             worst = worst_aggregate(function, blocks, str(aggregate), relation, 3)

@@ -12,7 +12,8 @@ import numpy as np
 from spatialdp.curator.aggregate import aggregation
 from spatialdp.curator.aggregate.aggregation import SampleAndAggregate
 from spatialdp.curator.selections.choice import Choice, Weights
-from spatialdp.privacy.neighbours import Neighbours, Sensitivity
+from spatialdp.privacy.neighbours import Sensitivity
+from spatialdp.privacy.noise import selection
 from spatialdp.privacy.noise.sparse_vector import SparseVector, SparseVectorTerms
 
 Patch = contextlib.AbstractContextManager[Any]
@@ -109,10 +110,12 @@ def blocks_by_position() -> Patch:
     )
 
 
-def median_told_add_remove() -> Patch:
-    """Draw the median as if a result were added, and not replaced."""
-    told = mock.Mock(REPLACE=Neighbours.ADD_REMOVE)
-    return mock.patch.object(aggregation, "Neighbours", told)
+def median_without_the_two() -> Patch:
+    """Draw the median of blocks as if one result moved the gaps of all places in one direction."""
+    real = selection.decide
+    return mock.patch.object(
+        selection, "decide", lambda sizes, gaps, rate, word, more_bits: real(sizes, gaps, 2 * rate, word, more_bits)
+    )
 
 
 def half_the_bounds() -> Patch:
@@ -137,7 +140,7 @@ def results_not_clipped() -> Patch:
 
 AGGREGATE_BUGS: dict[str, Any] = {
     "blocks by position": blocks_by_position,
-    "median of blocks told that results are added": median_told_add_remove,
+    "median of blocks without the factor 2": median_without_the_two,
     "mean of blocks with half the noise": half_the_bounds,
     "results of blocks are not clipped": results_not_clipped,
 }

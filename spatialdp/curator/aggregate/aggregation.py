@@ -22,9 +22,9 @@ from spatialdp.curator.aggregate.processes import Function, results
 from spatialdp.curator.answers import Accuracy, Answers, LawNoise, NoInterval
 from spatialdp.curator.asks import Ask
 from spatialdp.privacy.ledger.cost import Cost
-from spatialdp.privacy.neighbours import Neighbours, Sensitivity
+from spatialdp.privacy.neighbours import Sensitivity
 from spatialdp.privacy.noise.laws import NoiseLaw
-from spatialdp.privacy.noise.medians import Median, medians
+from spatialdp.privacy.noise.selection import middle
 from spatialdp.privacy.noise.source import Noise
 from spatialdp.privacy.statement import Privacy
 from spatialdp.records.rows.held import HeldRecords
@@ -54,8 +54,8 @@ class SampleAndAggregate(Ask[Answers]):
     Neighbours, unit and cost: those of the account. The coins of the records are independent of the records, so
     couple neighbours by giving all common records the same coins, and a replaced record that of the old one. Then all
     blocks but one are the same, and whatever the function does, one result changes, by at most the lattice's length
-    (Nissim, Raskhodnikova, Smith 2007). Median: `medians` for values of which one is replaced. Mean: noise for 2^20 - 1
-    steps in the sum. For each coupling the ratio of probabilities is at most exp(ε), and so it is on average over all
+    (Nissim, Raskhodnikova, Smith 2007). Median: `privacy.noise.selection.middle`. Mean: noise for 2^20 - 1 steps
+    in the sum. For each coupling the ratio of probabilities is at most exp(ε), and so it is on average over all
     coins. The function must not depend on anything private but its argument, and the block's process reaches nobody
     (`processes`). Enumerated over all coins: ``tests/audit/test_aggregate.py``.
     """
@@ -114,26 +114,16 @@ class SampleAndAggregate(Ask[Answers]):
         """Return the noisy median or mean of results on the lattice, and how far off it may be."""
         if self.aggregate is Aggregate.MEAN:
             return self._mean(places, noise)
-        (line,) = medians(
-            np.sort(places),
-            [0, places.size],
-            [0],
-            [STEPS],
-            method=Median.EXPONENTIAL,
-            epsilon=self.spending.amount,
-            neighbours=Neighbours.REPLACE,  # of one result, under both relations of records
-            noise=noise,
-        ).tolist()
-        return self._value(line / STEPS), _NO_INTERVAL
+        place = middle(places, STEPS, self.spending.amount, noise)
+        return self._value(place), _NO_INTERVAL
 
     def _mean(self, places: Integers, noise: Noise) -> tuple[float, Accuracy]:
         low, high = (float(each) for each in self.bounds)
         total = float(self.law.add_to(np.array([(places - STEPS // 2).sum()]), noise)[0])
-        # A result is taken to be in the middle of its step.
-        share = (total / self.blocks + STEPS // 2 + 0.5) / STEPS
-        accuracy = LawNoise(self.law, (high - low) / STEPS / self.blocks, low, high)
-        return min(max(self._value(share), low), high), accuracy
+        value = self._value(total / self.blocks + STEPS // 2)
+        return min(max(value, low), high), LawNoise(self.law, (high - low) / STEPS / self.blocks, low, high)
 
-    def _value(self, share: float) -> float:
+    def _value(self, place: float) -> float:
+        """Return the result that is in the middle of a step of the lattice."""
         low, high = (float(each) for each in self.bounds)
-        return low + (high - low) * share
+        return low + (high - low) * ((place + 0.5) / STEPS)

@@ -24,6 +24,7 @@ from spatialdp.privacy.noise.selection import (
     amplified_epsilon,
     decide,
     exponential,
+    middle,
     permute_and_flip,
 )
 from spatialdp.privacy.noise.source import SeededNoise
@@ -151,6 +152,40 @@ def test_choices_among_many_candidates_are_those_among_the_best():
 def test_scores_become_whole_steps_below_the_best(scores):
     gaps, step = _gaps(scores)
     assert [max(scores) - gap * step for gap in gaps] == scores
+
+
+# --- a place near the median ---
+
+
+def law_of_middle(values, places, epsilon):
+    gaps = [max(0, *(sum(side) - len(values) / 2 for side in _sides(values, k))) for k in range(places)]
+    weights = np.exp(-epsilon * np.array(gaps) / 2)
+    return dict(enumerate(weights / weights.sum()))
+
+
+def _sides(values, k):
+    return [value < k for value in values], [value > k for value in values]
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize("values", [[5, 5, 5, 0, 9], [3, 4], [9, 9, 9, 9], [0, 0, 1]])
+def test_middle_follows_its_law_and_no_other(values):
+    noise = SeededNoise(6)
+    drawn = [middle(np.array(values), 10, Fraction(2), noise) for _ in range(15_000)]
+    assert fits(drawn, law_of_middle(values, 10, 2)) > FALSE_ALARM
+    assert fits(drawn, law_of_middle(values, 10, 2.5)) < FALSE_ALARM
+
+
+@pytest.mark.parametrize(
+    ("values", "place"), [([0], 0), ([9], 9), ([4] * 7, 4), ([1, 2, 2, 8, 9], 2), ([9, 2, 5], 5), ([0, 0, 9], 0)]
+)
+def test_middle_of_much_budget_is_the_median(values, place):
+    assert middle(np.array(values), 10, Fraction(1000), SeededNoise(1)) == place
+
+
+def test_middle_needs_a_budget():
+    with pytest.raises(ParameterError, match="epsilon is 0"):
+        middle(np.array([1]), 10, Fraction(0), SeededNoise(1))
 
 
 # --- deciding by as many bits as it takes ---
