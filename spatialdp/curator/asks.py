@@ -30,7 +30,7 @@ from spatialdp.records.rows.held import HeldRecords
 from spatialdp.space.domain import Domain
 from spatialdp.wording import parameter, quoted
 
-__all__ = ["Ask", "Frame", "Purse", "Spending", "carried_out"]
+__all__ = ["Ask", "Frame", "Purse", "Spending", "carried_out", "law_facts"]
 
 T = TypeVar("T")
 
@@ -143,7 +143,10 @@ class Ask(ABC, Generic[T]):
 
     @abstractmethod
     def facts(self) -> dict[str, Any]:
-        """Return public parameters by name, as numbers and texts."""
+        """Return public parameters by name, as numbers and texts, with the law of the noise (`law_facts`).
+
+        They are worked out before the payment, so that noise which no source draws is refused in time.
+        """
 
     def check(self, held: HeldRecords) -> None:
         """Refuse columns whose declared type does not fit; nothing may depend on a value."""
@@ -168,6 +171,18 @@ class Ask(ABC, Generic[T]):
             person=self.frame.person,
             ledger=receipt,
         )
+
+
+def law_facts(law: NoiseLaw) -> dict[str, Any]:
+    """Return the law of the noise and its exact parameter, for readers of the ledger.
+
+    Examples
+    --------
+    >>> law_facts(NoiseLaw(Law.DISCRETE_LAPLACE, Fraction(20, 3)))
+    {'noise': 'discrete-laplace', 'scale': '20/3'}
+    """
+    name = "variance" if law.law is Law.GAUSSIAN else "scale"
+    return {"noise": str(law.law), name: str(law.parameter)}
 
 
 @dataclass(frozen=True)

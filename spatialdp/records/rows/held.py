@@ -105,14 +105,19 @@ class HeldRecords:
 
         A record is taken to lie at the centre of its lattice square, as in `records.truth`.
         """
+        squares = zip(self.domain.axes, (self.columns, self.rows), strict=True)
+        return _first_with(polygons, *(axis.low + (each + 0.5) * axis.spacing for axis, each in squares))
+
+    def first_box(self, boxes: Integers) -> Integers:
+        """Return the first half-open lattice box that each record is in, by its place; -1 for a record in none."""
         import shapely
 
-        squares = zip(self.domain.axes, (self.columns, self.rows), strict=True)
-        x, y = (axis.low + (each + 0.5) * axis.spacing for axis, each in squares)
-        record, polygon = shapely.STRtree(polygons).query(shapely.points(x, y), predicate="within")
-        first = np.full(self.columns.size, len(polygons), dtype=np.int64)
-        np.minimum.at(first, record, polygon)
-        return np.where(first == len(polygons), -1, first)
+        if len(boxes) == 1:
+            x0, y0, x1, y1 = boxes[0].tolist()
+            inside = (self.columns >= x0) & (self.columns < x1) & (self.rows >= y0) & (self.rows < y1)
+            return np.where(inside, 0, -1)
+        # Centres of squares lie on no edge, and the numbers are exact in doubles.
+        return _first_with(shapely.box(*boxes.T.astype(np.float64)), self.columns + 0.5, self.rows + 0.5)
 
     def divided(self, parts: Integers, count: int) -> list[HeldRecords]:
         """Return the records of each of `count` parts, given the part of each record; -1 for a record in none."""
@@ -161,6 +166,16 @@ class HeldRecords:
         starts = np.flatnonzero(np.diff(persons[order], prepend=-1))
         rank = np.arange(order.size) - np.repeat(starts, np.diff(starts, append=order.size))
         return np.sort(np.concatenate([few, order[rank < most]]))
+
+
+def _first_with(shapes: Objects, x: Array, y: Array) -> Integers:
+    """Return the first shape that contains each place, by its number; -1 for a place in none."""
+    import shapely
+
+    place, shape = shapely.STRtree(shapes).query(shapely.points(x, y), predicate="within")
+    first = np.full(x.size, len(shapes), dtype=np.int64)
+    np.minimum.at(first, place, shape)
+    return np.where(first == len(shapes), -1, first)
 
 
 class _Column:
