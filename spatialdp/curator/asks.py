@@ -11,8 +11,10 @@ To add a question, write a subclass of `Ask` and a method of `session.Curator` t
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property, lru_cache
 from typing import Any, ClassVar, Generic, TypeVar
 
 from spatialdp._version import __version__
@@ -97,16 +99,14 @@ class Spending:
     @classmethod
     def of(cls, epsilon: Number, delta: Number = 0, law: str = Law.DISCRETE_LAPLACE) -> Spending:
         """Return what a caller wants to spend, checked."""
-        spending = cls(Budget(epsilon, delta), Law.parse(law, "law"))
-        spendable(spending.law, spending.budget)
-        return spending
+        return _spending(epsilon, delta, law) if isinstance(epsilon, Hashable) else _checked(epsilon, delta, law)
 
-    @property
+    @cached_property
     def amount(self) -> Fraction:
         """ε, or ρ for Gaussian noise."""
         return spendable(self.law, self.budget)
 
-    @property
+    @cached_property
     def cost(self) -> Cost:
         """What it costs an account."""
         return Cost.zcdp(self.amount) if self.law is Law.GAUSSIAN else Cost.pure(self.amount)
@@ -114,6 +114,15 @@ class Spending:
     def noise(self, sensitivity: Sensitivity) -> NoiseLaw:
         """Return the noise that all of it buys for measurements that a unit moves so far."""
         return calibrate(self.law, self.amount, sensitivity)
+
+
+def _checked(epsilon: Number, delta: Number, law: str) -> Spending:
+    spending = Spending(Budget(epsilon, delta), Law.parse(law, "law"))
+    spendable(spending.law, spending.budget)  # refuses a δ that the law does not need
+    return spending
+
+
+_spending = lru_cache(maxsize=256, typed=True)(_checked)  # small questions that are prepaid ask for the same ε
 
 
 @dataclass(frozen=True)
@@ -155,15 +164,15 @@ class Ask(ABC, Generic[T]):
     def answer(self, held: HeldRecords, noise: Noise, statement: Privacy) -> T:
         """Look at the records, draw noise, and return the answer with its statement. It has been paid for."""
 
-    def statement(self, *, private: bool, receipt: Receipt | None) -> Privacy:
-        """Return the privacy statement of the answer."""
+    def statement(self, facts: Mapping[str, Any], *, private: bool, receipt: Receipt | None) -> Privacy:
+        """Return the privacy statement of the answer, given its `facts`."""
         return Privacy(
             epsilon=self.spending.budget.epsilon,
             delta=self.spending.budget.delta,
             neighbours=str(self.frame.neighbours),
             unit=self.frame.unit,
             mechanism=self.name,
-            parameters=self.facts(),
+            parameters=facts,
             currency="rho" if self.spending.law is Law.GAUSSIAN else "epsilon",
             budget={self.name: self.spending.amount},
             private=private,
@@ -195,15 +204,20 @@ class Purse:
     noise : Noise
     rehearsal : bool
         Whether nothing is paid for and nothing is private; then noise may be repeatable.
+    checked : bool
+        Whether the noise was looked at when an amount was prepaid, and need not be for each small question.
     """
 
     spender: Spender
     noise: Noise
     rehearsal: bool = False
+    checked: bool = False
 
     @property
     def private(self) -> bool:
         """Whether answers are private; an account never pays for noise that somebody can repeat."""
+        if self.checked:
+            return not self.rehearsal
         private = is_system_noise(self.noise)
         if not private and not self.rehearsal:
             raise ParameterError(
@@ -223,6 +237,7 @@ def carried_out(ask: Ask[T], held: HeldRecords, purse: Purse) -> T:
     """
     private = purse.private
     ask.check(held)
-    what = {"ask": ask.name, **ask.facts()}
+    facts = ask.facts()
+    what = {"ask": ask.name, **facts}
     receipt = purse.spender.spend(ask.cost, neighbours=str(ask.frame.neighbours), unit=ask.frame.unit, what=what)
-    return ask.answer(held, purse.noise, ask.statement(private=private, receipt=receipt if private else None))
+    return ask.answer(held, purse.noise, ask.statement(facts, private=private, receipt=receipt if private else None))

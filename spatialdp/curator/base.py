@@ -209,10 +209,10 @@ class Holder:
         """
         account = self._account("ask for the rest of the amount")
         spending = Spending.of(epsilon, delta, law)
-        assert self._purse.private in (True, False)  # refuses noise that an account cannot pay for
+        self._purse.private  # noqa: B018 - refuses noise that an account cannot pay for
         terms = {"neighbours": str(self._frame.neighbours), "unit": self._frame.unit}
         with account.prepay(spending.cost, **terms, what={"ask": "prepaid questions"}) as amount:
-            yield self._with(purse=replace(self._purse, spender=amount))
+            yield self._with(purse=replace(self._purse, spender=amount, checked=True))
 
     def release(self, mechanism: Mechanism, *, epsilon: Number, delta: Number = 0) -> Release:
         """Release the records by any mechanism whose public frame is the domain, and pay for it from the same account.

@@ -1,9 +1,9 @@
 """Where is the value that a share p of the records lies below? Quantiles of places, and of a column's values.
 
 A quantile is drawn by the exponential mechanism: a line s between two values has the score |r - p n|, r being the
-number of records below it and n that of all. One record more or less moves the score by at most max(p, 1 - p), and a replaced
-one by at most 1. The draw is that of private medians (`privacy.noise.medians`): with p = a / b, values that count b
-times, and |b - 2 a| n values at one end that move the median to the quantile. See ``docs/design/curator.md``.
+number of records below it and n that of all. One record more or less moves the score by at most max(p, 1 - p), and a
+replaced one by at most 1. The draw is that of private medians (`privacy.noise.medians`): with p = a / b, every value
+counts b times, and |b - 2 a| n more values at one end move the median to the quantile. See ``docs/design/curator.md``.
 """
 
 from __future__ import annotations

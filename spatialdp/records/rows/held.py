@@ -27,13 +27,15 @@ from spatialdp.records.reading import column_of
 from spatialdp.records.rows.rows import Rows
 from spatialdp.records.truth import Counter
 from spatialdp.space.domain import RASTER_SHIFT, Domain
-from spatialdp.space.lattice import LATTICE_BITS
+from spatialdp.space.lattice import LATTICE, LATTICE_BITS
 from spatialdp.wording import parameter, quoted
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 __all__ = ["HeldRecords", "hold"]
+
+_FEW = 2**18  # records that are looked at faster than a counter is asked
 
 
 class HeldRecords:
@@ -97,6 +99,9 @@ class HeldRecords:
 
     def in_boxes(self, boxes: Integers, weights: Integers | None = None) -> Integers:
         """Return the number of records in each half-open lattice box, or the sum of their weights."""
+        if len(boxes) == 1 and self.columns.size <= _FEW:
+            inside = self._in_box(boxes[0])
+            return np.array([np.count_nonzero(inside) if weights is None else weights[inside].sum()], dtype=np.int64)
         counter = self._counter if weights is None else Counter(self.columns, self.rows, weights)
         return np.asarray(counter.count(boxes).astype(np.int64))  # sums of weights stay below 2^53, so they are exact
 
@@ -113,9 +118,7 @@ class HeldRecords:
         import shapely
 
         if len(boxes) == 1:
-            x0, y0, x1, y1 = boxes[0].tolist()
-            inside = (self.columns >= x0) & (self.columns < x1) & (self.rows >= y0) & (self.rows < y1)
-            return np.where(inside, 0, -1)
+            return np.where(self._in_box(boxes[0]), 0, -1)
         # Centres of squares lie on no edge, and the numbers are exact in doubles.
         return _first_with(shapely.box(*boxes.T.astype(np.float64)), self.columns + 0.5, self.rows + 0.5)
 
@@ -138,6 +141,16 @@ class HeldRecords:
         """Return the records as points of the domain, for a mechanism."""
         persons = None if self.persons is None else [self.persons]
         return LatticePoints([(self.columns, self.rows)], self.domain, persons)
+
+    def _in_box(self, box: Integers) -> Booleans:
+        """Return which records are in a half-open lattice box."""
+        inside = np.ones(self.columns.size, dtype=bool)
+        for positions, low, high in zip((self.columns, self.rows), box[:2].tolist(), box[2:].tolist(), strict=True):
+            if low > 0:
+                inside &= positions >= low
+            if high < LATTICE:
+                inside &= positions < high
+        return inside
 
     @cached_property
     def _counter(self) -> Counter:
