@@ -99,7 +99,8 @@ class Spending:
     @classmethod
     def of(cls, epsilon: Number, delta: Number = 0, law: str = Law.DISCRETE_LAPLACE) -> Spending:
         """Return what a caller wants to spend, checked."""
-        return _spending(epsilon, delta, law) if isinstance(epsilon, Hashable) else _checked(epsilon, delta, law)
+        known = all(isinstance(each, Hashable) for each in (epsilon, delta, law))
+        return _spending(epsilon, delta, law) if known else _checked(epsilon, delta, law)
 
     @cached_property
     def amount(self) -> Fraction:

@@ -3,7 +3,10 @@
 A quantile is drawn by the exponential mechanism: a line s between two values has the score |r - p n|, r being the
 number of records below it and n that of all. One record more or less moves the score by at most max(p, 1 - p), and a
 replaced one by at most 1. The draw is that of private medians (`privacy.noise.medians`): with p = a / b, every value
-counts b times, and |b - 2 a| n more values at one end move the median to the quantile. See ``docs/design/curator.md``.
+counts b times, and |b - 2 a| n more values at one end move the median to the quantile.
+
+Many records may have the same value, and then no line between values has the right rank. So there is a line at each
+value, too, below which a value counts a times and above which b - a times. See ``docs/design/curator.md``.
 """
 
 from __future__ import annotations
@@ -66,9 +69,9 @@ class Quantile(Ask[Answers]):
     Privacy
     -------
     Neighbours, unit and cost: those of the account. Let p = a / b, and ε₁ be the ε for one record: ε, or ε / L if a
-    person has at most L. The line is drawn as the median of values with weight b each and of |b - 2 a| n more values at
-    one end. A median at ε' costs ε' for each unit of weight that changes. Adding or removing a record changes b at its
-    value and |b - 2 a| at the end, 2 max(a, b - a) in all; replacing one changes b twice, or as much as removing it. So
+    person has at most L. The line is drawn as the median of weights: b for each record, at its value, and |b - 2 a| for
+    each record, at one end. A median at ε' costs ε' for each unit of weight that changes. Adding or removing a record
+    changes b + |b - 2 a| = 2 max(a, b - a) units; replacing one changes 2 b, or as much as removing it. So
     ε' = ε₁ / (2 max(a, b - a)), or ε₁ / 2b. Worst ratios by enumeration: ``tests/curator/test_medians.py``.
     """
 
@@ -106,23 +109,24 @@ class Quantile(Ask[Answers]):
     def answer(self, held: HeldRecords, noise: Noise, statement: Privacy) -> Answers:
         inside = held.only(self.area.first(held) >= 0)
         low, high = self._range
-        values, weights = self._weighted(np.sort(self._positions(inside)), low, high)
+        values, weights = self._weighted(self._positions(inside), low, high)
         (line,) = medians(
             values,
             [0, values.size],
-            [low],
-            [high],
+            [2 * low],
+            [2 * high],
             method=Median.EXPONENTIAL,
             epsilon=self.unit_epsilon,
             neighbours=Neighbours.ADD_REMOVE,
             noise=noise,
             weights=weights,
         )
-        return Answers(float(self._axis.coordinates(np.array([line]))[0]), statement, _NO_INTERVAL)
+        place = float(line) / (2 * LATTICE)
+        return Answers(self._axis.low * (1 - place) + self._axis.high * place, statement, _NO_INTERVAL)
 
     @property
     def _axis(self) -> Axis:
-        """The axis whose 2^30 lines may be drawn."""
+        """The axis on which a line is drawn."""
         return self.frame.domain.axes[AXES.index(self.values)] if self.bounds is None else Axis(*self.bounds)
 
     @property
@@ -140,10 +144,11 @@ class Quantile(Ask[Answers]):
         numbers = held.numbers(self.values)
         return np.asarray(np.minimum(self._axis.positions(numbers[~np.isnan(numbers)]), LATTICE - 1))
 
-    def _weighted(self, values: Integers, low: int, high: int) -> tuple[Integers, Integers]:
-        """Return sorted values and their weights, of which the quantile is the median."""
+    def _weighted(self, positions: Integers, low: int, high: int) -> tuple[Integers, Integers]:
+        """Return places on a lattice twice as fine, in order, and their weights, of which the quantile is the median."""
         a, b = self.share.numerator, self.share.denominator
-        weights = np.full(values.size, b, dtype=np.int64)
-        moved = values.size * abs(b - 2 * a)
-        place, end = (0, low) if 2 * a < b else (values.size, high - 1)
-        return np.insert(values, place, end), np.insert(weights, place, moved)
+        values, counts = np.unique(positions, return_counts=True)
+        places = (2 * values[:, None] + [0, 1]).ravel()
+        weights = (counts[:, None] * [a, b - a]).ravel()
+        at, end = (0, 2 * low) if 2 * a < b else (places.size, 2 * high - 1)
+        return np.insert(places, at, end), np.insert(weights, at, positions.size * abs(b - 2 * a))
