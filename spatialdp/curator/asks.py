@@ -11,8 +11,10 @@ To add a question, write a subclass of `Ask` and a method of `session.Curator` t
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property, lru_cache
 from typing import Any, ClassVar, Generic, TypeVar
 
 from spatialdp._version import __version__
@@ -30,7 +32,7 @@ from spatialdp.records.rows.held import HeldRecords
 from spatialdp.space.domain import Domain
 from spatialdp.wording import parameter, quoted
 
-__all__ = ["Ask", "Frame", "Purse", "Spending", "carried_out"]
+__all__ = ["Ask", "Frame", "Purse", "Spending", "carried_out", "law_facts"]
 
 T = TypeVar("T")
 
@@ -97,16 +99,15 @@ class Spending:
     @classmethod
     def of(cls, epsilon: Number, delta: Number = 0, law: str = Law.DISCRETE_LAPLACE) -> Spending:
         """Return what a caller wants to spend, checked."""
-        spending = cls(Budget(epsilon, delta), Law.parse(law, "law"))
-        spendable(spending.law, spending.budget)
-        return spending
+        known = all(isinstance(each, Hashable) for each in (epsilon, delta, law))
+        return _spending(epsilon, delta, law) if known else _checked(epsilon, delta, law)
 
-    @property
+    @cached_property
     def amount(self) -> Fraction:
         """ε, or ρ for Gaussian noise."""
         return spendable(self.law, self.budget)
 
-    @property
+    @cached_property
     def cost(self) -> Cost:
         """What it costs an account."""
         return Cost.zcdp(self.amount) if self.law is Law.GAUSSIAN else Cost.pure(self.amount)
@@ -114,6 +115,15 @@ class Spending:
     def noise(self, sensitivity: Sensitivity) -> NoiseLaw:
         """Return the noise that all of it buys for measurements that a unit moves so far."""
         return calibrate(self.law, self.amount, sensitivity)
+
+
+def _checked(epsilon: Number, delta: Number, law: str) -> Spending:
+    spending = Spending(Budget(epsilon, delta), Law.parse(law, "law"))
+    spendable(spending.law, spending.budget)  # refuses a δ that the law does not need
+    return spending
+
+
+_spending = lru_cache(maxsize=256, typed=True)(_checked)  # small questions that are prepaid ask for the same ε
 
 
 @dataclass(frozen=True)
@@ -143,7 +153,10 @@ class Ask(ABC, Generic[T]):
 
     @abstractmethod
     def facts(self) -> dict[str, Any]:
-        """Return public parameters by name, as numbers and texts."""
+        """Return public parameters by name, as numbers and texts, with the law of the noise (`law_facts`).
+
+        They are worked out before the payment, so that noise which no source draws is refused in time.
+        """
 
     def check(self, held: HeldRecords) -> None:
         """Refuse columns whose declared type does not fit; nothing may depend on a value."""
@@ -152,15 +165,15 @@ class Ask(ABC, Generic[T]):
     def answer(self, held: HeldRecords, noise: Noise, statement: Privacy) -> T:
         """Look at the records, draw noise, and return the answer with its statement. It has been paid for."""
 
-    def statement(self, *, private: bool, receipt: Receipt | None) -> Privacy:
-        """Return the privacy statement of the answer."""
+    def statement(self, facts: Mapping[str, Any], *, private: bool, receipt: Receipt | None) -> Privacy:
+        """Return the privacy statement of the answer, given its `facts`."""
         return Privacy(
             epsilon=self.spending.budget.epsilon,
             delta=self.spending.budget.delta,
             neighbours=str(self.frame.neighbours),
             unit=self.frame.unit,
             mechanism=self.name,
-            parameters=self.facts(),
+            parameters=facts,
             currency="rho" if self.spending.law is Law.GAUSSIAN else "epsilon",
             budget={self.name: self.spending.amount},
             private=private,
@@ -168,6 +181,18 @@ class Ask(ABC, Generic[T]):
             person=self.frame.person,
             ledger=receipt,
         )
+
+
+def law_facts(law: NoiseLaw) -> dict[str, Any]:
+    """Return the law of the noise and its exact parameter, for readers of the ledger.
+
+    Examples
+    --------
+    >>> law_facts(NoiseLaw(Law.DISCRETE_LAPLACE, Fraction(20, 3)))
+    {'noise': 'discrete-laplace', 'scale': '20/3'}
+    """
+    name = "variance" if law.law is Law.GAUSSIAN else "scale"
+    return {"noise": str(law.law), name: str(law.parameter)}
 
 
 @dataclass(frozen=True)
@@ -180,15 +205,20 @@ class Purse:
     noise : Noise
     rehearsal : bool
         Whether nothing is paid for and nothing is private; then noise may be repeatable.
+    checked : bool
+        Whether the noise was looked at when an amount was prepaid, and need not be for each small question.
     """
 
     spender: Spender
     noise: Noise
     rehearsal: bool = False
+    checked: bool = False
 
     @property
     def private(self) -> bool:
         """Whether answers are private; an account never pays for noise that somebody can repeat."""
+        if self.checked:
+            return not self.rehearsal
         private = is_system_noise(self.noise)
         if not private and not self.rehearsal:
             raise ParameterError(
@@ -208,6 +238,7 @@ def carried_out(ask: Ask[T], held: HeldRecords, purse: Purse) -> T:
     """
     private = purse.private
     ask.check(held)
-    what = {"ask": ask.name, **ask.facts()}
+    facts = ask.facts()
+    what = {"ask": ask.name, **facts}
     receipt = purse.spender.spend(ask.cost, neighbours=str(ask.frame.neighbours), unit=ask.frame.unit, what=what)
-    return ask.answer(held, purse.noise, ask.statement(private=private, receipt=receipt if private else None))
+    return ask.answer(held, purse.noise, ask.statement(facts, private=private, receipt=receipt if private else None))

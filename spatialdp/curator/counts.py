@@ -1,4 +1,4 @@
-"""How many records lie in boxes or polygons, and how far can one record move these counts?
+"""How many records lie in boxes or polygons? Exact counts, and how far one record can move all of them together.
 
 A record may lie in several boxes that overlap. The **depth** of boxes is the most of them that share a lattice square,
 so that one record moves the counts by the depth, in L1 and in the square of L2; it is computed exactly, from public
@@ -18,7 +18,7 @@ import numpy as np
 from spatialdp._support.arrays import Floats, Integers, Objects
 from spatialdp._support.override import override
 from spatialdp.curator.answers import Answers, LawNoise
-from spatialdp.curator.asks import Ask
+from spatialdp.curator.asks import Ask, law_facts
 from spatialdp.errors import ParameterError
 from spatialdp.privacy.neighbours import Neighbours, Sensitivity
 from spatialdp.privacy.noise.laws import NoiseLaw
@@ -61,6 +61,15 @@ class Areas(ABC):
     @abstractmethod
     def sums(self, held: HeldRecords, weights: Integers | None = None) -> Integers:
         """Return the exact number of records in each area, or the sum of their weights."""
+
+    @abstractmethod
+    def first(self, held: HeldRecords) -> Integers:
+        """Return the first area that each record is in, by its place; -1 for a record in none."""
+
+    @property
+    @abstractmethod
+    def extent(self) -> tuple[int, int, int, int]:
+        """The lattice box (x0, y0, x1, y1) around all areas."""
 
     @property
     @abstractmethod
@@ -123,6 +132,12 @@ class Boxes(Areas):
 
     @property
     @override
+    def extent(self) -> tuple[int, int, int, int]:
+        (x0, y0), (x1, y1) = self.boxes[:, :2].min(axis=0), self.boxes[:, 2:].max(axis=0)
+        return int(x0), int(y0), int(x1), int(y1)
+
+    @property
+    @override
     def noun(self) -> str:
         return "boxes"
 
@@ -130,12 +145,17 @@ class Boxes(Areas):
     def sums(self, held: HeldRecords, weights: Integers | None = None) -> Integers:
         return held.in_boxes(self.boxes, weights)
 
+    @override
+    def first(self, held: HeldRecords) -> Integers:
+        return held.first_box(self.boxes)
+
 
 @dataclass(frozen=True, eq=False)
 class Polygons(Areas):
     """Polygons, of which a record counts in the first that contains it."""
 
     polygons: Objects
+    domain: Domain
 
     @property
     @override
@@ -149,16 +169,28 @@ class Polygons(Areas):
 
     @property
     @override
+    def extent(self) -> tuple[int, int, int, int]:
+        import shapely
+
+        x0, y0, x1, y1 = self.domain.boxes(shapely.total_bounds(self.polygons))[0].tolist()
+        return x0, y0, min(x1 + 1, LATTICE), min(y1 + 1, LATTICE)
+
+    @property
+    @override
     def noun(self) -> str:
         return "polygons"
 
     @override
     def sums(self, held: HeldRecords, weights: Integers | None = None) -> Integers:
-        first = held.first_polygon(self.polygons)
+        first = self.first(held)
         inside = first >= 0
         sums = np.zeros(self.size, dtype=np.int64)
         np.add.at(sums, first[inside], 1 if weights is None else weights[inside])
         return sums
+
+    @override
+    def first(self, held: HeldRecords) -> Integers:
+        return held.first_polygon(self.polygons)
 
 
 def read_areas(areas: Any, domain: Domain) -> Areas:
@@ -181,7 +213,7 @@ def read_areas(areas: Any, domain: Domain) -> Areas:
                 f"polygon {outside[0]} lies outside the domain {quoted(domain.bounds)}; every polygon must share some "
                 "area with the domain. Leave it out, or check the CRS and the order of the coordinates."
             )
-        return _at_least_one(Polygons(not np.ndim(areas), polygons))
+        return _at_least_one(Polygons(not np.ndim(areas), polygons, domain))
     boxes = domain.boxes(areas)
     require_inside(areas, domain, "areas")
     return _at_least_one(Boxes(np.ndim(areas) == 1, boxes))
@@ -252,14 +284,14 @@ class Count(Ask[Answers]):
     areas: Areas
     name = "count"
 
-    @property
+    @cached_property
     def law(self) -> NoiseLaw:
         """The noise in each count."""
         return self.spending.noise(self.frame.sensitivity(self.areas.sensitivity(self.frame.neighbours)))
 
     @override
     def facts(self) -> dict[str, Any]:
-        return self.areas.facts()
+        return self.areas.facts() | law_facts(self.law)
 
     @override
     def answer(self, held: HeldRecords, noise: Noise, statement: Privacy) -> Answers:

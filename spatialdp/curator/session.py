@@ -7,30 +7,19 @@ records looked at and noise drawn (`asks`).
 
 from __future__ import annotations
 
-from typing import Any, NoReturn, TypeVar
+from typing import Any
 
 import numpy.typing as npt
 
 from spatialdp.curator.answers import Answers
-from spatialdp.curator.asks import Ask, Frame, Purse, Spending, carried_out
-from spatialdp.curator.counts import Count, one_area, read_areas
-from spatialdp.curator.rehearsal import practice_account
+from spatialdp.curator.asks import Spending
+from spatialdp.curator.counts import Areas, Count, one_area, read_areas
+from spatialdp.curator.medians import AXES, Quantile, quantile_share
 from spatialdp.curator.selections.questions import SelectionQuestions
-from spatialdp.errors import ParameterError
+from spatialdp.curator.values import Histogram, Mean, Sum, read_edges, value_bounds
 from spatialdp.privacy.budget import Number
-from spatialdp.privacy.ledger.account import Account
-from spatialdp.privacy.ledger.cost import Cost
-from spatialdp.privacy.ledger.terms import agreed
-from spatialdp.privacy.neighbours import Neighbours
-from spatialdp.privacy.noise.source import Noise, SystemNoise
-from spatialdp.privacy.unit import Person
-from spatialdp.records.rows.held import HeldRecords, hold
-from spatialdp.space.domain import Domain
-from spatialdp.wording import parameter
 
 __all__ = ["Curator"]
-
-T = TypeVar("T")
 
 
 class Curator(SelectionQuestions):
@@ -68,82 +57,6 @@ class Curator(SelectionQuestions):
     >>> curator.count(epsilon=0.5).privacy.epsilon, account.left.epsilon
     (Fraction(1, 2), Fraction(3, 2))
     """
-
-    def __init__(self, records: Any, domain: Domain, account: Account, *, person: Person | None = None) -> None:
-        if not isinstance(domain, Domain):
-            raise ParameterError(
-                f"{parameter('domain')} is a {type(domain).__name__}; give a spatialdp.Domain with public bounds. It "
-                "is never taken from the points."
-            )
-        if not isinstance(account, Account):
-            raise ParameterError(
-                f"{parameter('account')} is a {type(account).__name__}; give an account of a ledger, which pays for "
-                "the answers: spatialdp.Ledger(path).open(name, epsilon=2). For experiments, use Curator.rehearsal."
-            )
-        neighbours = Neighbours.parse(account.neighbours, "neighbours")
-        if person is not None:
-            account.charge(Cost.pure(1), neighbours=str(neighbours), unit="person")
-        held = hold(records, domain, person)
-        self._held = held
-        self._frame = Frame(domain, neighbours, person, held.names)
-        self._purse = Purse(account, SystemNoise())
-
-    @classmethod
-    def rehearsal(
-        cls,
-        records: Any,
-        domain: Domain,
-        *,
-        epsilon: Number = 1000,
-        delta: Number = 0,
-        pure: Number | None = None,
-        neighbours: str = Neighbours.ADD_REMOVE,
-        person: Person | None = None,
-        noise: Noise | None = None,
-    ) -> Curator:
-        """Return a curator for experiments with records that need no protection: no ledger, and noise with a seed.
-
-        Nothing is recorded, and every answer is marked as not private.
-
-        Parameters
-        ----------
-        records, domain, person
-            As for a curator.
-        epsilon, delta, pure, neighbours
-            The terms of an account in memory; as for `Ledger.open`.
-        noise : Noise, optional
-            Such as `SeededNoise`, to get the same answers again; the system's own by default.
-
-        Examples
-        --------
-        >>> import spatialdp as sdp
-        >>> domain, noise = sdp.Domain((0, 0, 1, 1)), sdp.SeededNoise(7)
-        >>> curator = sdp.Curator.rehearsal([[0.1, 0.2], [0.8, 0.9]], domain, noise=noise)
-        >>> curator.count(epsilon=1).privacy.private
-        False
-        """
-        unit, most = ("record", None) if person is None else ("person", None)
-        account = practice_account(agreed(epsilon, delta, pure, neighbours, unit, most, ""))
-        curator = cls(records, domain, account, person=person)
-        return curator._with(purse=Purse(account, SystemNoise() if noise is None else noise, rehearsal=True))
-
-    def __repr__(self) -> str:
-        return f"Curator({self._frame.domain}, {self._purse.spender!r})"
-
-    def __reduce__(self) -> NoReturn:
-        raise TypeError("a curator holds records and spends from an account: it cannot be copied or pickled")
-
-    def _with(self, *, held: HeldRecords | None = None, purse: Purse | None = None) -> Curator:
-        """Return a curator of other records, or with another purse."""
-        other = Curator.__new__(Curator)
-        other._frame = self._frame
-        other._held = self._held if held is None else held
-        other._purse = self._purse if purse is None else purse
-        return other
-
-    def _answer(self, ask: Ask[T]) -> T:
-        """Pay for a question, then answer it. Everything public about it is decided."""
-        return carried_out(ask, self._held, self._purse)
 
     # --- counts ----------------------------------------------------------------------------------------
 
@@ -204,3 +117,170 @@ class Curator(SelectionQuestions):
         """
         spending = Spending.of(epsilon, delta, law)
         return self._answer(Count(self._frame, spending, read_areas(areas, self._frame.domain)))
+
+    # --- values of a column ------------------------------------------------------------------------
+
+    def sum(
+        self,
+        values: str,
+        bounds: tuple[float, float],
+        areas: Any = None,
+        *,
+        epsilon: Number,
+        delta: Number = 0,
+        law: str = "discrete-laplace",
+    ) -> Answers:
+        """Add up the values of a column, in the whole domain or in each of some areas.
+
+        Parameters
+        ----------
+        values : str
+            The name of a column beside the points. A record without a number counts nowhere.
+        bounds : (low, high)
+            Public: values beyond them count as the bound. Noise grows with the larger of both.
+        areas : box, polygon or many of them, optional
+            As for `counts`.
+        epsilon, delta, law
+            As for `count`.
+
+        Returns
+        -------
+        Answers
+            Intervals are about the sum of the clipped values, each rounded to a millionth of the larger bound.
+
+        Examples
+        --------
+        >>> import spatialdp as sdp
+        >>> rows = sdp.Rows([[0.1, 0.2], [0.8, 0.9]], price=[30, 500])
+        >>> curator = sdp.Curator.rehearsal(rows, sdp.Domain((0, 0, 1, 1)))
+        >>> round(curator.sum("price", bounds=(0, 100), epsilon=1000).values)
+        130
+        """
+        limits, places = value_bounds(bounds), self._places(areas)
+        return self._answer(
+            Sum(self._frame, Spending.of(epsilon, delta, law), self._frame.column(values), limits, places)
+        )
+
+    def mean(
+        self,
+        values: str,
+        bounds: tuple[float, float],
+        areas: Any = None,
+        *,
+        epsilon: Number,
+        delta: Number = 0,
+        law: str = "discrete-laplace",
+    ) -> Answers:
+        """Average the values of a column, in the whole domain or in each of some areas.
+
+        Parameters
+        ----------
+        values, bounds, areas, epsilon, delta, law
+            As for `sum`. Noise grows with the distance of the bounds.
+
+        Returns
+        -------
+        Answers
+            Means within the bounds, and their middle where noise drowns the number of records. Intervals cover with
+            the stated probability or more.
+
+        Examples
+        --------
+        >>> import spatialdp as sdp
+        >>> rows = sdp.Rows([[0.1, 0.2], [0.8, 0.9]], price=[30, 500])
+        >>> curator = sdp.Curator.rehearsal(rows, sdp.Domain((0, 0, 1, 1)))
+        >>> round(curator.mean("price", bounds=(0, 100), epsilon=1000).values)
+        65
+        """
+        limits, places = value_bounds(bounds), self._places(areas)
+        return self._answer(
+            Mean(self._frame, Spending.of(epsilon, delta, law), self._frame.column(values), limits, places)
+        )
+
+    def histogram(
+        self, values: str, edges: npt.ArrayLike, *, epsilon: Number, delta: Number = 0, law: str = "discrete-laplace"
+    ) -> Answers:
+        """Count the records by bins of a column's values.
+
+        Parameters
+        ----------
+        values : str
+            The name of a column beside the points. A record without a number, or beyond the edges, counts nowhere.
+        edges : array-like of numbers
+            Public and rising. A bin has its lower edge and not its upper one; the last has both.
+        epsilon, delta, law
+            As for `count`, for all bins together: they cost as little as one.
+
+        Examples
+        --------
+        >>> import spatialdp as sdp
+        >>> rows = sdp.Rows([[0.1, 0.2], [0.8, 0.9]], price=[30, 500])
+        >>> curator = sdp.Curator.rehearsal(rows, sdp.Domain((0, 0, 1, 1)))
+        >>> curator.histogram("price", [0, 100, 200, 1000], epsilon=100).values
+        array([1., 0., 1.])
+        """
+        spending = Spending.of(epsilon, delta, law)
+        return self._answer(Histogram(self._frame, spending, self._frame.column(values), read_edges(edges)))
+
+    # --- quantiles ---------------------------------------------------------------------------------
+
+    def median(
+        self, values: str, bounds: tuple[float, float] | None = None, area: Any = None, *, epsilon: Number
+    ) -> Answers:
+        """Draw the median of an axis, or of a column's values; see `quantile`.
+
+        Examples
+        --------
+        >>> import spatialdp as sdp
+        >>> curator = sdp.Curator.rehearsal([[0.1 * i, 0.5] for i in range(11)], sdp.Domain((0, 0, 1, 1)))
+        >>> 0.4 <= curator.median("x", epsilon=100).values <= 0.6
+        True
+        """
+        return self.quantile(0.5, values, bounds, area, epsilon=epsilon)
+
+    def quantile(
+        self,
+        share: Number,
+        values: str,
+        bounds: tuple[float, float] | None = None,
+        area: Any = None,
+        *,
+        epsilon: Number,
+    ) -> Answers:
+        """Draw a value that about a given share of the values lies below.
+
+        Parameters
+        ----------
+        share : int, float, Decimal or Fraction
+            Between 0 and 1, with at most three digits; 0.5 is the median.
+        values : str
+            ``"x"`` or ``"y"`` for the coordinates, or the name of a column beside the points.
+        bounds : (low, high), optional
+            Public bounds of a column's values; values beyond them count as the bound. An axis has those of the domain,
+            or of the area.
+        area : box or polygon, optional
+            The whole domain by default.
+        epsilon : int, float, Decimal or Fraction
+            As for `count`. There is no Gaussian noise here.
+
+        Returns
+        -------
+        Answers
+            One number, without an interval: how far off it is depends on how densely records lie around it.
+
+        Examples
+        --------
+        >>> import spatialdp as sdp
+        >>> rows = sdp.Rows([[0.5, 0.5]] * 100, price=list(range(100)))
+        >>> curator = sdp.Curator.rehearsal(rows, sdp.Domain((0, 0, 1, 1)))
+        >>> 88 <= curator.quantile(0.9, "price", bounds=(0, 100), epsilon=100).values <= 91
+        True
+        """
+        limits = None if values in AXES and bounds is None else value_bounds(bounds)
+        column = values if limits is None else self._frame.column(values)
+        place = one_area(area, self._frame.domain)
+        return self._answer(Quantile(self._frame, Spending.of(epsilon), column, quantile_share(share), limits, place))
+
+    def _places(self, areas: Any) -> Areas:
+        """Return the areas of a question, or the whole domain for None."""
+        return one_area(None, self._frame.domain) if areas is None else read_areas(areas, self._frame.domain)

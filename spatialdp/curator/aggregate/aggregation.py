@@ -20,7 +20,7 @@ from spatialdp._support.override import override
 from spatialdp.curator.aggregate.blocks import coins, tables
 from spatialdp.curator.aggregate.processes import Function, results
 from spatialdp.curator.answers import Accuracy, Answers, LawNoise, NoInterval
-from spatialdp.curator.asks import Ask
+from spatialdp.curator.asks import Ask, law_facts
 from spatialdp.privacy.ledger.cost import Cost
 from spatialdp.privacy.neighbours import Sensitivity
 from spatialdp.privacy.noise.laws import NoiseLaw
@@ -89,6 +89,7 @@ class SampleAndAggregate(Ask[Answers]):
             "bounds": [str(low), str(high)],
             "aggregate": str(self.aggregate),
             "seconds": self.seconds,
+            **(law_facts(self.law) if self.aggregate is Aggregate.MEAN else {}),
         }
 
     @override

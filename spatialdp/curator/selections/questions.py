@@ -6,10 +6,8 @@ They are methods of `session.Curator`, which has this class as a base.
 from __future__ import annotations
 
 import math
-from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
-from typing import TypeVar
 
 import numpy.typing as npt
 
@@ -17,7 +15,8 @@ from spatialdp._support.checks import whole_number
 from spatialdp.curator.aggregate.aggregation import Aggregate, SampleAndAggregate
 from spatialdp.curator.aggregate.processes import Function, check_function
 from spatialdp.curator.answers import Answers
-from spatialdp.curator.asks import Ask, Frame, Spending
+from spatialdp.curator.asks import Spending
+from spatialdp.curator.base import Holder
 from spatialdp.curator.counts import read_areas
 from spatialdp.curator.selections.choice import Choice, Selection, Weights
 from spatialdp.curator.selections.threshold import AboveThreshold, Threshold
@@ -27,21 +26,13 @@ from spatialdp.wording import parameter, quoted
 
 __all__ = ["SelectionQuestions"]
 
-T = TypeVar("T")
-
 _MOST_REGIONS = 100_000
 _MOST_BLOCKS = 10_000
 _FURTHEST = 2**62
 
 
-class SelectionQuestions(ABC):
+class SelectionQuestions(Holder):
     """The questions `choose`, `above_threshold` and `sample_and_aggregate`."""
-
-    _frame: Frame
-
-    @abstractmethod
-    def _answer(self, ask: Ask[T]) -> T:
-        """Pay for a question, then answer it."""
 
     def choose(
         self,

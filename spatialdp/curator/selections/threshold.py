@@ -105,7 +105,14 @@ class Threshold(Ask[AboveThreshold]):
 
     @override
     def facts(self) -> dict[str, Any]:
-        return {"threshold": self.threshold, "limit": self.limit}
+        terms = self.terms
+        return {
+            "threshold": self.threshold,
+            "limit": self.limit,
+            "noise": "geometric",
+            "scale of the threshold": str(terms.threshold_scale),
+            "scale of the answers": str(terms.question_scale),
+        }
 
     @override
     def answer(self, held: HeldRecords, noise: Noise, statement: Privacy) -> AboveThreshold:

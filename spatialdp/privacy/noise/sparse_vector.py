@@ -17,7 +17,7 @@ from fractions import Fraction
 from typing import NoReturn
 
 from spatialdp.errors import BudgetError, LedgerError, ParameterError
-from spatialdp.privacy.noise.source import Noise
+from spatialdp.privacy.noise.source import WIDEST, Noise
 from spatialdp.wording import parameter
 
 __all__ = ["SparseVector", "SparseVectorTerms"]
@@ -60,6 +60,12 @@ class SparseVectorTerms:
             raise ParameterError(
                 f"epsilon is {self.epsilon}, sensitivity is {self.sensitivity} and limit is {self.limit}; give an "
                 "epsilon above 0, and whole numbers from 1 on."
+            )
+        if max(self.threshold_scale, self.question_scale) > WIDEST:
+            raise BudgetError(
+                f"{parameter('epsilon')} is {float(self.epsilon):.3g}, which requires noise of scale "
+                f"{float(self.question_scale):.3g} for a {parameter('limit')} of {self.limit}; it must be at most "
+                f"{WIDEST:.3g}. Choose a larger {parameter('epsilon')}, or a smaller {parameter('limit')}."
             )
 
     @property

@@ -27,13 +27,15 @@ from spatialdp.records.reading import column_of
 from spatialdp.records.rows.rows import Rows
 from spatialdp.records.truth import Counter
 from spatialdp.space.domain import RASTER_SHIFT, Domain
-from spatialdp.space.lattice import LATTICE_BITS
+from spatialdp.space.lattice import LATTICE, LATTICE_BITS
 from spatialdp.wording import parameter, quoted
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 __all__ = ["HeldRecords", "hold"]
+
+_FEW = 2**18  # records that are looked at faster than a counter is asked
 
 
 class HeldRecords:
@@ -97,6 +99,9 @@ class HeldRecords:
 
     def in_boxes(self, boxes: Integers, weights: Integers | None = None) -> Integers:
         """Return the number of records in each half-open lattice box, or the sum of their weights."""
+        if len(boxes) == 1 and self.columns.size <= _FEW:
+            inside = self._in_box(boxes[0])
+            return np.array([np.count_nonzero(inside) if weights is None else weights[inside].sum()], dtype=np.int64)
         counter = self._counter if weights is None else Counter(self.columns, self.rows, weights)
         return np.asarray(counter.count(boxes).astype(np.int64))  # sums of weights stay below 2^53, so they are exact
 
@@ -105,14 +110,17 @@ class HeldRecords:
 
         A record is taken to lie at the centre of its lattice square, as in `records.truth`.
         """
+        squares = zip(self.domain.axes, (self.columns, self.rows), strict=True)
+        return _first_with(polygons, *(axis.low + (each + 0.5) * axis.spacing for axis, each in squares))
+
+    def first_box(self, boxes: Integers) -> Integers:
+        """Return the first half-open lattice box that each record is in, by its place; -1 for a record in none."""
         import shapely
 
-        squares = zip(self.domain.axes, (self.columns, self.rows), strict=True)
-        x, y = (axis.low + (each + 0.5) * axis.spacing for axis, each in squares)
-        record, polygon = shapely.STRtree(polygons).query(shapely.points(x, y), predicate="within")
-        first = np.full(self.columns.size, len(polygons), dtype=np.int64)
-        np.minimum.at(first, record, polygon)
-        return np.where(first == len(polygons), -1, first)
+        if len(boxes) == 1:
+            return np.where(self._in_box(boxes[0]), 0, -1)
+        # Centres of squares lie on no edge, and the numbers are exact in doubles.
+        return _first_with(shapely.box(*boxes.T.astype(np.float64)), self.columns + 0.5, self.rows + 0.5)
 
     def divided(self, parts: Integers, count: int) -> list[HeldRecords]:
         """Return the records of each of `count` parts, given the part of each record; -1 for a record in none."""
@@ -133,6 +141,16 @@ class HeldRecords:
         """Return the records as points of the domain, for a mechanism."""
         persons = None if self.persons is None else [self.persons]
         return LatticePoints([(self.columns, self.rows)], self.domain, persons)
+
+    def _in_box(self, box: Integers) -> Booleans:
+        """Return which records are in a half-open lattice box."""
+        inside = np.ones(self.columns.size, dtype=bool)
+        for positions, low, high in zip((self.columns, self.rows), box[:2].tolist(), box[2:].tolist(), strict=True):
+            if low > 0:
+                inside &= positions >= low
+            if high < LATTICE:
+                inside &= positions < high
+        return inside
 
     @cached_property
     def _counter(self) -> Counter:
@@ -161,6 +179,16 @@ class HeldRecords:
         starts = np.flatnonzero(np.diff(persons[order], prepend=-1))
         rank = np.arange(order.size) - np.repeat(starts, np.diff(starts, append=order.size))
         return np.sort(np.concatenate([few, order[rank < most]]))
+
+
+def _first_with(shapes: Objects, x: Array, y: Array) -> Integers:
+    """Return the first shape that contains each place, by its number; -1 for a place in none."""
+    import shapely
+
+    place, shape = shapely.STRtree(shapes).query(shapely.points(x, y), predicate="within")
+    first = np.full(x.size, len(shapes), dtype=np.int64)
+    np.minimum.at(first, place, shape)
+    return np.where(first == len(shapes), -1, first)
 
 
 class _Column:

@@ -119,6 +119,12 @@ def test_terms_that_promise_nothing_are_refused(epsilon, sensitivity, limit):
         SparseVectorTerms(epsilon, sensitivity, limit, False)
 
 
+def test_noise_that_no_source_draws_is_refused():
+    SparseVectorTerms(Fraction(1, 10**9), 1, 10, True)
+    with pytest.raises(BudgetError, match=r"limit of 1000000; it must be at most 1.1e\+12"):
+        SparseVectorTerms(Fraction(1, 10**9), 1, 10**6, True)
+
+
 def test_cube_roots_are_exact():
     for root in (0, 1, 2, 3, 10, 12345, 10**30):
         assert _cube_root(root**3) == root
