@@ -16,6 +16,7 @@ from spatialdp.curator.counts import read_areas
 from spatialdp.curator.rehearsal import practice_account
 from spatialdp.errors import ParameterError
 from spatialdp.mechanisms.base import Mechanism
+from spatialdp.mechanisms.prepared import checked_noise
 from spatialdp.privacy.budget import Number
 from spatialdp.privacy.ledger.account import Account
 from spatialdp.privacy.ledger.cost import Cost
@@ -92,7 +93,7 @@ class Holder:
         unit, most = ("record", None) if person is None else ("person", None)
         account = practice_account(agreed(epsilon, delta, pure, neighbours, unit, most, ""))
         curator = cls(records, domain, account, person=person)
-        return curator._with(purse=Purse(account, SystemNoise() if noise is None else noise, rehearsal=True))
+        return curator._with(purse=Purse(account, checked_noise(noise), rehearsal=True))
 
     def __repr__(self) -> str:
         return f"Curator({self._frame.domain}, {self._purse.spender!r})"

@@ -145,7 +145,7 @@ class Quantile(Ask[Answers]):
         return np.asarray(np.minimum(self._axis.positions(numbers[~np.isnan(numbers)]), LATTICE - 1))
 
     def _weighted(self, positions: Integers, low: int, high: int) -> tuple[Integers, Integers]:
-        """Return places on a lattice twice as fine, in order, and their weights, of which the quantile is the median."""
+        """Return places on a lattice twice as fine, in order, and weights of which the quantile is the median."""
         a, b = self.share.numerator, self.share.denominator
         values, counts = np.unique(positions, return_counts=True)
         places = (2 * values[:, None] + [0, 1]).ravel()

@@ -94,7 +94,8 @@ class Tape(contextlib.ExitStack):
     def _lines(self, values: Any, starts: Any, low: Any, high: Any, **terms: Any) -> Any:
         records = _by_node(values, terms.get("weights"), np.asarray(starts))
         private = ("noise", "weights")
-        public = (low.tolist(), high.tolist(), {name: value for name, value in terms.items() if name not in private})
+        lines = np.asarray(low).tolist(), np.asarray(high).tolist()
+        public = (*lines, {name: value for name, value in terms.items() if name not in private})
         outcome, first = self._measured(public, records, lambda: self._medians(values, starts, low, high, **terms))
         if first is not None:
             # `enumeration` shows that adding or removing a record, or a weight of 1, costs ε, or ε / 2 under replace.

@@ -83,10 +83,12 @@ def test_records_are_looked_at_and_noise_is_drawn_after_the_payment_alone(tmp_pa
 
             return method
 
-        with mock.patch.multiple(HeldRecords, **{name: looked(getattr(HeldRecords, name)) for name in looks}):
-            with mock.patch.object(SystemNoise, "random_bytes", looked(SystemNoise.random_bytes)):
-                with mock.patch("spatialdp.curator.asks.is_system_noise", return_value=True):
-                    ask()
+        with (
+            mock.patch.multiple(HeldRecords, **{name: looked(getattr(HeldRecords, name)) for name in looks}),
+            mock.patch.object(SystemNoise, "random_bytes", looked(SystemNoise.random_bytes)),
+            mock.patch("spatialdp.curator.asks.is_system_noise", return_value=True),
+        ):
+            ask()
         # A ledger's entries have a random number of their own, which is drawn while the account pays.
         assert seen[-1] == number
         assert set(seen) <= {number - 1, number}
@@ -98,7 +100,7 @@ def test_what_is_refused_costs_nothing_and_looks_at_nothing(tmp_path):
     account = opened(tmp_path, epsilon=0.5)
     curator = sdp.Curator([[1, 1]], DOMAIN, account)
     curator._held = None  # whoever looks at a record fails
-    with pytest.raises(BudgetError, match="only 0.5 is left"):
+    with pytest.raises(BudgetError, match=r"only 0\.5 is left"):
         curator.count(epsilon=0.6)
     assert nothing_spent(account)
 
@@ -122,7 +124,7 @@ def test_what_fails_after_the_payment_stays_paid(tmp_path):
 
 def test_an_account_does_not_pay_for_noise_that_can_be_repeated(tmp_path):
     account = opened(tmp_path)
-    with pytest.raises(ParameterError, match="Curator.rehearsal"):
+    with pytest.raises(ParameterError, match=r"Curator\.rehearsal"):
         carried_out(Told(FRAME, Spending.of(0.5), []), None, Purse(account, SeededNoise(1)))
     assert nothing_spent(account)
 

@@ -19,7 +19,7 @@ def practice(**terms):
 def test_a_rehearsal_refuses_what_an_account_would_refuse():
     curator = rehearsing([[1, 1]], epsilon=1)
     curator.count(epsilon=0.75)
-    with pytest.raises(BudgetError, match="only 0.25 is left"):
+    with pytest.raises(BudgetError, match=r"only 0\.25 is left"):
         curator.count(epsilon=0.5)
     with pytest.raises(BudgetError, match="no pot for Gaussian noise"):
         curator.count(epsilon=0.1, delta=1e-6, law="gaussian")

@@ -70,7 +70,9 @@ def test_no_record_moves_a_sum_or_a_mean_by_more_than_is_paid_for(bounds, relati
 
         vectors = []
         for x, value in records:
-            law, numbers = measured(with_prices([value, 1.0], np.array([x, 1.0])), monkeypatch, asked, neighbours=relation)
+            law, numbers = measured(
+                with_prices([value, 1.0], np.array([x, 1.0])), monkeypatch, asked, neighbours=relation
+            )
             vectors.append(numbers.ravel())
         _, empty = measured(with_prices([1.0], np.array([1.0])), monkeypatch, asked, neighbours=relation)
         pairs = [(each, empty.ravel()) for each in vectors]
@@ -114,7 +116,9 @@ def test_histogram_without_noise_is_that_of_numpy():
     assert answers.values.tolist() == np.histogram(prices[:8], [0, 1, 2, 5, 10])[0].tolist()
 
 
-@pytest.mark.parametrize(("relation", "bins", "scale"), [("add-remove", 3, "1"), ("replace", 3, "2"), ("replace", 1, "1")])
+@pytest.mark.parametrize(
+    ("relation", "bins", "scale"), [("add-remove", 3, "1"), ("replace", 3, "2"), ("replace", 1, "1")]
+)
 def test_bins_cost_as_little_as_one(tmp_path, relation, bins, scale):
     curator = sdp.Curator(with_prices([1.0]), DOMAIN, opened(tmp_path, neighbours=relation))
     assert curator.histogram("price", np.arange(bins + 1), epsilon=1).privacy.parameters["scale"] == scale
@@ -206,7 +210,9 @@ def test_a_mean_is_more_accurate_than_one_from_a_sum_and_a_count_that_share_the_
 # --- what is refused ------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("bounds", [(1, 1), (2, 1), (0, np.inf), (np.nan, 1), "ab", (0, 1, 2), 7, (0, 1e-200), (0, 1e200)])
+@pytest.mark.parametrize(
+    "bounds", [(1, 1), (2, 1), (0, np.inf), (np.nan, 1), "ab", (0, 1, 2), 7, (0, 1e-200), (0, 1e200)]
+)
 def test_wrong_bounds_are_refused(bounds):
     with pytest.raises(ParameterError, match="never take them from the records"):
         value_bounds(bounds)
