@@ -58,7 +58,10 @@ def test_a_question_is_checked_then_paid_then_answered(tmp_path):
 
 
 def test_records_are_looked_at_and_noise_is_drawn_after_the_payment_alone(tmp_path):
-    """For every question (releases: `tests/privacy/test_payment.py`): the account is charged when the first record is counted and the first bit is drawn."""
+    """For every question: the account is charged when the first record is counted and the first bit is drawn.
+
+    Releases count before they pay, and draw after it: ``tests/privacy/test_payment.py``.
+    """
     account = opened(tmp_path, epsilon=100)
     rows = sdp.Rows([[1, 1], [2, 2]], price=[1, 2])
     curator = sdp.Curator(rows, DOMAIN, account)
