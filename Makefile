@@ -115,9 +115,9 @@ $(VENV)/.docs: $(VENV)/.installed
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[docs]'
 	touch $@
 
-# PostgreSQL with PostGIS and Java, from Debian if there are none yet, and pyspark.
+# PostgreSQL with PostGIS and Java, from Debian if there are none yet, psycopg and pyspark.
 $(VENV)/.engines: $(VENV)/.tools
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[postgres,spark]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[postgres,spark,ledger]'
 	ls /usr/share/postgresql/*/extension/postgis.control >/dev/null 2>&1 || $(INSTALL_POSTGRESQL)
 	command -v java >/dev/null || $(INSTALL_JAVA)
 	touch $@

@@ -7,7 +7,7 @@ they are called, so that reading answers needs no plotting library.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from spatialdp.outputs.explorer.notebook import NotebookPage
+    from spatialdp.privacy.ledger.account import Account
     from spatialdp.privacy.noise.source import Noise
 
 __all__ = ["Release"]
@@ -45,15 +46,15 @@ class Release:
     ----------
     domain : Domain
     privacy : Privacy
-        The privacy statement: ε, δ, neighbours, unit, mechanism, budget by step, private or not, library
-        version.
+        The privacy statement: ε, δ, neighbours, unit, mechanism, budget by step, private or not, version.
     estimate : Histogram or Decomposition
         The released numbers: on a grid, or on a tree.
+    account : Account or None
+        The account that paid, to which `save` tells the digests of files; None if the release was loaded.
 
     Privacy
     -------
-    A release holds released numbers and public parameters, no record and no true count. Every method here
-    is post-processing: it costs nothing, however often it is called.
+    A release holds released numbers and public parameters. Every method is post-processing and costs nothing.
 
     Examples
     --------
@@ -73,6 +74,7 @@ class Release:
     domain: Domain
     privacy: Privacy
     estimate: Estimate
+    account: Account | None = field(default=None, repr=False, kw_only=True)
 
     @property
     def total(self) -> float:
@@ -459,13 +461,12 @@ class Release:
         Parameters
         ----------
         path : str or path
-            The suffix says the format. ``.parquet`` (GeoParquet) holds the complete release, which
-            `spatialdp.load` reads. ``.gpkg`` (GeoPackage), ``.tif`` (Cloud-Optimized GeoTIFF), ``.geojson`` (in
-            WGS 84) and ``.csv`` (with the statement in a ``.privacy.json`` file beside it) hold the map: estimates
-            and, unless the release is biased, their 95 % intervals and standard deviations.
+            The suffix says the format. ``.parquet`` (GeoParquet) holds the complete release, which `spatialdp.load`
+            reads. ``.gpkg`` (GeoPackage), ``.tif`` (Cloud-Optimized GeoTIFF), ``.geojson`` (in WGS 84) and ``.csv``
+            (with the statement in a ``.privacy.json`` file beside it) hold the map: estimates and, unless the release
+            is biased, their 95 % intervals and standard deviations.
         overwrite : bool
-            Whether to replace an existing file. A release costs budget and cannot be repeated for free, so
-            an existing file is kept by default.
+            Whether to replace an existing file; a release cannot be repeated for free.
         shape : (nx, ny), optional
             Pixels of a GeoTIFF, if not the grid's own cells; needed for trees whose leaves differ in size.
 

@@ -6,7 +6,7 @@ one kind of answer. Where nothing honest can be said, `interval` says why.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -157,23 +157,26 @@ class Answers:
         return self.accuracy.ends(np.asarray(self.values, dtype=np.float64), level)
 
     def __repr__(self) -> str:
-        count = f"{np.size(self.values):,} answers" if np.ndim(self.values) else _shown(self.values, self._width())
-        return f"<{count}: {self.privacy}>"
+        count = f"{np.size(self.values):,} answers" if np.ndim(self.values) else self._shown()[0]
+        promise = str(replace(self.privacy, ledger=None)).removesuffix(f", spatialdp {self.privacy.version}")
+        return f"<{count}: {promise}>"
 
     def _repr_html_(self) -> str:
         """The answers as a table, for notebooks."""
-        values, width = np.atleast_1d(self.values).ravel(), self._width()
-        rows = [(str(place), _shown(value, width)) for place, value in enumerate(values[:_MOST_SHOWN].tolist())]
-        rows += [("…", f"{values.size:,} answers in all")] * (values.size > _MOST_SHOWN)
+        shown = self._shown()
+        rows = [(str(place), answer) for place, answer in enumerate(shown[:_MOST_SHOWN])]
+        rows += [("…", f"{len(shown):,} answers in all")] * (len(shown) > _MOST_SHOWN)
         warning = "" if self.privacy.private else NOT_PRIVATE
         return html_table(f"Answers: {self.privacy.mechanism}", rows, warning=warning, note=self.privacy.in_words())
 
-    def _width(self) -> float | None:
-        """Half the width of an interval around an answer, if there is one that is alike for all."""
-        if not isinstance(self.accuracy, LawNoise):
-            return None
-        return self.accuracy.half_width(_SHOWN) * self.accuracy.unit
-
-
-def _shown(value: float, width: float | None) -> str:
-    return f"{value:,.6g}" if width is None else f"{value:,.6g} ± {width:,.3g}"
+    def _shown(self) -> list[str]:
+        """The answers as texts, with their intervals if there are any."""
+        values = np.atleast_1d(self.values).ravel().tolist()
+        if isinstance(self.accuracy, LawNoise):
+            width = self.accuracy.half_width(_SHOWN) * self.accuracy.unit
+            return [f"{value:,.6g} ± {width:,.3g}" for value in values]
+        try:
+            ends = self.interval(_SHOWN).reshape(-1, 2).tolist()
+        except ReleaseError:
+            return [f"{value:,.6g}" for value in values]
+        return [f"{value:,.6g} ({low:,.6g} to {high:,.6g})" for value, (low, high) in zip(values, ends, strict=True)]

@@ -238,16 +238,17 @@ class Holder:
                 "a mechanism for points, such as spatialdp.Quadtree(height=8). For tables and zones, give the account "
                 "to the mechanism's own release."
             )
-        frame, private = self._frame, self._purse.private
+        frame, purse = self._frame, self._purse
         prepared = mechanism.prepare(
             frame.domain, epsilon=epsilon, delta=delta, neighbours=frame.neighbours, person=frame.person
         )
-        what = {"release": mechanism.name, "parameters": mechanism.parameters()}
-        receipt = self._purse.spender.spend(
-            Cost.of(prepared.statement), neighbours=str(frame.neighbours), unit=frame.unit, what=what
-        )
-        release = prepared.release(self._held.points(), noise=self._purse.noise)
-        return replace(release, privacy=replace(release.privacy, private=private, ledger=receipt if private else None))
+        if not purse.rehearsal:
+            prepared.check(purse.spender)
+            return prepared.release(self._held.points(), noise=purse.noise, account=purse.spender)
+        terms = {"neighbours": str(frame.neighbours), "unit": frame.unit}
+        purse.spender.spend(Cost.of(prepared.statement), **terms, what={"mechanism": mechanism.name})
+        release = prepared.release(self._held.points(), noise=purse.noise)
+        return replace(release, privacy=replace(release.privacy, private=False))
 
     def _account(self, advice: str) -> Account:
         """Return the account that pays; refuse within a prepaid amount."""

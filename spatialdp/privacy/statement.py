@@ -108,7 +108,8 @@ class Privacy:
         promise = f"ε = {format_exact(self.epsilon)}{delta} ({whom})"
         if not self.private:
             promise = f"{NOT_PRIVATE}, would be {promise}"
-        return f"{promise}, {self.mechanism}, spatialdp {self.version}"
+        paid = "" if self.ledger is None else f", paid by {self.ledger}"
+        return f"{promise}, {self.mechanism}, spatialdp {self.version}{paid}"
 
     def in_words(self) -> str:
         """Return the promise in plain words.

@@ -39,7 +39,7 @@ from spatialdp.records.points import Points
 from spatialdp.space.domain import Domain
 from spatialdp.structures import cells, tree_levels
 from spatialdp.transforms import frequency_blocks
-from tests.audit import adaptive_bugs, checks, curator_bugs, person_bugs, person_noise_bugs, zone_bugs
+from tests.audit import accounts, adaptive_bugs, checks, curator_bugs, person_bugs, person_noise_bugs, zone_bugs
 from tests.audit.checks import (
     contract_of,
     files_and_maps,
@@ -672,4 +672,12 @@ MUTANTS = [
            curator_replayed("sum")),
     Mutant("a sum over no records has no noise", "replay of a curator", curator_bugs.sums_of_no_records_are_exact,
            curator_replayed("sum", pairs=150)),
+    Mutant("number of records in an entry of the ledger", "entries", accounts.number_in_the_entry,
+           accounts.entries_of("flat")),
+    Mutant("whether a release is paid for depends on its records", "entries", accounts.paid_if_there_are_many,
+           accounts.entries_of("flat")),
+    Mutant("noise is drawn before it is paid for", "order of payment", accounts.drawn_before_it_is_paid_for,
+           accounts.paid_in_order("flat")),
+    Mutant("a release is paid for once it is made", "order of payment", accounts.paid_after_the_release,
+           accounts.paid_in_order("quadtree")),
 ]  # fmt: skip

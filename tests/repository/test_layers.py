@@ -44,6 +44,7 @@ LINES: dict[str, list[set[str]]] = {
         {"unit", "receipt"},
         {"noise", "statement"},
         {"ledger"},
+        {"payment"},
     ],
     "spatialdp.mechanisms": [
         {"plan", "bound_choice"},

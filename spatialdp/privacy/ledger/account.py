@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping
 from fractions import Fraction
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar, runtime_checkable
 
 from spatialdp._support.tables import html_table
 from spatialdp.errors import BudgetError, ParameterError
@@ -40,8 +40,13 @@ class Keeper(Protocol):
         """Carry out a function that changes nothing."""
 
 
+@runtime_checkable
 class Spender(Protocol):
     """Whoever pays for a step: an account, a part of one, or an amount that was paid beforehand."""
+
+    @property
+    def account(self) -> Account:
+        """The account that pays in the end."""
 
     @property
     def neighbours(self) -> str:
@@ -89,6 +94,11 @@ class Account:
         self._places = places
         self._stays = stays  # whether all records of a person are in one of the parts on the way
         self._zcdp = zcdp  # whether pure steps are paid from the pot of zCDP, too
+
+    @property
+    def account(self) -> Account:
+        """The account itself; a prepaid amount has the account that paid for it."""
+        return self
 
     @property
     def name(self) -> str:
