@@ -31,8 +31,8 @@ from benchmarks import (
 )
 
 MODULES = (
-    *(foundation, selection, ledger, curator, persons, zones, zones_location, trees, adaptive, transforms, spectra, files),
-    *(reading, tables, table, command_line, evaluator, explorer, maps),
+    *(foundation, ledger, curator, persons, zones, zones_location, trees, adaptive, transforms, spectra, files),
+    *(selection, reading, tables, table, command_line, evaluator, explorer, maps),
 )
 
 
