@@ -441,3 +441,11 @@ def test_accepts_has_the_exponential_probability():
     accepted = sum(noise.accepts(Fraction(3, 2)) for _ in range(20_000))
     assert stats.binomtest(accepted, 20_000, math.exp(-1.5)).pvalue > FALSE_ALARM
     assert stats.binomtest(accepted, 20_000, math.exp(-1.35)).pvalue < FALSE_ALARM
+
+
+def test_a_coin_is_compared_to_its_last_bit():
+    limit = tables.exp_floor(Fraction(5), 80)
+    for number, accepted in ((limit - 1, True), (limit + 1, False)):
+        noise = ScriptedNoise((number >> 64).to_bytes(2, "little") + (number & 2**64 - 1).to_bytes(8, "little"))
+        assert noise.accepts(Fraction(5)) is accepted
+        assert noise.used_up
