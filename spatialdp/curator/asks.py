@@ -28,6 +28,7 @@ from spatialdp.privacy.noise.source import Noise, is_system_noise
 from spatialdp.privacy.receipt import Receipt
 from spatialdp.privacy.statement import Privacy
 from spatialdp.privacy.unit import Person, unit_of
+from spatialdp.records.formats.base import forgetful
 from spatialdp.records.rows.held import HeldRecords
 from spatialdp.space.domain import Domain
 from spatialdp.wording import parameter, quoted
@@ -241,4 +242,5 @@ def carried_out(ask: Ask[T], held: HeldRecords, purse: Purse) -> T:
     facts = ask.facts()
     what = {"ask": ask.name, **facts}
     receipt = purse.spender.spend(ask.cost, neighbours=str(ask.frame.neighbours), unit=ask.frame.unit, what=what)
-    return ask.answer(held, purse.noise, ask.statement(facts, private=private, receipt=receipt if private else None))
+    statement = ask.statement(facts, private=private, receipt=receipt if private else None)
+    return forgetful(ask.answer)(held, purse.noise, statement)  # an error must not tell the number of records

@@ -24,6 +24,7 @@ from spatialdp.privacy.ledger.terms import agreed
 from spatialdp.privacy.neighbours import Neighbours
 from spatialdp.privacy.noise.source import Noise, SystemNoise
 from spatialdp.privacy.unit import Person
+from spatialdp.records.formats.base import forgetful
 from spatialdp.records.rows.held import HeldRecords, hold
 from spatialdp.release import Release
 from spatialdp.space.domain import Domain
@@ -167,7 +168,7 @@ class Holder:
         else:
             public, part_of = self._by_label(name if labels is None else labels, of or ())
         accounts = account.partition(name, public, person_stays)
-        held = self._held.divided(part_of(), len(public))
+        held = forgetful(lambda: self._held.divided(part_of(), len(public)))()
         purses = (replace(self._purse, spender=accounts[label]) for label in accounts)
         return {
             label: self._with(held=part, purse=purse) for label, part, purse in zip(accounts, held, purses, strict=True)

@@ -94,7 +94,8 @@ class Curator(SelectionQuestions):
         """Count the records in each of many boxes, or polygons.
 
         Boxes that do not overlap cost as little as one of them; where some overlap, noise grows with the most that
-        share a place. A record counts in the first polygon that contains it.
+        share a place. More than 2,000 boxes are taken to overlap all: make a release. A record counts in the first
+        polygon that contains it.
 
         Parameters
         ----------

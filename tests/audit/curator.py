@@ -111,7 +111,7 @@ def _share(tape: Tape, setting: CuratorSetting, epsilon: Fraction) -> Fraction:
 # --- all pairs of tiny data sets ------------------------------------------------------------------------
 
 PLACES = ((0.5, 0.5), (3.5, 1.0), (4.0, 4.0), (7.5, 7.5), (99.0, 99.0))
-VALUES = (-10.0, 10.0, 1.0, 25.0, math.nan)
+VALUES = (-10.0, 10.0, 1.0, 3.0, 25.0, math.nan)
 
 
 def losses(setting: CuratorSetting) -> list[Fraction]:
