@@ -29,6 +29,7 @@ __all__ = ["SelectionQuestions"]
 _MOST_REGIONS = 100_000
 _MOST_BLOCKS = 10_000
 _FURTHEST = 2**62
+_LONGEST = 10**6  # seconds
 
 
 class SelectionQuestions(Holder):
@@ -192,8 +193,10 @@ class SelectionQuestions(Holder):
         number = whole_number(blocks, "blocks", 1, _MOST_BLOCKS)
         names = tuple(self._frame.column(name) for name in columns)
         limit = exact(seconds, "seconds")
-        if limit <= 0:
-            raise ParameterError(f"{parameter('seconds')} is {quoted(seconds)}; give a number above 0, such as 60.")
+        if not 0 < limit <= _LONGEST:
+            raise ParameterError(
+                f"{parameter('seconds')} is {quoted(seconds)}; give a number above 0 and at most {_LONGEST:,}, such as 60."
+            )
         checked = _checked_bounds(bounds)
         check_function(function)
         ask = SampleAndAggregate(self._frame, spending, function, number, checked, combined, float(limit), names)

@@ -32,6 +32,7 @@ def test_too_many_regions_are_refused(curator, monkeypatch):
         ({"bounds": (0, float("inf"))}, "finite"),
         ({"aggregate": "sum"}, "aggregate is"),
         ({"seconds": 0}, "seconds is 0"),
+        ({"seconds": 1e30}, "at most 1,000,000"),
         ({"columns": ["price"]}, "no column"),
         ({"function": lambda table: 1}, "cannot be loaded in a new process"),
         ({"epsilon": 0}, "epsilon is 0"),
