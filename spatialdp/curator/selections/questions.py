@@ -195,7 +195,7 @@ class SelectionQuestions(Holder):
         limit = exact(seconds, "seconds")
         if not 0 < limit <= _LONGEST:
             raise ParameterError(
-                f"{parameter('seconds')} is {quoted(seconds)}; give a number above 0 and at most {_LONGEST:,}, such as 60."
+                f"{parameter('seconds')} is {quoted(seconds)}; give a number above 0, at most {_LONGEST:,}, such as 60."
             )
         checked = _checked_bounds(bounds)
         check_function(function)
