@@ -35,7 +35,7 @@ LINES: dict[str, list[set[str]]] = {
         {"zone_release", "table_release", "running_release", "clusters"},
         {"mechanisms", "outputs"},
         {"planning"},
-        {"evaluation"},
+        {"evaluation", "curator"},
         {"cli"},
     ],
     "spatialdp.privacy": [
@@ -58,7 +58,7 @@ LINES: dict[str, list[set[str]]] = {
     "spatialdp.planning": [{"queries", "typical_map"}, {"recommend", "epsilon_for"}],
     "spatialdp.outputs": [{"zones"}, {"files", "maps"}, {"explorer", "certificate"}],
 }
-SEE_RECORDS = {"records", "datasets", "mechanisms", "evaluation", "cli"}
+SEE_RECORDS = {"records", "datasets", "mechanisms", "evaluation", "curator", "cli"}
 HOLD_RECORDS = {"records", "datasets"}
 # A façade may import upwards, into this part, inside its methods.
 FACADES = {
