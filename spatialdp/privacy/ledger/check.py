@@ -116,9 +116,10 @@ class _Rebuilt:
         key = (*place, body["partition"])
         new = Partition.from_json(body)
         known = self.partitions.get(key, Partition((), new.person_stays))
-        labels = (*known.labels, *new.labels)
-        _require(known.person_stays == new.person_stays and len(set(labels)) == len(labels))
-        self.partitions[key] = Partition(labels, new.person_stays)
+        grown = known.grown(new)
+        _require(known.person_stays == new.person_stays and len(set(grown.labels)) == len(grown.labels))
+        _require(known.rule is None or new.rule in (None, known.rule))
+        self.partitions[key] = grown
 
     def totals(self, account: str, pot: str) -> tuple[dict[Place, Totals], dict[Place, Parts]]:
         """Return the totals of all places of an account in one pot, and what is known of its partitions."""
