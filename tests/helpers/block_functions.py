@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import struct
 import subprocess
@@ -81,8 +82,6 @@ class Forges:
 
     def __call__(self, table):
         for stream in range(3, 20):
-            try:
+            with contextlib.suppress(OSError):
                 os.write(stream, struct.pack("<d", self.number))
-            except OSError:
-                pass
         os._exit(0)
