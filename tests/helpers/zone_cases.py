@@ -1,7 +1,8 @@
 """The list of mechanisms on zones, and the settings they are audited in: the part of `cases` whose frame is no domain.
 
 Frames have everything that trees of zones can have: only children, leaves above the lowest level, families of
-different sizes, zones that others cut (``also=``) and cells of H3. A test fails until a mechanism whose `frame` is `Zones` is in this list (`tests/audit/test_zones.py`).
+different sizes, zones that others cut (``also=``) and cells of H3. A test fails until a mechanism whose `frame` is
+`Zones` is in this list (`tests/audit/test_zones.py`).
 """
 
 from __future__ import annotations
