@@ -58,12 +58,14 @@ class Checked:
 
     def __str__(self) -> str:
         last = "" if self.head is None else f"; the last one is {self.head.entry}, {self.head.hash}"
-        lines = [f"The ledger is whole: {self.entries:,} entries{last}."]
+        lines = [f"The ledger is whole: {self.entries:,} {'entry' if self.entries == 1 else 'entries'}{last}."]
         for account, spent in self.spent.items():
             rho = f", ρ = {in_short(spent.rho)}" if spent.rho else ""
             lines.append(f"Spent from {account!r}: ε = {in_short(spent.epsilon)}{rho}.")
         if self.releases:
-            lines.append(f"{self.releases:,} releases were paid for by it.")
+            lines.append(
+                f"{self.releases:,} {'release was' if self.releases == 1 else 'releases were'} paid for by it."
+            )
         return "\n".join([*lines, *self.notes])
 
 
