@@ -340,9 +340,8 @@ class Ledger:
         def check(transaction: Transaction) -> Checked:
             found = check_entries(transaction)
             behind = 0 if self._witness is None else self._witness.behind(transaction)
-            notes = (
-                f"The witness is {behind:,} {'entry' if behind == 1 else 'entries'} behind; the next spend brings it up to date.",
-            ) * (behind > 0)
+            late = f"{behind:,} {'entry' if behind == 1 else 'entries'} behind"
+            notes = (f"The witness is {late}; the next spend brings it up to date.",) * (behind > 0)
             count = check_releases(transaction, statements)
             return replace(found, releases=count, notes=(*found.notes, *notes))
 
