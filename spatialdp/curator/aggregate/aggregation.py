@@ -110,7 +110,7 @@ class SampleAndAggregate(Ask[Answers]):
         low, high = (float(each) for each in self.bounds)
         values = np.array([low + (high - low) / 2 if each is None else each for each in returned])
         shares = (np.clip(values, low, high) - low) / (high - low)
-        return np.clip((shares * STEPS).astype(np.int64), 0, STEPS - 1)
+        return np.asarray(np.clip((shares * STEPS).astype(np.int64), 0, STEPS - 1))
 
     def combined(self, places: Integers, noise: Noise) -> tuple[float, Accuracy]:
         """Return the noisy median or mean of results on the lattice, and how far off it may be."""
