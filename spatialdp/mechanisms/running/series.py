@@ -188,8 +188,8 @@ class RunningSeries:
 
     Privacy
     -------
-    The object shows nothing of what it holds, and cannot be copied. It keeps no records. Save it before you publish a month, and never add a
-    month to an older state a second time: that would publish the same counts with new noise.
+    The object shows nothing of what it holds, and cannot be copied. It keeps no records. Save it before you publish a
+    month, and never add a month to an older state a second time: that would publish the same counts with new noise.
 
     Examples
     --------
