@@ -15,14 +15,13 @@ follow from public values; nothing about an empty cell may depend on which cells
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 
 import numpy as np
 
-from spatialdp._support.arrays import Booleans, Integers
+from spatialdp._support.arrays import Integers, lookup
 from spatialdp.errors import BudgetError, ParameterError
 from spatialdp.privacy.noise import thresholds
 from spatialdp.privacy.noise.source import NARROWEST, WIDEST, Noise
@@ -137,7 +136,7 @@ class Filter:
         """
         empty = self._empty(noise)
         excess = self._excess(empty.size, noise)
-        free = ~_among(empty, occupied)
+        free = ~lookup(empty, occupied)[0]
         noisy = counts + noise.laplace(self.scale, counts.size)
         kept = noisy >= self.threshold
         numbers = np.concatenate([empty[free], occupied[kept]])
@@ -200,21 +199,13 @@ def distinct_places(blocks: Integers, bits: int, noise: Noise) -> Integers:
         numbers[open_] = blocks[open_] << bits | _uniform(open_.size, bits, noise)
         numbers.sort()  # within blocks, because blocks are in order and never mix
         repeated = blocks[1:][numbers[1:] == numbers[:-1]]
-        open_ = np.flatnonzero(_among(blocks, repeated))
+        open_ = np.flatnonzero(lookup(blocks, repeated)[0])
     return numbers
 
 
 def _uniform(count: int, bits: int, noise: Noise) -> Integers:
     """Draw numbers of so many uniform bits, at most 63."""
     return (noise.uniform_words(count) >> np.uint64(1) >> np.uint64(63 - bits)).astype(np.int64)
-
-
-def _among(values: Integers, wanted: Integers) -> Booleans:
-    """Return which values are in `wanted`, which is in order."""
-    if not wanted.size:
-        return np.zeros(values.size, dtype=bool)
-    places = np.searchsorted(wanted, values)
-    return wanted.take(places, mode="clip") == values
 
 
 def _check_scale(scale: Fraction) -> None:
@@ -237,17 +228,9 @@ def _is_at_most(scale: Fraction, threshold: int, limit: Fraction) -> bool:
 
     The probability is never equal to a rational number, because a is not algebraic; so enough bits decide.
     """
-    for bits in _bits():
-        low, high = _chance(scale, threshold, bits)
-        if high <= limit:
-            return True
-        if low > limit:
-            return False
-    raise AssertionError("unreachable: there is always a larger number of bits")
-
-
-def _bits() -> Iterator[int]:
     bits = _BITS
     while True:
-        yield bits
+        low, high = _chance(scale, threshold, bits)
+        if high <= limit or low > limit:
+            return high <= limit
         bits *= 2
