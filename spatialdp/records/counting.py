@@ -68,7 +68,7 @@ def count_records(points: Points, grid: Grid) -> Integers:
 
 
 def can_occupy(points: Points, grid: FineGrid) -> bool:
-    """Whether `occupied_cells` can count these points: those that stay in an engine are counted on plain grids alone."""
+    """Whether `occupied_cells` can count these points: those in an engine are counted on plain grids alone."""
     return points._has_positions or (grid.n_numbers <= LARGEST_GRID and grid.domain.region is None)
 
 

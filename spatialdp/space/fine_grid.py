@@ -1,8 +1,8 @@
 """A grid of up to 2^60 cells, which is never laid out: cells are numbers, and arrays hold those that matter.
 
-A `Grid` has arrays for all of its columns, rows and cells. A `FineGrid` computes what it is asked about single cells, so
-that it can be as fine as the lattice itself. Cell (column, row) has the number row · nx + column. Which cell a lattice
-square is in, and where cells begin, follow the rules of `lattice`.
+A `Grid` has arrays for all of its columns, rows and cells. A `FineGrid` computes what it is asked about single cells,
+so that it can be as fine as the lattice itself. Cell (column, row) has the number row · nx + column, which has 60 bits.
+Which cell a lattice square is in, and where cells begin, follow the rules of `lattice`.
 
 A region is taken as a raster where a grid has more cells than a mask should have: a cell belongs to it if any of its
 lattice squares lies in a raster cell that belongs to the region ("touching"), or if its middle square does ("centres").
@@ -21,7 +21,7 @@ import numpy as np
 from spatialdp._support.arrays import Array, Booleans, Floats, Integers
 from spatialdp._support.checks import positive_pair, whole_pair
 from spatialdp.space.domain import RASTER_SHIFT, RASTER_SIDE, Domain, Grid
-from spatialdp.space.lattice import LATTICE, LATTICE_BITS, cells_of
+from spatialdp.space.lattice import LATTICE, cell_lines, cells_of
 from spatialdp.space.regions.cells import RegionCells
 
 __all__ = ["FineGrid"]
@@ -112,19 +112,21 @@ class FineGrid:
     def lattice_boxes(self, columns: Integers, rows: Integers) -> Integers:
         """Return the lattice box (x0, y0, x1, y1) of each cell, (n, 4)."""
         nx, ny = self.shape
-        return np.stack([_line(columns, nx), _line(rows, ny), _line(columns + 1, nx), _line(rows + 1, ny)], axis=1)
+        return np.stack([cell_lines(columns, nx), cell_lines(rows, ny), cell_lines(columns + 1, nx), cell_lines(rows + 1, ny)], axis=1)
 
     def boxes(self, columns: Integers, rows: Integers) -> Floats:
         """Return the coordinates of each cell's edges (xmin, ymin, xmax, ymax), (n, 4)."""
-        lines = self.lattice_boxes(columns, rows)
-        return np.stack([axis.coordinates(lines[:, side]) for side, axis in enumerate(self.domain.axes * 2)], axis=1)
+        (x, y), (nx, ny) = self.domain.axes, self.shape
+        west, east = (x.edges_of(columns + step, nx) for step in (0, 1))
+        south, north = (y.edges_of(rows + step, ny) for step in (0, 1))
+        return np.stack([west, south, east, north], axis=1)
 
     def cells_and_shares(self, lines: Integers, axis: int) -> tuple[Integers, Floats]:
         """Return the column (or row) that each lattice line lies in, and the share of the cell below that line."""
         count = self.shape[axis]
         cells = cells_of(np.minimum(lines, LATTICE - 1), count)
-        start = _line(cells, count)
-        return cells, (lines - start) / (_line(cells + 1, count) - start)
+        start = cell_lines(cells, count)
+        return cells, (lines - start) / (cell_lines(cells + 1, count) - start)
 
     @cached_property
     def _mask(self) -> Booleans | None:
@@ -134,7 +136,7 @@ class FineGrid:
     def _raster_cells(self, cells: Integers, axis: int) -> tuple[Integers, Integers]:
         """Return the first and the last raster column (or row) that decide about each column (or row) of cells."""
         count = self.shape[axis]
-        low, high = _line(cells, count), _line(cells + 1, count)
+        low, high = cell_lines(cells, count), cell_lines(cells + 1, count)
         if self.domain.region_cells is RegionCells.CENTRES:
             low = high = (low + high) // 2
         else:
@@ -168,11 +170,6 @@ class FineGrid:
         return starts, np.diff(starts, append=count)
 
 
-def _line(cells: Integers, count: int) -> Integers:
-    """Return the lattice line at which each of `count` cells along an axis begins, as `lattice.edge_lines` has it."""
-    return np.asarray(cells, dtype=np.int64) * LATTICE // count
-
-
 def _first(growing: Callable[[Integers], Integers], targets: Integers, count: int) -> Integers:
     """Return the first cell at which a growing function of cells reaches each target; `count` if none does."""
     low, high = np.zeros(targets.size, dtype=np.int64), np.full(targets.size, count, dtype=np.int64)
@@ -182,6 +179,3 @@ def _first(growing: Callable[[Integers], Integers], targets: Integers, count: in
         high = np.where(reached, np.minimum(middle, high), high)
         low = np.where(reached | (middle >= count), low, middle + 1)
     return high
-
-
-assert LATTICE_BITS * 2 <= 62, "numbers of cells, and lines times cells, must fit into 64 bits"

@@ -99,6 +99,15 @@ class ListedCells:
         """Estimated number of records in listed cells."""
         return float(self.values.sum())
 
+    def in_words(self, counted: str = "records") -> str:
+        """Return what is on the list and what is missing, for captions and files; `counted` is what is counted."""
+        nx, ny = self.grid.shape
+        return (
+            f"Listed are those of {self.grid.n_cells:,} cells (of a grid of {nx:,} × {ny:,}) whose noisy count was at "
+            f"least {self.threshold:,.6g} {counted}. Cells with fewer are missing, and {self.false:,.3g} empty cells "
+            "are expected on the list."
+        )
+
     def answer(self, boxes: Integers) -> Floats:
         """Estimated counts of the listed cells of lattice boxes; records are evenly spread within a cut cell."""
         return self._summed(boxes, self._values, lambda share: share)

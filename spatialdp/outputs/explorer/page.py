@@ -32,6 +32,7 @@ from spatialdp.estimates.decomposition import Decomposition
 from spatialdp.estimates.fields.field import Field
 from spatialdp.estimates.histogram import Histogram
 from spatialdp.estimates.intervals import quantile_table
+from spatialdp.estimates.sparse.listed import ListedCells
 from spatialdp.estimates.zones.counts import ZoneCounts
 from spatialdp.outputs.explorer.data import estimate_data, packed
 from spatialdp.outputs.explorer.lines import boundary_lines, outline
@@ -72,6 +73,7 @@ _MODULES = (
     "grid",
     "tree",
     "field",
+    "listed",
     "zones",
     "answers",
     "colours",
@@ -322,6 +324,11 @@ def _(estimate: Decomposition) -> str:
 def _(estimate: Field) -> str:
     nx, ny = estimate.grid.shape
     return f"{estimate.n_cells:,} blocks of a grid of {nx:,} × {ny:,} cells"
+
+
+@size_in_words.register
+def _(estimate: ListedCells) -> str:
+    return f"{estimate.n_cells:,} listed cells. {estimate.in_words().removesuffix('.')}"
 
 
 @size_in_words.register

@@ -12,9 +12,9 @@ Error bound. Numbers are fixed point with a guard of at least 256 bits below the
 multiplication truncates, so after k of them a power is off by at most 3k + 2 units in the last place, and a Gaussian
 weight, whose ratio is itself a running power, by at most 3(k + 1)². With fewer than 2^14 entries per 64 bits (`source`
 chooses the digits so), a cumulative sum is off by less than 2^46 units; dividing by the whole, D >= 2^-100, multiplies
-that by 2/D only for `low_digit`, which has at most 2^10 entries and so stays below 2^114. Squaring a number below 1 adds
-at most 1 unit to twice its error, so the 62 squarings of `binomial` leave less than 2^66 units. `_floors` accepts a floor
-only if everything within 2^128 units agrees with it; otherwise the table is built again with a longer guard.
+that by 2/D only for `low_digit`, which has at most 2^10 entries and so stays below 2^114. Squaring a number below 1
+adds at most 1 unit to twice its error, so the 62 squarings of `binomial` leave less than 2^66 units. `_floors` accepts
+a floor only if everything within 2^128 units agrees with it; otherwise the table is built again with a longer guard.
 """
 
 from __future__ import annotations
