@@ -87,8 +87,8 @@ _MODULES = (
 )
 
 _BIASED = (
-    "This release was truncated, rounded, made non-negative, smoothed or stopped where counts were small. Its errors "
-    "do not average out, so it has no intervals."
+    "This release was truncated, rounded, made non-negative, smoothed, listed by its own noise or stopped where counts "
+    "were small. Its errors do not average out, so it has no intervals."
 )
 
 _AREA_PARTS = 16  # along each side: colours need areas to about a hundredth

@@ -63,8 +63,8 @@ COLUMNS = {
     "sd": "standard deviation of the noise in the estimate",
 }
 _NO_INTERVALS = (
-    "none: this release was truncated, rounded, made non-negative, smoothed or stopped where counts were small, so "
-    "that its errors do not average out"
+    "none: this release was truncated, rounded, made non-negative, smoothed, listed by its own noise or stopped where "
+    "counts were small, so that its errors do not average out"
 )
 
 

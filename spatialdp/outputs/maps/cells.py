@@ -146,8 +146,8 @@ class MapCells(ABC):
         """The half-width of the 95 % interval of each area, in the map's unit."""
         if self.estimate.biased:
             raise ReleaseError(
-                "this release was truncated, rounded, made non-negative, smoothed or stopped where counts were small. "
-                "Its errors do not average out, so it has no intervals to draw; draw "
+                "this release was truncated, rounded, made non-negative, smoothed, listed by its own noise or stopped "
+                "where counts were small. Its errors do not average out, so it has no intervals to draw; draw "
                 f"{parameter('view', 'estimate')}, or make a release without that step."
             )
         estimate = self.estimate

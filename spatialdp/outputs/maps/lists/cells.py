@@ -23,7 +23,7 @@ from spatialdp.space.lattice import LATTICE, cells_of
 
 __all__ = ["ListMap", "searched_in_words"]
 
-_SMALLEST, _LARGEST = 1.5, 9.0  # diameters of dots, in points
+_SMALLEST, _LARGEST = 2.5, 9.0  # diameters of dots, in points
 _FEW, _MANY = 300, 30_000  # up to so many dots may be that large; from so many on, none is larger than a third of it
 
 
@@ -98,4 +98,4 @@ def searched_in_words(estimate: ListedCells, counted: str) -> str:
         return words
     share = estimate.grid.n_cells / estimate.grid.n_numbers
     area = share * float(square_kilometres(domain, np.array([[0, 0, LATTICE, LATTICE]]))[0])
-    return f"Searched were {area:,.3g} km². {words}"
+    return f"Searched were {float(f'{area:.3g}'):,.12g} km². {words}"
