@@ -20,7 +20,7 @@ import numpy as np
 
 from spatialdp._support.arrays import Array, Booleans, Floats, Integers
 from spatialdp._support.checks import positive_pair, whole_pair
-from spatialdp.space.domain import RASTER_SHIFT, RASTER_SIDE, Domain, Grid
+from spatialdp.space.domain import LARGEST_GRID, RASTER_SHIFT, RASTER_SIDE, Domain, Grid
 from spatialdp.space.lattice import LATTICE, cell_lines, cells_of
 from spatialdp.space.regions.cells import RegionCells
 
@@ -74,6 +74,12 @@ class FineGrid:
         """Number of cells in the region and outside of it: cells have the numbers below this."""
         return self.shape[0] * self.shape[1]
 
+    @property
+    def plain(self) -> Grid | None:
+        """The same cells as a grid that is laid out, if there is one with the same region."""
+        most = _MASKED if self.domain.region is not None else LARGEST_GRID
+        return Grid(self.domain, self.shape) if self.n_numbers <= most else None
+
     @cached_property
     def n_cells(self) -> int:
         """Number of cells in the region."""
@@ -112,7 +118,10 @@ class FineGrid:
     def lattice_boxes(self, columns: Integers, rows: Integers) -> Integers:
         """Return the lattice box (x0, y0, x1, y1) of each cell, (n, 4)."""
         nx, ny = self.shape
-        return np.stack([cell_lines(columns, nx), cell_lines(rows, ny), cell_lines(columns + 1, nx), cell_lines(rows + 1, ny)], axis=1)
+        return np.stack(
+            [cell_lines(columns, nx), cell_lines(rows, ny), cell_lines(columns + 1, nx), cell_lines(rows + 1, ny)],
+            axis=1,
+        )
 
     def boxes(self, columns: Integers, rows: Integers) -> Floats:
         """Return the coordinates of each cell's edges (xmin, ymin, xmax, ymax), (n, 4)."""

@@ -115,9 +115,7 @@ MUTANTS = [
     Mutant("empty cells are skipped", "law of sets", empty_cells_are_skipped, LAW),
     Mutant("occupied cells have two chances", "law of sets", occupied_cells_keep_the_coins, LAW),
     Mutant("excess is the absolute value", "law of sets", excess_is_not_folded, LAW),
-    Mutant(
-        "a repetition goes to the next cell", "places", repetition_goes_to_the_next_cell, checks.places_are_uniform
-    ),
+    Mutant("a repetition goes to the next cell", "places", repetition_goes_to_the_next_cell, checks.places_are_uniform),
     Mutant(
         "counted by the noise that chose",
         "mean error",

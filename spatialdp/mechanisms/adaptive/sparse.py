@@ -228,7 +228,7 @@ class Sparse(Mechanism):
         if not can_occupy(records, FineGrid.of(domain, self.shape, self.cell_size)):
             raise PointsError(
                 "the points are in a table and do not leave its engine, which counts them in grids of at most 2^28 "
-                "cells without a region; export them to a file and give that, or use larger cells and no region."
+                "cells, or 2^22 in a region; export them to a file and give that, or use larger cells."
             )
         return records
 

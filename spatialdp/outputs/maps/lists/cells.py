@@ -31,9 +31,7 @@ _FEW, _MANY = 300, 30_000  # up to so many dots may be that large; from so many 
 class ListMap(MapCells):
     """Listed cells as dots."""
 
-    marks: ClassVar[str] = (
-        f"may be noise alone: the {100 * LEVEL:g} % interval of the count extends below zero"
-    )
+    marks: ClassVar[str] = f"may be noise alone: the {100 * LEVEL:g} % interval of the count extends below zero"
 
     estimate: ListedCells
     per: Per = Per.CELL
