@@ -24,7 +24,7 @@ EMPTY = np.empty(0, dtype=np.int64)
 
 def empty_cells_are_skipped() -> Patch:
     """List occupied cells alone, without coins for the empty ones."""
-    return mock.patch.object(Filter, "_empty", lambda *_: EMPTY)
+    return mock.patch.object(Filter, "_empty", return_value=EMPTY)
 
 
 def occupied_cells_keep_the_coins() -> Patch:
@@ -72,7 +72,7 @@ def counted_by_the_noise_that_chose() -> Patch:
 
 
 def replace_is_add_remove() -> Patch:
-    return mock.patch.object(sparse, "count_sensitivity", lambda neighbours, cells: Sensitivity(1, 1))
+    return mock.patch.object(sparse, "count_sensitivity", return_value=Sensitivity(1, 1))
 
 
 def fresh_counts_cost_nothing() -> Patch:

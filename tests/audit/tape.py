@@ -48,7 +48,7 @@ class Tape(contextlib.ExitStack):
         super().__enter__()
         NoiseLaw.add_to = lambda law, counts, noise: self._noisy(law, counts, noise)
         self.callback(setattr, NoiseLaw, "add_to", self._add_to)
-        Filter.passing = lambda filter, *records: self._listed(filter, *records)
+        Filter.passing = lambda made, *records: self._listed(made, *records)
         self.callback(setattr, Filter, "passing", self._passing)
         self.enter_context(everywhere(medians, self._lines))
         self.enter_context(everywhere(exponential, self._choice))

@@ -196,11 +196,11 @@ def test_what_can_not_be_listed_is_refused_before_records_are_read():
         Sparse((4, 4)).check(DOMAIN, epsilon=1, person=sdp.Person(cells=sdp.Chosen()))
     with pytest.raises(BudgetError, match="purely epsilon-private"):
         Sparse((4, 4)).check(DOMAIN, epsilon=1, delta=1e-9)
+    thin = sdp.Domain((0, 0, 1, 1), region=shapely.box(0.1, 0.1, 0.11, 0.11), region_cells="centres")
     with pytest.raises(DomainError, match="no cell"):
-        thin = sdp.Domain((0, 0, 1, 1), region=shapely.box(0.1, 0.1, 0.11, 0.11), region_cells="centres")
         Sparse((4, 4)).check(thin, epsilon=1)
+    sliver = sdp.Domain((0, 0, 1, 1), region=shapely.box(0, 0, 2**-10, 2**-10))
     with pytest.raises(ParameterError, match="at most 100,000,000"):
-        sliver = sdp.Domain((0, 0, 1, 1), region=shapely.box(0, 0, 2**-10, 2**-10))
         Sparse(WHOLE, false=10**6).check(sliver, epsilon=1)
     with pytest.raises(BudgetError, match="scale"):
         Sparse(WHOLE, false=10**6).check(DOMAIN, epsilon=1e-9, person=sdp.Person(records=10**9))
