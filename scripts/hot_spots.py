@@ -22,6 +22,7 @@ import numpy.typing as npt
 import spatialdp as sdp
 from spatialdp._support.atomic import write_all
 from spatialdp._support.tables import markdown
+from spatialdp.estimates.sparse.listed import ListedCells
 from spatialdp.outputs.maps.colours import colour_scale, palette
 from spatialdp.outputs.maps.drawing import draw_dots
 from spatialdp.outputs.maps.save import save_figure
@@ -93,6 +94,7 @@ def picture(points: sdp.Points, domain: sdp.Domain) -> Any:
 
     release = PICTURED.release(points, domain, epsilon=1, noise=sdp.SeededNoise(1))
     estimate = release.estimate
+    assert isinstance(estimate, ListedCells)
     occupied, counts = occupied_cells(points, estimate.grid)
     hot = counts >= estimate.threshold
     figure, axes = plt.subplots(1, 2, figsize=(11, 3.6), layout="constrained")
