@@ -342,3 +342,13 @@ def test_lists_find_hot_spots(tmp_path):
     (finest,) = (row for row in rows if row["side"] == "30" and row["epsilon"] == "1.0")
     assert (finest["hot"], finest["hot listed"], finest["share of records"]) == ("5", "1.0", "1.0")
     assert "| mine" in (tmp_path / "hot_spots_more.md").read_text()
+
+
+def test_lists_over_grids_are_compared_with_maps(tmp_path):
+    done = run("list_over_grid", tmp_path, "--releases", "1", "--sets", "chattanooga")
+    assert done.returncode == 0, done.stderr
+    with (tmp_path / "list_over_grid.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    assert len(rows) == 2 * 3
+    assert all(float(row[kind]) > 0 for row in rows for kind in ("Hierarchy", "Adaptive", "hybrid"))
+    assert "| chattanooga | 0.1 | 0.01 %" in (tmp_path / "list_over_grid.md").read_text()
