@@ -107,13 +107,18 @@ class SparseDesign:
         """Return the estimate of listed cells, given by number."""
         if isinstance(self.grid, ZoneLeaves):
             return listed_counts(self.grid.zones, numbers, values, self.law, biased=self.fresh is None)
-        columns, rows = self.grid.columns_and_rows(numbers)
         law = self.law
-        noise = {"variance": law.variance, "kurtosis": law.kurtosis, "step": law.step}
-        biased = self.fresh is None
         return ListedCells(
-            self.grid, columns, rows, values, self.threshold, self.false, **noise, biased=biased
-        )  # fmt: skip
+            self.grid,
+            *self.grid.columns_and_rows(numbers),
+            values,
+            threshold=self.threshold,
+            false=self.false,
+            variance=law.variance,
+            kurtosis=law.kurtosis,
+            step=law.step,
+            biased=self.fresh is None,
+        )
 
 
 @dataclass(frozen=True)
