@@ -164,18 +164,19 @@ def columns_in(data: Any) -> dict[str, Array]:
     return dict(zip(names, array.T, strict=True))
 
 
-def labels_of(column: Array) -> Array:
-    """Return every value as text, as taxonomies and lists of values name it: whole numbers without a point.
+def labels_of(column: Any) -> tuple[list[str], Integers]:
+    """Return the different values of a column as texts, and which of them each record has.
+
+    Whole numbers are written without a point, so that taxonomies and lists of values know them.
 
     Examples
     --------
-    >>> labels_of(np.array([39.0, 40.5, np.nan])).tolist()
-    ['39', '40.5', 'missing']
+    >>> labels, places = labels_of([40.5, 39.0, None, 39.0])
+    >>> labels, places.tolist()
+    (['40.5', '39', 'missing'], [0, 1, 2, 1])
     """
-    if column.dtype.kind in "iub":
-        return column.astype(str)
-    different, places = _distinct(column)
-    return np.array([_label(value) for value in different], dtype=object)[places].astype(str)
+    values, places = _distinct(_column(column))
+    return [_label(value) for value in values], places
 
 
 class _Ordered(np.ndarray[Any, Any]):
@@ -191,18 +192,22 @@ def _column(data: Any) -> Array:
         column = np.asarray(data)
         return column if column.dtype.kind in "iufb" else column.astype(object)
     codes = np.asarray(data.cat.codes if hasattr(data, "cat") else data.codes)
-    names = np.append(labels_of(np.asarray(categories, dtype=object)).astype(object), MISSING)
+    names = np.array([*map(_label, list(categories)), MISSING], dtype=object)
     column = names[codes].view(_Ordered)
     column.order = tuple(names if (codes < 0).any() else names[:-1])
     return column
 
 
 def _distinct(column: Array) -> tuple[list[Any], Integers]:
-    """Return the different values of any types, and the place of each record's value among them."""
-    seen: dict[Any, int] = {}
-    plain = [None if value != value else value for value in column.tolist()]  # NaN is not equal to itself
-    places = np.fromiter((seen.setdefault(value, len(seen)) for value in plain), dtype=np.int64, count=column.size)
-    return list(seen), places
+    """Return the different values, None for missing ones, and which of them each record has."""
+    import pandas
+
+    places, different = pandas.factorize(np.asarray(column))
+    values = different.tolist()
+    if (places < 0).any():
+        places = np.where(places < 0, len(values), places)
+        values.append(None)
+    return values, places.astype(np.int64)
 
 
 def _label(value: Any) -> str:

@@ -113,10 +113,10 @@ class Taxonomy:
         >>> Taxonomy.flat(["f", "m"]).encode(["m", "f"]).tolist()
         [1, 0]
         """
-        different, places = np.unique(labels_of(np.asarray(column)), return_inverse=True)
-        if not all(label in self._codes for label in different.tolist()):
+        labels, places = labels_of(column)
+        if not all(label in self._codes for label in labels):
             raise ParameterError("a value of the column is not in its taxonomy; add all values that may occur to it.")
-        return np.array([self._codes[label] for label in different.tolist()], dtype=np.int64)[places]
+        return np.array([self._codes[label] for label in labels], dtype=np.int64)[places]
 
     def to_level(self, level: int) -> Integers:
         """Return for each value of level 0 the place of its label at a level.
