@@ -1,7 +1,47 @@
 """Why not just k-anonymise a map? Syntactic methods, their attacks, and the same attacks on private releases."""
 
-from spatialdp.contrast.checks import Checks, Closeness, Distinct, Entropy, Folk, Recursive
+from spatialdp.contrast.attacks.boxes import Homogeneity, PrintedCoordinates, homogeneity, printed_coordinates
+from spatialdp.contrast.attacks.intersection import Intersection, advantage, intersection, people_in_both
+from spatialdp.contrast.attacks.minimality import Minimality, minimality
+from spatialdp.contrast.attacks.noisy import Bounds, bounds, guesses_from_counts, known_others
+from spatialdp.contrast.checks import Checks, Closeness, Distinct, Entropy, Folk, Recursive, smallest_recursive
 from spatialdp.contrast.groups import BoxLocator, Groups
 from spatialdp.contrast.identifiers import QuasiIdentifiers, Secrets
+from spatialdp.contrast.incognito import Lattice, incognito
+from spatialdp.contrast.mark import NOTE, NotPrivate
 from spatialdp.contrast.mondrian import Mondrian
 from spatialdp.contrast.taxonomies import Taxonomy
+
+__all__ = [
+    "NOTE",
+    "Bounds",
+    "BoxLocator",
+    "Checks",
+    "Closeness",
+    "Distinct",
+    "Entropy",
+    "Folk",
+    "Groups",
+    "Homogeneity",
+    "Intersection",
+    "Lattice",
+    "Minimality",
+    "Mondrian",
+    "NotPrivate",
+    "PrintedCoordinates",
+    "QuasiIdentifiers",
+    "Recursive",
+    "Secrets",
+    "Taxonomy",
+    "advantage",
+    "bounds",
+    "guesses_from_counts",
+    "homogeneity",
+    "incognito",
+    "intersection",
+    "known_others",
+    "minimality",
+    "people_in_both",
+    "printed_coordinates",
+    "smallest_recursive",
+]

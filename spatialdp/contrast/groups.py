@@ -178,7 +178,10 @@ class Groups(NotPrivate):
         -------
         (2,) or (n, 2) int array
         """
-        return self._answer(boxes, lambda box: np.stack([self._inside(box), self._touching(box)]) @ self.sizes)
+        answers: Integers = self._answer(
+            boxes, lambda box: np.stack([self._inside(box), self._touching(box)]) @ self.sizes
+        )
+        return answers
 
     def estimate(self, boxes: Any) -> Any:
         """Estimate the number of records in boxes: the records of a group are spread evenly over its ranges.
@@ -214,10 +217,10 @@ class Groups(NotPrivate):
         return answers[0] if corners.ndim == 1 else answers
 
     def _inside(self, box: Floats) -> Booleans:
-        return ((self.lower >= box[0]) & (self.upper <= box[1])).all(axis=1)
+        return np.asarray(((self.lower >= box[0]) & (self.upper <= box[1])).all(axis=1))
 
     def _touching(self, box: Floats) -> Booleans:
-        return ((self.lower <= box[1]) & (self.upper >= box[0])).all(axis=1)
+        return np.asarray(((self.lower <= box[1]) & (self.upper >= box[0])).all(axis=1))
 
     def _shares(self, box: Floats) -> Floats:
         """Which share of each group's ranges lies in a box, (groups,)."""
@@ -226,8 +229,7 @@ class Groups(NotPrivate):
         common = np.minimum(self.upper, box[1]) - np.maximum(self.lower, box[0]) + steps
         with np.errstate(divide="ignore", invalid="ignore"):
             shares = np.where(width > 0, np.clip(common / width, 0, 1), 1.0)
-        touching: Booleans = self._touching(box)
-        return np.where(touching, shares.prod(axis=1), 0.0)
+        return np.where(self._touching(box), shares.prod(axis=1), 0.0)
 
     def to_frame(self) -> pandas.DataFrame:
         """Return what would be published, a row for each record: exactly what not to publish.

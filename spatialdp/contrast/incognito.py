@@ -149,7 +149,8 @@ def _names_of(people: QuasiIdentifiers, name: str, place: int) -> Array:
     """Return the values of a column as a taxonomy names them."""
     values = people.values[place]
     order = people.orders.get(name)
-    return values if order is None else np.array(order, dtype=object)[values.astype(np.int64)]
+    named: Array = values if order is None else np.array(order, dtype=object)[values.astype(np.int64)]
+    return named
 
 
 def incognito(table: Any, taxonomies: Mapping[str, Taxonomy], k: int = 5) -> Lattice:
@@ -293,9 +294,7 @@ class _Search:
                     anonymous[tuple(slice(level, None) for level in vector)] = True
         return anonymous
 
-    def _rolled_up(
-        self, subset: tuple[int, ...], seen: dict[Vector, _Frequencies], vector: Vector
-    ) -> _Frequencies:
+    def _rolled_up(self, subset: tuple[int, ...], seen: dict[Vector, _Frequencies], vector: Vector) -> _Frequencies:
         """Return the frequencies at a vector: from the smallest set known right below it, or else from level 0.
 
         Columns are rolled up one after the other, those first that lose most labels. Each step is kept, because other
@@ -316,7 +315,7 @@ class _Search:
         return seen[vector]
 
 
-def _maps_between(taxonomy: Taxonomy) -> dict[tuple[int, int], tuple[Integers, int]]:
+def _maps_between(taxonomy: Taxonomy) -> dict[tuple[int, int], tuple[Array, int]]:
     """Return for each level and each higher one the new place of each label, and the number of labels."""
     maps = {}
     for low in range(taxonomy.height):

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -174,7 +175,8 @@ class _Rule:
         """Return for each node whether its records, which have these sensitive values, have all conditions."""
         values = len(self.whole)
         counts = np.bincount(node * values + codes, minlength=nodes * values).reshape(nodes, values)
-        return np.all([each.holds(counts, self.whole, self.secrets.values) for each in self.conditions], axis=0)
+        held = [each.holds(counts, self.whole, self.secrets.values) for each in self.conditions]
+        return np.asarray(np.all(held, axis=0))
 
 
 @dataclass
@@ -229,8 +231,9 @@ class _Grower:
             if cuts.column.size:
                 self._split(cuts)
         tree = self.tree
-        columns = (np.concatenate(each) for each in (tree.column, tree.low, tree.high, tree.child))
-        return self.group, Partition(*columns)
+        column, child = (np.concatenate(each) for each in (tree.column, tree.child))
+        low, high = (np.concatenate(each) for each in (tree.low, tree.high))
+        return self.group, Partition(column, low, high, child)
 
     # --- where to cut ---
 
@@ -254,7 +257,7 @@ class _Grower:
         order, ranks, distinct = self.orders[axis], self.ranks[axis], self.distinct[axis]
         ends = [distinct[ranks[order[place]]] for place in (self.starts[:-1], self.starts[1:] - 1)]
         whole = distinct[-1] - distinct[0]
-        return (ends[1] - ends[0]) / (whole if whole > 0 else 1.0)
+        return np.asarray((ends[1] - ends[0]) / (whole if whole > 0 else 1.0))
 
     def _nearest(self, axis: int) -> tuple[Integers, Booleans]:
         """Return the boundary nearest to the median of each box, and whether it leaves k records on both sides.
@@ -292,7 +295,7 @@ class _Grower:
             (chosen,) = np.nonzero(axes == axis)
             ends = [self.starts[:-1][boxes[chosen]], places[chosen], self.starts[1:][boxes[chosen]]]
             halves = []
-            for first, last in zip(ends, ends[1:], strict=False):
+            for first, last in pairwise(ends):
                 node, place = expand_ranges(first, last)
                 codes = self.rule.secrets.codes[self.orders[axis][place]]
                 halves.append(self.rule.holds(node, codes, chosen.size))
@@ -310,10 +313,10 @@ class _Grower:
             for ends, place in ((low, cuts.place[cut] - 1), (high, cuts.place[cut])):
                 ends[cut] = self.distinct[axis][self.ranks[axis][order[place]]]
         child = np.where(inner, tree.boxes + 2 * (np.cumsum(inner) - inner), tree.groups + np.cumsum(~inner) - 1)
-        for attribute, values in zip(
-            (tree.column, tree.low, tree.high, tree.child), (cuts.column, low, high, child), strict=True
-        ):
-            attribute.append(values)  # type: ignore[attr-defined]  # lists of arrays of two types
+        tree.column.append(cuts.column)
+        tree.low.append(low)
+        tree.high.append(high)
+        tree.child.append(child)
         tree.boxes += 2 * int(inner.sum())
         tree.groups += int((~inner).sum())
         if not inner.all():

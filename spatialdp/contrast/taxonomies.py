@@ -7,6 +7,7 @@ have one label at all higher levels. Taxonomies are public and must not be made 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -53,7 +54,9 @@ class Taxonomy:
         levels = [values, *(list(column) for column in zip(*rows, strict=True))]
         self.labels = tuple(tuple(dict.fromkeys(level)) for level in levels)
         codes = [_places(names, level) for names, level in zip(self.labels, levels, strict=True)]
-        self.parents = tuple(_function(lower, upper, height) for height, (lower, upper) in enumerate(_pairs(codes), 1))
+        self.parents = tuple(
+            _function(lower, upper, height) for height, (lower, upper) in enumerate(pairwise(codes), 1)
+        )
         self._codes = dict(zip(values, codes[0].tolist(), strict=True))
 
     def __repr__(self) -> str:
@@ -141,10 +144,6 @@ class Taxonomy:
         """
         labels = self.labels[level]
         return [labels[code] for code in self.to_level(level)[self.encode(column)].tolist()]
-
-
-def _pairs(codes: list[Integers]) -> list[tuple[Integers, Integers]]:
-    return list(zip(codes, codes[1:], strict=False))
 
 
 def _places(names: Sequence[str], level: Sequence[str]) -> Integers:
