@@ -37,6 +37,7 @@ _COMMANDS = {
     "info": "info",
     "methods": "methods",
     "evaluate": "evaluate",
+    "contrast": "contrast",
     "traffic": "traffic",
 }
 

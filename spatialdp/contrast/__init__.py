@@ -5,6 +5,8 @@ from spatialdp.contrast.attacks.intersection import Intersection, advantage, int
 from spatialdp.contrast.attacks.minimality import Minimality, minimality
 from spatialdp.contrast.attacks.noisy import Bounds, bounds, guesses_from_counts, known_others
 from spatialdp.contrast.checks import Checks, Closeness, Distinct, Entropy, Folk, Recursive, smallest_recursive
+from spatialdp.contrast.comparison import Comparison, compare
+from spatialdp.contrast.figures import plot_attack, plot_boxes, plot_maps
 from spatialdp.contrast.groups import BoxLocator, Groups
 from spatialdp.contrast.identifiers import QuasiIdentifiers, Secrets
 from spatialdp.contrast.incognito import Lattice, incognito
@@ -18,6 +20,7 @@ __all__ = [
     "BoxLocator",
     "Checks",
     "Closeness",
+    "Comparison",
     "Distinct",
     "Entropy",
     "Folk",
@@ -35,6 +38,7 @@ __all__ = [
     "Taxonomy",
     "advantage",
     "bounds",
+    "compare",
     "guesses_from_counts",
     "homogeneity",
     "incognito",
@@ -42,6 +46,9 @@ __all__ = [
     "known_others",
     "minimality",
     "people_in_both",
+    "plot_attack",
+    "plot_boxes",
+    "plot_maps",
     "printed_coordinates",
     "smallest_recursive",
 ]

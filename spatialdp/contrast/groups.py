@@ -7,13 +7,14 @@ alone, and an estimate that spreads the records of a group evenly over its range
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from spatialdp._support.arrays import Booleans, Floats, Integers
+from spatialdp._support.arrays import Array, Booleans, Floats, Integers
 from spatialdp.contrast.checks import Checks, Distance
 from spatialdp.contrast.identifiers import QuasiIdentifiers, Secrets
 from spatialdp.contrast.mark import NotPrivate
@@ -178,10 +179,8 @@ class Groups(NotPrivate):
         -------
         (2,) or (n, 2) int array
         """
-        answers: Integers = self._answer(
-            boxes, lambda box: np.stack([self._inside(box), self._touching(box)]) @ self.sizes
-        )
-        return answers
+        inside, touching = (self._answer(boxes, part) for part in (self._inside, self._touching))
+        return np.rint(np.stack([inside, touching], axis=-1)).astype(np.int64)
 
     def estimate(self, boxes: Any) -> Any:
         """Estimate the number of records in boxes: the records of a group are spread evenly over its ranges.
@@ -197,10 +196,11 @@ class Groups(NotPrivate):
         -------
         float or array
         """
-        values = self._answer(boxes, lambda box: self._shares(box) @ self.sizes)
+        values = self._answer(boxes, self._shares)
         return float(values) if values.ndim == 0 else values
 
-    def _answer(self, boxes: Any, of_one: Any) -> Any:
+    def _answer(self, boxes: Any, shares: Callable[[Floats, Floats], Array]) -> Floats:
+        """Add up a share of the records of every group, for each box."""
         corners = np.asarray(boxes, dtype=np.float64)
         width = 2 * len(self.records.names)
         if not self.boxed:
@@ -213,23 +213,35 @@ class Groups(NotPrivate):
                 f"{parameter('boxes')} have the shape {quoted(corners.shape)}; give {width} numbers for each box: the "
                 "lower ends of all columns and then the upper ends."
             )
-        answers = np.array([of_one(box.reshape(2, -1)) for box in corners.reshape(-1, width)])
-        return answers[0] if corners.ndim == 1 else answers
+        sizes, many = self.sizes.astype(np.float64), corners.reshape(-1, width)
+        rows = max(1, _BLOCK // sizes.size)
+        blocks = (np.split(many[start : start + rows], 2, axis=1) for start in range(0, len(many), rows))
+        answers = np.concatenate([shares(low, high) @ sizes for low, high in blocks])
+        return np.asarray(answers[0] if corners.ndim == 1 else answers)
 
-    def _inside(self, box: Floats) -> Booleans:
-        return np.asarray(((self.lower >= box[0]) & (self.upper <= box[1])).all(axis=1))
+    def _inside(self, low: Floats, high: Floats) -> Booleans:
+        """Which groups lie in each box, (boxes, groups)."""
+        inside = np.ones((len(low), self.sizes.size), dtype=bool)
+        for column, (least, largest) in enumerate(zip(self.lower.T, self.upper.T, strict=True)):
+            inside &= (least >= low[:, column, None]) & (largest <= high[:, column, None])
+        return inside
 
-    def _touching(self, box: Floats) -> Booleans:
-        return np.asarray(((self.lower <= box[1]) & (self.upper >= box[0])).all(axis=1))
+    def _touching(self, low: Floats, high: Floats) -> Booleans:
+        """Which groups have a place in common with each box, (boxes, groups)."""
+        touching = np.ones((len(low), self.sizes.size), dtype=bool)
+        for column, (least, largest) in enumerate(zip(self.lower.T, self.upper.T, strict=True)):
+            touching &= (least <= high[:, column, None]) & (largest >= low[:, column, None])
+        return touching
 
-    def _shares(self, box: Floats) -> Floats:
-        """Which share of each group's ranges lies in a box, (groups,)."""
-        steps = np.array(self.records.steps)
-        width = self.upper - self.lower + steps
-        common = np.minimum(self.upper, box[1]) - np.maximum(self.lower, box[0]) + steps
-        with np.errstate(divide="ignore", invalid="ignore"):
-            shares = np.where(width > 0, np.clip(common / width, 0, 1), 1.0)
-        return np.where(self._touching(box), shares.prod(axis=1), 0.0)
+    def _shares(self, low: Floats, high: Floats) -> Floats:
+        """Which share of each group's ranges lies in each box, (boxes, groups)."""
+        shares = self._touching(low, high).astype(np.float64)
+        for column, step in enumerate(self.records.steps):
+            least, largest = self.lower[:, column], self.upper[:, column]
+            common = np.minimum(largest, high[:, column, None]) - np.maximum(least, low[:, column, None]) + step
+            width = largest - least + step
+            shares *= np.where(width > 0, np.clip(common / np.where(width > 0, width, 1.0), 0, 1), 1.0)
+        return shares
 
     def to_frame(self) -> pandas.DataFrame:
         """Return what would be published, a row for each record: exactly what not to publish.

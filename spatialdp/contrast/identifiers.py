@@ -193,9 +193,9 @@ def _column(data: Any) -> Array:
         return column if column.dtype.kind in "iufb" else column.astype(object)
     codes = np.asarray(data.cat.codes if hasattr(data, "cat") else data.codes)
     names = np.array([*map(_label, list(categories)), MISSING], dtype=object)
-    column: _Ordered = names[codes].view(_Ordered)
-    column.order = tuple(names if (codes < 0).any() else names[:-1])
-    return column
+    ordered: _Ordered = names[codes].view(_Ordered)
+    ordered.order = tuple(names if (codes < 0).any() else names[:-1])
+    return ordered
 
 
 def _distinct(column: Array) -> tuple[list[Any], Integers]:

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from spatialdp._support.arrays import Booleans, Floats, Integers, expand_ranges
-from spatialdp._support.tables import markdown
+from spatialdp._support.tables import markdown, percent
 from spatialdp.contrast.groups import Groups
 from spatialdp.contrast.identifiers import QuasiIdentifiers, Secrets
 from spatialdp.contrast.mark import NotPrivate
@@ -27,7 +27,7 @@ from spatialdp.wording import parameter, quoted
 
 __all__ = ["Intersection", "advantage", "intersection", "people_in_both"]
 
-_RARE = 0.01  # is added to counts of zero, so that a guess survives a release whose group lacks the value
+_RARE = 1e-9  # stands for a count of zero: such values are ruled out, and guessed only if all are
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -169,17 +169,13 @@ class Intersection(NotPrivate):
         """
         alone = np.maximum.accumulate(self.one == 1, axis=0).mean(axis=1)
         rows = [
-            [str(number), _percent(any_alone), _percent(together), f"{left:.1f}"]
+            [str(number), percent(any_alone), percent(together), f"{left:.1f}"]
             for number, (any_alone, together, left) in enumerate(
                 zip(alone, self.perfect_after, self.left.mean(axis=1), strict=True), 1
             )
         ]
         head = ["releases", "known alone", "known together", "values left"]
         return f"{self.NOTE}\n\n{markdown([head, *rows])}"
-
-
-def _percent(share: float) -> str:
-    return f"{100 * share:.1f} %"
 
 
 def intersection(releases: Sequence[Groups], people: Any) -> Intersection:
