@@ -1,7 +1,7 @@
 """Why not just k-anonymise a map? Syntactic methods, their attacks, and the same attacks on private releases."""
 
 from spatialdp.contrast.attacks.boxes import Homogeneity, PrintedCoordinates, homogeneity, printed_coordinates
-from spatialdp.contrast.attacks.intersection import Intersection, advantage, intersection, people_in_both
+from spatialdp.contrast.attacks.intersection import Intersection, advantage, coincidence, intersection, people_in_both
 from spatialdp.contrast.attacks.minimality import Minimality, minimality
 from spatialdp.contrast.attacks.noisy import Bounds, bounds, guesses_from_counts, known_others
 from spatialdp.contrast.checks import Checks, Closeness, Distinct, Entropy, Folk, Recursive, smallest_recursive
@@ -38,6 +38,7 @@ __all__ = [
     "Taxonomy",
     "advantage",
     "bounds",
+    "coincidence",
     "compare",
     "guesses_from_counts",
     "homogeneity",

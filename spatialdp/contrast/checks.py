@@ -333,7 +333,7 @@ def _hierarchical(extra: Integers, values: Sequence[str], taxonomy: Taxonomy) ->
     """Return what is moved below each ancestor, times its height: Li, Li and Venkatasubramanian's formula."""
     moved = np.zeros(len(extra), dtype=np.int64)
     below = np.zeros((len(extra), taxonomy.sizes[0]), dtype=np.int64)
-    below[:, taxonomy.encode(np.array(values, dtype=object))] = extra
+    below[:, taxonomy.encode(list(values))] = extra
     for height, parents in enumerate(taxonomy.parents, 1):
         members = np.zeros((parents.size, taxonomy.sizes[height]), dtype=np.int64)
         members[np.arange(parents.size), parents] = 1

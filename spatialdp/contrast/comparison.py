@@ -208,6 +208,7 @@ def compare(
 
     Examples
     --------
+    >>> import numpy as np
     >>> import spatialdp as sdp
     >>> from spatialdp import contrast
     >>> domain = sdp.Domain((0, 0, 1, 1))

@@ -11,6 +11,7 @@ between members and non-members, `advantage`, is a leak about a person.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -25,7 +26,7 @@ from spatialdp.contrast.mark import NotPrivate
 from spatialdp.errors import ParameterError
 from spatialdp.wording import parameter, quoted
 
-__all__ = ["Intersection", "advantage", "intersection", "people_in_both"]
+__all__ = ["Intersection", "advantage", "coincidence", "intersection", "people_in_both"]
 
 _RARE = 1e-9  # stands for a count of zero: such values are ruled out, and guessed only if all are
 
@@ -250,6 +251,32 @@ def _logarithms(counts: Integers) -> Floats:
     """Return the logarithm of the share of each value in each row."""
     raised = np.where(counts > 0, counts, _RARE)
     return np.asarray(np.log(raised / raised.sum(axis=1, keepdims=True)))
+
+
+def coincidence(values: int, sizes: Sequence[float]) -> tuple[float, float]:
+    """Return what the attack finds by coincidence alone, if all values are equally likely and independent of all else.
+
+    Parameters
+    ----------
+    values : int
+        Number of sensitive values, V.
+    sizes : sequence of float
+        Records in the person's group of each release, the person included.
+
+    Returns
+    -------
+    perfect, left : float
+        Probability that no other value is in all groups, (1 - P)^(V - 1), where P is the probability that a given one
+        is; values are treated as if they occurred independently. And the mean number of values left, 1 + (V - 1) P,
+        which is exact.
+
+    Examples
+    --------
+    >>> [round(coincidence(values, [37.5, 37.5])[0], 2) for values in (247, 1000, 2500)]
+    [0.01, 0.28, 0.6]
+    """
+    common = math.prod(1 - (1 - 1 / values) ** (size - 1) for size in sizes)
+    return (1 - common) ** (values - 1), 1 + (values - 1) * common
 
 
 def advantage(members: float, others: float) -> float:
