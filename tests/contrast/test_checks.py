@@ -80,7 +80,7 @@ def test_distances_are_the_cheapest_moves(distance):
 @given(COUNTS, st.fractions(Fraction(1, 4), 4), st.integers(1, 4))
 @settings(max_examples=80, deadline=None)
 def test_recursive_diversity_is_exact(rows, c, l):  # noqa: E741
-    slow, whole = counters(rows)
+    slow, _ = counters(rows)
     held = contrast.Recursive(c, l).holds(np.array(rows), np.array(rows).sum(axis=0), VALUES)
     assert held.tolist() == [anonymity.is_recursive(each, c, l) for each in slow]
     limit = contrast.smallest_recursive(np.array(rows), l)
@@ -154,5 +154,5 @@ def test_skewed_groups_are_larger_for_people_than_on_average():
     ],
 )
 def test_nonsense_is_refused(make):
-    with pytest.raises(ParameterError, match="must be|give"):
+    with pytest.raises(ParameterError, match=r"must be|give"):
         make()

@@ -105,7 +105,7 @@ def test_people_at_a_relaxed_cut_may_be_in_either_half():
 )
 def test_conditions_hold_in_all_groups(condition):
     rng = np.random.default_rng(10)
-    columns, secrets = rng.integers(0, 30, (2, 400)), rng.integers(0, 6, 400) * (rng.random(400) < 0.5)
+    columns, secrets = rng.integers(0, 30, (2, 400)), rng.integers(0, 6, 400) * (rng.random(400) < 0.7)
     groups = grouped(columns, 3, secrets, **condition)
     assert groups.sizes.size > 2
     for each in condition.values():
