@@ -61,8 +61,9 @@ def plot_attack(comparison: Comparison) -> Figure:
     --------
     >>> import spatialdp as sdp
     >>> from spatialdp import contrast
-    >>> points = np.random.default_rng(1).random((400, 2))
-    >>> compared = contrast.compare(points, np.arange(400) % 5, sdp.Domain((0, 0, 1, 1)), releases=2)
+    >>> domain = sdp.Domain((0, 0, 1, 1))
+    >>> points = sdp.workload.random_boxes(domain, 400).boxes[:, :2]
+    >>> compared = contrast.compare(points, np.arange(400) % 5, domain, releases=2)
     >>> len(contrast.plot_attack(compared).axes)
     2
     """
@@ -127,8 +128,9 @@ def plot_maps(comparison: Comparison) -> Figure:
     --------
     >>> import spatialdp as sdp
     >>> from spatialdp import contrast
-    >>> points = np.random.default_rng(1).random((400, 2))
-    >>> compared = contrast.compare(points, np.arange(400) % 5, sdp.Domain((0, 0, 1, 1)), releases=2)
+    >>> domain = sdp.Domain((0, 0, 1, 1))
+    >>> points = sdp.workload.random_boxes(domain, 400).boxes[:, :2]
+    >>> compared = contrast.compare(points, np.arange(400) % 5, domain, releases=2)
     >>> len(contrast.plot_maps(compared).axes) >= 3
     True
     """

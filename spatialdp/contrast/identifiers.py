@@ -157,7 +157,7 @@ def columns_in(data: Any) -> dict[str, Array]:
     array = np.asarray(data)
     if array.ndim != 2:
         raise ParameterError(
-            f"the table has {array.ndim} dimensions; give an array with a row for each record, a frame, or a mapping "
+            f"the data have {array.ndim} dimensions; give an array with a row for each record, a frame, or a mapping "
             "of names to columns."
         )
     names = ("x", "y") if array.shape[1] == 2 else tuple(f"column {number + 1}" for number in range(array.shape[1]))

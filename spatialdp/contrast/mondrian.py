@@ -21,12 +21,12 @@ import numpy as np
 
 from spatialdp._support.arrays import Array, Booleans, Floats, Integers, Integers32, expand_ranges
 from spatialdp._support.checks import true_or_false, whole_number
-from spatialdp.contrast.checks import Closeness, Condition
+from spatialdp.contrast.checks import Closeness, Condition, Distinct
 from spatialdp.contrast.groups import Groups, Pairs
 from spatialdp.contrast.identifiers import QuasiIdentifiers, Secrets
 from spatialdp.contrast.mark import NotPrivate
 from spatialdp.errors import ParameterError
-from spatialdp.wording import parameter
+from spatialdp.wording import parameter, quoted
 
 __all__ = ["Mondrian", "Partition"]
 
@@ -77,7 +77,7 @@ class Mondrian(NotPrivate):
             if not (getattr(self, name) is None or hasattr(getattr(self, name), "holds")):
                 raise ParameterError(
                     f"{parameter(name)} is a {type(getattr(self, name)).__name__}; give a condition such as "
-                    "contrast.Entropy(2) or contrast.Closeness(0.4)."
+                    f"{quoted(Distinct(2))} or {quoted(Closeness(0.4))}."
                 )
 
     def group(self, identifiers: Any, sensitive: Any) -> Groups:

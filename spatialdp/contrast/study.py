@@ -28,7 +28,7 @@ from spatialdp.records.points import squares
 from spatialdp.records.truth import Counter
 from spatialdp.space.domain import RASTER_SHIFT, Domain, Grid
 from spatialdp.space.lattice import cells_of
-from spatialdp.wording import parameter, quoted
+from spatialdp.wording import either, parameter, quoted
 
 if TYPE_CHECKING:
     from spatialdp.release import Release
@@ -276,7 +276,10 @@ def _coordinates(points: Any) -> Floats:
     """Return the places of points, (2, n); those that are not finite stay, and lie in no domain."""
     columns = list(columns_in(points).values())
     if len(columns) != 2 or any(column.dtype.kind not in "iuf" for column in columns):
-        raise ParameterError("the points do not have two columns of numbers; give x and y, or a GeoSeries of points.")
+        raise ParameterError(
+            "the points do not have two columns of numbers; give x and y, or "
+            f"{either('a GeoSeries of points', 'a file of points with a geometry')}."
+        )
     return np.stack([column.astype(np.float64) for column in columns])
 
 

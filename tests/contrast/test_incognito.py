@@ -133,7 +133,7 @@ def test_taxonomies_must_be_of_columns(taxonomies, complaint):
 
 def test_domains_beyond_63_bits_are_refused():
     table = {str(number): [0] for number in range(4)}
-    taxonomies = {name: contrast.Taxonomy.ranges(0, 2**16 - 1, ()) for name in table}
+    taxonomies = dict.fromkeys(table, contrast.Taxonomy.flat(range(2**16)))
     with pytest.raises(ParameterError, match="63 bits"):
         contrast.incognito(table, taxonomies, 1)
 

@@ -35,7 +35,7 @@ LINES: dict[str, list[set[str]]] = {
         {"zone_release", "table_release", "running_release", "clusters"},
         {"mechanisms", "outputs"},
         {"planning"},
-        {"evaluation"},
+        {"evaluation", "contrast"},
         {"cli"},
     ],
     "spatialdp.privacy": [
@@ -55,9 +55,21 @@ LINES: dict[str, list[set[str]]] = {
         {"publish"},
     ],
     "spatialdp.planning": [{"queries", "typical_map"}, {"recommend", "epsilon_for"}],
+    "spatialdp.contrast": [
+        {"mark"},
+        {"identifiers"},
+        {"taxonomies"},
+        {"checks"},
+        {"groups"},
+        {"mondrian", "incognito"},
+        {"attacks"},
+        {"study"},
+        {"comparison"},
+        {"figures"},
+    ],
     "spatialdp.outputs": [{"zones"}, {"files", "maps"}, {"explorer"}],
 }
-SEE_RECORDS = {"records", "datasets", "mechanisms", "evaluation", "cli"}
+SEE_RECORDS = {"records", "datasets", "mechanisms", "evaluation", "contrast", "cli"}
 HOLD_RECORDS = {"records", "datasets"}
 # A façade may import upwards, into this part, inside its methods.
 FACADES = {
@@ -67,7 +79,7 @@ FACADES = {
 # A ledger reads the statements of releases that are given to `Ledger.check` as files; nothing else of privacy may.
 FACADES |= {("spatialdp.privacy.ledger.ledger", "spatialdp.outputs")}
 # Modules that re-export: they gather what lies below or beside them.
-GATHERING = {"spatialdp", "spatialdp.mechanisms", "spatialdp.cli"}
+GATHERING = {"spatialdp", "spatialdp.mechanisms", "spatialdp.contrast", "spatialdp.cli"}
 DRAWS_BITS = "spatialdp.privacy.noise.source"
 SPEAKS = "spatialdp.cli"
 # How many times a module warns. The one warning is about public boxes and polygons outside the public domain.
@@ -173,6 +185,8 @@ def test_nobody_imports_anothers_private_names():
         ("spatialdp.release", "from spatialdp.outputs.maps.plot import plot", "not below it"),
         ("spatialdp.privacy.ledger.ledger", "from spatialdp.outputs.files.geoparquet import load", "not below it"),
         ("spatialdp.privacy.ledger.books", "def f():\n    from spatialdp.outputs.files import save", "not below it"),
+        ("spatialdp.outputs.files.save", "from spatialdp.contrast.groups import Groups", "not below it"),
+        ("spatialdp.evaluation.trials", "def f():\n    from spatialdp import contrast", "not below it"),
         ("spatialdp.outputs.files.save", "from spatialdp.records.points import Points", "may not see records"),
         ("spatialdp.release", "def f():\n    from spatialdp.records import truth", "may not see records"),
         ("spatialdp.planning", "from spatialdp import datasets", "may not see records"),

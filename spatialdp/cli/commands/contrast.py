@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["command"]
 
-_TABLE, _ATTACK, _MAPS = "contrast.md", "contrast_attack.png", "contrast_maps.png"
+_TABLE, _ATTACK, _MAPS = "contrast.md", "attack.png", "maps.png"
 _SEPARATORS = {".csv": ",", ".tsv": "\t", ".gz": ","}
 
 

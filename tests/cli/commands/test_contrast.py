@@ -9,7 +9,7 @@ import pytest
 
 from tests.helpers.commands import BOUNDS, run
 
-NAMES = ("contrast.md", "contrast_attack.png", "contrast_maps.png")
+NAMES = ("contrast.md", "attack.png", "maps.png")
 
 
 @pytest.fixture
