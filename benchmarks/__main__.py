@@ -11,6 +11,7 @@ import sys
 from benchmarks import (
     adaptive,
     command_line,
+    contrast,
     evaluator,
     explorer,
     files,
@@ -30,7 +31,7 @@ from benchmarks import (
 
 MODULES = (
     *(foundation, ledger, persons, zones, zones_location, trees, adaptive, transforms, spectra, files),
-    *(reading, tables, table, command_line, evaluator, explorer, maps),
+    *(reading, tables, table, command_line, evaluator, contrast, explorer, maps),
 )
 
 

@@ -18,7 +18,7 @@ from spatialdp._support.arrays import Array, Booleans, Floats, Integers
 from spatialdp.contrast.mark import NotPrivate
 from spatialdp.errors import ParameterError
 from spatialdp.records.reading import is_geometric, point_coordinates
-from spatialdp.wording import parameter, quoted
+from spatialdp.wording import either, parameter, quoted
 
 __all__ = ["MISSING", "QuasiIdentifiers", "Secrets", "columns_in", "labels_of"]
 
@@ -157,8 +157,8 @@ def columns_in(data: Any) -> dict[str, Array]:
     array = np.asarray(data)
     if array.ndim != 2:
         raise ParameterError(
-            f"the data have {array.ndim} dimensions; give an array with a row for each record, a frame, or a mapping "
-            "of names to columns."
+            f"the data have {array.ndim} dimensions, where a row for each record and a column for each quantity are "
+            f"required; give {either('an (n, d) array, a frame, or a mapping of names to columns', 'a table')}."
         )
     names = ("x", "y") if array.shape[1] == 2 else tuple(f"column {number + 1}" for number in range(array.shape[1]))
     return dict(zip(names, array.T, strict=True))
