@@ -24,7 +24,7 @@ from typing import Any
 
 import numpy as np
 
-from spatialdp._support.arrays import Array, Booleans, Integers
+from spatialdp._support.arrays import Array, Booleans, Floats, Integers
 from spatialdp._support.checks import whole_number
 from spatialdp.contrast.groups import Groups, Pairs
 from spatialdp.contrast.identifiers import QuasiIdentifiers, Secrets, columns_in
@@ -193,73 +193,100 @@ def incognito(table: Any, taxonomies: Mapping[str, Taxonomy], k: int = 5) -> Lat
     return Lattice(tuple(taxonomies), dict(taxonomies), codes, least, search.run(), search.checked)
 
 
+@dataclass(frozen=True)
+class _Step:
+    """The way from one level of a column up to a higher one: the new label of each label, in order.
+
+    Labels are numbered so that those with one parent follow each other, at every level; `starts` says where each
+    parent's begin.
+    """
+
+    labels: Array
+    starts: Integers
+
+
 @dataclass(frozen=True, eq=False)
 class _Frequencies:
-    """How often each combination of labels occurs.
+    """How often each combination of labels occurs: as an array, or as a list if most combinations do not occur.
 
     Attributes
     ----------
-    keys : int array
-        The combinations that occur, in order: the labels are the digits of a number with mixed bases.
-    counts : int array
     sizes : tuple of int
-        The number of labels of each column: the bases.
+        The number of labels of each column.
+    counts : float array
+        With one dimension for each column; or, in a list, with one only.
+    keys : int array or None
+        For a list the combinations, in order: the labels are the digits of a number with mixed bases.
     """
 
-    keys: Integers
-    counts: Integers
     sizes: tuple[int, ...]
+    counts: Floats
+    keys: Array | None = None
 
     @classmethod
-    def of(cls, keys: Integers, counts: Integers | None, sizes: tuple[int, ...]) -> _Frequencies:
+    def of(cls, keys: Array, counts: Floats | None, sizes: tuple[int, ...]) -> _Frequencies:
         """Add up the counts of equal combinations; each counts 1 if there are no counts."""
         domain = math.prod(sizes)
+        if domain <= max(_DENSE * keys.size, _FEW):
+            return cls(sizes, np.bincount(keys, weights=counts, minlength=domain).astype(np.float64).reshape(sizes))
         if domain < _SHORT:
             keys = keys.astype(np.int32, copy=False)  # divisions take half the time
-        if domain <= max(_DENSE * keys.size, _FEW):
-            sums = np.bincount(keys, weights=counts, minlength=domain)
-            (different,) = np.nonzero(sums)
-            return cls(different.astype(np.int32), sums[different], sizes)
         order = np.argsort(keys)
         ordered = keys[order]
         (starts,) = np.nonzero(np.append(True, ordered[1:] != ordered[:-1]))
-        if counts is None:
-            return cls(ordered[starts], np.diff(np.append(starts, keys.size)), sizes)
-        return cls(ordered[starts], np.add.reduceat(counts[order], starts), sizes)
+        ones = np.ones(keys.size) if counts is None else counts[order]
+        return cls(sizes, np.add.reduceat(ones, starts), ordered[starts])
 
-    def mapped(self, axis: int, labels: Array, size: int) -> _Frequencies:
-        """Replace the labels of a column by others, of which there are `size`."""
+    def rolled_up(self, axis: int, step: _Step) -> _Frequencies:
+        """Replace the labels of a column by those of a higher level."""
+        size = step.starts.size
+        sizes = (*self.sizes[:axis], size, *self.sizes[axis + 1 :])
+        if self.keys is None:
+            return _Frequencies(sizes, np.add.reduceat(self.counts, step.starts, axis=axis))
         stride = math.prod(self.sizes[axis + 1 :])
         above = self.keys // stride
         high = above // self.sizes[axis]
         # What stays below the digit, then the new digit, then what stays above.
-        keys = self.keys - above * stride + stride * (labels[above - high * self.sizes[axis]] + size * high)
-        return _Frequencies.of(keys, self.counts, (*self.sizes[:axis], size, *self.sizes[axis + 1 :]))
+        keys = self.keys - above * stride + stride * (step.labels[above - high * self.sizes[axis]] + size * high)
+        return _Frequencies.of(keys, self.counts, sizes)
 
     def without(self, axis: int) -> _Frequencies:
         """Leave a column out."""
-        alike = self.mapped(axis, np.zeros(self.sizes[axis], dtype=np.int32), 1)
-        return _Frequencies(alike.keys, alike.counts, self.sizes[:axis] + self.sizes[axis + 1 :])
+        sizes = self.sizes[:axis] + self.sizes[axis + 1 :]
+        if self.keys is None:
+            return _Frequencies(sizes, self.counts.sum(axis=axis))
+        alike = self.rolled_up(axis, _Step(np.zeros(self.sizes[axis], dtype=np.int32), np.zeros(1, dtype=np.int64)))
+        counts = alike.counts.reshape(sizes) if alike.keys is None else alike.counts
+        return _Frequencies(sizes, counts, alike.keys)
+
+    def are_at_least(self, k: int) -> bool:
+        """Whether no combination occurs less than k times but occurs."""
+        few = self.counts < k
+        if self.keys is None:
+            few &= self.counts > 0
+        return not few.any()
 
 
 class _Search:
     """The search through the lattices of all subsets of the columns, the smallest subsets first."""
 
     def __init__(self, taxonomies: Sequence[Taxonomy], codes: Sequence[Integers], k: int) -> None:
-        self.taxonomies, self.k, self.checked = taxonomies, k, 0
+        self.k, self.checked = k, 0
+        self.heights = [taxonomy.height for taxonomy in taxonomies]
         every = tuple(range(len(taxonomies)))
+        ordered = [_in_order(taxonomy) for taxonomy in taxonomies]
         sizes = tuple(taxonomy.sizes[0] for taxonomy in taxonomies)
-        self.lowest = {every: _Frequencies.of(_keys(codes, sizes), None, sizes)}
+        keys = _keys([places[code] for (places, _), code in zip(ordered, codes, strict=True)], sizes)
+        self.lowest = {every: _Frequencies.of(keys, None, sizes)}
         for size in range(len(every) - 1, 0, -1):
             for subset in combinations(every, size):
                 self.lowest[subset] = self._rolled_down(subset)
-        # The labels at each level of the labels at each lower one, and their number.
-        self.maps = [_maps_between(taxonomy) for taxonomy in taxonomies]
+        self.steps = [_steps(parents) for _, parents in ordered]
         self.anonymous: dict[tuple[int, ...], Booleans] = {}
 
     def run(self) -> Booleans:
         """Return which vectors of all columns are k-anonymous."""
-        every = tuple(range(len(self.taxonomies)))
+        every = tuple(range(len(self.heights)))
         for size in range(1, len(every) + 1):
             for subset in combinations(every, size):
                 self.anonymous[subset] = self._searched(subset, self._candidates(subset))
@@ -267,15 +294,14 @@ class _Search:
 
     def _rolled_down(self, subset: tuple[int, ...]) -> _Frequencies:
         """Return the frequencies of level 0 of fewer columns, from those of the smallest superset."""
-        others = [column for column in range(len(self.taxonomies)) if column not in subset]
+        others = [column for column in range(len(self.heights)) if column not in subset]
         supersets = {tuple(sorted((*subset, column))): column for column in others}
-        smallest = min(supersets, key=lambda superset: self.lowest[superset].keys.size)
+        smallest = min(supersets, key=lambda superset: self.lowest[superset].counts.size)
         return self.lowest[smallest].without(smallest.index(supersets[smallest]))
 
     def _candidates(self, subset: tuple[int, ...]) -> Booleans:
         """Return the vectors all of whose projections, with one column less, are k-anonymous."""
-        heights = [self.taxonomies[column].height + 1 for column in subset]
-        candidates = np.ones(heights, dtype=bool)
+        candidates = np.ones([self.heights[column] + 1 for column in subset], dtype=bool)
         for axis in range(len(subset)):
             fewer = subset[:axis] + subset[axis + 1 :]
             if fewer:
@@ -290,7 +316,7 @@ class _Search:
         for vector in vectors:
             if not anonymous[vector]:
                 self.checked += 1
-                if self._rolled_up(subset, seen, vector).counts.min() >= self.k:
+                if self._rolled_up(subset, seen, vector).are_at_least(self.k):
                     anonymous[tuple(slice(level, None) for level in vector)] = True
         return anonymous
 
@@ -301,29 +327,49 @@ class _Search:
         vectors begin there.
         """
         below = [lower for lower in _below(vector) if lower in seen]
-        at = min(below, key=lambda lower: seen[lower].keys.size, default=(0,) * len(vector))
-        maps = {
-            axis: self.maps[subset[axis]][low, high]
+        at = min(below, key=lambda lower: seen[lower].counts.size, default=(0,) * len(vector))
+        steps = {
+            axis: self.steps[subset[axis]][low, high]
             for axis, (low, high) in enumerate(zip(at, vector, strict=True))
             if low < high
         }
-        for axis in sorted(maps, key=lambda axis: maps[axis][1] / seen[at].sizes[axis]):
+        for axis in sorted(steps, key=lambda axis: steps[axis].starts.size / seen[at].sizes[axis]):
             higher = (*at[:axis], vector[axis], *at[axis + 1 :])
             if higher not in seen:
-                seen[higher] = seen[at].mapped(axis, *maps[axis])
+                seen[higher] = seen[at].rolled_up(axis, steps[axis])
             at = higher
         return seen[vector]
 
 
-def _maps_between(taxonomy: Taxonomy) -> dict[tuple[int, int], tuple[Array, int]]:
-    """Return for each level and each higher one the new place of each label, and the number of labels."""
-    maps = {}
-    for low in range(taxonomy.height):
-        labels = np.arange(taxonomy.sizes[low], dtype=np.int32)
-        for high, parents in enumerate(taxonomy.parents[low:], low + 1):
-            labels = parents.astype(np.int32)[labels]
-            maps[low, high] = labels, taxonomy.sizes[high]
-    return maps
+def _in_order(taxonomy: Taxonomy) -> tuple[Integers, list[Integers]]:
+    """Number the labels of all levels so that those with one parent follow each other.
+
+    Returns
+    -------
+    places : int array
+        The new number of each value of level 0.
+    parents : list of int arrays
+        For each level below the top the new parent of each new label.
+    """
+    places, levels = np.arange(taxonomy.sizes[-1]), []
+    for parents in reversed(taxonomy.parents):
+        order = np.argsort(places[parents], kind="stable")
+        levels.append(places[parents][order])
+        places = np.empty(order.size, dtype=np.int64)
+        places[order] = np.arange(order.size)
+    return places, levels[::-1]
+
+
+def _steps(parents: Sequence[Integers]) -> dict[tuple[int, int], _Step]:
+    """Return the way from each level of a column to each higher one."""
+    steps = {}
+    for low in range(len(parents)):
+        labels = np.arange(parents[low].size)
+        for high, above in enumerate(parents[low:], low + 1):
+            labels = above[labels]
+            starts = np.searchsorted(labels, np.arange(labels[-1] + 1))
+            steps[low, high] = _Step(labels.astype(np.int32), starts)
+    return steps
 
 
 def _keys(codes: Sequence[Array], sizes: Sequence[int]) -> Integers:
