@@ -74,14 +74,19 @@ def test_all_anonymous_vectors_are_found(case):
     assert covered == set(lattice.anonymous)
 
 
-def test_large_domains_are_sorted_instead_of_counted():
-    """60,000 combinations of a few records; the same answer as with the columns one by one in an array."""
+@pytest.mark.parametrize(("columns", "values"), [(3, 40), (8, 16)], ids=["64,000", "2^32"])
+def test_combinations_are_listed_where_most_do_not_occur(columns, values):
+    """Of a few records; short and long keys are sorted in two ways."""
     rng = np.random.default_rng(1)
-    table = {name: rng.integers(0, 40, 60) for name in "abc"}
-    taxonomies = {name: contrast.Taxonomy.ranges(0, 39, (10, 20)) for name in "abc"}
-    columns = [[taxonomies[name].generalise(table[name], level) for level in range(4)] for name in "abc"]
-    rows = [[[level[record] for level in column] for column in columns] for record in range(60)]
-    assert set(contrast.incognito(table, taxonomies, 2).anonymous) == anonymous_vectors(rows, (3, 3, 3), 2)
+    names = "abcdefgh"[:columns]
+    table = {name: rng.integers(0, values, 60) * rng.integers(0, 2, 60) for name in names}
+    taxonomies = dict.fromkeys(names, contrast.Taxonomy.ranges(0, values - 1, (10, 20) if columns == 3 else ()))
+    height = taxonomies["a"].height
+    levels = [[taxonomies[name].generalise(table[name], level) for level in range(height + 1)] for name in names]
+    rows = [[[level[record] for level in column] for column in levels] for record in range(60)]
+    found = contrast.incognito(table, taxonomies, 2)
+    assert set(found.anonymous) == anonymous_vectors(rows, [height] * columns, 2)
+    assert 0 < len(found.anonymous) < found.size
 
 
 def test_pruning_looks_at_fewer_sets_than_there_are():
