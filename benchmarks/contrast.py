@@ -2,8 +2,8 @@
 
 Mondrian is measured on made points. Incognito takes nine columns of made people with the numbers of values, the
 heights of taxonomies and the skew of UCI Adult; or Adult itself, if the variable `SPATIALDP_DATA` names a folder with
-``people_adult.parquet``. Its yardstick is one ``groupby`` of pandas over the nine columns. Of the made people three times
-as many vectors are 2-anonymous as of Adult and twice as many have to be looked at, so their target is higher.
+``people_adult.parquet``. Its yardstick is one ``groupby`` of pandas over the nine columns. Of the made people, three
+times as many vectors are 2-anonymous as of Adult and twice as many are looked at, so their target is higher.
 """
 
 from __future__ import annotations

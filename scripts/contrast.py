@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from spatialdp import Domain, SeededNoise, contrast
+from spatialdp import Domain, Flat, SeededNoise, contrast
 from spatialdp._support.arrays import Integers
 from spatialdp._support.atomic import write_all
 from spatialdp._support.tables import markdown, percent
@@ -206,6 +206,7 @@ def draw_diversity(results: Sequence[Outcome], path: Path) -> None:
             learnt.bar(at, shares, 0.25, **style)
         sizes.bar(at, [each.of_a_person for each in own], 0.25, color=colour, label=name)
     learnt.set(ylabel="% of the 5,000 in both releases", title="what is learnt from two releases, k = 10")
+    learnt.set(ylim=(0, 140), yticks=range(0, 101, 20))  # with room for the legend
     sizes.set(yscale="log", ylabel="records", title="size of the group that a person is in")
     for ax in (learnt, sizes):
         ax.set_xticks(places, list(CONDITIONS), rotation=30, ha="right", fontsize="small")
@@ -240,7 +241,14 @@ def adelaide(folder: Path, output: Path) -> str:
     compared = contrast.compare(places, kinds, ADELAIDE, k=(5, 10, 30))
     save_figure(contrast.plot_attack(compared), output / "contrast_attack.png")
     save_figure(contrast.plot_maps(compared), output / "contrast_maps.png")
-    return f"{NOTE}\n\n{compared.table()}"
+    fine = contrast.compare(places, kinds, ADELAIDE, mechanism=Flat((256, 256)))
+    last = [row for row in fine.attacks if row.number == 12 and row.budget is not None]
+    head = ["release, 256 × 256 cells", "number", "guessed right: members", "non-members", "advantage (points)"]
+    rows = [
+        [row.release, str(row.number), percent(row.members), percent(row.others), f"{100 * row.advantage:.1f}"]
+        for row in last
+    ]
+    return "\n\n".join([NOTE, compared.table(), "## Private maps with finer cells", markdown([head, *rows])])
 
 
 def main() -> None:
