@@ -12,7 +12,7 @@ Definitions (group g with n_g records, c_g(v) of them with value v; q is the dis
 - entropy l: -sum p ln p is at least ln l;
 - recursive (c, l): r_1 < c (r_l + r_(l+1) + ...), for the counts in falling order. Strictly, and a group with fewer
   than l values fails;
-- folk l: no value has more than 1/l of a group. This is recursive (1 / (l - 1), 2) but for equality, which passes here;
+- folk l: no value has more than 1/l of a group. This is recursive (1/l, 1) but for equality, which passes here;
 - t-closeness: the earth mover's distance from p to q is at most t. **A t of 1 - max q or more permits groups that all
   have one value**: the commonest one.
 """

@@ -202,6 +202,11 @@ def compare(
     -------
     Comparison
 
+    Notes
+    -----
+    The list of sensitive values is taken from the records. A private release needs a public list: a rare value
+    would show.
+
     Privacy
     -------
     None. Everything is computed from the true records, with seeded noise.

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["command"]
 
 _TABLE, _ATTACK, _MAPS = "contrast.md", "attack.png", "maps.png"
-_SEPARATORS = {".csv": ",", ".tsv": "\t", ".gz": ","}
+_SEPARATORS = {".csv": ",", ".tsv": "\t"}
 
 
 @click.command("contrast")
@@ -136,7 +136,7 @@ def _frame(file: Path, columns: list[str], *, geometric: bool) -> Any:
     import geopandas
     import pandas
 
-    separator = _SEPARATORS.get(file.suffix.lower())
+    separator = _SEPARATORS.get(Path(file.name.lower().removesuffix(".gz")).suffix)
     if separator is not None:
         return pandas.read_csv(file, sep=separator, usecols=columns)
     if file.suffix.lower() != ".parquet":

@@ -24,7 +24,7 @@ from spatialdp.contrast.groups import Groups
 from spatialdp.contrast.identifiers import QuasiIdentifiers, Secrets
 from spatialdp.contrast.mark import NotPrivate
 from spatialdp.errors import ParameterError
-from spatialdp.wording import parameter, quoted
+from spatialdp.wording import either, parameter, quoted
 
 __all__ = ["Intersection", "advantage", "coincidence", "intersection", "people_in_both"]
 
@@ -203,12 +203,7 @@ def intersection(releases: Sequence[Groups], people: Any) -> Intersection:
     """
     if not releases:
         raise ParameterError("no releases were given; give at least one.")
-    known = QuasiIdentifiers.of(people, releases[0].records.orders)
-    if any(release.records.names != known.names for release in releases):
-        raise ParameterError(
-            f"the people have the columns {', '.join(known.names)}, but a release has others; give the columns of all "
-            "releases, in their order."
-        )
+    known = _known(people, releases)
     values = tuple(dict.fromkeys(value for release in releases for value in release.secrets.values))
     place = {value: number for number, value in enumerate(values)}
     sets = np.ones((len(known), len(values)), dtype=bool)
@@ -235,6 +230,22 @@ def intersection(releases: Sequence[Groups], people: Any) -> Intersection:
         sets=sets,
         guesses=np.array(guesses),
     )
+
+
+def _known(people: Any, releases: Sequence[Groups]) -> QuasiIdentifiers:
+    """Return what is known of people in the columns, and with the orders of categories, that all releases have."""
+    known = QuasiIdentifiers.of(people, releases[0].records.orders)
+    if any(release.records.names != known.names for release in releases):
+        raise ParameterError(
+            f"the people have the columns {', '.join(known.names)}, but a release has others; give the columns of all "
+            "releases, in their order."
+        )
+    if any(dict(release.records.orders) != dict(known.orders) for release in releases):
+        raise ParameterError(
+            "the categories of the people and of all releases are not in one order, so that their numbers mean "
+            f"different things; read all tables with the same orders{either(' (QuasiIdentifiers.of(table, orders))', '')}."
+        )
+    return known
 
 
 def _seen(release: Groups, people: QuasiIdentifiers, counts: Integers) -> Integers:
@@ -311,7 +322,7 @@ def people_in_both(first: Groups, second: Groups, people: Any) -> Integers:
     >>> people_in_both(first, second, [[1.0, 1], [5.0, 5]]).tolist()
     [1, 2]
     """
-    known = QuasiIdentifiers.of(people, first.records.orders)
+    known = _known(people, [first, second])
     own, other = (_boxes(release, known) for release in (first, second))
     order, starts = first.members()
     person, place = expand_ranges(starts[own], starts[own] + first.sizes[own])

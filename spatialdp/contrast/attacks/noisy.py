@@ -9,8 +9,10 @@ person's cell. The largest sum is the guess. Whatever the adversary does, R rele
   bound is e^(R ε) for both.
 
 With even odds before, guesses are right with probability 1 / (1 + 1 / odds) at most. An event that tells members from
-others has an advantage of (odds - 1) / (odds + 1) at most. These bounds hold for adversaries who know all other
-records; `known_others` computes what the best of them achieves against counts with discrete Laplace noise.
+others has an advantage of (odds - 1) / (odds + 1) at most. Where members and non-members are drawn at random, a
+non-member is on average a member who was left out, so this bounds their difference, but for its sampling error. These
+bounds hold for adversaries who know all other records; `known_others` computes what the best of them achieves against
+counts with discrete Laplace noise.
 """
 
 from __future__ import annotations

@@ -134,7 +134,7 @@ def hospital(boxes, diseases, group):
     places = lower[group]
     records = contrast.QuasiIdentifiers.of({"age": places[:, 0], "male": places[:, 1]})
     locator = contrast.BoxLocator(lower, upper)
-    return contrast.Groups(records, contrast.Secrets.of(diseases), np.array(group), 2, locator)
+    return contrast.Groups(records, contrast.Secrets.of(diseases), np.array(group), 2, locator, boxed=False)
 
 
 def test_relaxed_releases_are_attacked_with_all_groups_that_cover_a_person():
@@ -175,6 +175,16 @@ def test_releases_need_the_columns_of_the_people():
         contrast.intersection([], [[0.0, 0.0]])
     with pytest.raises(ParameterError, match="a release has others"):
         contrast.intersection(groups, {"age": [3]})
+
+
+def test_categories_must_be_in_one_order():
+    first = contrast.Mondrian(2).group({"sex": ["f", "m"]}, ["a", "b"])
+    second = contrast.Mondrian(2).group({"sex": ["m", "m"]}, ["a", "b"])
+    with pytest.raises(ParameterError, match="not in one order"):
+        contrast.intersection([first, second], {"sex": ["m"]})
+    ordered = contrast.QuasiIdentifiers.of({"sex": ["m", "m"]}, first.records.orders)
+    alike = contrast.Mondrian(2).group(ordered, ["a", "b"])
+    assert contrast.intersection([first, alike], {"sex": ["m"]}).effective == 2.0
 
 
 def test_many_releases_and_values_take_little_memory_and_time():
