@@ -243,7 +243,8 @@ def _known(people: Any, releases: Sequence[Groups]) -> QuasiIdentifiers:
     if any(dict(release.records.orders) != dict(known.orders) for release in releases):
         raise ParameterError(
             "the categories of the people and of all releases are not in one order, so that their numbers mean "
-            f"different things; read all tables with the same orders{either(' (QuasiIdentifiers.of(table, orders))', '')}."
+            "different things; read all tables with the same orders"
+            f"{either(', as QuasiIdentifiers.of(table, orders) does', '')}."
         )
     return known
 
@@ -284,7 +285,7 @@ def coincidence(values: int, sizes: Sequence[float]) -> tuple[float, float]:
     Examples
     --------
     >>> [round(coincidence(values, [37.5, 37.5])[0], 2) for values in (247, 1000, 2500)]
-    [0.01, 0.28, 0.6]
+    [0.01, 0.28, 0.59]
     """
     common = math.prod(1 - (1 - 1 / values) ** (size - 1) for size in sizes)
     return (1 - common) ** (values - 1), 1 + (values - 1) * common
