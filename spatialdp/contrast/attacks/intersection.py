@@ -185,8 +185,8 @@ def intersection(releases: Sequence[Groups], people: Any) -> Intersection:
     Parameters
     ----------
     releases : sequence of Groups
-    people : QuasiIdentifiers, or array, frame or mapping with the same columns
-        What the adversary knows of the people who are attacked.
+    people : QuasiIdentifiers, array-like, DataFrame or mapping
+        In the columns of the releases: what the adversary knows of the people who are attacked.
 
     Returns
     -------

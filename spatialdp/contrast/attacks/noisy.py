@@ -25,7 +25,6 @@ import numpy as np
 
 from spatialdp._support.arrays import Floats, Integers
 from spatialdp._support.checks import whole_number
-from spatialdp.errors import ParameterError
 from spatialdp.privacy.budget import Budget, Number
 from spatialdp.privacy.neighbours import Neighbours
 
@@ -70,8 +69,6 @@ def bounds(epsilon: Number, releases: int = 1, neighbours: str = Neighbours.ADD_
     0.55
     """
     total = Budget(epsilon).epsilon * whole_number(releases, "releases", 1, 2**31)
-    if total is None:
-        raise ParameterError("the budget has no ε; give a number above 0.")
     apart = 2 if Neighbours.parse(neighbours) is Neighbours.ADD_REMOVE else 1  # steps between two values
     one, two = float(total), float(total * apart)
     return Bounds(total, _exp(one), _exp(two), _right(one), _right(two), math.tanh(one / 2))
