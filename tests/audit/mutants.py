@@ -39,7 +39,7 @@ from spatialdp.records.points import Points
 from spatialdp.space.domain import Domain
 from spatialdp.structures import cells, tree_levels
 from spatialdp.transforms import frequency_blocks
-from tests.audit import adaptive_bugs, checks, person_bugs, person_noise_bugs, zone_bugs
+from tests.audit import accounts, adaptive_bugs, checks, person_bugs, person_noise_bugs, zone_bugs
 from tests.audit.checks import (
     contract_of,
     files_and_maps,
@@ -491,8 +491,7 @@ def number_in_the_file() -> Patch:
 
 def not_marked() -> Patch:
     """State that a release is private, whatever its noise was."""
-    real = prepared.replace
-    return mock.patch.object(prepared, "replace", lambda thing, **changes: real(thing, **changes | {"private": True}))
+    return mock.patch.object(prepared, "is_system_noise", return_value=True)
 
 
 def promise_of_half() -> Patch:
@@ -632,4 +631,12 @@ MUTANTS = [
            zone_bugs.levels_without_budget_are_read, replayed_on_zones("zones, raw")),
     Mutant("a known total comes from the records", "replay on zones", zone_bugs.totals_from_the_records,
            replayed_on_zones("zones, uniform")),
+    Mutant("number of records in an entry of the ledger", "entries", accounts.number_in_the_entry,
+           accounts.entries_of("flat")),
+    Mutant("whether a release is paid for depends on its records", "entries", accounts.paid_if_there_are_many,
+           accounts.entries_of("flat")),
+    Mutant("noise is drawn before it is paid for", "order of payment", accounts.drawn_before_it_is_paid_for,
+           accounts.paid_in_order("flat")),
+    Mutant("a release is paid for once it is made", "order of payment", accounts.paid_after_the_release,
+           accounts.paid_in_order("quadtree")),
 ]  # fmt: skip
