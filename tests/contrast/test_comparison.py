@@ -53,6 +53,15 @@ def test_private_releases_are_within_their_bounds(compared):
             assert row.advantage < row.bound + 5 * error
 
 
+@pytest.mark.parametrize(
+    ("release", "recorded"),
+    [("5-anonymous", 0.63), ("20-anonymous", 0.12), ("ε = 1/2 in all", 0.02), ("ε = 1/2 each", 0.17)],
+)
+def test_advantages_are_those_that_were_recorded(compared, release, recorded):
+    error = (0.25 / compared.members) ** 0.5  # of a difference of two shares, at most this and a half
+    assert abs(rows(compared, release)[-1].advantage - recorded) < 5 * error
+
+
 def test_an_attack_without_noise_would_break_the_bound():
     """The test above can fail: with hardly any noise and cells of one record, members are all guessed."""
     rng = np.random.default_rng(2)
