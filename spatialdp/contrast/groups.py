@@ -38,8 +38,8 @@ class Locator(Protocol):
         """Return pairs of a person and a group that covers the person; nobody has to be covered, or only once."""
 
 
-@dataclass(frozen=True, eq=False)
-class BoxLocator:
+@dataclass(frozen=True, eq=False, repr=False)
+class BoxLocator(NotPrivate):
     """Finds all groups whose published ranges contain a person, for releases whose groups overlap.
 
     Attributes

@@ -112,8 +112,8 @@ class Lattice(NotPrivate):
         return Groups(records, Secrets.of(sensitive), group, self.k, locator, boxed=False)
 
 
-@dataclass(frozen=True, eq=False)
-class _LabelLocator:
+@dataclass(frozen=True, eq=False, repr=False)
+class _LabelLocator(NotPrivate):
     """Finds the group whose labels are those of a person; nobody's group, if there is none with these labels."""
 
     lattice: Lattice

@@ -118,8 +118,8 @@ class Mondrian(NotPrivate):
         return Groups(records, secrets, group, self.k, partition)
 
 
-@dataclass(frozen=True, eq=False)
-class Partition:
+@dataclass(frozen=True, eq=False, repr=False)
+class Partition(NotPrivate):
     """The cuts of a Mondrian partition as a tree, by which every place has its group, whether a record is there or not.
 
     Attributes

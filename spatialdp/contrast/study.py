@@ -122,8 +122,8 @@ class LeakRow(NotPrivate):
     only_one: float
 
 
-@dataclass(frozen=True, eq=False)
-class Study:
+@dataclass(frozen=True, eq=False, repr=False)
+class Study(NotPrivate):
     """The records in the domain, and who of them is in which release."""
 
     places: QuasiIdentifiers
@@ -149,11 +149,15 @@ class Study:
         number = int(inside.sum())
         most = _MEMBERS if overlap is None else whole_number(overlap, "overlap", 1, 2**31)
         people = min(most, number // 10) if overlap is None else most
-        if people < 1 or 2 * people + 2 > number or len(secrets.values) > _MOST_VALUES:
+        if people < 1 or 2 * people + 2 > number:
             raise ParameterError(
                 f"{parameter('overlap')} is {quoted(overlap)}; the domain must hold more than twice as many records, "
-                f"at least ten, with at most {_MOST_VALUES} different sensitive values. Give fewer people, or a column "
-                "with fewer values."
+                "and at least ten. Give fewer people, or a larger domain."
+            )
+        if len(secrets.values) > _MOST_VALUES:
+            raise ParameterError(
+                f"the sensitive values are more than {_MOST_VALUES} different ones, and a private map is made of each; "
+                "give a coarser column."
             )
         order = np.argsort(SeededNoise((seed, 0)).uniform_words(number), kind="stable")
         split = order[:people], order[people : 2 * people], order[2 * people :]

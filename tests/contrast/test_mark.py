@@ -12,8 +12,8 @@ from spatialdp import contrast
 from spatialdp.contrast.mark import HEADING, NotPrivate
 from spatialdp.mechanisms import MECHANISMS
 
-# What speaks of no record: locators hold published values, bounds and conditions public parameters.
-PUBLIC = {"Bounds", "BoxLocator", "Closeness", "Distinct", "Entropy", "Folk", "Recursive", "Taxonomy"}
+# What speaks of no record: bounds, conditions and taxonomies are public parameters.
+PUBLIC = {"Bounds", "Closeness", "Distinct", "Entropy", "Folk", "Recursive", "Taxonomy"}
 CLASSES = [getattr(contrast, name) for name in contrast.__all__ if inspect.isclass(getattr(contrast, name))]
 
 
@@ -39,7 +39,7 @@ def test_the_package_is_not_met_by_accident():
 def test_reprs_show_no_record():
     groups = contrast.Mondrian(2).group([[0.123, 7.5], [1.25, 2.5]], ["rare disease", "flu"])
     attack = contrast.intersection([groups], [[0.123, 7.5]])
-    for each in (groups, groups.records, groups.secrets, attack):
+    for each in (groups, groups.records, groups.secrets, groups.locator, attack):
         assert repr(each) == f"<{type(each).__name__}: not private, for study only>"
 
 

@@ -53,7 +53,11 @@ def test_counts_without_noise_are_the_true_ones(study):
     assert counts[0].tolist() == np.bincount(study.secrets.codes[chosen][inside], minlength=5).tolist()
 
 
+def test_nothing_is_shown_of_the_records(study):
+    assert repr(study) == "<Study: not private, for study only>"
+
+
 def test_too_many_values_are_refused():
     points = np.random.default_rng(2).random((500, 2))
-    with pytest.raises(ParameterError, match="at most 200 different sensitive values"):
+    with pytest.raises(ParameterError, match="more than 200 different ones"):
         Study.of(points, np.arange(500), DOMAIN, None, 1)
