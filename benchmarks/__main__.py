@@ -12,6 +12,7 @@ from benchmarks import (
     adaptive,
     command_line,
     contrast,
+    curator,
     evaluator,
     explorer,
     files,
@@ -20,6 +21,7 @@ from benchmarks import (
     maps,
     persons,
     reading,
+    selection,
     spectra,
     table,
     tables,
@@ -30,8 +32,8 @@ from benchmarks import (
 )
 
 MODULES = (
-    *(foundation, ledger, persons, zones, zones_location, trees, adaptive, transforms, spectra, files),
-    *(reading, tables, table, command_line, evaluator, contrast, explorer, maps),
+    *(foundation, ledger, curator, persons, zones, zones_location, trees, adaptive, transforms, spectra, files),
+    *(selection, reading, tables, table, command_line, evaluator, contrast, explorer, maps),
 )
 
 

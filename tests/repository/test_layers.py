@@ -35,7 +35,7 @@ LINES: dict[str, list[set[str]]] = {
         {"zone_release", "table_release", "running_release", "clusters"},
         {"mechanisms", "outputs"},
         {"planning"},
-        {"evaluation", "contrast"},
+        {"evaluation", "curator", "contrast"},
         {"cli"},
     ],
     "spatialdp.privacy": [
@@ -70,7 +70,7 @@ LINES: dict[str, list[set[str]]] = {
     ],
     "spatialdp.outputs": [{"zones"}, {"files", "maps"}, {"explorer", "certificate"}],
 }
-SEE_RECORDS = {"records", "datasets", "mechanisms", "evaluation", "contrast", "cli"}
+SEE_RECORDS = {"records", "datasets", "mechanisms", "evaluation", "curator", "contrast", "cli"}
 HOLD_RECORDS = {"records", "datasets"}
 # A façade may import upwards, into this part, inside its methods.
 FACADES = {
