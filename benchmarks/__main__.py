@@ -11,6 +11,7 @@ import sys
 from benchmarks import (
     adaptive,
     command_line,
+    contrast,
     curator,
     evaluator,
     explorer,
@@ -33,7 +34,7 @@ from benchmarks import (
 
 MODULES = (
     *(foundation, ledger, curator, persons, zones, zones_location, trees, adaptive, sparse, transforms, spectra),
-    *(files, selection, reading, tables, table, command_line, evaluator, explorer, maps),
+    *(files, selection, reading, tables, table, command_line, evaluator, contrast, explorer, maps),
 )
 
 

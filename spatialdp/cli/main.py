@@ -25,6 +25,7 @@ _COMMANDS = {
     "info": "info",
     "methods": "methods",
     "evaluate": "evaluate",
+    "contrast": "contrast",
     "traffic": "traffic",
     "ledger": "ledger.group",
 }

@@ -35,7 +35,7 @@ LINES: dict[str, list[set[str]]] = {
         {"zone_release", "table_release", "running_release", "clusters"},
         {"mechanisms", "outputs"},
         {"planning"},
-        {"evaluation", "curator"},
+        {"evaluation", "curator", "contrast"},
         {"cli"},
     ],
     "spatialdp.privacy": [
@@ -56,9 +56,21 @@ LINES: dict[str, list[set[str]]] = {
         {"publish"},
     ],
     "spatialdp.planning": [{"queries", "typical_map"}, {"recommend", "epsilon_for"}],
+    "spatialdp.contrast": [
+        {"mark"},
+        {"identifiers"},
+        {"taxonomies"},
+        {"checks"},
+        {"groups"},
+        {"mondrian", "incognito"},
+        {"attacks"},
+        {"study"},
+        {"comparison"},
+        {"figures"},
+    ],
     "spatialdp.outputs": [{"zones"}, {"files", "maps"}, {"explorer", "certificate"}],
 }
-SEE_RECORDS = {"records", "datasets", "mechanisms", "evaluation", "curator", "cli"}
+SEE_RECORDS = {"records", "datasets", "mechanisms", "evaluation", "curator", "contrast", "cli"}
 HOLD_RECORDS = {"records", "datasets"}
 # A façade may import upwards, into this part, inside its methods.
 FACADES = {
@@ -70,7 +82,7 @@ FACADES |= {("spatialdp.privacy.certified", "spatialdp.outputs")}
 # A ledger reads the statements of releases that are given to `Ledger.check` as files; nothing else of privacy may.
 FACADES |= {("spatialdp.privacy.ledger.ledger", "spatialdp.outputs")}
 # Modules that re-export: they gather what lies below or beside them.
-GATHERING = {"spatialdp", "spatialdp.mechanisms", "spatialdp.cli"}
+GATHERING = {"spatialdp", "spatialdp.mechanisms", "spatialdp.contrast", "spatialdp.cli"}
 DRAWS_BITS = "spatialdp.privacy.noise.source"
 SPEAKS = "spatialdp.cli"
 # How many times a module warns. The one warning is about public boxes and polygons outside the public domain.
@@ -176,6 +188,8 @@ def test_nobody_imports_anothers_private_names():
         ("spatialdp.release", "from spatialdp.outputs.maps.plot import plot", "not below it"),
         ("spatialdp.privacy.ledger.ledger", "from spatialdp.outputs.files.geoparquet import load", "not below it"),
         ("spatialdp.privacy.ledger.books", "def f():\n    from spatialdp.outputs.files import save", "not below it"),
+        ("spatialdp.outputs.files.save", "from spatialdp.contrast.groups import Groups", "not below it"),
+        ("spatialdp.evaluation.trials", "def f():\n    from spatialdp import contrast", "not below it"),
         ("spatialdp.outputs.files.save", "from spatialdp.records.points import Points", "may not see records"),
         ("spatialdp.release", "def f():\n    from spatialdp.records import truth", "may not see records"),
         ("spatialdp.planning", "from spatialdp import datasets", "may not see records"),

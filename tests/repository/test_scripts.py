@@ -213,11 +213,54 @@ def test_every_figure_is_made_by_make():
         "interval_coverage",
         "adaptive_coverage",
         "adaptive_worst_cases",
+        "contrast",
         "person_bounds",
         "planning_laws",
         "table_sql",
     }
     assert called == {path.stem for path in SCRIPTS.glob("*.py")} - helpers - {"explorer_picture"}
+
+
+@pytest.mark.parametrize("page", ["contrast.md", "reproductions.md"])
+def test_tables_of_the_contrast_are_those_of_the_run(page):
+    """Every row that speaks of k-anonymous releases stands in a file that `scripts/contrast.py` wrote."""
+    runs = "".join((SCRIPTS.parent / "figures" / f"contrast_{name}.md").read_text() for name in ("maps", "people"))
+    starts = ("| 5-anonymous", "| 10-anonymous", "| 30-anonymous", "| ε = 1", "| all persons", "| employed", "| Adult")
+    lines = (SCRIPTS.parent / "docs" / page).read_text().splitlines()
+    rows = [line for line in lines if line.startswith(starts)]
+    assert len(rows) >= 7
+    assert [row for row in rows if row not in runs] == []
+
+
+def test_composition_is_attacked_on_tables_of_people_and_on_maps(tmp_path):
+    """On small made tables, with the columns of the real ones; half of all persons have one value."""
+    rng = np.random.default_rng(1)
+    n = 12_500
+
+    def texts(values: int) -> np.ndarray:
+        return np.array([f"value {code}" for code in range(values)])[rng.integers(0, values, n)]
+
+    names = ("worker", "education", "marital", "race", "sex", "birth")
+    census = {"age": rng.integers(0, 90, n), **{name: texts(4) for name in names}, "industry": rng.integers(1, 9, n)}
+    occupations = rng.integers(1, 40, n) * (census["age"] > 20)
+    pd.DataFrame(census | {"occ": occupations}).to_parquet(tmp_path / "people_census_income.parquet")
+    names = ("workclass", "education", "marital", "race", "sex", "country")
+    adult = {"age": rng.integers(17, 90, n), "train": True, **{name: texts(4) for name in names}}
+    adult["occupation"] = texts(14)
+    pd.DataFrame(adult).to_parquet(tmp_path / "people_adult.parquet")
+    places = {"lon": rng.uniform(138.4, 138.85, 4000), "lat": rng.uniform(-35.3, -34.6, 4000)}
+    crashes = places | {"crash_type": rng.choice(["a", "b", "c", "d"], 4000)}
+    pd.DataFrame(crashes).to_parquet(tmp_path / "crashes_south_australia.parquet")
+    done = run("contrast", tmp_path, "--data", str(tmp_path))
+    assert done.returncode == 0, done.stderr
+    text = (tmp_path / "contrast_people.md").read_text()
+    cells = [[cell.strip() for cell in line.split("|")[1:-1]] for line in text.splitlines() if line.startswith("| ")]
+    shares = {(row[0], row[1]): float(row[2].removesuffix(" %")) for row in cells if len(row) == 8 and "%" in row[2]}
+    assert shares["all persons", "intersection"] > shares["all persons", "first release alone"] > 10
+    assert shares["employed persons", "first release alone"] < 5
+    assert "Private-only" in (tmp_path / "contrast_maps.md").read_text()
+    for name in ("attack", "maps", "poster", "diversity"):
+        assert (tmp_path / f"contrast_{name}.png").stat().st_size > 10_000
 
 
 def test_chosen_bounds_are_compared_with_hindsight(tmp_path):
