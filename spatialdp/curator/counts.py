@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from spatialdp._support.arrays import Floats, Integers, Objects
+from spatialdp._support.arrays import Array, Floats, Integers, Objects
 from spatialdp._support.override import override
 from spatialdp.curator.answers import Answers, LawNoise
 from spatialdp.curator.asks import Ask, law_facts
@@ -87,7 +87,7 @@ class Areas(ABC):
         return float(values[0]) if self.single else values
 
     @property
-    def overlaps(self) -> tuple[Integers, Integers, Integers]:
+    def overlaps(self) -> tuple[Array, Array, Array]:
         """In how many areas a record is, in how many the one in its place, and in how many both: worst cases.
 
         Both are in at most `depth` areas, and together in at most `size`. What they move is linear in the three
@@ -99,7 +99,7 @@ class Areas(ABC):
             (depth, depth, depth),
             (depth, min(depth, size - depth), 0),
         ]
-        one, other, both = np.array(corners, dtype=np.int64).T
+        one, other, both = np.array(corners, dtype=object).T  # squares of many steps do not fit into 64 bits
         return one, other, both
 
     def sensitivity(self, neighbours: Neighbours, most: int = 1, between: int = 0) -> Sensitivity:
@@ -154,7 +154,7 @@ class Boxes(Areas):
 
     @property
     @override
-    def overlaps(self) -> tuple[Integers, Integers, Integers]:
+    def overlaps(self) -> tuple[Array, Array, Array]:
         vectors = memberships(self.boxes) if self.size > 1 else None
         if vectors is None:
             return super().overlaps

@@ -73,6 +73,12 @@ class Rough:
     overlaps = Areas.overlaps
 
 
+def test_squares_of_many_steps_do_not_wrap_around():
+    many = Rough(one_area(None, DOMAIN))
+    many.size = many.depth = 10**9
+    assert Areas.sensitivity(many, REPLACE, most=2**19, between=2**20).l2_squared == 10**9 * 2**40
+
+
 def test_sets_of_boxes_are_found_as_by_brute_force_unless_there_are_too_many(monkeypatch):
     rng = np.random.default_rng(5)
     for _ in range(200):
