@@ -20,6 +20,7 @@ from benchmarks import (
     maps,
     persons,
     reading,
+    selection,
     spectra,
     table,
     tables,
@@ -31,7 +32,7 @@ from benchmarks import (
 
 MODULES = (
     *(foundation, ledger, curator, persons, zones, zones_location, trees, adaptive, transforms, spectra, files),
-    *(reading, tables, table, command_line, evaluator, explorer, maps),
+    *(selection, reading, tables, table, command_line, evaluator, explorer, maps),
 )
 
 

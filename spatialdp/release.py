@@ -18,6 +18,7 @@ from spatialdp._support.arrays import Floats
 from spatialdp.errors import ReleaseError
 from spatialdp.estimates.answers import About, Answers
 from spatialdp.estimates.base import Estimate
+from spatialdp.privacy.certified import Certified
 from spatialdp.privacy.statement import Privacy
 from spatialdp.space.domain import Domain
 from spatialdp.space.polygons import read_polygons
@@ -37,7 +38,7 @@ __all__ = ["Release"]
 
 
 @dataclass(frozen=True, eq=False)
-class Release:
+class Release(Certified):
     """Published estimates of a private data set, with their privacy statement.
 
     A mechanism's `release` method or `spatialdp.load` makes a release.
@@ -137,11 +138,10 @@ class Release:
         Returns
         -------
         (2,) or (m, 2) array of lower and upper ends
-            About noise, intervals cover with the stated probability or a little more. About the truth, they
-            do the same for boxes made of whole cells; for others the allowance is an estimate from the
-            released numbers, calibrated on public data sets, and not a guarantee: see
-            ``docs/intervals.md`` for how often it covers, and where it fails. Counts are not negative,
-            so the ends of intervals about the truth are not below 0.
+            About noise, intervals cover with the stated probability or a little more. About the truth, they do the
+            same for boxes made of whole cells; for others the allowance is an estimate from the released numbers,
+            calibrated on public data sets, and not a guarantee: see ``docs/intervals.md`` for how often it covers, and
+            where it fails. Counts are not negative, so the ends of intervals about the truth are not below 0.
 
         Raises
         ------
@@ -310,15 +310,15 @@ class Release:
             Source of random bits. A `SeededNoise` makes the points repeatable, and no less private than the
             release is.
         as_geodataframe : bool
-            Whether to return point geometries in the domain's CRS rather than an array. Their ``attrs["privacy"]``
-            is the whole privacy statement. An array cannot carry a statement: whoever passes it on must say
-            whether the release is private (`privacy.private`).
+            Whether to return point geometries in the domain's CRS rather than an array. Their ``attrs["privacy"]`` is
+            the whole privacy statement. An array cannot carry a statement: whoever passes it on must say whether the
+            release is private (`privacy.private`).
 
         Returns
         -------
         (n, 2) array of x and y, or GeoDataFrame
-            Independent draws: cells (or leaves) in proportion to their non-negative estimates, and places
-            evenly within a cell and the region (which is drawn on 1024 x 1024 cells of the domain).
+            Independent draws: cells (or leaves) in proportion to their non-negative estimates, and places evenly
+            within a cell and the region (which is drawn on 1024 x 1024 cells of the domain).
 
         Raises
         ------

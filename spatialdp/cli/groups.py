@@ -22,7 +22,7 @@ from spatialdp.cli.options.values import join_numbers
 from spatialdp.cli.wording import in_options
 from spatialdp.errors import SpatialDPError
 
-__all__ = ["LazyGroup", "with_breaks"]
+__all__ = ["FAILED", "LazyGroup", "failure", "with_breaks"]
 
 C = TypeVar("C", bound=click.Command)
 
@@ -73,20 +73,20 @@ class LazyGroup(click.Group):
         except (click.ClickException, click.Abort, click.exceptions.Exit):
             raise
         except SpatialDPError as error:
-            raise _failure(in_options(error, self._params_of_the_command(ctx)), BAD_INPUT) from None
+            raise failure(in_options(error, self._params_of_the_command(ctx)), BAD_INPUT) from None
         except OSError as error:
             if (
                 error.errno == errno.EPIPE
             ):  # the program that read our output has ended, as `head` does: click handles it
                 raise
             is_usage = isinstance(error, FileNotFoundError | FileExistsError | IsADirectoryError | PermissionError)
-            raise _failure(f"{_words(error).rstrip('.')}.", BAD_INPUT if is_usage else FAILED) from None
+            raise failure(f"{_words(error).rstrip('.')}.", BAD_INPUT if is_usage else FAILED) from None
         except MemoryError:
-            raise _failure(
+            raise failure(
                 "there is not enough memory for this command; use larger cells or a lower tree.", FAILED
             ) from None
         except Exception as error:  # its message might quote a record, so only its type and place are printed
-            raise _failure(_unexpected(error), FAILED) from None
+            raise failure(_unexpected(error), FAILED) from None
 
     def _params_of_the_command(self, ctx: click.Context) -> list[click.Parameter]:
         """Return the options of the command that ran, with those of its method, which `ctx.meta` names."""
@@ -100,10 +100,11 @@ def with_breaks(command: C) -> C:
     return command
 
 
-def _failure(message: str, code: int) -> click.ClickException:
-    failure = click.ClickException(printable(message, keep="\n"))  # a message may quote a file
-    failure.exit_code = code  # type: ignore[misc]  # click's own classes set it on the class
-    return failure
+def failure(message: str, code: int) -> click.ClickException:
+    """Return the error that ends a command with a message and an exit code."""
+    error = click.ClickException(printable(message, keep="\n"))  # a message may quote a file
+    error.exit_code = code  # type: ignore[misc]  # click's own classes set it on the class
+    return error
 
 
 def _words(error: OSError) -> str:

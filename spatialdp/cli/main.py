@@ -21,6 +21,7 @@ _COMMANDS = {
     "query": "query",
     "map": "map",
     "sample": "sample",
+    "certificate": "certificate",
     "info": "info",
     "methods": "methods",
     "evaluate": "evaluate",

@@ -13,16 +13,16 @@ import numpy.typing as npt
 
 from spatialdp.curator.answers import Answers
 from spatialdp.curator.asks import Spending
-from spatialdp.curator.base import Holder
 from spatialdp.curator.counts import Areas, Count, one_area, read_areas
 from spatialdp.curator.medians import AXES, Quantile, quantile_share
+from spatialdp.curator.selections.questions import SelectionQuestions
 from spatialdp.curator.values import Histogram, Mean, Sum, read_edges, value_bounds
 from spatialdp.privacy.budget import Number
 
 __all__ = ["Curator"]
 
 
-class Curator(Holder):
+class Curator(SelectionQuestions):
     """Holds records, answers questions about them with noise, and pays for every answer from an account.
 
     **Before you ask ten questions, make one release**: it answers any number of boxes for the price of one, and can be

@@ -26,10 +26,9 @@ from spatialdp.errors import BudgetError, ReleaseError, SpatialDPError
 from spatialdp.privacy.accounting import rho_for
 from spatialdp.privacy.budget import Budget
 from spatialdp.privacy.neighbours import Neighbours
-from spatialdp.privacy.noise import thresholds
 from spatialdp.privacy.noise.source import SeededNoise
 from spatialdp.records.rows.held import hold
-from tests.audit.enumeration import Words, boundaries, exp_floor
+from tests.audit.enumeration import Words, boundaries
 from tests.audit.pairs import pairs, person_pairs
 from tests.audit.replay import EPSILONS, captured_messages, content_of
 from tests.audit.tape import Tape
@@ -154,7 +153,7 @@ def line_law(share: Fraction, values: tuple[int, ...], relation: str) -> dict[in
     statement = ask.statement({}, private=False, receipt=None)
 
     def lines(words: Any) -> list[int]:
-        with mock.patch.object(Quantile, "_range", (0, WIDTH)), mock.patch.object(thresholds, "exp_floor", exp_floor):
+        with mock.patch.object(Quantile, "_range", (0, WIDTH)):
             answers = [ask.answer(held, Words([word]), statement).values for word in words]
         return [round(each / 8 * 2**31) for each in answers]
 

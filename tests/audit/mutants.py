@@ -313,8 +313,8 @@ def index_range_of_the_slide() -> Patch:
 
 
 def exponential_without_the_two() -> Patch:
-    real = selection._rates
-    return mock.patch.object(selection, "_rates", lambda s, e, d, monotone: real(s, e, d, True))
+    real = selection._rate
+    return mock.patch.object(selection, "_rate", lambda e, d, monotone: real(e, d, True))
 
 
 # --- noise ---------------------------------------------------------------------------------------------
@@ -499,8 +499,7 @@ def number_in_the_file() -> Patch:
 
 def not_marked() -> Patch:
     """State that a release is private, whatever its noise was."""
-    real = prepared.replace
-    return mock.patch.object(prepared, "replace", lambda thing, **changes: real(thing, **changes | {"private": True}))
+    return mock.patch.object(prepared, "is_system_noise", return_value=True)
 
 
 def promise_of_half() -> Patch:

@@ -25,6 +25,7 @@ from spatialdp.privacy.noise.selection import exponential
 from spatialdp.privacy.noise.source import Noise, SeededNoise
 from spatialdp.privacy.noise.wide import Wide
 from tests.audit.seams import everywhere
+from tests.audit.selection_tape import record_selections
 
 
 class Tape(contextlib.ExitStack):
@@ -48,6 +49,7 @@ class Tape(contextlib.ExitStack):
         self.callback(setattr, NoiseLaw, "add_to", self._add_to)
         self.enter_context(everywhere(medians, self._lines))
         self.enter_context(everywhere(exponential, self._choice))
+        record_selections(self)
         return self
 
     def record(self, seed: int) -> Noise:

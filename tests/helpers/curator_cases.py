@@ -14,6 +14,7 @@ from typing import Any
 import shapely
 
 import spatialdp as sdp
+from tests.helpers.selection_cases import SELECTION_ASKS
 
 DOMAIN = sdp.Domain((0, 0, 8, 8))
 DELTA = Fraction(1, 10**6)
@@ -69,6 +70,7 @@ ASKS: dict[str, Ask] = {
     "release, quadtree": lambda curator, epsilon: curator.release(sdp.Quadtree(height=2), epsilon=epsilon),
     "prepaid": _prepaid,
     "partition": _parts,
+    **SELECTION_ASKS,
 }
 WITH_COLUMNS = ("sum", "mean", "quantile", "histogram", "partition")
 

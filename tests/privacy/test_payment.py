@@ -15,7 +15,8 @@ from spatialdp.errors import BudgetError, LedgerError, ParameterError, PointsErr
 from spatialdp.privacy.payment import PaidNoise
 from spatialdp.records.streaming import FilePoints
 from tests.helpers.cases import DOMAINS, ONE_OF_EACH, terms
-from tests.helpers.ledgers import Till, listening, order_of
+from tests.helpers.ledgers import RECORD, Till, listening, order_of
+from tests.helpers.release_files import rewrite, set_to
 from tests.helpers.table_cases import TABLE_FRAMES
 from tests.helpers.zone_cases import FRAMES
 
@@ -252,3 +253,61 @@ def test_without_an_account_nothing_is_said():
     assert release.privacy.ledger is None
     assert release.account is None
     assert "paid" not in repr(release)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (set_to("privacy", "ledger", "entry", value=1), "another one now"),
+        (set_to("privacy", "ledger", "entry", value=99), "is missing"),
+        (set_to("privacy", "ledger", "hash", value="0" * 64), "another one now"),
+        (set_to("privacy", "ledger", "id", value="0" * 32), "another ledger"),
+        (lambda header: header["privacy"].pop("ledger"), "without an account"),
+    ],
+    ids=["another entry", "no entry", "another hash", "another ledger", "no receipt"],
+)
+def test_forged_receipts_are_found_by_the_ledger(tmp_path, change, words):
+    """The files can be read, because nobody knows the ledger then; the ledger knows."""
+    ledger, path = sdp.Ledger(tmp_path / "privacy.ledger"), tmp_path / "release.parquet"
+    sdp.Flat((2, 2)).release(XY, UNIT, epsilon=1, account=ledger.open("crashes", epsilon=2)).save(path)
+    assert ledger.check([path]).releases == 1
+    rewrite(path, header=change, sign=True)
+    assert sdp.load(path).account is None
+    with pytest.raises(LedgerError, match=words):
+        ledger.check([path])
+
+
+def test_a_prepaid_amount_pays_for_releases(tmp_path):
+    account = sdp.Ledger(tmp_path / "privacy.ledger").open("crashes", epsilon=2)
+    with account.prepay(sdp.Cost.pure(1), **RECORD, what={"for": "a dashboard"}) as prepaid:
+        releases = [sdp.Flat((2, 2)).release(XY, UNIT, epsilon=Fraction(1, 2), account=prepaid) for _ in range(2)]
+        with pytest.raises(BudgetError, match="of the prepaid amount only"):
+            sdp.Flat((2, 2)).release(XY, UNIT, epsilon=1, account=prepaid)
+    assert {release.privacy.ledger.entry for release in releases} == {2}
+    assert all(release.account is account for release in releases)
+    releases[0].save(tmp_path / "release.parquet")
+    assert account.entries[-1].facts["entry"] == 2
+
+
+def test_a_part_pays_for_releases(tmp_path):
+    account = sdp.Ledger(tmp_path / "privacy.ledger").open("crashes", epsilon=2)
+    parts = account.partition("state", ["Iowa", "Ohio"])
+    for part in parts.values():
+        sdp.Flat((2, 2)).release(XY, UNIT, epsilon=1, account=part).save(tmp_path / f"{part.entries[-1].seq}.parquet")
+    assert account.left.epsilon == 1
+
+
+def test_an_account_of_persons_pays_for_persons_and_for_their_records(tmp_path):
+    account = sdp.Ledger(tmp_path / "privacy.ledger").open("visits", epsilon=5, unit="person", records=4)
+    points = sdp.Points(XY, person=[number % 7 for number in range(len(XY))])
+    sdp.Flat((2, 2)).release(points, UNIT, epsilon=1, person=sdp.Person(records=3), account=account)
+    assert account.spent.epsilon == 1
+    sdp.Flat((2, 2)).release(XY, UNIT, epsilon=1, account=account)
+    assert account.spent.epsilon == 1 + 4
+
+
+def test_gaussian_noise_is_paid_for_in_its_own_pot(tmp_path):
+    account = sdp.Ledger(tmp_path / "privacy.ledger").open("crashes", epsilon=2, delta=1e-9, pure=1)
+    release = sdp.Flat((2, 2), law="gaussian").release(XY, UNIT, epsilon=0.5, delta=1e-9, account=account)
+    assert account.spent.rho == sum(release.privacy.budget.values())
+    assert account.spent.epsilon == 0

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, cast
 
 import click
 
+from spatialdp.cli.groups import FAILED, failure
 from spatialdp.cli.options.account import Payer, payer_options
 from spatialdp.cli.options.frame import check_frame, domain_in, frame_options, is_table
 from spatialdp.cli.options.method import ReleaseCommand
@@ -90,6 +91,7 @@ def command(
           --crs EPSG:4326 --epsilon 1 -o visits.parquet
       spatialdp release --method kd-tree --help
     """
+    from spatialdp.errors import LedgerError
     from spatialdp.outputs.files.save import contents, write_release
     from spatialdp.privacy.noise.source import SeededNoise, SystemNoise
 
@@ -117,7 +119,10 @@ def command(
         shape = None  # the cells of the grid are the pixels
     for path in target.files:
         files |= contents(release, path, shape=shape if FORMATS[path.suffix.lower()] == "GeoTIFF" else None)
-    write_release(release, files, overwrite=target.force)
+    try:
+        write_release(release, files, overwrite=target.force)
+    except LedgerError as error:  # the files are there, so this is no mistake of the input
+        raise failure(str(error), FAILED) from None
     for line in _summary(release, mechanism):
         report(line)
     report(f"ledger   {_paid(account)}")

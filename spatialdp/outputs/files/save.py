@@ -53,9 +53,8 @@ def write_release(release: Release, files: Mapping[Path, bytes], *, overwrite: b
     receipt = release.privacy.ledger
     if release.account is None or receipt is None:
         return
-    digests = {_name(path): hashlib.sha256(content).hexdigest() for path, content in files.items()}
     try:
-        release.account.released(receipt, digests)
+        release.account.released(receipt, _digests(files))
     except LedgerError as error:
         names = " and ".join(map(str, files))
         raise LedgerError(
@@ -63,9 +62,14 @@ def write_release(release: Release, files: Mapping[Path, bytes], *, overwrite: b
         ) from error
 
 
-def _name(path: Path) -> str:
-    """Return the name of a file as an entry of a ledger can hold it."""
-    return printable(path.name).strip()[:200].strip() or "file"
+def _digests(files: Mapping[Path, bytes]) -> dict[str, str]:
+    """Return the SHA-256 of each file by its name, as an entry of a ledger can hold it; equal names get a number."""
+    digests: dict[str, str] = {}
+    for path, content in files.items():
+        name = printable(path.name).strip()[:190].strip() or "file"
+        equal = sum(known == name or known.startswith(f"{name} (") for known in digests)
+        digests[f"{name} ({equal + 1})" if equal else name] = hashlib.sha256(content).hexdigest()
+    return digests
 
 
 def contents(release: Release, target: Path, *, shape: tuple[int, int] | None = None) -> dict[Path, bytes]:

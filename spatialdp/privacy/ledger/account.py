@@ -106,6 +106,11 @@ class Account:
         return self._places[0][0]
 
     @property
+    def keeper(self) -> Keeper:
+        """Whoever keeps the account: the ledger that it was opened in."""
+        return self._keeper
+
+    @property
     def unit(self) -> str:
         """Whom the account's promise protects: one ``"record"`` or one ``"person"``."""
         return self._terms.unit

@@ -19,6 +19,8 @@ from spatialdp.wording import parameter
 
 __all__ = ["NOTHING", "Cost", "Pots", "in_decimals", "in_short"]
 
+_MOST_EXACT_BITS = 12_000  # of a denominator that is written out: Python writes no more than 4,300 digits
+
 
 @dataclass(frozen=True, slots=True)
 class Pots:
@@ -51,6 +53,16 @@ class Pots:
     def fits(self, limit: Pots) -> bool:
         """Whether neither amount is above the limit's; there is no tolerance."""
         return self.epsilon <= limit.epsilon and self.rho <= limit.rho
+
+    def to_json(self, *, down: bool = False) -> dict[str, str]:
+        """Return the amounts as texts: exactly, or with six digits if they have thousands of them, rounded up or down.
+
+        Examples
+        --------
+        >>> Pots(Fraction(1, 3), Fraction(0)).to_json()
+        {'epsilon': '1/3', 'rho': '0'}
+        """
+        return {name: _exact_text(getattr(self, name), down) for name in ("epsilon", "rho")}
 
 
 NOTHING = Pots(Fraction(0), Fraction(0))
@@ -221,6 +233,10 @@ def in_decimals(value: Fraction, *, down: bool = False) -> str:
         return f"{float(value):.16g}"
     rounded = Context(prec=6, rounding=ROUND_FLOOR if down else ROUND_CEILING)
     return str(rounded.divide(Decimal(value.numerator), Decimal(value.denominator)))
+
+
+def _exact_text(value: Fraction, down: bool) -> str:
+    return str(value) if value.denominator.bit_length() <= _MOST_EXACT_BITS else in_decimals(value, down=down)
 
 
 def _is_short_decimal(value: Fraction) -> bool:

@@ -11,6 +11,7 @@ import pytest
 import spatialdp as sdp
 from spatialdp.cli.options.account import Payer
 from spatialdp.cli.options.points import PointsFile
+from spatialdp.errors import LedgerError
 from spatialdp.records.points import Points
 from tests.helpers.commands import command, refused, run
 from tests.helpers.zone_cases import FRAMES
@@ -46,6 +47,26 @@ def test_a_refused_spend_reads_no_record_and_writes_nothing(account):
 def test_all_files_of_a_release_are_noted_in_one_entry(account):
     run(*command(**PAYING), "-o", "out.csv")
     assert set(account.entries[-1].facts["files"]) == {"out.parquet", "out.csv", "out.privacy.json"}
+
+
+def test_a_ledger_that_cannot_note_the_files_is_told(account, place, monkeypatch):
+    """The files are there, so the exit code is not that of wrong input."""
+
+    def fail(*_):
+        raise LedgerError("the disk is full.")
+
+    monkeypatch.setattr(sdp.Account, "released", fail)
+    told = run(*command(**PAYING), code=1).stderr
+    assert (
+        "out.parquet is written, and was paid for, but the ledger has not noted its digest: the disk is full." in told
+    )
+    assert sdp.load("out.parquet").privacy.ledger.entry == 2
+
+
+def test_files_of_one_name_are_noted_apart(account, place):
+    (place / "folder").mkdir()
+    run(*command(**PAYING), "-o", "folder/out.parquet")
+    assert list(account.entries[-1].facts["files"]) == ["out.parquet", "out.parquet (2)"]
 
 
 def test_a_failure_before_noise_costs_nothing(account, monkeypatch):

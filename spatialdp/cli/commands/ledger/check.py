@@ -34,7 +34,7 @@ def command(ledger: str, releases: tuple[Path, ...], witness: Path | None, as_js
     if not as_json:
         click.echo(printable(str(checked), keep="\n"))
         return
-    spent = {name: {"epsilon": str(each.epsilon), "rho": str(each.rho)} for name, each in checked.spent.items()}
+    spent = {name: each.to_json() for name, each in checked.spent.items()}
     head = None if checked.head is None else checked.head.to_json()
     facts = {"entries": checked.entries, "head": head, "spent": spent, "releases": checked.releases}
     click.echo(printable_json({"whole": True, **facts, "notes": list(checked.notes)}, indent=2))

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["command"]
 
 _POTS = {"epsilon": "ε", "rho": "ρ"}
+_IN_COLUMNS = {"time", "by", "account", "at", "nonce"}
 _LONGEST_EXACT = 24  # characters of a cost that is shown exactly
 
 
@@ -43,37 +44,48 @@ def command(ledger: str, name: str | None, witness: Path | None, as_json: bool) 
 
     source = opened(ledger, witness)
     names = source.accounts if name is None else (source.account(name).name,)
-    checked = source.check()
-    entries = [line for line in lines(source.entries) if name is None or line["account"] == name]
+    checked, entries = source.check(), source.entries
+    told = [
+        (line, entry.facts)
+        for line, entry in zip(lines(entries), entries, strict=True)
+        if name is None or line["account"] == names[0]
+    ]
     if as_json:
         accounts = {each: _account_facts(source, each) for each in names}
         facts = {"ledger": source.id, "whole": True, "notes": list(checked.notes)}
-        told = [line | {"facts": json.loads(line["facts"])} for line in entries]
-        click.echo(printable_json({**facts, "accounts": accounts, "entries": told}, indent=2))
+        listed = [line | {"facts": said} for line, said in told]
+        click.echo(printable_json({**facts, "accounts": accounts, "entries": listed}, indent=2))
         return
     totals = [f"{each}: {source.account(each).in_words()}" for each in names]
-    text = [*_table([_shown(line) for line in entries]), "", *totals, str(checked).partition("\n")[0], *checked.notes]
+    text = [
+        *_table([_shown(line, said) for line, said in told]),
+        "",
+        *totals,
+        str(checked).partition("\n")[0],
+        *checked.notes,
+    ]
     click.echo("\n".join(printable(line) for line in text))
 
 
 def _account_facts(ledger: Ledger, name: str) -> dict[str, Any]:
     """Return what was spent from an account and what is left, exactly."""
     account = ledger.account(name)
-    pots = {"limit": account.limit, "spent": account.spent, "left": account.left}
     return {
-        **{what: {pot: str(getattr(amount, pot)) for pot in _POTS} for what, amount in pots.items()},
+        "limit": account.limit.to_json(down=True),
+        "spent": account.spent.to_json(),
+        "left": account.left.to_json(down=True),
         "neighbours": account.neighbours,
         "unit": account.unit,
     }
 
 
-def _shown(line: Mapping[str, str]) -> list[str]:
+def _shown(line: Mapping[str, str], facts: Mapping[str, Any]) -> list[str]:
     """Return the columns of one entry."""
-    facts = json.loads(line["facts"])
     where = ", ".join(filter(None, (line["account"], line["part"])))
     when = line["time"].replace("T", " ").replace("+00:00", "")
     if line["kind"] != "spend":
-        return [line["entry"], when, line["by"], where, line["kind"], _other(line["kind"], facts)]
+        kind = "saved" if line["kind"] == "released" else line["kind"]
+        return [line["entry"], when, line["by"], where, kind, _other(line["kind"], facts)]
     costs = [_cost(symbol, line[pot], line[f"{pot}_rounded_up"]) for pot, symbol in _POTS.items() if line[pot] != "0"]
     left = [f"{symbol} {line[f'{pot}_left']}" for pot, symbol in _POTS.items() if line[pot] != "0"]
     state = "released" if line["state"] == "released" else "paid, outcome unknown"
@@ -112,7 +124,9 @@ def _other(kind: str, facts: Mapping[str, Any]) -> str:
         delta = f", δ {terms['delta']}" if terms["delta"] != "0" else ""
         about = f", {terms['about']}" if terms["about"] and kind == "open" else ""
         return f"limit ε {terms['epsilon']}{delta}{about}{reasons}"
-    return _plain(facts)
+    if kind == "released":
+        return f"entry {facts['entry']}: {_plain(facts['files'])}"
+    return _plain({name: value for name, value in facts.items() if name not in _IN_COLUMNS})
 
 
 def _plain(facts: Mapping[str, Any]) -> str:

@@ -32,7 +32,8 @@ def test_each_entry_has_a_line(told):
     assert "limit ε 2, police records, 2024" in lines[0]
     assert "released" in lines[1]
     assert "ε 1/3 (at most 0.333334), left ε 1.66666: quadtree budget geometric, consistent true, height 3" in lines[1]
-    assert 'files {"out.parquet": ' in lines[2]
+    assert "saved " in lines[2]
+    assert "entry 2: out.parquet " in lines[2]
     assert "crashes, state Ohio  paid, outcome unknown  ε 1/2 (at most 0.5), left ε 1.16666: ask count" in lines[4]
     assert "a review" in lines[5]
     assert "limit ε 3, who 'A. Officer', why 'a new year'" in lines[6]
@@ -57,6 +58,13 @@ def test_programs_get_the_same(told):
     assert facts["accounts"]["crashes"]["left"] == {"epsilon": "13/6", "rho": "0"}
     assert [entry["kind"] for entry in facts["entries"]][:3] == ["open", "spend", "released"]
     assert facts["entries"][1]["facts"]["what"]["mechanism"] == "quadtree"
+
+
+def test_long_entries_are_shown(account):
+    account.partition("county", [f"county number {number}" for number in range(500)])
+    assert "county number 17" in run(*SHOW).stdout
+    facts = json.loads(run(*SHOW, "--json").stdout)
+    assert len(facts["entries"][-1]["facts"]["labels"]) == 500
 
 
 def test_an_empty_ledger_is_shown(place):
