@@ -7,6 +7,7 @@ the real bits say so with the marker `real_bits` and state how often they fail b
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 import zlib
@@ -38,6 +39,11 @@ def pytest_sessionstart(session):
     controller = getattr(session.config.pluginmanager.getplugin("_cov"), "cov_controller", None)
     if controller is not None and hasattr(session.config, "workerinput"):
         controller.cov.stop()
+
+
+def pytest_collection_finish():
+    """Let the garbage collector pass over modules and tests, which stay to the end: it would go through them often."""
+    gc.freeze()
 
 
 def pytest_collection_modifyitems(items):
@@ -103,4 +109,11 @@ def pytest_runtest_call(item):
 def _own_cache(tmp_path_factory):
     """Strategies that tests work out do not end up in the user's cache, nor come from there."""
     with mock.patch.dict(os.environ, {"XDG_CACHE_HOME": str(tmp_path_factory.mktemp("cache"))}):
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _no_waiting_for_disks():
+    """Files of tests need not outlast a power cut; tests about that have processes or an `fsync` of their own."""
+    with mock.patch.object(os, "fsync", return_value=None):
         yield
