@@ -11,6 +11,7 @@ import sys
 from benchmarks import (
     adaptive,
     command_line,
+    curator,
     evaluator,
     explorer,
     files,
@@ -19,6 +20,7 @@ from benchmarks import (
     maps,
     persons,
     reading,
+    selection,
     spectra,
     table,
     tables,
@@ -29,8 +31,8 @@ from benchmarks import (
 )
 
 MODULES = (
-    *(foundation, ledger, persons, zones, zones_location, trees, adaptive, transforms, spectra, files),
-    *(reading, tables, table, command_line, evaluator, explorer, maps),
+    *(foundation, ledger, curator, persons, zones, zones_location, trees, adaptive, transforms, spectra, files),
+    *(selection, reading, tables, table, command_line, evaluator, explorer, maps),
 )
 
 

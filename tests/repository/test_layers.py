@@ -36,15 +36,16 @@ LINES: dict[str, list[set[str]]] = {
         {"zone_release", "table_release", "running_release", "clusters"},
         {"mechanisms", "outputs"},
         {"planning"},
-        {"evaluation"},
+        {"evaluation", "curator"},
         {"cli"},
     ],
     "spatialdp.privacy": [
-        {"budget", "neighbours"},
+        {"budget", "neighbours", "odds"},
         {"accounting", "chosen"},
         {"unit", "receipt"},
         {"noise", "statement"},
         {"ledger"},
+        {"payment", "certified"},
     ],
     "spatialdp.mechanisms": [
         {"plan", "bound_choice"},
@@ -56,15 +57,17 @@ LINES: dict[str, list[set[str]]] = {
         {"publish"},
     ],
     "spatialdp.planning": [{"queries", "typical_map"}, {"recommend", "epsilon_for"}],
-    "spatialdp.outputs": [{"zones"}, {"files", "maps"}, {"explorer"}],
+    "spatialdp.outputs": [{"zones"}, {"files", "maps"}, {"explorer", "certificate"}],
 }
-SEE_RECORDS = {"records", "datasets", "mechanisms", "evaluation", "cli"}
+SEE_RECORDS = {"records", "datasets", "mechanisms", "evaluation", "curator", "cli"}
 HOLD_RECORDS = {"records", "datasets"}
 # A façade may import upwards, into this part, inside its methods.
 FACADES = {
     (f"spatialdp.{release}", "spatialdp.outputs")
     for release in ("release", "zone_release", "table_release", "running_release")
 }
+# Releases of every kind share the method that writes their certificate.
+FACADES |= {("spatialdp.privacy.certified", "spatialdp.outputs")}
 # A ledger reads the statements of releases that are given to `Ledger.check` as files; nothing else of privacy may.
 FACADES |= {("spatialdp.privacy.ledger.ledger", "spatialdp.outputs")}
 # Modules that re-export: they gather what lies below or beside them.

@@ -326,3 +326,52 @@ def test_randomized_response_is_unbiased_and_as_noisy_as_theory_says():
         # Of an empty cell; 4,000 draws know a standard deviation to 1.1 %, and one 10 % too large would be seen.
         assert draws[:, 2].std() == pytest.approx(deviation, rel=0.06)
         assert draws[:, 2].std() != pytest.approx(1.1 * deviation, rel=0.04)
+
+
+def table(path: Path) -> list[list[str]]:
+    """The cells of a table, without its header."""
+    lines = [line for line in path.read_text().splitlines() if line.startswith("|")]
+    return [[cell.strip() for cell in line.split("|")[1:-1]] for line in lines[2:]]
+
+
+def test_clusters_of_a_release_are_better_than_those_through_a_curator(tmp_path):
+    done = run("lloyd", tmp_path, "--trials", "1", "--epsilons", "0.1", "--cities", "chattanooga,salt-lake-city")
+    assert done.returncode == 0, done.stderr
+    rows = table(tmp_path / "lloyd.md")
+    assert [(row[0][:4], row[1]) for row in rows] == [("Chat", "5"), ("Chat", "15"), ("Salt", "5"), ("Salt", "15")]
+    for row in rows:
+        three, five, hierarchy, adaptive = map(float, row[3:])
+        assert 1 <= max(hierarchy, adaptive) < 0.7 * min(three, five)
+
+
+def test_the_cells_nearest_to_centres_are_those_of_the_distance():
+    import shapely
+
+    import spatialdp as sdp
+    from scripts.lloyd import ground_scale, nearest_cells, starts
+
+    domain = sdp.Domain((5.0, 50.4, 6.0, 51.0), crs="EPSG:4326")
+    centres, scale = starts(domain, 7), ground_scale(domain)
+    cells = nearest_cells(centres, domain)
+    assert sum(cell.area for cell in cells) == pytest.approx(0.6)
+    places = np.random.default_rng(1).uniform((5.0, 50.4), (6.0, 51.0), (300, 2))
+    nearest = (((places[:, None] - centres) * scale) ** 2).sum(axis=2).argmin(axis=1)
+    for place, number in zip(places, nearest, strict=True):
+        assert cells[number].buffer(1e-9).contains(shapely.Point(place))
+    assert nearest_cells(np.array([[5.5, 50.7]] * 2), domain)[1].area == pytest.approx(0.6)  # centres may meet
+
+
+def test_choices_of_prices_bring_in_more_where_bids_are_few(tmp_path):
+    done = run("pricing", tmp_path, "--trials", "8", "--bids", "1000", "--epsilons", "0.1,1")
+    assert done.returncode == 0, done.stderr
+    few, many = ([float(cell.rstrip(" %")) for cell in row[2:]] for row in table(tmp_path / "pricing.md"))
+    assert few[2] > few[0] > few[3]
+    assert min(many) > 85
+
+
+def test_hot_zones_are_found_by_choices(tmp_path):
+    done = run("hot_zones", tmp_path, "--trials", "3")
+    assert done.returncode == 0, done.stderr
+    shares = [[float(cell.rstrip(" %")) for cell in row[3:]] for row in table(tmp_path / "hot_zones.md")]
+    assert all(two_sided <= 100 and choices >= one_sided for two_sided, one_sided, choices in shares)
+    assert sum(choices for _, _, choices in shares) >= 500
