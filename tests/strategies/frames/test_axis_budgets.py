@@ -55,8 +55,8 @@ def test_small_axes_are_remembered_and_large_ones_have_the_same_shares(leaves):
 
 
 def test_other_levels_noise_or_spans_have_shares_of_their_own():
-    shape = TreeShape([0, 1, 3, 6], [2, 3, 0, 0, 0, 0])
-    spans = np.array([[0, 2, 2, 3, 3, 3], [1, 2, 3, 3, 3, 3]])  # the root stands for two levels
+    shape = TreeShape([0, 1, 21, 421], [20, *[20] * 20, *[0] * 400])
+    spans = np.array([[0] + [2] * 20 + [3] * 400, [1] + [2] * 20 + [3] * 400])  # the root stands for two levels
     asked = [((True, True, True), 2, None), ((True, False, True), 2, None), ((True, True, True), 1, None)]
     asked += [((True, True, True, True), 2, spans)]
     found = [balanced_shares(shape, *each) for each in asked]
