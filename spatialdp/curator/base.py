@@ -6,11 +6,12 @@ A curator has records, a public frame and a purse. Its parts have some of the re
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, NoReturn, Self, TypeVar
 
+from spatialdp._support.arrays import Integers
 from spatialdp.curator.asks import Ask, Frame, Purse, Spending, carried_out
 from spatialdp.curator.counts import read_areas
 from spatialdp.curator.rehearsal import practice_account
@@ -33,6 +34,7 @@ from spatialdp.wording import parameter
 __all__ = ["Holder"]
 
 T = TypeVar("T")
+Finder = Callable[[], Integers]  # looks at the records, and returns the part that each is in
 
 
 class Holder:
@@ -174,13 +176,13 @@ class Holder:
             label: self._with(held=part, purse=purse) for label, part, purse in zip(accounts, held, purses, strict=True)
         }
 
-    def _by_label(self, column: str, labels: Sequence[str]) -> tuple[list[str], Any]:
+    def _by_label(self, column: str, labels: Sequence[str]) -> tuple[list[str], Finder]:
         """Return public labels, and the function that finds the part of each record by a column."""
         self._held.check_labels(self._frame.column(column))
         public = list(labels)
         return public, lambda: self._held.labels(column, public)
 
-    def _by_area(self, areas: Mapping[str, Any]) -> tuple[list[str], Any]:
+    def _by_area(self, areas: Mapping[str, Any]) -> tuple[list[str], Finder]:
         """Return public labels, and the function that finds the part of each record by its place."""
         if not isinstance(areas, Mapping):
             raise ParameterError(

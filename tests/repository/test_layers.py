@@ -13,6 +13,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -108,21 +109,23 @@ MODULES = {module_name(path): path for path in sorted(PACKAGE.rglob("*.py"))}
 
 def imports_of(importer: str, source: str) -> Iterator[Import]:
     """All imports of the package's own modules that run, wherever they stand."""
-    tree = ast.parse(source)
-    for_types = {id(node) for block in ast.walk(tree) if _is_for_types(block) for node in ast.walk(block)}
-    inside = {
-        id(node) for function in ast.walk(tree) if isinstance(function, ast.FunctionDef) for node in ast.walk(function)
-    }
-    for node in ast.walk(tree):
-        if id(node) in for_types:
-            continue
+    for node, inside in _statements(ast.parse(source)):
         if isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
             names = [f"{node.module}.{alias.name}" for alias in node.names]
         else:
             continue
-        yield from (Import(importer, name, id(node) in inside) for name in names if name.split(".")[0] == "spatialdp")
+        yield from (Import(importer, name, inside) for name in names if name.split(".")[0] == "spatialdp")
+
+
+def _statements(block: ast.AST, inside: bool = False) -> Iterator[tuple[ast.AST, bool]]:
+    """All statements of a block but those for types, and whether they stand in a function."""
+    for node in ast.iter_child_nodes(block):
+        if isinstance(node, ast.stmt | ast.excepthandler | ast.match_case) and not _is_for_types(node):
+            within = inside or isinstance(node, ast.FunctionDef)
+            yield node, within
+            yield from _statements(node, within)
 
 
 def _is_for_types(node: ast.AST) -> bool:
@@ -158,7 +161,9 @@ def _part(package: str, module: str) -> str | None:
     return module.removeprefix(f"{package}.").split(".")[0]
 
 
-ALL_IMPORTS = [each for name, path in MODULES.items() for each in imports_of(name, path.read_text())]
+@cache
+def all_imports() -> list[Import]:
+    return [each for name, path in MODULES.items() for each in imports_of(name, path.read_text())]
 
 
 @pytest.mark.parametrize("package", LINES)
@@ -169,11 +174,11 @@ def test_every_part_of_a_package_has_its_line(package):
 
 
 def test_imports_go_down_and_blind_parts_see_no_records():
-    assert not violations(ALL_IMPORTS)
+    assert not violations(all_imports())
 
 
 def test_nobody_imports_anothers_private_names():
-    private = [f"{each.importer}: {each.imported}" for each in ALL_IMPORTS if each.imported.split(".")[-1][:1] == "_"]
+    private = [f"{each.importer}: {each.imported}" for each in all_imports() if each.imported.split(".")[-1][:1] == "_"]
     assert [name for name in private if not name.endswith(("__version__", "_version"))] == []
 
 
