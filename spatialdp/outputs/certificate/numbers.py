@@ -119,6 +119,8 @@ def _(numbers: ZoneCounts) -> str:
     zones = numbers.zones
     sizes = (stop - start for start, stop in pairwise(zones.shape.offsets.tolist()))
     levels = ", ".join(f"{size:,} of level {name}" for name, size in zip(zones.levels, sizes, strict=True))
+    if numbers.listed:
+        return f"in those zones of a public frame whose noisy count passed a threshold ({levels})"
     return f"in the zones of a public list ({levels})"
 
 

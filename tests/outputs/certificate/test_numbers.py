@@ -133,3 +133,9 @@ def test_lists_say_what_is_missing_and_how_noisy_a_listed_cell_is():
         assert bool(found.errors) != biased
         assert biased or dict(found.errors)["one listed cell"] == pytest.approx(release.estimate.variance**0.5)
         assert "empty cells are expected" in found.notes[0]
+
+
+def test_listed_zones_are_not_called_a_public_list():
+    listed = sdp.Sparse().release(XY, ZONES, epsilon=1)
+    assert "whose noisy count passed a threshold" in contents(listed.estimate)
+    assert "public list" in contents(sdp.ZoneTree().release(XY, ZONES, epsilon=1).estimate)
