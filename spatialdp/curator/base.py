@@ -29,7 +29,7 @@ from spatialdp.records.formats.base import forgetful
 from spatialdp.records.rows.held import HeldRecords, hold
 from spatialdp.release import Release
 from spatialdp.space.domain import Domain
-from spatialdp.wording import either, parameter
+from spatialdp.wording import either, parameter, quoted
 
 __all__ = ["Holder"]
 
@@ -188,7 +188,7 @@ class Holder:
         if not isinstance(areas, Mapping):
             raise ParameterError(
                 f"the areas of the parts are a {type(areas).__name__}; they must be a dictionary. Give an area by the "
-                "label of each part: {'north': (0, 5, 10, 10), 'south': (0, 0, 10, 5)}."
+                f"label of each part, such as {quoted({'north': (0, 5, 10, 10), 'south': (0, 0, 10, 5)})}."
             )
         known = read_areas(list(areas.values()), self._frame.domain)
         return list(areas), lambda: known.first(self._held)

@@ -251,7 +251,7 @@ def _taken_apart(records: Any) -> tuple[Any, Mapping[str, Any]]:
         if type(records) is not Rows:
             raise PointsError(
                 "the rows stay in their file, but a curator holds records in memory; read the columns into memory, and "
-                "give Rows(points, ...)."
+                f"give {either('Rows(points, ...)', 'them beside the points')}."
             )
         records, beside = records._points, records._columns
     else:
