@@ -21,7 +21,7 @@ T = TypeVar("T", int, Integers)
 
 SPLITS = 4  # halvings into blocks that are decided about in turn
 UNEVEN = 1.5  # heterogeneity where nothing is known about it
-COUNTS_A_LEAF = (4.0, 2.4, 1.8)  # how many counts, over the noise, a final block has at each stage; the last one stays
+COUNTS_A_LEAF = (3.5, 2.4, 1.8)  # how many counts, over the noise, a final block has at each stage; the last one stays
 MANY_SPLITS = 6  # most halvings into final blocks where siblings are alike; SPLITS elsewhere
 FAR = 9  # beyond so many halvings, blocks on the way get a smaller share
 SHARE, SMALL_SHARE = (3, 10), (1, 5)  # of the remaining budget, for blocks that are decided about in turn
