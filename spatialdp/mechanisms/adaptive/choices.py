@@ -15,13 +15,22 @@ import numpy as np
 
 from spatialdp._support.arrays import Array, Floats, Integers
 
-__all__ = ["SPLITS", "Choice", "choose", "first_part", "first_parts", "forecast_variance", "heterogeneity", "parts_of"]
+__all__ = [
+    "SPLITS",
+    "Choice",
+    "choose",
+    "first_part",
+    "first_parts",
+    "forecast_variance",
+    "heterogeneity",
+    "parts_of",
+]
 
 T = TypeVar("T", int, Integers)
 
 SPLITS = 4  # halvings into blocks that are decided about in turn
 UNEVEN = 1.5  # heterogeneity where nothing is known about it
-COUNTS_A_LEAF = (3.5, 2.4, 1.8)  # how many counts, over the noise, a final block has at each stage; the last one stays
+COUNTS_A_LEAF = (5.0, 2.4, 1.8)  # how many counts, over the noise, a final block has at each stage; the last one stays
 MANY_SPLITS = 6  # most halvings into final blocks where siblings are alike; SPLITS elsewhere
 FAR = 9  # beyond so many halvings, blocks on the way get a smaller share
 SHARE, SMALL_SHARE = (3, 10), (1, 5)  # of the remaining budget, for blocks that are decided about in turn
@@ -52,10 +61,8 @@ class Choice:
     expected: Floats
 
 
-def heterogeneity(values: Floats, family: Integers, cells: Integers, variance: Floats) -> Floats:
+def heterogeneity(values: Floats, family: Integers, cells: Integers, variance: Floats, *, first: bool) -> Floats:
     """Standard deviation of siblings' densities over their mean, for each family.
-
-    Each family is compared with all families of its stage, because the noise of sixteen counts alone is large.
 
     Parameters
     ----------
@@ -67,11 +74,13 @@ def heterogeneity(values: Floats, family: Integers, cells: Integers, variance: F
         Number of cells of each node: equal densities are proportional to it.
     variance : (families,) array
         Variance of the noise of each family's counts.
+    first : bool
+        Whether this is the first family, which stands alone; others are compared with all families of their stage.
 
     Examples
     --------
     >>> one_family, alike = np.zeros(4, dtype=int), np.ones(4, dtype=int)
-    >>> heterogeneity(np.array([10.0, 20.0, 30.0, 20.0]), one_family, alike, np.zeros(1)).round(2)
+    >>> heterogeneity(np.array([10.0, 20.0, 30.0, 20.0]), one_family, alike, np.zeros(1), first=True).round(2)
     array([0.41])
     """
     size, total, area = (np.bincount(family, weights) for weights in (None, values, cells))
@@ -81,6 +90,9 @@ def heterogeneity(values: Floats, family: Integers, cells: Integers, variance: F
     noise = variance * (size - 2 + size * np.bincount(family, share**2)) / freedom
     excess = np.where(size > 1, np.maximum(spread - noise, 0.0), 0.0)
     mean_square = (total / size) ** 2 - variance / size
+    if first:
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.sqrt(np.where((mean_square > 0) & (size > 1), excess / mean_square, UNEVEN**2))
     whole_excess = float(np.where(size > 1, spread - noise, 0.0).sum())
     whole_square = float(mean_square.sum())
     usual = max(whole_excess, 0.0) / whole_square if whole_square > 0 else UNEVEN**2
@@ -98,7 +110,7 @@ def choose(
     strength : float array
         Estimated count of each block, over the noise of a count that costs all that its path has left.
     uneven : float array
-        Heterogeneity among the block and its siblings; the first blocks are decided about without it.
+        Heterogeneity among the block and its siblings.
     possible : int array
         How many times each block can be halved.
     left : int array
@@ -113,8 +125,7 @@ def choose(
     [[0, 4, 4], [700, 210, 140]]
     """
     with np.errstate(divide="ignore"):
-        factor = np.clip(np.sqrt(UNEVEN / uneven), 0.25, 4.0) if stage else 1.0
-        counts = COUNTS_A_LEAF[min(stage, len(COUNTS_A_LEAF) - 1)] * factor
+        counts = COUNTS_A_LEAF[min(stage, len(COUNTS_A_LEAF) - 1)] * np.clip(np.sqrt(UNEVEN / uneven), 0.25, 4.0)
         wanted = np.clip(np.rint(np.log2(strength / counts)), 0, possible).astype(np.int64)
     most = np.where((uneven < 1) & (stage >= 1), MANY_SPLITS, SPLITS)
     final = (wanted <= most) | (possible <= SPLITS)

@@ -219,10 +219,11 @@ def _choice(design: Descent, division: Subdivision, level: _Level, estimates: Fl
     families, family = np.unique(level.family[nodes], return_inverse=True)
     variance = np.zeros(families.size)
     variance[family] = design.moments(level.units[nodes])[0]
-    cells = division.cells(blocks)
-    uneven = heterogeneity(level.values[nodes], family, cells, variance)[family] if stage else np.ones(nodes.size)
+    uneven = heterogeneity(level.values[nodes], family, division.cells(blocks), variance, first=stage == 0)
     expected = np.maximum(estimates[nodes], 0.0)
-    halvings, units = choose(expected * design.strength(left), uneven, division.halvings(blocks), left, stage=stage)
+    halvings, units = choose(
+        expected * design.strength(left), uneven[family], division.halvings(blocks), left, stage=stage
+    )
     return Choice(nodes, halvings, units, expected)
 
 

@@ -31,32 +31,33 @@ def drawn(scatter, noise, seed=0, families=1, size=16):
 
 def test_heterogeneity_is_the_spread_without_the_noise():
     values, _ = drawn(0.5, 0.0)
-    assert heterogeneity(values, FIRST, ALIKE, np.zeros(1)) == pytest.approx(np.std(values, ddof=1) / values.mean())
-    found = [heterogeneity(drawn(0.3, 200, seed)[0], FIRST, ALIKE, np.array([200.0**2]))[0] for seed in range(300)]
+    assert heterogeneity(values, FIRST, ALIKE, np.zeros(1), first=True) == pytest.approx(
+        np.std(values, ddof=1) / values.mean()
+    )
+    found = [
+        heterogeneity(drawn(0.3, 200, seed)[0], FIRST, ALIKE, np.array([200.0**2]), first=True)[0]
+        for seed in range(300)
+    ]
     assert np.sqrt(np.mean(np.square(found))) == pytest.approx(0.3, abs=0.03)
 
 
-def test_nothing_is_known_of_empty_blocks():
-    assert heterogeneity(np.zeros(16), FIRST, ALIKE, np.array([9.0])) == pytest.approx(UNEVEN)
+def test_nothing_is_known_of_empty_or_single_blocks():
+    nothing = np.zeros(16)
+    assert heterogeneity(nothing, FIRST, ALIKE, np.array([9.0]), first=True) == UNEVEN
+    assert heterogeneity(np.array([50.0]), np.zeros(1, dtype=int), np.ones(1), np.array([9.0]), first=True) == UNEVEN
+    assert heterogeneity(nothing, FIRST, ALIKE, np.array([9.0]), first=False) == pytest.approx(UNEVEN)
 
 
 def test_densities_count_and_not_sizes():
     cells = np.arange(1, 17)
-    assert heterogeneity(10.0 * cells, FIRST, cells, np.zeros(1)) == pytest.approx(0, abs=1e-6)
+    assert heterogeneity(10.0 * cells, FIRST, cells, np.zeros(1), first=True) == pytest.approx(0, abs=1e-6)
 
 
 def test_families_of_a_stage_lean_on_each_other():
     values, family = drawn(0.5, 0, families=20)
     values[:16] = 1000.0  # one even family among uneven ones
-    found = heterogeneity(values, family, np.ones(values.size), np.zeros(20))
+    found = heterogeneity(values, family, np.ones(values.size), np.zeros(20), first=False)
     assert 0.1 < found[0] < np.median(found[1:])
-
-
-def test_the_first_blocks_are_divided_whether_they_are_alike_or_not():
-    strength, possible, left = np.array([64.0, 64.0]), np.array([20, 20]), np.array([1000, 1000])
-    uneven = np.array([0.1, 10.0])
-    assert choose(strength, uneven, possible, left, stage=0)[0].tolist() == [4, 4]
-    assert choose(strength, uneven, possible, left, stage=1)[0].tolist() != [4, 4]
 
 
 @pytest.mark.parametrize("path", [990_000, 495_000, 7])
