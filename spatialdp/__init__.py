@@ -20,6 +20,7 @@ if TYPE_CHECKING:  # type checkers and editors read the names of _HOMES here
     from spatialdp import workload as workload
     from spatialdp.clusters import Clusters as Clusters
     from spatialdp.clusters import kmeans as kmeans
+    from spatialdp.curator.session import Curator as Curator
     from spatialdp.errors import SpatialDPError as SpatialDPError
     from spatialdp.evaluation.evaluate import evaluate as evaluate
     from spatialdp.evaluation.evaluate import evaluate_subsamples as evaluate_subsamples
@@ -31,6 +32,7 @@ if TYPE_CHECKING:  # type checkers and editors read the names of _HOMES here
     from spatialdp.mechanisms import Hierarchy as Hierarchy
     from spatialdp.mechanisms import KdTree as KdTree
     from spatialdp.mechanisms import Quadtree as Quadtree
+    from spatialdp.mechanisms import Sparse as Sparse
     from spatialdp.mechanisms import Table as Table
     from spatialdp.mechanisms import Tailored as Tailored
     from spatialdp.mechanisms import Uniform as Uniform
@@ -80,6 +82,7 @@ _HOMES = {
     "Clusters": "clusters",
     "Codes": "records.codes",
     "Cost": "privacy.ledger.cost",
+    "Curator": "curator.session",
     "Domain": "space.domain",
     "Flat": "mechanisms",
     "Fourier": "mechanisms",
@@ -102,6 +105,7 @@ _HOMES = {
     "SystemNoise": "privacy.noise.source",
     "Table": "mechanisms",
     "TableRelease": "table_release",
+    "Sparse": "mechanisms",
     "Tailored": "mechanisms",
     "Time": "space.frames.time",
     "Uniform": "mechanisms",

@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import base64
 import collections
+import dataclasses
 import json
 import math
 import os
 import random
+import re
 import resource
 import signal
 import struct
@@ -33,9 +35,10 @@ from click.testing import CliRunner
 
 import spatialdp as sdp
 from spatialdp.cli import main
+from spatialdp.outputs.certificate.certificate import certificate_text
 from spatialdp.outputs.files.geoparquet import _digest
 from tests.attacks.fuzz import ADDRESS_SPACE, altered, damaged, watch
-from tests.helpers.cases import DOMAINS, SMALL, terms
+from tests.helpers.cases import DOMAINS, LISTED, SMALL, terms
 from tests.helpers.zone_releases import release_of as zone_release
 from tests.helpers.zone_releases import zones_of
 
@@ -53,9 +56,11 @@ NUMBERS = [-1, 0, 1, 2, 127, 128, 2**15, 2**31 - 1, 2**31, 2**53, 2**63 - 1, 1e-
 @cache
 def original(case: str, region: str) -> pa.Table:
     """A release of a case, as the table of its file."""
-    domain, mechanism = DOMAINS[region], SMALL[case]
+    domain, mechanism = DOMAINS[region], (SMALL | LISTED)[case]
     width, height = domain.size
     points = np.random.default_rng(0).uniform(0, 1, (60, 2)) * (width, height)
+    if case in LISTED:  # places that stand out, so that the list has rows to alter
+        points = points.repeat(200, axis=0)
     release = mechanism.release(points, domain, **terms(mechanism, "add-remove"), noise=sdp.SeededNoise(0))
     path = Path(os.environ["FORGE_FOLDER"]) / "original.parquet"
     release.save(path, overwrite=True)
@@ -73,7 +78,7 @@ def original_zones(geometry: bool, known: bool) -> pa.Table:
 def some_original(chance: random.Random) -> pa.Table:
     if chance.random() < 0.25:
         return original_zones(chance.random() < 0.7, chance.random() < 0.3)
-    case = chance.choice(list(SMALL))
+    case = chance.choice([*SMALL, *LISTED])
     try:
         return original(case, chance.choice(list(DOMAINS)))
     except sdp.SpatialDPError:  # no cell lies in the region, or the workload lies elsewhere
@@ -453,6 +458,15 @@ def exercise(release: sdp.Release, folder: Path) -> None:
         page = (folder / "page.html").read_text(encoding="utf-8")
         assert "<script>alert" not in page
 
+    def certified() -> None:
+        claimed = dataclasses.replace(release, privacy=dataclasses.replace(release.privacy, private=True))
+        for suffix in (".html", ".md"):
+            text = certificate_text(claimed, suffix)
+            shown(text)
+            assert len(text) < 200_000, "a page that nobody reads"
+            assert not re.search(r"(?<!\\)<(script|img)", text), "foreign text is markup"
+            assert not re.search(r"\b(nan|inf)\b", text), "a number is not finite"
+
     def zones_answered() -> None:
         if not isinstance(release, sdp.ZoneRelease):
             return
@@ -480,6 +494,7 @@ def exercise(release: sdp.Release, folder: Path) -> None:
         "plot": drawn,
         "plot uncertainty": lambda: drawn(view="uncertainty"),
         "explore": explored,
+        "certificate": certified,
         **{f"save {suffix}": partial(saved, suffix) for suffix in (".parquet", ".gpkg", ".csv", ".geojson")},
         "save .tif": lambda: saved(".tif", shape=(8, 8)),
         "zones": zones_answered,

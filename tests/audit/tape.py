@@ -19,12 +19,14 @@ from typing import Any
 
 import numpy as np
 
+from spatialdp.privacy.noise.filter import Filter
 from spatialdp.privacy.noise.laws import Law, NoiseLaw
 from spatialdp.privacy.noise.medians import medians
 from spatialdp.privacy.noise.selection import exponential
 from spatialdp.privacy.noise.source import Noise, SeededNoise
 from spatialdp.privacy.noise.wide import Wide
 from tests.audit.seams import everywhere
+from tests.audit.selection_tape import record_selections
 
 
 class Tape(contextlib.ExitStack):
@@ -40,14 +42,18 @@ class Tape(contextlib.ExitStack):
     def __init__(self) -> None:
         super().__init__()
         self._add_to, self._medians, self._exponential = NoiseLaw.add_to, medians, exponential
+        self._passing = Filter.passing
         self.record(0)
 
     def __enter__(self) -> Tape:
         super().__enter__()
         NoiseLaw.add_to = lambda law, counts, noise: self._noisy(law, counts, noise)
         self.callback(setattr, NoiseLaw, "add_to", self._add_to)
+        Filter.passing = lambda made, *records: self._listed(made, *records)
+        self.callback(setattr, Filter, "passing", self._passing)
         self.enter_context(everywhere(medians, self._lines))
         self.enter_context(everywhere(exponential, self._choice))
+        record_selections(self)
         return self
 
     def record(self, seed: int) -> Noise:
@@ -91,10 +97,20 @@ class Tape(contextlib.ExitStack):
                 self._spend(Fraction(int(change.sum()) * (law.steps // law.counted)) / law.parameter)
         return outcome.copy()
 
+    def _listed(self, filter_: Filter, occupied: Any, counts: Any, noise: Noise) -> Any:
+        """Noise on the counts of all cells, of which few are known not to be 0, and dropping by a public threshold."""
+        held = Counter(dict(zip(occupied.tolist(), counts.tolist(), strict=True)))
+        outcome, first = self._measured(filter_, held, lambda: self._passing(filter_, occupied, counts, noise))
+        if first is not None:
+            change = sum(abs(first[cell] - held[cell]) for cell in first | held)
+            self._spend(Fraction(change) / filter_.scale)
+        return tuple(each.copy() for each in outcome)
+
     def _lines(self, values: Any, starts: Any, low: Any, high: Any, **terms: Any) -> Any:
         records = _by_node(values, terms.get("weights"), np.asarray(starts))
         private = ("noise", "weights")
-        public = (low.tolist(), high.tolist(), {name: value for name, value in terms.items() if name not in private})
+        lines = np.asarray(low).tolist(), np.asarray(high).tolist()
+        public = (*lines, {name: value for name, value in terms.items() if name not in private})
         outcome, first = self._measured(public, records, lambda: self._medians(values, starts, low, high, **terms))
         if first is not None:
             # `enumeration` shows that adding or removing a record, or a weight of 1, costs ε, or ε / 2 under replace.

@@ -1,13 +1,14 @@
 """Every publisher knows every kind of estimate, or refuses it in words.
 
 Publishers are found by what they do for a release, not by a list of classes: saving, loading and exporting, maps, the
-explorer's page, sampling, rows of a table. A new kind of estimate enters `estimates.base.KINDS` and `EXAMPLES` here,
-and every publisher is asked about it.
+explorer's page, the certificate, sampling, rows of a table. A new kind of estimate enters `estimates.base.KINDS` and
+`EXAMPLES` here, and every publisher is asked about it.
 """
 
 from __future__ import annotations
 
 import ast
+from dataclasses import replace
 from pathlib import Path
 
 import geopandas
@@ -20,6 +21,7 @@ import shapely
 import spatialdp as sdp
 from spatialdp.errors import SpatialDPError
 from spatialdp.estimates.base import KINDS, Estimate
+from spatialdp.outputs.certificate.numbers import contents, exactness
 from spatialdp.outputs.explorer.data import estimate_data
 from spatialdp.outputs.explorer.page import size_in_words
 from spatialdp.outputs.files.formats import FORMATS
@@ -37,7 +39,7 @@ QUARTERS = geopandas.GeoDataFrame(
     crs=DOMAIN.crs,
 )
 EXAMPLES = {"grid": sdp.Flat((8, 6)), "tree": sdp.KdTree(3), "field": sdp.Adaptive((8, 6)), "zones": sdp.ZoneTree()}
-EXAMPLES["table"] = sdp.Table()
+EXAMPLES |= {"table": sdp.Table(), "listed": sdp.Sparse((8, 6))}
 FRAMES = {"zones": sdp.Zones(QUARTERS, levels=["side", "quarter"]), "table": sdp.Frame(DOMAIN.grid((8, 6)))}
 ASKED = {"table": {"box": (0.1, 0.2, 0.7, 0.9)}}  # a table answers by the names of its axes
 
@@ -48,6 +50,7 @@ PUBLISHERS = {
     "a map": lambda release, _: release.plot(),
     "a map of uncertainty": lambda release, _: release.plot(view="uncertainty"),
     "a page": lambda release, folder: release.explore(folder / "page.html"),
+    "a certificate": lambda release, folder: private(release).certificate(folder / "page.html"),
     "synthetic points": lambda release, _: release.sample(10),
     "no negative numbers": lambda release, _: release.non_negative(),
     "whole numbers": lambda release, _: release.rounded(),
@@ -62,7 +65,14 @@ DISPATCHERS = {
     "estimate_data": estimate_data,
     "size_in_words": size_in_words,
     "cell_numbers": cell_numbers,
+    "contents": contents,
+    "exactness": lambda estimate: exactness(estimate, DOMAIN),
 }
+
+
+def private(release):
+    """The release, as if its noise could not be reproduced: of one that is not private a certificate says nothing."""
+    return replace(release, privacy=replace(release.privacy, private=True))
 
 
 class Unknown:
@@ -126,7 +136,8 @@ def test_zones_that_are_codes_alone_are_published_or_refused_in_words(publisher,
     assert refusal is None or not list(tmp_path.iterdir())
     assert "codes alone" in release._repr_html_()
     released = {path.suffix for path in tmp_path.iterdir()} - {".json"}
-    assert released == ({publisher[7:]} if publisher in ("a file .parquet", "a file .csv") else set())
+    written = {"a file .parquet": {".parquet"}, "a file .csv": {".csv"}, "a certificate": {".html"}}
+    assert released == written.get(publisher, set())
 
 
 @pytest.mark.parametrize("dispatcher", DISPATCHERS)
@@ -145,7 +156,22 @@ def test_nobody_asks_for_the_class_of_an_estimate():
         for node in ast.walk(ast.parse(path.read_text()))
         if isinstance(node, ast.Call)
         and ast.unparse(node.func) == "isinstance"
-        and {"Histogram", "Decomposition", "Field", "KdTree", "ZoneCounts", "ZoneRelease"}
+        and {"Histogram", "Decomposition", "Field", "KdTree", "ListedCells", "ZoneCounts", "ZoneRelease"}
         & {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
     ]
     assert not asked
+
+
+@pytest.mark.parametrize("publisher", PUBLISHERS)
+@pytest.mark.parametrize("records", [[], [[0.3, 0.7]] * 99], ids=["nothing listed", "one cell"])
+def test_lists_of_a_grid_that_nobody_lays_out_are_published_or_refused_in_words(publisher, records, tmp_path):
+    release, refusal = sdp.Sparse((2**30, 2**30), false=1e-6).release(records, DOMAIN, epsilon=1), None
+    try:
+        PUBLISHERS[publisher](release, tmp_path)
+    except SpatialDPError as error:
+        refusal = str(error)
+    finally:
+        plt.close("all")
+    refused = {"a file .tif", "a file .tiff"} | (set() if records else {"synthetic points"})
+    assert (refusal is not None) == (publisher in refused)
+    assert refusal is None or not list(tmp_path.iterdir())
