@@ -177,9 +177,9 @@ def scores_of(truth: Integers, weights: Floats, candidates: Integers) -> Integer
     """
     x0, y0, x1, y1 = candidates.T
     sums = prefix_sums(weights)
-    estimates: Integers = np.rint(sums[y1, x1] - sums[y0, x1] - sums[y1, x0] + sums[y0, x0]).astype(np.int64)
-    off: Integers = np.abs(truth - estimates)
-    return off
+    estimates = np.rint(sums[y1, x1] - sums[y0, x1] - sums[y1, x0] + sums[y0, x0])
+    scores: Integers = np.abs(truth - estimates.astype(np.int64))
+    return scores
 
 
 def drawn_place(scores: Integers, epsilon: Fraction, noise: Noise) -> int:
