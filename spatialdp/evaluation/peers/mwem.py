@@ -158,7 +158,7 @@ def blocks_of(grid: Grid, boxes: Floats) -> Integers:
     low, size = np.tile(grid.domain.bounds[:2], 2), np.tile(grid.domain.size, 2)
     shape = np.tile(grid.shape, 2)
     blocks = np.clip(np.rint((boxes - low) / size * shape), 0, shape).astype(np.int64)
-    kept = blocks[(blocks[:, 0] < blocks[:, 2]) & (blocks[:, 1] < blocks[:, 3])]
+    kept: Integers = blocks[(blocks[:, 0] < blocks[:, 2]) & (blocks[:, 1] < blocks[:, 3])]
     if not len(kept):
         raise ParameterError(
             f"{parameter('candidates')} are boxes that hold no cell of {grid.shape[0]} x {grid.shape[1]}; MWEM chooses "
