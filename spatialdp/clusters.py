@@ -24,7 +24,7 @@ from spatialdp.release import Release
 from spatialdp.space.crs import geographic
 from spatialdp.space.domain import Domain
 from spatialdp.space.lattice import LATTICE
-from spatialdp.wording import parameter
+from spatialdp.wording import either, parameter
 
 if TYPE_CHECKING:
     import geopandas
@@ -170,7 +170,7 @@ def kmeans(release: Release, k: int, *, starts: int = 8, seed: int = 0) -> Clust
     if not isinstance(release, Release):
         raise ParameterError(
             f"{parameter('release')} is a {type(release).__name__}; give a release of a grid or a tree, such as one "
-            "made by spatialdp.publish."
+            f"made by {either('spatialdp.publish', '`spatialdp release`')}."
         )
     number = whole_number(k, "k", 1, _MOST_CLUSTERS)
     begun = whole_number(starts, "starts", 1, _MOST_STARTS)

@@ -136,6 +136,7 @@ class FileCodes(Codes):
         return ((batch.codes, batch.person) for batch in self._batches())
 
     def _batches(self) -> Iterator[Coded]:
+        """The records of all files, batch by batch."""
         return (batch for file in self._files for batch in file.batches(self._selection))
 
 

@@ -98,6 +98,7 @@ class FilePoints(Points):
         return kept(self._batches(domain), self._reading)
 
     def _batches(self, domain: Domain) -> Iterator[Batch]:
+        """The records of all files, batch by batch."""
         check_bounds(self._reading.domain.bounds, domain)
         return (batch for file in self._files for batch in file.batches(self._reading))
 

@@ -66,8 +66,13 @@ def person_moves_cells_apart() -> Patch:
 
 def unlisted_kinds_in_the_first_cell() -> Patch:
     """Count a row without a known tick or category in the first one."""
-    real = rows_module._places_on
-    return mock.patch.object(rows_module, "_places_on", lambda axis, values, part: real(axis, values, part) % axis.size)
+    real = rows_module.number_beside
+
+    def number_beside(frame: Any, places: Any, count: int) -> Any:
+        sizes = {name: axis.size for name, axis in rows_module.axes_beside(frame).items()}
+        return real(frame, {name: place % sizes[name] for name, place in places.items()}, count)
+
+    return mock.patch.object(rows_module, "number_beside", number_beside)
 
 
 def ticks_from_the_number_of_rows() -> Patch:

@@ -13,13 +13,13 @@ from fractions import Fraction
 from typing import Any, Protocol, TypeVar
 
 from spatialdp._support.tables import html_table
-from spatialdp.errors import BudgetError, LedgerError, ParameterError
-from spatialdp.privacy.ledger.books import Books, Partition, Place, record
+from spatialdp.errors import BudgetError, ParameterError
+from spatialdp.privacy.ledger.books import Books, Partition, Place, checked_labels, divide, record
 from spatialdp.privacy.ledger.cost import Cost, Pots, in_short
 from spatialdp.privacy.ledger.entries import Entry, Kind, checked_facts
 from spatialdp.privacy.ledger.prepaid import Prepaid
 from spatialdp.privacy.ledger.stores.base import Transaction
-from spatialdp.privacy.ledger.terms import Terms, charge, checked_name
+from spatialdp.privacy.ledger.terms import Terms, charge, checked_name, checked_stays
 from spatialdp.privacy.receipt import Receipt
 from spatialdp.wording import either, parameter, quoted
 
@@ -27,7 +27,6 @@ __all__ = ["Account", "Keeper", "Spender"]
 
 T = TypeVar("T")
 
-_MOST_LABELS = 100_000
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 
 
@@ -109,7 +108,7 @@ class Account:
     @property
     def limit(self) -> Pots:
         """What the pots of the whole account may hold at most."""
-        return self._keeper.read(lambda transaction: self.terms_in(Books(transaction)).limit)
+        return self._keeper.read(lambda transaction: Books(transaction).terms_of(self.name).limit)
 
     @property
     def spent(self) -> Pots:
@@ -160,24 +159,15 @@ class Account:
 
     def _state(self, transaction: Transaction) -> tuple[Terms, Pots, Pots]:
         books = Books(transaction)
-        return self.terms_in(books), books.spent(self._places, self.neighbours), self._left(books)
+        return books.terms_of(self.name), books.spent(self._places, self.neighbours), self._left(books)
 
     def _compared(self) -> str:
         most = self._terms.records if self.unit == "person" else None
         declared = "" if most is None else f" with at most {most:,} records (declared, not enforced)"
         return f"{self.neighbours} one {self.unit}{declared}"
 
-    def terms_in(self, books: Books) -> Terms:
-        """Return the account's terms, with the limits as they are now."""
-        terms = books.terms(self.name)
-        if terms is None:
-            raise LedgerError(
-                f"the ledger has no account {self.name!r} any more; use the ledger that it was opened in."
-            )
-        return terms
-
     def _left(self, books: Books) -> Pots:
-        return books.left(self._places, self.terms_in(books))
+        return books.left(self._places, books.terms_of(self.name))
 
     def check(self, cost: Cost, *, neighbours: str, unit: str) -> None:
         """Refuse a step that could not be paid for now; nothing is written, and no record is needed.
@@ -197,6 +187,14 @@ class Account:
             If less is left.
         ParameterError
             If the step makes a promise that this account cannot add up.
+
+        Examples
+        --------
+        >>> import spatialdp as sdp, tempfile
+        >>> account = sdp.Ledger(tempfile.mkdtemp() + "/privacy.ledger").open("crashes", epsilon=2)
+        >>> account.check(sdp.Cost.pure(3), neighbours="add-remove", unit="record")
+        Traceback (most recent call last):
+        spatialdp.errors.BudgetError: the step costs ε = 3, but of the limit of 2 ... only 2 is left; ...
         """
         self._keeper.read(lambda transaction: self._payable(Books(transaction), cost, neighbours, unit))
 
@@ -221,6 +219,15 @@ class Account:
             If less is left; nothing is spent.
         LedgerError
             If the ledger cannot be written. The step may have been paid for or not, and must not be carried out.
+
+        Examples
+        --------
+        >>> import spatialdp as sdp, tempfile
+        >>> account = sdp.Ledger(tempfile.mkdtemp() + "/privacy.ledger").open("crashes", epsilon=2)
+        >>> terms = {"neighbours": "add-remove", "unit": "record"}
+        >>> receipt = account.spend(sdp.Cost.pure(0.5), **terms, what={"for": "a count"})
+        >>> receipt.entry, account.left.epsilon
+        (2, Fraction(3, 2))
         """
         facts = checked_facts(what)
 
@@ -275,18 +282,37 @@ class Account:
         ----------
         cost, neighbours, unit, what
             As for `spend`, of all asks together.
+
+        Examples
+        --------
+        >>> import spatialdp as sdp, tempfile
+        >>> account = sdp.Ledger(tempfile.mkdtemp() + "/privacy.ledger").open("crashes", epsilon=2)
+        >>> terms = {"neighbours": "add-remove", "unit": "record"}
+        >>> with account.prepay(sdp.Cost.pure(1), **terms, what={"for": "a dashboard"}) as prepaid:
+        ...     _ = prepaid.spend(sdp.Cost.pure(0.25), **terms, what={"ask": "count"})
+        >>> account.left.epsilon
+        Fraction(1, 1)
         """
         self.check(cost, neighbours=neighbours, unit=unit)
         return Prepaid(self, self._terms, cost, unit, what)
 
     def note(self, facts: Mapping[str, Any]) -> None:
-        """Add public facts for readers; nothing is spent."""
+        """Add public facts for readers; nothing is spent.
+
+        Examples
+        --------
+        >>> import spatialdp as sdp, tempfile
+        >>> account = sdp.Ledger(tempfile.mkdtemp() + "/privacy.ledger").open("crashes", epsilon=2)
+        >>> account.note({"reviewed by": "A. Ng"})
+        >>> account.spent.epsilon
+        Fraction(0, 1)
+        """
         body = {"account": self.name, "note": checked_facts(facts)}
         self._keeper.change(lambda transaction: record(transaction, Kind.NOTE, body))
 
     def _payable(self, books: Books, cost: Cost, neighbours: str, unit: str) -> Pots:
         """Return what a step costs here; refuse what cannot be paid for."""
-        terms = self.terms_in(books)
+        terms = books.terms_of(self.name)
         amount = self.charge(cost, neighbours=neighbours, unit=unit)
         left = books.left(self._places, terms)
         if amount.rho and not terms.rho:
@@ -326,6 +352,14 @@ class Account:
             Of the spend.
         files : mapping of str to str
             The SHA-256 of each file, by its name.
+
+        Examples
+        --------
+        >>> import spatialdp as sdp, tempfile
+        >>> account = sdp.Ledger(tempfile.mkdtemp() + "/privacy.ledger").open("crashes", epsilon=2)
+        >>> terms = {"neighbours": "add-remove", "unit": "record"}
+        >>> receipt = account.spend(sdp.Cost.pure(0.5), **terms, what={"for": "a map"})
+        >>> account.released(receipt, {"map.parquet": "0" * 64})
         """
         names = {checked_name(name, "files"): digest for name, digest in files.items()}
         if not names or not all(isinstance(digest, str) and _SHA256.fullmatch(digest) for digest in names.values()):
@@ -371,34 +405,19 @@ class Account:
         -------
         dict of str to Account
             The parts by their labels.
+
+        Examples
+        --------
+        >>> import spatialdp as sdp, tempfile
+        >>> account = sdp.Ledger(tempfile.mkdtemp() + "/privacy.ledger").open("crashes", epsilon=2)
+        >>> list(account.partition("state", ["Iowa", "Ohio"]))
+        ['Iowa', 'Ohio']
         """
         place = self._place("a partition of several parts at once is not kept apart; divide one part.")
-        new = Partition(_checked_labels(labels), self._checked_stays(person_stays))
+        new = Partition(checked_labels(labels), checked_stays(person_stays, self._terms))
         name = checked_name(name, "name")
-        self._keeper.change(lambda transaction: _divide(transaction, place, name, new))
+        self._keeper.change(lambda transaction: divide(transaction, place, name, new))
         return {label: self._below(place, name, (label,), new) for label in new.labels}
-
-    def _checked_stays(self, person_stays: bool | None) -> bool | None:
-        if self.unit == "record" and person_stays is not None:
-            raise ParameterError(
-                f"{parameter('person_stays')} is {quoted(person_stays)}, but the account protects single records, each "
-                "of which is in one part; leave it out."
-            )
-        if self.unit == "person" and not isinstance(person_stays, bool):
-            raise ParameterError(
-                f"{parameter('person_stays')} is {quoted(person_stays)}, but must be known in an account of persons. "
-                f"Give {parameter('person_stays', True)} if all records of a person are in one part, and "
-                f"{parameter('person_stays', False)} if they may be in several parts and {parameter('records')} of the "
-                f"account bounds all of them together. If it bounds those in each part by itself, such as a month, "
-                "parts add up: make no partition, and spend on the account."
-            )
-        if person_stays is False and self._terms.records is None:
-            raise ParameterError(
-                f"{parameter('person_stays')} is {quoted(person_stays)}, but the account does not say how many records "
-                f"a person may have, which bounds the number of parts that a person is in; open an account with "
-                f"{parameter('records')}, or make no partition."
-            )
-        return person_stays
 
     def part(self, name: str, label: str) -> Account:
         """Return a part of a partition, which has `spend`, `partition` and `part` like the account.
@@ -419,10 +438,18 @@ class Account:
         """Return several parts of a partition together, for a step that reads the records of all of them.
 
         What is spent is charged to each of the parts, in one entry.
+
+        Examples
+        --------
+        >>> import spatialdp as sdp, tempfile
+        >>> account = sdp.Ledger(tempfile.mkdtemp() + "/privacy.ledger").open("crashes", epsilon=2)
+        >>> _ = account.partition("state", ["Iowa", "Ohio", "Utah"])
+        >>> account.parts("state", ["Iowa", "Utah"]).left.epsilon
+        Fraction(2, 1)
         """
         place = self._place("parts of several parts at once are not kept apart; name the parts of one of them.")
         partition = self._keeper.read(lambda transaction: Books(transaction).partition(place, name))
-        chosen = _checked_labels(labels)
+        chosen = checked_labels(labels)
         known = () if partition is None else partition.labels
         unknown = set(chosen).difference(known)
         if partition is None or unknown:
@@ -446,35 +473,3 @@ class Account:
 
 def _amounts(spent: Fraction, left: Fraction, limit: Fraction) -> str:
     return f"{in_short(spent)} spent, {in_short(left, down=True)} left, limit {in_short(limit, down=True)}"
-
-
-def _checked_labels(labels: Iterable[str]) -> tuple[str, ...]:
-    listed = [] if isinstance(labels, str) else [checked_name(label, "labels") for label in labels]
-    if not 1 <= len(listed) <= _MOST_LABELS or len(set(listed)) < len(listed):
-        raise ParameterError(
-            f"{parameter('labels')} must be at least one and at most {_MOST_LABELS:,} different public names of parts, "
-            "in a list; give each of them once."
-        )
-    return tuple(listed)
-
-
-def _divide(transaction: Transaction, place: Place, name: str, new: Partition) -> None:
-    """Make a partition, or add labels to one; nothing is written if it is known already."""
-    books = Books(transaction)
-    known = books.partition(place, name)
-    if known is not None and known.person_stays != new.person_stays:
-        raise ParameterError(
-            f"the partition {name!r} was made with {parameter('person_stays', known.person_stays)}; that cannot be "
-            "changed. Give the same, or make another partition."
-        )
-    old = () if known is None else known.labels
-    added = [label for label in new.labels if label not in set(old)]
-    if added:
-        body = {
-            "account": place[0],
-            "at": list(place[1:]),
-            "partition": name,
-            "labels": added,
-            "person_stays": new.person_stays,
-        }
-        record(transaction, Kind.PARTITION, body)

@@ -10,23 +10,36 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
 from typing import Any, TypeVar
 
 from spatialdp._support.json_values import flag, text
-from spatialdp.errors import BudgetError, LedgerError
+from spatialdp.errors import BudgetError, LedgerError, ParameterError
 from spatialdp.privacy.ledger.cost import Pots
 from spatialdp.privacy.ledger.entries import Kind, canonical, stamp
 from spatialdp.privacy.ledger.rules import EMPTY, UNUSED, Parts, Room, Step, Totals, spend
 from spatialdp.privacy.ledger.stores.base import Table, Transaction
-from spatialdp.privacy.ledger.terms import Terms
+from spatialdp.privacy.ledger.terms import Terms, checked_name
 from spatialdp.privacy.neighbours import Neighbours
 from spatialdp.privacy.receipt import Receipt
+from spatialdp.wording import parameter
 
-__all__ = ["DAMAGED", "POTS", "Books", "Partition", "Place", "charged", "parts_json", "record", "totals_json"]
+__all__ = [
+    "DAMAGED",
+    "POTS",
+    "Books",
+    "Partition",
+    "Place",
+    "charged",
+    "checked_labels",
+    "divide",
+    "parts_json",
+    "record",
+    "totals_json",
+]
 
 T = TypeVar("T")
 
@@ -37,6 +50,7 @@ DAMAGED = (
     "the ledger holds values that spatialdp does not write, so it was damaged or altered; restore the last good copy, "
     "and check it with the releases made since."
 )
+_MOST_LABELS = 100_000
 _MOST_BITS = 2**17  # of the denominator of a total
 _CHARGED = re.compile(r"\d{1,2000}(/\d{1,2000})?")
 _TOTAL = re.compile(r"[0-9a-f]{1,40000}/[0-9a-f]{1,40000}")
@@ -92,6 +106,13 @@ class Books:
     def terms(self, account: str) -> Terms | None:
         """Return the terms of an account; None if there is no such account."""
         return self._get(Terms.from_json, "account", account)
+
+    def terms_of(self, account: str) -> Terms:
+        """Return the terms of an account that was opened."""
+        terms = self.terms(account)
+        if terms is None:
+            raise LedgerError(f"the ledger has no account {account!r} any more; use the ledger that it was opened in.")
+        return terms
 
     def partition(self, place: Place, name: str) -> Partition | None:
         """Return a partition of a place; None if there is none of that name."""
@@ -208,3 +229,36 @@ def _number(value: object) -> Fraction:
         raise ValueError
     numerator, denominator = digits.split("/")
     return Fraction(int(numerator, 16), int(denominator, 16))
+
+
+def checked_labels(labels: Iterable[str]) -> tuple[str, ...]:
+    """Return the labels of parts, checked: public names, each of them once."""
+    listed = [] if isinstance(labels, str) else [checked_name(label, "labels") for label in labels]
+    if not 1 <= len(listed) <= _MOST_LABELS or len(set(listed)) < len(listed):
+        raise ParameterError(
+            f"{parameter('labels')} must be at least one and at most {_MOST_LABELS:,} different public names of parts, "
+            "in a list; give each of them once."
+        )
+    return tuple(listed)
+
+
+def divide(transaction: Transaction, place: Place, name: str, new: Partition) -> None:
+    """Make a partition, or add labels to one; nothing is written if it is known already."""
+    books = Books(transaction)
+    known = books.partition(place, name)
+    if known is not None and known.person_stays != new.person_stays:
+        raise ParameterError(
+            f"the partition {name!r} was made with {parameter('person_stays', known.person_stays)}; that cannot be "
+            "changed. Give the same, or make another partition."
+        )
+    old = () if known is None else known.labels
+    added = [label for label in new.labels if label not in set(old)]
+    if added:
+        body = {
+            "account": place[0],
+            "at": list(place[1:]),
+            "partition": name,
+            "labels": added,
+            "person_stays": new.person_stays,
+        }
+        record(transaction, Kind.PARTITION, body)

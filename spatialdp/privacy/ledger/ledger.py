@@ -91,6 +91,16 @@ class Ledger:
             Who answers for it that no entry is missing, and how that is known.
         witness : path, optional
             The witness; a ledger that lacks the witness's entry is refused.
+
+        Examples
+        --------
+        >>> import shutil, spatialdp as sdp, tempfile
+        >>> folder = tempfile.mkdtemp()
+        >>> _ = sdp.Ledger(folder + "/privacy.ledger").open("crashes", epsilon=2)
+        >>> _ = shutil.copy(folder + "/privacy.ledger", folder + "/moved.ledger")
+        >>> ledger = sdp.Ledger.adopt(folder + "/moved.ledger", who="A. Ng", why="new disk; nothing was spent since")
+        >>> ledger.entries[-1].kind
+        'adopted'
         """
         store = _store_at(path)
         check = (lambda _: None) if witness is None else Witness(Path(witness)).check
@@ -118,7 +128,15 @@ class Ledger:
         return tuple(entry.facts["account"] for entry in self.entries if entry.kind == Kind.OPEN)
 
     def read(self, function: Callable[[Transaction], T]) -> T:
-        """Carry out a function on one state of the ledger, which it does not change."""
+        """Carry out a function on one state of the ledger, which it does not change.
+
+        Examples
+        --------
+        >>> import spatialdp as sdp, tempfile
+        >>> ledger = sdp.Ledger(tempfile.mkdtemp() + "/privacy.ledger")
+        >>> ledger.read(lambda transaction: transaction.head()) is None
+        True
+        """
 
         def checked(transaction: Transaction) -> T:
             if self._witness is not None:
@@ -128,7 +146,15 @@ class Ledger:
         return self._store.read(checked)
 
     def change(self, function: Callable[[Transaction], T]) -> T:
-        """Carry out a function that may change the ledger; on return it is durable, and the witness knows."""
+        """Carry out a function that may change the ledger; on return it is durable, and the witness knows.
+
+        Examples
+        --------
+        >>> import spatialdp as sdp, tempfile
+        >>> ledger = sdp.Ledger(tempfile.mkdtemp() + "/privacy.ledger")
+        >>> ledger.change(lambda transaction: transaction.ledger) == ledger.id
+        True
+        """
         witness = self._witness
         if witness is None:
             return self._store.transact(function)
@@ -182,6 +208,14 @@ class Ledger:
             If there is an account of this name with other terms.
         BudgetError
             If a limit is out of range.
+
+        Examples
+        --------
+        >>> import spatialdp as sdp, tempfile
+        >>> ledger = sdp.Ledger(tempfile.mkdtemp() + "/privacy.ledger")
+        >>> account = ledger.open("visits", epsilon=3, delta=1e-9, pure=1, unit="person", records=20)
+        >>> account.limit.epsilon, account.unit
+        (Fraction(1, 1), 'person')
         """
         account = checked_name(name, "name")
         terms = agreed(epsilon, delta, pure, neighbours, unit, records, about)
@@ -198,6 +232,14 @@ class Ledger:
         ------
         ParameterError
             If there is none of this name.
+
+        Examples
+        --------
+        >>> import spatialdp as sdp, tempfile
+        >>> ledger = sdp.Ledger(tempfile.mkdtemp() + "/privacy.ledger")
+        >>> _ = ledger.open("crashes", epsilon=2)
+        >>> ledger.account("crashes").left.epsilon
+        Fraction(2, 1)
         """
         account = checked_name(name, "name")
         terms = self.read(lambda transaction: Books(transaction).terms(account))
@@ -237,13 +279,21 @@ class Ledger:
         The promise is then that of the new limit. It holds as it stands if the limit was raised for reasons outside of
         the answers; a limit that is raised again and again because of the answers promises no more than what was spent
         in the end (``docs/design/ledger.md``).
+
+        Examples
+        --------
+        >>> import spatialdp as sdp, tempfile
+        >>> ledger = sdp.Ledger(tempfile.mkdtemp() + "/privacy.ledger")
+        >>> _ = ledger.open("crashes", epsilon=2)
+        >>> ledger.limit("crashes", epsilon=3, who="A. Ng", why="the board allowed a second year").left.epsilon
+        Fraction(3, 1)
         """
         account = self.account(name)
         reasons = {"who": checked_name(who, "who"), "why": checked_name(why, "why")}
 
         def change(transaction: Transaction) -> None:
             books = Books(transaction)
-            terms = account.terms_in(books).with_limit(epsilon, delta, pure)
+            terms = books.terms_of(account.name).with_limit(epsilon, delta, pure)
             spent = books.spent([(account.name,)], terms.neighbours)
             if not spent.fits(terms.limit):
                 raise BudgetError(

@@ -23,7 +23,7 @@ from spatialdp.privacy.neighbours import Neighbours
 from spatialdp.privacy.unit import MOST
 from spatialdp.wording import parameter, quoted
 
-__all__ = ["UNITS", "Terms", "agreed", "charge", "checked_name"]
+__all__ = ["UNITS", "Terms", "agreed", "charge", "checked_name", "checked_stays"]
 
 UNITS = ("record", "person")
 _LONGEST_NAME = 200
@@ -161,6 +161,30 @@ def charge(cost: Cost, unit: str, neighbours: str, terms: Terms, *, stays: bool)
         )
     more = 1 if unit == "person" else terms.records
     return Pots(terms.records * cost.epsilon, more * terms.records * cost.rho)
+
+
+def checked_stays(person_stays: bool | None, terms: Terms) -> bool | None:
+    """Return whether all records of a person share a part; refuse a partition that an account cannot have."""
+    if terms.unit == "record" and person_stays is not None:
+        raise ParameterError(
+            f"{parameter('person_stays')} is {quoted(person_stays)}, but the account protects single records, each "
+            "of which is in one part; leave it out."
+        )
+    if terms.unit == "person" and not isinstance(person_stays, bool):
+        raise ParameterError(
+            f"{parameter('person_stays')} is {quoted(person_stays)}, but must be known in an account of persons. "
+            f"Give {parameter('person_stays', True)} if all records of a person are in one part, and "
+            f"{parameter('person_stays', False)} if they may be in several parts and {parameter('records')} of the "
+            f"account bounds all of them together. If it bounds those in each part by itself, such as a month, "
+            "parts add up: make no partition, and spend on the account."
+        )
+    if person_stays is False and terms.records is None:
+        raise ParameterError(
+            f"{parameter('person_stays')} is {quoted(person_stays)}, but the account does not say how many records "
+            f"a person may have, which bounds the number of parts that a person is in; open an account with "
+            f"{parameter('records')}, or make no partition."
+        )
+    return person_stays
 
 
 def checked_name(name: object, what: str) -> str:

@@ -10,7 +10,6 @@ import pytest
 import spatialdp as sdp
 from spatialdp import Cost
 from spatialdp.errors import BudgetError, LedgerError, ParameterError
-from spatialdp.privacy.ledger.account import Account
 from spatialdp.privacy.ledger.books import Books
 from tests.helpers.ledgers import PERSON, RECORD, MemoryTable, pay
 
@@ -315,4 +314,4 @@ def test_words_of_an_account_read_nothing(account):
 
 def test_terms_are_read_from_the_books(account):
     with pytest.raises(LedgerError):
-        Account.terms_in(account, Books(MemoryTable()))
+        Books(MemoryTable()).terms_of(account.name)

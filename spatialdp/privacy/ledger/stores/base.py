@@ -32,9 +32,7 @@ class Table(Protocol):
 class Transaction(Table, Protocol):
     """The entries and the table of a store, as one transaction sees them."""
 
-    @property
-    def ledger(self) -> str:
-        """The ledger's own random number, in hexadecimal digits."""
+    ledger: str  # the ledger's own random number, in hexadecimal digits
 
     def append(self, kind: Kind, body: Mapping[str, Any]) -> Receipt:
         """Add an entry after the last one."""

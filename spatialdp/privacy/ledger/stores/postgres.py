@@ -22,6 +22,7 @@ from spatialdp._support.override import override
 from spatialdp._support.terminal import printable
 from spatialdp.errors import LedgerError
 from spatialdp.privacy.ledger.entries import FORMAT, Entry, Kind, canonical, entry_hash, first_hash
+from spatialdp.privacy.ledger.stores.base import Store, Transaction
 from spatialdp.privacy.noise.source import SystemNoise
 from spatialdp.privacy.receipt import Receipt
 from spatialdp.wording import either
@@ -62,7 +63,7 @@ def is_address(place: object) -> bool:
     return isinstance(place, str) and place.startswith(("postgresql://", "postgres://"))
 
 
-class PostgresTransaction:
+class PostgresTransaction(Transaction):
     """The entries and the table of a schema, as one transaction sees them."""
 
     def __init__(self, connection: Any) -> None:
@@ -125,7 +126,7 @@ class PostgresTransaction:
         )
 
 
-class PostgresStore:
+class PostgresStore(Store):
     """A ledger in a database of PostgreSQL.
 
     Parameters

@@ -28,6 +28,7 @@ from spatialdp._support.override import override
 from spatialdp._support.terminal import printable
 from spatialdp.errors import LedgerError
 from spatialdp.privacy.ledger.entries import FORMAT, Entry, Kind, canonical, entry_hash, first_hash
+from spatialdp.privacy.ledger.stores.base import Store, Transaction
 from spatialdp.privacy.noise.source import SystemNoise
 from spatialdp.privacy.receipt import Receipt
 from spatialdp.wording import either
@@ -84,7 +85,7 @@ class _OneAtATime:
 _ONE_AT_A_TIME = _OneAtATime()
 
 
-class SQLiteTransaction:
+class SQLiteTransaction(Transaction):
     """The entries and the table of a file, as one transaction sees them."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
@@ -148,7 +149,7 @@ class SQLiteTransaction:
         self._connection.execute("INSERT OR REPLACE INTO meta VALUES ('home', ?)", (inode,))
 
 
-class SQLiteStore:
+class SQLiteStore(Store):
     """A ledger in one file.
 
     Parameters
