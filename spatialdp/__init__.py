@@ -31,6 +31,7 @@ if TYPE_CHECKING:  # type checkers and editors read the names of _HOMES here
     from spatialdp.mechanisms import Hierarchy as Hierarchy
     from spatialdp.mechanisms import KdTree as KdTree
     from spatialdp.mechanisms import Quadtree as Quadtree
+    from spatialdp.mechanisms import Sparse as Sparse
     from spatialdp.mechanisms import Table as Table
     from spatialdp.mechanisms import Tailored as Tailored
     from spatialdp.mechanisms import Uniform as Uniform
@@ -102,6 +103,7 @@ _HOMES = {
     "SystemNoise": "privacy.noise.source",
     "Table": "mechanisms",
     "TableRelease": "table_release",
+    "Sparse": "mechanisms",
     "Tailored": "mechanisms",
     "Time": "space.frames.time",
     "Uniform": "mechanisms",

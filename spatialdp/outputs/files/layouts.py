@@ -21,10 +21,12 @@ from spatialdp.estimates.base import Estimate
 from spatialdp.estimates.decomposition import Decomposition
 from spatialdp.estimates.fields.field import LARGEST_FIELD, Field
 from spatialdp.estimates.histogram import Histogram
+from spatialdp.estimates.sparse.listed import ListedCells
 from spatialdp.estimates.tables.counts import TableCounts
 from spatialdp.estimates.tree_noise import TreeNoise
 from spatialdp.estimates.zones.counts import ZoneCounts
 from spatialdp.outputs.files.frames.domains import domain_to_json
+from spatialdp.outputs.files.frames.lists import list_columns, list_header, listed_cells
 from spatialdp.outputs.files.frames.zones import zone_columns, zone_header, zone_polygons, zones_to_json
 from spatialdp.outputs.files.limits import HIGHEST_TREE, WIDEST_STEP, check_estimates, check_moments, check_tree
 from spatialdp.outputs.files.noise_models import most_axis_weights, noise_from_json
@@ -98,6 +100,7 @@ def rebuild(header: dict[str, Any], columns: dict[str, Array], domain: Domain) -
         "grid": _grid,
         "tree": _tree,
         "field": _field,
+        "listed": listed_cells,
     }
     return kinds[header["kind"]](header, columns, domain)
 
@@ -147,6 +150,12 @@ def _cells_with_rows(estimate: Histogram) -> Booleans:
     """Cells that have a row: those of the region, or all cells if estimates outside the region sharpen box answers."""
     mask = estimate.grid.mask
     return np.ones_like(mask) if estimate.noise.uses_outside else mask
+
+
+@lay_out.register
+def _lay_out_list(estimate: ListedCells, domain: Domain) -> Layout:  # noqa: ARG001 - the grid knows its domain
+    boxes = estimate.grid.boxes(estimate.columns, estimate.rows)
+    return Layout(list_header(estimate), list_columns(estimate), boxes)
 
 
 @lay_out.register

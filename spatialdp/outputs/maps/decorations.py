@@ -7,6 +7,7 @@ the privacy statement, because a picture travels without the file that it was dr
 from __future__ import annotations
 
 import math
+from functools import singledispatch
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,6 +17,8 @@ from numpy.lib.stride_tricks import sliding_window_view
 
 from spatialdp._support.arrays import Array, Booleans, Floats, Integers
 from spatialdp._support.override import override
+from spatialdp.estimates.base import Estimate
+from spatialdp.estimates.sparse.listed import ListedCells
 from spatialdp.outputs.maps.cells import MapCells
 from spatialdp.outputs.maps.colours import NOISE_INK, NOISE_PAPER, VEIL
 from spatialdp.outputs.maps.ground import metres_per_unit
@@ -186,11 +189,14 @@ def _round_below(value: float) -> float:
 # --- words -----------------------------------------------------------------------------------------
 
 
-def explain_marks(ax: Axes) -> Legend:
-    """Say in a legend what the marks on noise mean; `layout` gives it its place."""
+def explain_marks(ax: Axes, *, rings: bool = False) -> Legend:
+    """Say in a legend what the marks on noise, or the rings, mean; `layout` gives it its place."""
+    from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
 
-    swatch = Patch(facecolor=NOISE_PAPER, edgecolor=NOISE_INK, hatch="////", linewidth=0.8, label="marks")
+    swatch: Artist = Patch(facecolor=NOISE_PAPER, edgecolor=NOISE_INK, hatch="////", linewidth=0.8, label="marks")
+    if rings:
+        swatch = Line2D([], [], linestyle="none", marker="o", markerfacecolor="none", color="0.25", label="marks")
     return ax.legend(handles=[swatch], loc="upper left", frameon=False, borderpad=0, borderaxespad=0, handlelength=2.5)
 
 
@@ -203,9 +209,22 @@ def caption_text(release: Release, *, whole: bool = True) -> str:
     if not whole:
         return "" if privacy.private else NOT_PRIVATE
     text = f"{privacy}. {privacy.in_words()} {privacy.counted_in_words()}".rstrip()
+    text += _missing(release.estimate, privacy.counted)
     if release.estimate.biased:
         text += (
             " These estimates were altered so that their errors do not average out, so cells that may be noise alone "
             "cannot be marked."
         )
     return text
+
+
+@singledispatch
+def _missing(estimate: Estimate, counted: str) -> str:  # noqa: ARG001 - only lists leave cells out
+    return ""
+
+
+@_missing.register
+def _(estimate: ListedCells, counted: str) -> str:
+    from spatialdp.outputs.maps.lists.cells import searched_in_words
+
+    return f" {searched_in_words(estimate, counted)}"
