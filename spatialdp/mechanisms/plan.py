@@ -100,9 +100,9 @@ class Plan:
         there count nowhere. 0 where all cells that touch the region belong to it; None without a region.
     person : Person, optional
         The bound on what one person contributes, if the unit of privacy is a person.
-    errors_of : {"boxes", "zones", "table"}
-        What the names of `errors` are: shares of the domain's area that boxes cover, levels of zones, or parts of a
-        table.
+    errors_of : {"boxes", "zones", "table", "flows"}
+        What the names of `errors` are: shares of the domain's area that boxes cover, levels of zones, parts of a
+        table, or counts of flows.
     invariants : tuple of str
         Levels of zones whose totals are published exactly, outside of the promise.
     listing : Listing, optional
@@ -280,4 +280,5 @@ _WORDS = {
     "boxes": _Words("cells", "in one cell", "boxes that cover", _area),
     "zones": _Words("zones", "in one zone of the lowest level", "one zone of the level"),
     "table": _Words("cells", "in one cell", "answers about"),
+    "flows": _Words("pairs", "in one pair", "one count of"),
 }
