@@ -213,7 +213,7 @@ class FlowRelease(_NoMap, Release):
         return frame
 
     @override
-    def plot(self, ax: Axes | None = None, *, most: int = 500, **options: Any) -> Axes:
+    def plot(self, ax: Axes | None = None, *, most: int = 200, **options: Any) -> Axes:
         """Draw the largest published flows as lines, as wide as they are large, above the places.
 
         Parameters

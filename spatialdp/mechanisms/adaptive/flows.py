@@ -1,8 +1,8 @@
 """How are flows between places published? All pairs where they fit; else a list of those whose noisy count is large.
 
 Trips that begin, and trips that end, in each place are counted by themselves, so that sums over all places miss
-nothing. Pairs are all counted, and fitted to the margins; or there are too many of them, and those that are listed are drawn by
-`privacy.noise.filter` without visiting empty ones, and counted afresh. Everything but the trips is public. See
+nothing. Pairs are all counted, and fitted to the margins; or there are too many of them, and those that are listed are
+drawn by `privacy.noise.filter` without visiting empty ones, and counted afresh. Everything but the trips is public. See
 ``docs/mechanisms/flows.md`` and ``docs/design/flows.md``.
 """
 
@@ -137,10 +137,10 @@ class Flows(Mechanism):
     A trip is in one pair, begins in one place and ends in one. If one trip is added or removed, each of the three
     groups of counts (origins, destinations, pairs) changes by 1 in L1 norm; if one is replaced, by 2 (1 if there is
     only one place). A person of at most k trips or pairs moves each group by k times as much, whichever places the
-    trips share. Each group gets discrete Laplace noise of scale (L1 sensitivity) / (its share of ε), and the shares add up to
-    ε. Listing is post-processing of noise on all pairs: `privacy.noise.filter` has that argument and its tests. Fresh
-    counts are noisy counts of a list that is fixed before; they pay for themselves. There is no δ. Cormode, Procopiuc,
-    Srivastava, Tran (ICDT 2012). ``tests/mechanisms/adaptive/test_flows.py`` computes sensitivities by brute force and
+    trips share. Each group gets discrete Laplace noise of scale (L1 sensitivity) / (its share of ε), and the shares add
+    up to ε. Listing is post-processing of noise on all pairs: `privacy.noise.filter` has that argument and its tests.
+    Fresh counts are noisy counts of a list that is fixed before; they pay for themselves. There is no δ. Cormode,
+    Procopiuc, Srivastava, Tran (ICDT 2012). ``tests/mechanisms/adaptive/test_flows.py`` computes sensitivities by brute force and
     enumerates lists; ``tests/audit/test_flows.py`` replays neighbours.
 
     Notes
@@ -172,7 +172,7 @@ class Flows(Mechanism):
         if not _LEAST_FALSE <= self._number("false") <= MOST_FALSE:
             raise ParameterError(
                 f"{parameter('false')} is {self.false}; it is how many pairs without trips may be expected on the "
-                f"list, and must lie between 1e-12 and {MOST_FALSE:,}. Give 1, or a share of the pairs that you expect there."
+                f"list, and must lie between 1e-12 and {MOST_FALSE:,}. Give 1, or a share of the pairs you expect there."
             )
         if not 0 <= self._number("remeasure") < 1:
             raise ParameterError(

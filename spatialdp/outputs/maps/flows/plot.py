@@ -22,14 +22,14 @@ if TYPE_CHECKING:
 
 __all__ = ["curves", "plot_flows"]
 
-_WIDEST = 7.0  # of a line, in points
+_WIDEST = 5.0  # of a line, in points
 _NARROWEST = 0.25
 _BEND = 0.12  # of a line's length
 _POINTS = 16  # of a curve
 _COLOUR, _STAYING = "#1f5a96", "#b3541e"
 
 
-def plot_flows(release: FlowRelease, ax: Axes | None = None, most: int = 500) -> Axes:
+def plot_flows(release: FlowRelease, ax: Axes | None = None, most: int = 200) -> Axes:
     """Draw the largest published flows, and the privacy statement below; see `FlowRelease.plot`."""
     from matplotlib.collections import LineCollection
 
@@ -43,17 +43,17 @@ def plot_flows(release: FlowRelease, ax: Axes | None = None, most: int = 500) ->
     chosen = chosen[estimate.values[chosen] > 0]
     origins, destinations = (places[chosen] for places in estimate.ends_of_pairs())
     sizes = estimate.values[chosen]
-    widths = np.maximum(_WIDEST * np.sqrt(sizes / sizes.max()), _NARROWEST) if sizes.size else sizes
+    widths = np.maximum(_WIDEST * sizes / sizes.max(), _NARROWEST) if sizes.size else sizes
     apart = origins != destinations
     lines = curves(points[origins[apart]], points[destinations[apart]])
     ax.add_collection(
-        LineCollection(list(lines), linewidths=widths[apart], colors=_COLOUR, alpha=0.6, capstyle="round")
+        LineCollection(list(lines), linewidths=widths[apart], colors=_COLOUR, alpha=0.55, capstyle="round")
     )
     staying = points[origins[~apart]]
     ax.scatter(
         staying[:, 0],
         staying[:, 1],
-        s=(3 * widths[~apart]) ** 2,
+        s=(3 + 3 * widths[~apart]) ** 2,
         facecolors="none",
         edgecolors=_STAYING,
         linewidths=1.2,
