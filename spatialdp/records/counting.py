@@ -17,7 +17,7 @@ from spatialdp._support.arrays import Array, Booleans, Integers, Integers32
 from spatialdp.records.formats.base import forgetful
 from spatialdp.records.persons.bounding import bounded_among
 from spatialdp.records.persons.identifiers import joined
-from spatialdp.space.domain import LARGEST_GRID, Grid
+from spatialdp.space.domain import Grid
 from spatialdp.space.fine_grid import FineGrid
 from spatialdp.space.lattice import LATTICE, Axis, cells_of
 
@@ -69,7 +69,7 @@ def count_records(points: Points, grid: Grid) -> Integers:
 
 def can_occupy(points: Points, grid: FineGrid) -> bool:
     """Whether `occupied_cells` can count these points: those in an engine are counted on plain grids alone."""
-    return points._has_positions or (grid.n_numbers <= LARGEST_GRID and grid.domain.region is None)
+    return points._has_positions or grid.plain is not None
 
 
 @forgetful
@@ -80,7 +80,8 @@ def occupied_cells(points: Points, grid: FineGrid, person: Person | None = None)
     and memory follow the number of records.
     """
     if not points._has_positions:
-        counts = points._counts(Grid(grid.domain, grid.shape), person).ravel()
+        assert grid.plain is not None, "checked by `can_occupy`"
+        counts = points._counts(grid.plain, person).ravel()
         occupied = np.flatnonzero(counts)
         return occupied, counts[occupied]
     if person is not None:

@@ -14,13 +14,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 
 from spatialdp._support.arrays import Array, Booleans, Floats, Integers
 from spatialdp._support.checks import positive_pair, whole_pair
-from spatialdp.space.domain import RASTER_SHIFT, RASTER_SIDE, Domain, Grid
+from spatialdp.space.domain import LARGEST_GRID, RASTER_SHIFT, RASTER_SIDE, Domain, Grid
 from spatialdp.space.lattice import LATTICE, cell_lines, cells_of
 from spatialdp.space.regions.cells import RegionCells
 
@@ -74,6 +74,12 @@ class FineGrid:
         """Number of cells in the region and outside of it: cells have the numbers below this."""
         return self.shape[0] * self.shape[1]
 
+    @property
+    def plain(self) -> Grid | None:
+        """The same cells as a grid that is laid out, if there is one with the same region."""
+        most = _MASKED if self.domain.region is not None else LARGEST_GRID
+        return Grid(self.domain, self.shape) if self.n_numbers <= most else None
+
     @cached_property
     def n_cells(self) -> int:
         """Number of cells in the region."""
@@ -111,8 +117,11 @@ class FineGrid:
 
     def lattice_boxes(self, columns: Integers, rows: Integers) -> Integers:
         """Return the lattice box (x0, y0, x1, y1) of each cell, (n, 4)."""
-        nx, ny = self.shape
-        return np.stack([cell_lines(columns, nx), cell_lines(rows, ny), cell_lines(columns + 1, nx), cell_lines(rows + 1, ny)], axis=1)
+        (west, east), (south, north) = (
+            (cell_lines(cells, count), cell_lines(cells + 1, count))
+            for cells, count in zip((columns, rows), self.shape, strict=True)
+        )
+        return np.stack([west, south, east, north], axis=1)
 
     def boxes(self, columns: Integers, rows: Integers) -> Floats:
         """Return the coordinates of each cell's edges (xmin, ymin, xmax, ymax), (n, 4)."""
@@ -143,6 +152,9 @@ class FineGrid:
             high = high - 1
         return low >> RASTER_SHIFT, high >> RASTER_SHIFT
 
+    def _raster_cell(self, axis: int, end: int, cells: Integers) -> Integers:
+        return self._raster_cells(cells, axis)[end]
+
     def _meets(self, columns: Integers, rows: Integers) -> Booleans:
         """Return whether the raster rectangle of each cell has a cell of the region; arrays that broadcast."""
         (left, right), (bottom, top) = self._raster_cells(columns, 0), self._raster_cells(rows, 1)
@@ -162,9 +174,7 @@ class FineGrid:
     def _runs(self, axis: int) -> tuple[Integers, Integers]:
         """Return the first column (or row) of each run that the raster treats alike, and how many each run has."""
         count, targets = self.shape[axis], np.arange(1, RASTER_SIDE)
-        changes = [
-            _first(lambda cells, end=end: self._raster_cells(cells, axis)[end], targets, count) for end in (0, 1)
-        ]
+        changes = [_first(partial(self._raster_cell, axis, end), targets, count) for end in (0, 1)]
         starts = np.unique(np.concatenate([[0], *changes]))
         starts = starts[starts < count]
         return starts, np.diff(starts, append=count)

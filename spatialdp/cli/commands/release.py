@@ -262,8 +262,8 @@ def _pixels(domain: Domain, mechanism: Mechanism, pixels: tuple[float, float] | 
     grid = mechanism.leaf_grid(domain)
     if grid is None and mechanism.name == "sparse":
         raise click.UsageError(
-            "a list of cells of so fine a grid fills no GeoTIFF; give --pixels NX,NY for sums of listed cells, or write "
-            "a .gpkg."
+            "a list of cells of so fine a grid fills no GeoTIFF; give --pixels NX,NY for sums of listed cells, or "
+            "write a .gpkg."
         )
     if grid is None:
         raise click.UsageError(

@@ -33,6 +33,7 @@ from spatialdp.trees.adjust import NonNegative
 __all__ = ["ListedCells"]
 
 Weigh = Callable[[Floats], Floats]
+_POWERS: tuple[Weigh, Weigh] = (lambda share: share**2, lambda share: share**4)
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,8 +115,7 @@ class ListedCells:
 
     def moments(self, boxes: Integers) -> tuple[Floats, Floats]:
         """Variance and excess kurtosis of the noise in each answer."""
-        second, fourth = (self._summed(boxes, self._places, lambda share, n=n: share**n) for n in (2, 4))
-        return self._moments(second, fourth)
+        return self._moments(*(self._summed(boxes, self._places, power) for power in _POWERS))
 
     def allowance(self, boxes: Integers) -> Allowance:
         """What uneven spread within cut cells adds to the error: the records of a cell may all lie in one place."""
@@ -136,7 +136,7 @@ class ListedCells:
 
     def in_steps(self, boxes: Integers) -> Booleans:
         """Whether the noise of each answer is a whole multiple of `step`: no listed cell is cut."""
-        return self._summed(boxes, self._places, _worst) == 0
+        return np.asarray(self._summed(boxes, self._places, _worst) == 0)
 
     def answer_polygons(self, polygons: Polygons) -> Floats:
         """Estimated counts of the listed cells of polygons; records are evenly spread within a cut cell."""
@@ -145,7 +145,7 @@ class ListedCells:
     def polygon_moments(self, polygons: Polygons) -> tuple[Floats, Floats]:
         """Variance and excess kurtosis of the noise in each polygon's answer."""
         sets = self._sets(polygons)
-        return self._moments(*(self._summed_sets(sets, None, lambda share, n=n: share**n) for n in (2, 4)))
+        return self._moments(*(self._summed_sets(sets, None, power) for power in _POWERS))
 
     def polygon_allowance(self, polygons: Polygons) -> Allowance:
         """What uneven spread within cut cells adds to the error of each polygon's answer."""
@@ -153,7 +153,7 @@ class ListedCells:
 
     def polygons_in_steps(self, polygons: Polygons) -> Booleans:
         """Whether the noise of each polygon's answer is a whole multiple of `step`."""
-        return self._summed_sets(self._sets(polygons), None, _worst) == 0
+        return np.asarray(self._summed_sets(self._sets(polygons), None, _worst) == 0)
 
     def leaf_boxes(self, numbers: Integers | slice = slice(None)) -> Integers:
         """Lattice boxes of all listed cells, or of some by their numbers."""

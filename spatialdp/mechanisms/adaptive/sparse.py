@@ -162,12 +162,12 @@ class Sparse(Mechanism):
         if not _LEAST_FALSE <= self._false <= MOST_FALSE:
             raise ParameterError(
                 f"{parameter('false')} is {self.false}; it is how many empty cells may be expected on the list, and "
-                f"must lie between 1e-12 and {MOST_FALSE:,}. Give 1, or a share of the cells that you expect to be listed."
+                f"must lie between 1e-12 and {MOST_FALSE:,}. Give 1, or a share of the cells that you expect to find."
             )
         if not 0 <= self._remeasure < 1:
             raise ParameterError(
                 f"{parameter('remeasure')} is {self.remeasure}; it is the share of the budget for fresh counts, and "
-                "must be from 0 up to, not including, 1. Give 1/4, or 0 to publish the counts by which cells were listed."
+                "must be from 0 up to, not including, 1. Give 1/4, or 0 to publish the counts that chose the cells."
             )
 
     @property
@@ -228,7 +228,7 @@ class Sparse(Mechanism):
         if not can_occupy(records, FineGrid.of(domain, self.shape, self.cell_size)):
             raise PointsError(
                 "the points are in a table and do not leave its engine, which counts them in grids of at most 2^28 "
-                "cells without a region; export them to a file and give that, or use larger cells and no region."
+                "cells, or 2^22 in a region; export them to a file and give that, or use larger cells."
             )
         return records
 

@@ -164,8 +164,8 @@ def _(estimate: ListedCells) -> tuple[int, int]:
     nx, ny = estimate.grid.shape
     if nx * ny > _MOST_PIXELS:
         raise ParameterError(
-            f"this release lists cells of a grid of {nx:,} x {ny:,}, and a raster of all of them would have {nx * ny:,} "
-            f"pixels, but at most {_MOST_PIXELS:,} are written; give a number of pixels with "
+            f"this release lists cells of a grid of {nx:,} x {ny:,}, and a raster of all of them would have "
+            f"{nx * ny:,} pixels, but at most {_MOST_PIXELS:,} are written; give a number of pixels with "
             f"{either('shape=(nx, ny)', '--pixels NX,NY')}, which then hold sums of listed cells, or save as .gpkg."
         )
     return nx, ny

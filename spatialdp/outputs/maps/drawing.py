@@ -62,10 +62,10 @@ def draw_dots(
     order = np.argsort(-diameters, kind="stable")  # small dots lie on large ones
     full, empty = order[~rings[order]], order[rings[order]]
     look: dict[str, Any] = {"edgecolor": "0.25", "zorder": 1}
-    ax.scatter(*places[empty].T, s=diameters[empty] ** 2, facecolor="none", linewidth=0.6, **look)
-    drawn = ax.scatter(
-        *places[full].T, s=diameters[full] ** 2, c=values[full], cmap=colours, norm=norm, linewidth=0.15, **look
-    )
+    x, y = places.T
+    ax.scatter(x[empty], y[empty], diameters[empty] ** 2, facecolor="none", linewidth=0.6, **look)
+    look |= {"cmap": colours, "norm": norm, "linewidth": 0.15}
+    drawn = ax.scatter(x[full], y[full], diameters[full] ** 2, values[full], **look)
     _frame(ax, domain)
     ax.set_aspect(aspect(domain))
     return drawn

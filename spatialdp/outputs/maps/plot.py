@@ -132,9 +132,9 @@ def plot(
     mark_noise : bool
         Fade cells that may be noise alone behind thin lines: their estimate is below the half-width of its 95 %
         interval, which is where the interval extends below zero. About 1 in 40 empty cells is not marked although it
-        holds only noise. Of listed cells, those that may be noise alone are drawn as rings. The cells of a field are smaller than the blocks that were counted: in blocks without records,
-        at most about 1 cell in 40 is not marked, but in other blocks empty cells may be unmarked. Biased estimates have
-        no intervals and get no marks; the caption says so.
+        holds only noise. Dots of listed cells become rings instead. The cells of a field are smaller than the blocks
+        that were counted: in blocks without records, at most about 1 cell in 40 is not marked, but in other blocks
+        empty cells may be unmarked. Biased estimates have no intervals and get no marks; the caption says so.
     boundaries : GeoDataFrame, GeoSeries, shapely geometry or path, optional
         Public polygons or lines to draw on top. They are reprojected to the domain's CRS; plain geometries are taken
         to be in it.

@@ -46,21 +46,23 @@ def listed_cells(header: dict[str, Any], columns: dict[str, Array], domain: Doma
     """Rebuild a list from its rows and header; raise ValueError, KeyError or TypeError if they are not valid."""
     nx, ny = (whole(size, 1, LATTICE) for size in header["shape"])
     grid = FineGrid(domain, (nx, ny))
-    places = [_places(columns[name], count) for name, count in (("column", nx), ("row", ny))]
-    numbers = grid.numbers(*places)
+    column, row = _places(columns["column"], nx), _places(columns["row"], ny)
+    numbers = grid.numbers(column, row)
     if not np.all(np.diff(numbers) > 0) or not np.all(grid.inside(numbers)):
         raise ValueError("the rows are not cells of the region, in order and each once")
-    noise = {name: amount(header["noise"][name]) for name in ("variance", "kurtosis")}
-    check_moments(np.array(noise["variance"]), np.array(noise["kurtosis"]))
+    variance, kurtosis = (amount(header["noise"][name]) for name in ("variance", "kurtosis"))
+    check_moments(np.array(variance), np.array(kurtosis))
     return ListedCells(
         grid,
-        *places,
+        column,
+        row,
         columns["estimate"],
         amount(header["threshold"], _LARGEST_THRESHOLD),
         amount(header["false"], _MOST_FALSE),
-        **noise,
-        step=amount(header["noise"]["step"], WIDEST_STEP),
-        biased=flag(header["biased"]),
+        variance,
+        kurtosis,
+        amount(header["noise"]["step"], WIDEST_STEP),
+        flag(header["biased"]),
     )
 
 

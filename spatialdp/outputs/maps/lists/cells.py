@@ -31,9 +31,7 @@ _FEW, _MANY = 300, 30_000  # up to so many dots may be that large; from so many 
 class ListMap(MapCells):
     """Listed cells as dots."""
 
-    marks: ClassVar[str] = (
-        f"may be noise alone: the {100 * LEVEL:g} % interval of the count extends below zero"
-    )
+    marks: ClassVar[str] = f"may be noise alone: the {100 * LEVEL:g} % interval of the count extends below zero"
 
     estimate: ListedCells
     per: Per = Per.CELL
@@ -82,9 +80,9 @@ class ListMap(MapCells):
         nx, ny = pixels(domain)
         middle = (self.boxes[:, :2] + self.boxes[:, 2:]) // 2
         columns, rows = (cells_of(np.minimum(middle[:, i], LATTICE - 1), count) for i, count in enumerate((nx, ny)))
-        painted = np.ma.masked_all((ny, nx), dtype=values.dtype)
-        painted[rows, columns] = values
-        return painted
+        painted, listed = np.zeros((ny, nx), dtype=values.dtype), np.zeros((ny, nx), dtype=bool)
+        painted[rows, columns], listed[rows, columns] = values, True
+        return np.ma.masked_array(painted, ~listed)
 
     @override
     def _moments(self) -> tuple[Floats, Floats]:
