@@ -121,7 +121,7 @@ def chances_of_lists(design: Any, counts: Any) -> Any:
 
 
 def lists_are_within_their_budget(setting: FlowSetting, counts: Any) -> float:
-    """Enumerate all lists of few pairs for all neighbours of some counts; return the largest log-ratio over its cost."""
+    """Enumerate all lists of few pairs for all neighbours of some counts; return the largest share of its cost."""
     design = setting.mechanism.prepare(setting.domain, **setting.terms).design
     cost, first = float(design.costs["choice of the listed pairs"]), chances_of_lists(design, counts)
     worst = 0.0

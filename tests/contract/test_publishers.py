@@ -75,7 +75,8 @@ class Unknown:
 
 
 def release_of(kind):
-    return EXAMPLES[kind].release(RECORDS.get(kind, POINTS), FRAMES.get(kind, DOMAIN), epsilon=1, noise=sdp.SeededNoise(1))
+    records, frame = RECORDS.get(kind, POINTS), FRAMES.get(kind, DOMAIN)
+    return EXAMPLES[kind].release(records, frame, epsilon=1, noise=sdp.SeededNoise(1))
 
 
 def test_there_is_an_example_of_every_kind():

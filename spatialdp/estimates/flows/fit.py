@@ -12,6 +12,7 @@ counts, so their noise is known: see `product_moments`. This module sees release
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from math import comb
 
@@ -21,7 +22,10 @@ from spatialdp._support.arrays import Floats
 from spatialdp.estimates.base import moments_of
 from spatialdp.space.frames.selection import Selection
 
-__all__ = ["CountNoise", "fitted", "product_moments"]
+__all__ = ["CountNoise", "fitted", "noise_ratio", "product_moments"]
+
+
+_LEAST_RATIO = 1e-9
 
 
 @dataclass(frozen=True)
@@ -42,6 +46,19 @@ class CountNoise:
     def fourth(self) -> float:
         """The fourth cumulant."""
         return self.kurtosis * self.variance**2
+
+
+def noise_ratio(pair: CountNoise, margin: CountNoise) -> float:
+    """Return the variance of a margin over that of a pair; at huge ε either may be too small for a double.
+
+    Examples
+    --------
+    >>> noise_ratio(CountNoise(2.0, 3.0, 1.0), CountNoise(8.0, 3.0, 1.0))
+    4.0
+    """
+    if not pair.variance:
+        return math.inf  # pairs are exact: margins cannot improve them
+    return max(margin.variance / pair.variance, _LEAST_RATIO)
 
 
 def fitted(pairs: Floats, origins: Floats, destinations: Floats, ratio: float) -> Floats:
@@ -78,7 +95,7 @@ def product_moments(
     h = 2 s t / ((m + w)(2 m + w)), the weight of y_ij is (a_i - q)(b_j - p) + h - p q, that of r_i is p a_i - h / 2,
     and that of c_j is q b_j - h / 2.
     """
-    m, ratio = origins.size, margin.variance / pair.variance
+    m, ratio = origins.size, noise_ratio(pair, margin)
     totals = [each.sums(np.ones(m)) for each in (origins, destinations)]
     s, t = totals[0][:, None], totals[1][None, :]
     p, q = t / (m + ratio), s / (m + ratio)

@@ -21,7 +21,7 @@ from spatialdp._support.override import override
 from spatialdp.errors import ParameterError
 from spatialdp.estimates.flows.counts import FlowCounts
 from spatialdp.estimates.flows.counts import Listing as ListedBy
-from spatialdp.estimates.flows.fit import CountNoise, fitted
+from spatialdp.estimates.flows.fit import CountNoise, fitted, noise_ratio
 from spatialdp.flow_release import FlowRelease
 from spatialdp.mechanisms.base import Mechanism, Terms
 from spatialdp.mechanisms.plan import Listing, Plan
@@ -140,8 +140,8 @@ class Flows(Mechanism):
     trips share. Each group gets discrete Laplace noise of scale (L1 sensitivity) / (its share of ε), and the shares add
     up to ε. Listing is post-processing of noise on all pairs: `privacy.noise.filter` has that argument and its tests.
     Fresh counts are noisy counts of a list that is fixed before; they pay for themselves. There is no δ. Cormode,
-    Procopiuc, Srivastava, Tran (ICDT 2012). ``tests/mechanisms/adaptive/test_flows.py`` computes sensitivities by brute force and
-    enumerates lists; ``tests/audit/test_flows.py`` replays neighbours.
+    Procopiuc, Srivastava, Tran (ICDT 2012). ``tests/audit/test_flows.py`` computes sensitivities by brute force,
+    enumerates lists, and replays neighbours.
 
     Notes
     -----
@@ -172,7 +172,7 @@ class Flows(Mechanism):
         if not _LEAST_FALSE <= self._number("false") <= MOST_FALSE:
             raise ParameterError(
                 f"{parameter('false')} is {self.false}; it is how many pairs without trips may be expected on the "
-                f"list, and must lie between 1e-12 and {MOST_FALSE:,}. Give 1, or a share of the pairs you expect there."
+                f"list, and must lie between 1e-12 and {MOST_FALSE:,}. Give 1, or a share of those you expect there."
             )
         if not 0 <= self._number("remeasure") < 1:
             raise ParameterError(
@@ -289,7 +289,7 @@ class Flows(Mechanism):
             exact_counts = np.zeros(places**2, dtype=np.int64)
             exact_counts[occupied] = counts
             noisy = design.pair.add_to(exact_counts, noise).reshape(places, places)
-            table = fitted(noisy, origins, destinations, design.margin.variance / design.pair.variance)
+            table = fitted(noisy, origins, destinations, noise_ratio(*map(_noise_of, (design.pair, design.margin))))
             return self._estimate_of(design, None, table.ravel())
         numbers, passing = design.filter.passing(occupied, counts, noise)
         if not design.fresh:
@@ -306,9 +306,13 @@ class Flows(Mechanism):
             origins, destinations = (values.reshape(places, places).sum(axis=axis) for axis in (1, 0))
         elif numbers is None:
             numbers, origins, destinations = np.zeros(0, dtype=np.int64), np.zeros(places), np.zeros(places)
-        pair, margin = (CountNoise(law.variance, law.kurtosis, law.step) for law in (design.pair, design.margin))
+        pair, margin = map(_noise_of, (design.pair, design.margin))
         biased = design.filter is not None and not design.fresh
         return FlowCounts(design.frame, numbers, values, origins, destinations, pair, margin, design.listing, biased)
+
+
+def _noise_of(law: NoiseLaw) -> CountNoise:
+    return CountNoise(law.variance, law.kurtosis, law.step)
 
 
 def _sensitivity(cells: int, terms: Terms) -> Sensitivity:
