@@ -25,7 +25,7 @@ if TYPE_CHECKING:  # type checkers and editors read the names of _HOMES here
     from spatialdp.evaluation.evaluate import evaluate_subsamples as evaluate_subsamples
     from spatialdp.evaluation.figures import plot_errors as plot_errors
     from spatialdp.evaluation.figures import ranking as ranking
-    from spatialdp.flow_release import FlowRelease as FlowRelease
+    from spatialdp.flows.release import FlowRelease as FlowRelease
     from spatialdp.mechanisms import Adaptive as Adaptive
     from spatialdp.mechanisms import Flat as Flat
     from spatialdp.mechanisms import Flows as Flows
@@ -86,7 +86,7 @@ _HOMES = {
     "Cost": "privacy.ledger.cost",
     "Domain": "space.domain",
     "Flat": "mechanisms",
-    "FlowRelease": "flow_release",
+    "FlowRelease": "flows.release",
     "Flows": "mechanisms",
     "Fourier": "mechanisms",
     "Frame": "space.frames.frame",

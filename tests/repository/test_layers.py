@@ -32,7 +32,7 @@ LINES: dict[str, list[set[str]]] = {
         {"strategies", "estimates", "datasets"},
         {"structures"},
         {"release"},
-        {"zone_release", "table_release", "running_release", "clusters"},
+        {"zone_release", "table_release", "running_release", "flows", "clusters"},
         {"mechanisms", "outputs"},
         {"planning"},
         {"evaluation"},
@@ -62,7 +62,7 @@ HOLD_RECORDS = {"records", "datasets"}
 # A façade may import upwards, into this part, inside its methods.
 FACADES = {
     (f"spatialdp.{release}", "spatialdp.outputs")
-    for release in ("release", "zone_release", "table_release", "running_release")
+    for release in ("release", "zone_release", "table_release", "running_release", "flows")
 }
 # A ledger reads the statements of releases that are given to `Ledger.check` as files; nothing else of privacy may.
 FACADES |= {("spatialdp.privacy.ledger.ledger", "spatialdp.outputs")}

@@ -22,7 +22,7 @@ from spatialdp.errors import ParameterError
 from spatialdp.estimates.flows.counts import FlowCounts
 from spatialdp.estimates.flows.counts import Listing as ListedBy
 from spatialdp.estimates.flows.fit import CountNoise, fitted, noise_ratio
-from spatialdp.flow_release import FlowRelease
+from spatialdp.flows.release import FlowRelease
 from spatialdp.mechanisms.base import Mechanism, Terms
 from spatialdp.mechanisms.plan import Listing, Plan
 from spatialdp.privacy.budget import Number, exact

@@ -28,7 +28,7 @@ from spatialdp.errors import FileFormatError
 from spatialdp.estimates.flows.counts import FlowCounts
 from spatialdp.estimates.tables.counts import TableCounts
 from spatialdp.estimates.zones.counts import ZoneCounts
-from spatialdp.flow_release import FlowRelease
+from spatialdp.flows.release import FlowRelease
 from spatialdp.outputs.files.flows.complete import rebuild_flows
 from spatialdp.outputs.files.formats import FORMATS
 from spatialdp.outputs.files.frames.domains import domain_from_json, domain_to_json

@@ -21,13 +21,14 @@ from spatialdp.estimates.base import Estimate
 from spatialdp.estimates.decomposition import Decomposition
 from spatialdp.estimates.fields.field import LARGEST_FIELD, Field
 from spatialdp.estimates.flows.counts import FlowCounts
+from spatialdp.estimates.flows.places import has_middles, middles
 from spatialdp.estimates.histogram import Histogram
 from spatialdp.estimates.sparse.listed import ListedCells
 from spatialdp.estimates.tables.counts import TableCounts
 from spatialdp.estimates.tree_noise import TreeNoise
 from spatialdp.estimates.zones.counts import ZoneCounts
 from spatialdp.outputs.files.flows.complete import flow_columns, flow_header
-from spatialdp.outputs.files.flows.rows import has_middles, middles, pair_lines
+from spatialdp.outputs.files.flows.rows import pair_lines
 from spatialdp.outputs.files.frames.domains import domain_to_json
 from spatialdp.outputs.files.frames.lists import list_columns, list_header, listed_cells
 from spatialdp.outputs.files.frames.zones import zone_columns, zone_header, zone_polygons, zones_to_json

@@ -21,7 +21,7 @@ from spatialdp.release import Release
 from spatialdp.wording import either
 
 if TYPE_CHECKING:
-    from spatialdp.flow_release import FlowRelease
+    from spatialdp.flows.release import FlowRelease
     from spatialdp.table_release import TableRelease
 
 __all__ = ["check_target", "contents", "save"]

@@ -17,7 +17,7 @@ from spatialdp.outputs.files.statement import statement_beside, statement_member
 from spatialdp.wording import either
 
 if TYPE_CHECKING:
-    from spatialdp.flow_release import FlowRelease
+    from spatialdp.flows.release import FlowRelease
 
 __all__ = ["flow_contents", "save_flows"]
 

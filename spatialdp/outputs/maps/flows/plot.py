@@ -13,12 +13,12 @@ import numpy as np
 from spatialdp._support.arrays import Array, Floats
 from spatialdp._support.checks import whole_number
 from spatialdp.estimates.flows.counts import FlowCounts
-from spatialdp.outputs.files.flows.rows import middles
+from spatialdp.estimates.flows.places import middles
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from spatialdp.flow_release import FlowRelease
+    from spatialdp.flows.release import FlowRelease
 
 __all__ = ["curves", "plot_flows"]
 
