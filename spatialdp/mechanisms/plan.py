@@ -32,6 +32,8 @@ class Listing:
         For counts around the threshold, the probability with which a place of that count is listed.
     bytes_of_a_record : int
         Bytes of memory that are taken for each record.
+    of : str
+        What is listed, as a noun: places, or pairs of them.
 
     Examples
     --------
@@ -45,6 +47,7 @@ class Listing:
     false: float
     chances: dict[int, float]
     bytes_of_a_record: int
+    of: str = "places"
 
     def memory_for(self, records: int) -> int:
         """Return about how many bytes a public number of records takes at most."""
@@ -54,9 +57,9 @@ class Listing:
         """Return the rows of a plan's table that are about the list."""
         chances = "; ".join(f"{count:,} {100 * chance:.3g} %" for count, chance in self.chances.items())
         return [
-            ("threshold", f"{self.threshold:,.6g} {counted}: places with fewer are rarely listed"),
+            ("threshold", f"{self.threshold:,.6g} {counted}: {self.of} with fewer are rarely listed"),
             ("listed", f"with probability, for {counted}: {chances}"),
-            ("false", f"{self.false:,.3g} empty places expected on the list"),
+            ("false", f"{self.false:,.3g} empty {self.of} expected on the list"),
             ("records", f"take {self.bytes_of_a_record} bytes of memory each"),
         ]
 

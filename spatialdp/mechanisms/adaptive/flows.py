@@ -236,7 +236,7 @@ class Flows(Mechanism):
             threshold = math.ceil(design.listing.threshold)
             counts = sorted({max(1, threshold), design.smallest_visible, max(1, math.ceil(1.5 * threshold))})
             chances = {count: design.chance_of(count) for count in counts}
-            listing = Listing(design.listing.threshold, design.listing.false, chances, _BYTES_OF_A_TRIP)
+            listing = Listing(design.listing.threshold, design.listing.false, chances, _BYTES_OF_A_TRIP, "pairs")
         published = pairs if design.filter is None else math.ceil(design.filter.expected)
         return Plan(
             mechanism=self.name,
