@@ -62,6 +62,7 @@ if TYPE_CHECKING:  # type checkers and editors read the names of _HOMES here
     from spatialdp.records.rows.files import read_rows as read_rows
     from spatialdp.records.rows.rows import Rows as Rows
     from spatialdp.records.rows.trips import Trips as Trips
+    from spatialdp.records.rows.trips import read_trips as read_trips
     from spatialdp.release import Release as Release
     from spatialdp.running_release import RunningRelease as RunningRelease
     from spatialdp.space.domain import Domain as Domain
@@ -132,6 +133,7 @@ _HOMES = {
     "read_points": "records.files",
     "read_rows": "records.rows.files",
     "read_table": "records.engines.tables",
+    "read_trips": "records.rows.trips",
     "recommend": "planning.recommend",
     "workload": "workload",
 }

@@ -84,7 +84,7 @@ class Answered:
         if numbers.shape != (count,) or not np.isfinite(numbers).all():
             raise ParameterError(
                 f"{self._returned} whose answers to {count} queries are not {count} finite numbers; return one number "
-                "for each query, as an array."
+                "for each query."
             )
         return numbers
 

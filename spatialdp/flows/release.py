@@ -213,7 +213,7 @@ class FlowRelease(_NoMap, Release):
         return frame
 
     @override
-    def plot(self, ax: Axes | None = None, *, most: int = 200, **options: Any) -> Axes:
+    def plot(self, ax: Axes | None = None, *, most: int = 200, title: str = "Flows", **options: Any) -> Axes:
         """Draw the largest published flows as lines, as wide as they are large, above the places.
 
         Parameters
@@ -221,8 +221,9 @@ class FlowRelease(_NoMap, Release):
         ax : matplotlib Axes, optional
         most : int
             Number of flows that are drawn at most, the largest first.
+        title : str
         **options
-            None: the map of places is not drawn.
+            None: those of maps of places are refused.
 
         Examples
         --------
@@ -236,7 +237,7 @@ class FlowRelease(_NoMap, Release):
 
         if options:
             pairs_not_places()
-        return plot_flows(self, ax, most)
+        return plot_flows(self, ax, most, title)
 
     @override
     def save(self, path: str | PathLike[str], *, overwrite: bool = False, shape: Any = None) -> None:

@@ -15,19 +15,23 @@ import numpy as np
 from spatialdp._support.arrays import Integers
 from spatialdp.errors import PointsError
 from spatialdp.privacy.unit import Person
-from spatialdp.records.codes import Codes
+from spatialdp.records.codes import Codes, read_codes
+from spatialdp.records.files import read_points
 from spatialdp.records.formats.base import forgetful
 from spatialdp.records.persons.bounding import bounded_among
 from spatialdp.records.persons.identifiers import joined
 from spatialdp.records.points import Points
 from spatialdp.records.rows.rows import checked_places, length_of, places_in
+from spatialdp.space.domain import Domain
 from spatialdp.space.frames.frame import Frame
-from spatialdp.wording import quoted
+from spatialdp.wording import either, quoted
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["Trips", "as_trips", "occupied_pairs"]
+    from spatialdp.space.zones.frame import Zones
+
+__all__ = ["Trips", "as_trips", "occupied_pairs", "read_trips"]
 
 
 class Trips:
@@ -43,7 +47,7 @@ class Trips:
     Raises
     ------
     PointsError
-        If there are not as many destinations as origins, or if places are in files that stay unread.
+        If there are not as many destinations as origins, or if places are in a table that does not leave its engine.
 
     Privacy
     -------
@@ -66,15 +70,16 @@ class Trips:
             raise PointsError("the origins name their persons themselves; leave person out, and give it to them.")
         self._origin = origin if isinstance(origin, Points | Codes) else Points(origin, person=person)
         self._destination = destination if isinstance(destination, Points | Codes) else Points(destination)
-        if any(type(each) not in (Points, Codes) for each in (self._origin, self._destination)):
+        ends = self._origin, self._destination
+        if any(isinstance(each, Points) and not each._has_positions for each in ends):
             raise PointsError(
-                "the places stay in a file or an engine, but trips need both ends beside each other; read the file "
-                "into a frame, and give its columns."
+                "the places stay in an engine, but trips need both ends beside each other; export the table to a file, "
+                f"and read that{either(' with spatialdp.read_trips', '')}."
             )
         if self._destination._has_persons:
             raise PointsError("the destinations name persons, but those of the origins count; give persons to these.")
-        if length_of(self._origin) != length_of(self._destination):
-            raise PointsError("origins and destinations have different lengths; each trip needs both. Give as many.")
+        if all(type(each) in (Points, Codes) for each in ends):  # of files, the number is known when they are read
+            _check_lengths(*map(length_of, ends))
 
     @classmethod
     @forgetful
@@ -115,6 +120,7 @@ class Trips:
         blocks = list(places_in(self._origin, frame, person))
         origins = _joined([places for _, places in blocks])
         destinations = _joined([places for _, places in places_in(self._destination, frame, None)])
+        _check_lengths(origins.size, destinations.size)
         inside = (origins < size) & (destinations < size)
         numbers = origins[inside] * size + destinations[inside]
         if person is None:
@@ -151,6 +157,61 @@ def as_trips(records: Any, frame: Frame, person: Person | None = None) -> Trips:
     return records
 
 
+def read_trips(
+    path: Any, places: Domain | Zones, origin: Any, destination: Any, *, person: str | None = None, **options: Any
+) -> Trips:
+    r"""Take trips from a file, or several: they stay unread until they are counted.
+
+    Parameters
+    ----------
+    path : path or list of paths
+        As for `read_points`, or as for `read_codes` if an end is named by codes.
+    places : Domain or Zones
+        What the places are parts of: a domain, or zones with areas. Zones of codes alone need codes at both ends.
+    origin, destination : str or (str, str)
+        A column of codes, or two columns of coordinates, x and y.
+    person : str, optional
+        The column that says who each trip is about.
+    **options
+        Such as ``crs``, for `read_points`.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile, spatialdp as sdp
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "trips.csv"
+    >>> _ = path.write_text("from,to\na,b\nb,a\n")
+    >>> sdp.read_trips(path, sdp.Zones.from_codes(["a", "b"], None, {"code": 1}), "from", "to")
+    Trips(<private>)
+    """
+
+    def read(names: Any, who: str | None) -> Points | Codes:
+        if isinstance(names, str):
+            return read_codes(path, names, person=who)
+        x, y = _pair(names)
+        domain = places if isinstance(places, Domain) else places.domain
+        if domain is None:
+            raise PointsError(
+                "the zones are codes without areas, so that coordinates cannot be located in them; name a column of "
+                "codes for each end, or give zones with areas."
+            )
+        return read_points(path, domain, x=x, y=y, person=who, **options)
+
+    return Trips(read(origin, person), read(destination, None))
+
+
+def _check_lengths(origins: int, destinations: int) -> None:
+    if origins != destinations:
+        raise PointsError("origins and destinations have different lengths; each trip needs both. Give as many.")
+
+
+def _pair(names: Any) -> tuple[Any, Any]:
+    if not isinstance(names, tuple | list) or len(names) != 2:
+        raise PointsError(
+            f"the end of the trips is named by {names!r}; give the name of a column of codes, or two names: of x and y."
+        )
+    return names[0], names[1]
+
+
 def _joined(parts: list[Any]) -> Integers:
     return np.concatenate([np.zeros(0, dtype=np.int64), *(part.astype(np.int64) for part in parts)])
 
@@ -167,8 +228,4 @@ def _ends(frame: Any, names: Any, persons: Any) -> Points | Codes:
     """Return one end of each trip, by a column of codes or by two of coordinates."""
     if isinstance(names, str):
         return Codes(_columns(frame, names)[0], person=persons)
-    if not isinstance(names, tuple | list) or len(names) != 2:
-        raise PointsError(
-            f"the end of the trips is named by {names!r}; give the name of a column of codes, or two names: of x and y."
-        )
-    return Points(*_columns(frame, *names), person=persons)
+    return Points(*_columns(frame, *_pair(names)), person=persons)

@@ -103,8 +103,50 @@ def test_wrong_forms_are_refused_in_words(make, words):
         make()
 
 
-def test_places_in_files_are_refused(tmp_path):
-    pd.DataFrame({"x": [0.1], "y": [0.2]}).to_csv(tmp_path / "a.csv", index=False)
-    points = sdp.read_points(tmp_path / "a.csv", GRID.domain, x="x", y="y")
-    with pytest.raises(PointsError, match="stay in a file or an engine"):
+def table():
+    rng = np.random.default_rng(5)
+    xy = rng.random((300, 4)) * 1.1
+    xy[::7, 2] = np.nan
+    codes = rng.choice(["a1", "a2", "b1", "c9"], (300, 2))
+    return pd.DataFrame(
+        {"x": xy[:, 0], "y": xy[:, 1], "u": xy[:, 2], "v": xy[:, 3], "from": codes[:, 0], "to": codes[:, 1]}
+    ).assign(who=rng.integers(0, 40, 300))
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".parquet"])
+@pytest.mark.parametrize("person", [None, sdp.Person(records=2)])
+def test_trips_of_files_are_those_of_frames(suffix, person, tmp_path):
+    """Missing coordinates and unknown codes at one end take the trip away, and never shift the others."""
+    frame, path = table(), tmp_path / f"trips{suffix}"
+    frame.to_csv(path, index=False) if suffix == ".csv" else frame.to_parquet(path)
+    who = None if person is None else "who"
+    for places, ends, within in (
+        (FRAME, (("x", "y"), ("u", "v")), GRID.domain),
+        (ZONES, ("from", "to"), ZONES.space.zones),
+    ):
+        held = counted(Trips.from_frame(frame, *ends, person=who), places, person)
+        assert len(held) > 3
+        assert counted(sdp.read_trips(path, within, *ends, person=who), places, person) == held
+
+
+def test_files_of_different_lengths_are_noticed_when_they_are_read(tmp_path):
+    for name, rows in (("a", 3), ("b", 2)):
+        table().head(rows).to_csv(tmp_path / f"{name}.csv", index=False)
+    ends = [sdp.read_points(tmp_path / f"{name}.csv", GRID.domain, x="x", y="y") for name in "ab"]
+    with pytest.raises(PointsError, match="different lengths"):
+        counted(Trips(*ends))
+
+
+def test_coordinates_need_areas(tmp_path):
+    table().to_csv(tmp_path / "a.csv", index=False)
+    with pytest.raises(PointsError, match="codes without areas"):
+        sdp.read_trips(tmp_path / "a.csv", ZONES.space.zones, ("x", "y"), "to")
+    with pytest.raises(PointsError, match="named by 7"):
+        sdp.read_trips(tmp_path / "a.csv", GRID.domain, 7, "to")
+
+
+def test_tables_in_engines_are_refused(tmp_path):
+    table().to_parquet(tmp_path / "a.parquet")
+    points = sdp.read_table(str(tmp_path / "a.parquet"), GRID.domain, x="x", y="y")
+    with pytest.raises(PointsError, match="stay in an engine"):
         Trips(points, points)

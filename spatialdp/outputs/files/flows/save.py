@@ -34,7 +34,7 @@ def flow_contents(release: FlowRelease, target: Path, *, shape: Any = None) -> d
     if kind not in ("GeoParquet", "CSV") or shape is not None:
         raise ParameterError(
             f"{target.name} is {kind}, which holds a map of places, but flows are between places; save them as "
-            f".parquet (complete, with lines) or .csv (origin, destination, flow){either(', and leave shape out', '')}."
+            f".parquet (complete, with lines) or .csv (pairs){either(', and leave shape out', '')}."
         )
     if kind == "GeoParquet":
         return {target: geoparquet_bytes(release)}

@@ -29,7 +29,7 @@ _POINTS = 16  # of a curve
 _COLOUR, _STAYING = "#1f5a96", "#b3541e"
 
 
-def plot_flows(release: FlowRelease, ax: Axes | None = None, most: int = 200) -> Axes:
+def plot_flows(release: FlowRelease, ax: Axes | None = None, most: int = 200, title: str = "Flows") -> Axes:
     """Draw the largest published flows, and the privacy statement below; see `FlowRelease.plot`."""
     from matplotlib.collections import LineCollection
 
@@ -58,7 +58,7 @@ def plot_flows(release: FlowRelease, ax: Axes | None = None, most: int = 200) ->
         edgecolors=_STAYING,
         linewidths=1.2,
     )
-    ax.set_title("Flows")
+    ax.set_title(title)
     ax.set_aspect("auto" if release.domain is None else _aspect(release))
     ax.set_xlabel(f"{_in_words(estimate, chosen.size)} {decorations.caption_text(release)}", fontsize=7, wrap=True)
     return ax
