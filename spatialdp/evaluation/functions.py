@@ -149,7 +149,7 @@ class FunctionMechanism(Mechanism):
         if not callable(getattr(estimate, "answer", None)):
             raise ParameterError(
                 f"the function {self.name} returned a {type(estimate).__name__}, which has no method "
-                f"{quoted('answer')}; return something with answer(boxes), such as a release."
+                f"{quoted('answer')}; return something that has one, such as a release."
             )
         return Answered(self.name, estimate)
 
