@@ -75,6 +75,7 @@ figures: $(VENV)/.installed explorer-figure
 	$(BIN)/python scripts/mechanism_pictures.py --output figures
 	$(BIN)/python scripts/gallery.py --output figures
 	$(BIN)/python scripts/zone_budgets.py --output figures
+	$(BIN)/python scripts/hot_spots.py --output figures
 	$(BIN)/python scripts/county_map.py --output figures
 	$(BIN)/python scripts/running_totals.py --output figures
 	$(BIN)/python scripts/randomized_response.py --output figures

@@ -198,7 +198,13 @@ class Domain:
         return math.ceil(count - _CRUMB)
 
     def shape_of(self, cell: tuple[float, float]) -> tuple[int, int]:
-        """Return the numbers of columns and rows of cells of a size; raise an error if it does not divide the sides."""
+        """Return the numbers of columns and rows of cells of a size; raise an error if it does not divide the sides.
+
+        Examples
+        --------
+        >>> Domain((0, 0, 10, 5)).shape_of((2.5, 0.5))
+        (4, 10)
+        """
         counts = [side / length for side, length in zip(self.size, cell, strict=True)]
         nx, ny = (max(1, round(count)) for count in counts)
         if any(abs(count - n) > _CRUMB for count, n in zip(counts, (nx, ny), strict=True)):

@@ -215,7 +215,7 @@ def domain_in(frame: Frame) -> Domain | None:
 
 def check_frame(frame: Frame, mechanism: Mechanism, *, codes: bool = False) -> None:
     """Refuse a method that needs another frame, and records that are codes without zones."""
-    if not isinstance(frame, mechanism.frame):
+    if not mechanism.takes(frame):
         given, remedy = _described(frame)
         raise click.UsageError(
             f"--method {mechanism.name} counts in {_needed(mechanism)}, but {given} given; {remedy}, or choose another "

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, ClassVar, NoReturn
 
@@ -21,6 +21,8 @@ from spatialdp._support.arrays import Integers, lookup
 from spatialdp._support.override import override
 from spatialdp.errors import DomainError, ParameterError, PointsError
 from spatialdp.estimates.sparse.listed import ListedCells
+from spatialdp.estimates.zones.counts import ZoneCounts
+from spatialdp.mechanisms.adaptive.zone_lists import ZoneLeaves, listed_counts
 from spatialdp.mechanisms.base import Mechanism, Plan, Terms
 from spatialdp.mechanisms.plan import Listing
 from spatialdp.mechanisms.recipe import check_cells
@@ -29,12 +31,17 @@ from spatialdp.privacy.neighbours import Sensitivity, count_sensitivity
 from spatialdp.privacy.noise.filter import MOST_FALSE, Filter
 from spatialdp.privacy.noise.laws import Law, NoiseLaw, calibrate
 from spatialdp.privacy.noise.source import Noise
+from spatialdp.privacy.statement import Privacy
 from spatialdp.privacy.unit import Bound, Person
+from spatialdp.records.codes import Codes, as_zone_records
 from spatialdp.records.counting import can_occupy, occupied_cells
 from spatialdp.records.points import Points
+from spatialdp.release import Release
 from spatialdp.space.domain import Domain, Grid
 from spatialdp.space.fine_grid import FineGrid
+from spatialdp.space.zones.frame import Zones
 from spatialdp.wording import either, parameter
+from spatialdp.zone_release import ZoneRelease
 
 __all__ = ["Sparse", "SparseDesign"]
 
@@ -50,8 +57,8 @@ class SparseDesign:
 
     Attributes
     ----------
-    grid : FineGrid
-        The cells that may be listed.
+    grid : FineGrid or ZoneLeaves
+        The cells, or the leaves of zones, that may be listed.
     choosing : NoiseLaw
         Noise of the counts by which cells are listed.
     filter : Filter
@@ -64,7 +71,7 @@ class SparseDesign:
         The bound on what one person contributes.
     """
 
-    grid: FineGrid
+    grid: FineGrid | ZoneLeaves
     choosing: NoiseLaw
     filter: Filter
     fresh: NoiseLaw | None
@@ -90,15 +97,28 @@ class SparseDesign:
         """Return the probability with which a cell of a given count is listed."""
         return self.filter.chance_of(round(count * self.choosing.steps))
 
-    def estimate(self, numbers: Integers, values: Any) -> ListedCells:
+    def occupied(self, records: Any) -> tuple[Integers, Integers]:
+        """Return the numbers of the cells with records, in order, and their exact counts."""
+        if isinstance(self.grid, ZoneLeaves):
+            return self.grid.occupied(records, self.person)
+        return occupied_cells(records, self.grid, self.person)
+
+    def estimate(self, numbers: Integers, values: Any) -> ListedCells | ZoneCounts:
         """Return the estimate of listed cells, given by number."""
-        columns, rows = self.grid.columns_and_rows(numbers)
+        if isinstance(self.grid, ZoneLeaves):
+            return listed_counts(self.grid.zones, numbers, values, self.law, biased=self.fresh is None)
         law = self.law
-        noise = {"variance": law.variance, "kurtosis": law.kurtosis, "step": law.step}
-        biased = self.fresh is None
         return ListedCells(
-            self.grid, columns, rows, values, self.threshold, self.false, **noise, biased=biased
-        )  # fmt: skip
+            self.grid,
+            *self.grid.columns_and_rows(numbers),
+            values,
+            threshold=self.threshold,
+            false=self.false,
+            variance=law.variance,
+            kurtosis=law.kurtosis,
+            step=law.step,
+            biased=self.fresh is None,
+        )
 
 
 @dataclass(frozen=True)
@@ -110,7 +130,7 @@ class Sparse(Mechanism):
     shape : (nx, ny), optional
         Number of columns and rows, each up to 2^30.
     cell_size : float or (width, height), optional
-        Instead of `shape`; must divide the domain.
+        Instead of `shape`; must divide the domain. Zones need neither: their leaves are listed.
     false : number
         How many empty cells may be expected on the list, at most. It is public, and gives the threshold: the least
         whole number of records at which no more are expected.
@@ -156,7 +176,8 @@ class Sparse(Mechanism):
     remeasure: Number = Fraction(1, 4)
 
     def __post_init__(self) -> None:
-        check_cells(self)
+        if self.shape is not None or self.cell_size is not None:  # zones have leaves, and need neither
+            check_cells(self)
         for name in ("false", "remeasure"):
             object.__setattr__(self, name, exact(getattr(self, name), name))
         if not _LEAST_FALSE <= self._false <= MOST_FALSE:
@@ -180,12 +201,7 @@ class Sparse(Mechanism):
 
     @override
     def _design(self, domain: Domain, terms: Terms) -> SparseDesign:
-        grid = FineGrid.of(domain, self.shape, self.cell_size)
-        if not grid.n_cells:
-            raise DomainError(
-                f"no cell of the {grid.shape[0]} x {grid.shape[1]} grid is in the region, but at least one is needed; "
-                f"use smaller cells, or the domain with {parameter('region_cells', 'touching')}."
-            )
+        grid = ZoneLeaves(domain) if isinstance(domain, Zones) else self._grid(domain)
         whole = terms.spendable(self.law)
         fresh = whole * self._remeasure
         sensitivity = _sensitivity(grid, terms)
@@ -199,6 +215,32 @@ class Sparse(Mechanism):
             {"choice of the listed cells": whole - fresh} | ({"counts of the listed cells": fresh} if fresh else {}),
             terms.person,
         )
+
+    def _grid(self, domain: Domain) -> FineGrid:
+        grid = FineGrid.of(domain, self.shape, self.cell_size)
+        if not grid.n_cells:
+            raise DomainError(
+                f"no cell of the {grid.shape[0]} x {grid.shape[1]} grid is in the region, but at least one is needed; "
+                f"use smaller cells, or the domain with {parameter('region_cells', 'touching')}."
+            )
+        return grid
+
+    @classmethod
+    @override
+    def takes(cls, domain: Any) -> bool:
+        return isinstance(domain, Domain | Zones)
+
+    @override
+    def _checked_frame(self, domain: Any) -> Domain | Zones:
+        frame: Domain | Zones = super()._checked_frame(domain)
+        if isinstance(frame, Domain):
+            check_cells(self)
+        elif self.shape is not None or self.cell_size is not None:
+            raise ParameterError(
+                f"{parameter('shape')} or {parameter('cell_size')} was given for zones, whose leaves are listed as "
+                "they are; leave both out, or give a domain."
+            )
+        return frame
 
     @override
     def _plan(self, design: SparseDesign) -> Plan:
@@ -216,6 +258,7 @@ class Sparse(Mechanism):
                 {count: design.chance_of(count) for count in counts},
                 _BYTES_OF_A_RECORD,
             ),
+            errors_of="zones" if isinstance(design.grid, ZoneLeaves) else "boxes",
         )
 
     @override
@@ -223,7 +266,9 @@ class Sparse(Mechanism):
         return None
 
     @override
-    def _records(self, points: Any, domain: Domain, person: Person | None) -> Points:
+    def _records(self, points: Any, domain: Domain | Zones, person: Person | None) -> Points | Codes:
+        if isinstance(domain, Zones):
+            return as_zone_records(points, domain, person)
         records: Points = super()._records(points, domain, person)
         if not can_occupy(records, FineGrid.of(domain, self.shape, self.cell_size)):
             raise PointsError(
@@ -231,6 +276,25 @@ class Sparse(Mechanism):
                 "cells, or 2^22 in a region; export them to a file and give that, or use larger cells."
             )
         return records
+
+    @override
+    def _missed(self, domain: Domain | Zones) -> float | None:
+        return super()._missed(domain) if isinstance(domain, Domain) else None
+
+    @override
+    def _statement(self, plan: Plan, terms: Terms) -> Privacy:
+        statement = super()._statement(plan, terms)
+        if plan.errors_of != "zones" or plan.listing is None:
+            return statement
+        # Files of zones have no other place for what was searched, and how.
+        listing = {"searched": plan.cells, "threshold": plan.listing.threshold, "expected_false": plan.listing.false}
+        return replace(statement, parameters=dict(statement.parameters) | listing)
+
+    @override
+    def _published(self, domain: Any, statement: Privacy, estimate: Any) -> Release:
+        if not isinstance(domain, Zones):
+            return super()._published(domain, statement, estimate)
+        return ZoneRelease.of(estimate, statement)
 
     @override
     def _prepared_choice(self, domain: Any, terms: Terms, person: Person, chosen: Any) -> NoReturn:  # noqa: ARG002
@@ -241,8 +305,8 @@ class Sparse(Mechanism):
         )
 
     @override
-    def _estimate(self, points: Points, design: SparseDesign, noise: Noise) -> ListedCells:
-        occupied, counts = occupied_cells(points, design.grid, design.person)
+    def _estimate(self, points: Any, design: SparseDesign, noise: Noise) -> ListedCells | ZoneCounts:
+        occupied, counts = design.occupied(points)
         numbers, noisy = design.filter.passing(occupied, counts, noise)
         inside = design.grid.inside(numbers)
         numbers, noisy = numbers[inside], noisy[inside]
@@ -256,7 +320,7 @@ class Sparse(Mechanism):
         return domain.grid((nx, ny)) if nx * ny <= _MOST_PIXELS else None
 
 
-def _sensitivity(grid: FineGrid, terms: Terms) -> Sensitivity:
+def _sensitivity(grid: FineGrid | ZoneLeaves, terms: Terms) -> Sensitivity:
     """How far one record, or one person, moves the counts of all cells together."""
     one_record = count_sensitivity(terms.neighbours, grid.n_cells)
     person = terms.person

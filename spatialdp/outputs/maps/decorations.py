@@ -19,11 +19,12 @@ from spatialdp._support.arrays import Array, Booleans, Floats, Integers
 from spatialdp._support.override import override
 from spatialdp.estimates.base import Estimate
 from spatialdp.estimates.sparse.listed import ListedCells
+from spatialdp.estimates.zones.counts import ZoneCounts
 from spatialdp.outputs.maps.cells import MapCells
 from spatialdp.outputs.maps.colours import NOISE_INK, NOISE_PAPER, VEIL
 from spatialdp.outputs.maps.ground import metres_per_unit
 from spatialdp.outputs.maps.lines import boundary_shapes, cut_lines
-from spatialdp.privacy.statement import NOT_PRIVATE
+from spatialdp.privacy.statement import NOT_PRIVATE, Privacy
 from spatialdp.space.domain import Domain
 
 if TYPE_CHECKING:
@@ -209,7 +210,7 @@ def caption_text(release: Release, *, whole: bool = True) -> str:
     if not whole:
         return "" if privacy.private else NOT_PRIVATE
     text = f"{privacy}. {privacy.in_words()} {privacy.counted_in_words()}".rstrip()
-    text += _missing(release.estimate, privacy.counted)
+    text += _missing(release.estimate, privacy)
     if release.estimate.biased:
         text += (
             " These estimates were altered so that their errors do not average out, so cells that may be noise alone "
@@ -219,12 +220,25 @@ def caption_text(release: Release, *, whole: bool = True) -> str:
 
 
 @singledispatch
-def _missing(estimate: Estimate, counted: str) -> str:  # noqa: ARG001 - only lists leave cells out
+def _missing(estimate: Estimate, privacy: Privacy) -> str:  # noqa: ARG001 - only lists leave places out
+    """Return what a list lacks, in words that follow a caption."""
     return ""
 
 
 @_missing.register
-def _(estimate: ListedCells, counted: str) -> str:
+def _(estimate: ListedCells, privacy: Privacy) -> str:
     from spatialdp.outputs.maps.lists.cells import searched_in_words
 
-    return f" {searched_in_words(estimate, counted)}"
+    return f" {searched_in_words(estimate, privacy.counted)}"
+
+
+@_missing.register
+def _(estimate: ZoneCounts, privacy: Privacy) -> str:  # noqa: ARG001 - its statement says what was searched
+    terms = privacy.parameters
+    if not {"searched", "threshold", "expected_false"} <= set(terms):
+        return ""
+    return (
+        f" Listed are those of {terms['searched']:,} zones whose noisy count was at least {terms['threshold']:,.6g} "
+        f"{privacy.counted}. Zones with fewer are missing, and {terms['expected_false']:,.3g} empty zones are expected "
+        "on the list."
+    )

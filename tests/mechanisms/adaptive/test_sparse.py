@@ -177,7 +177,6 @@ def test_grid_is_laid_out_only_if_it_is_small():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({}, "neither"),
         ({"shape": (4, 4), "cell_size": 0.25}, "both"),
         ({"shape": (2**31, 4)}, "shape"),
         ({"shape": (4, 4), "false": 0}, "between 1e-12"),

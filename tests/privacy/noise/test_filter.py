@@ -322,3 +322,11 @@ def test_words_are_those_that_the_table_says():
         chance = stats.binom.pmf(number, 2**made._doublings, float(made.chance))
         assert (high - low + 1) / 2**64 == pytest.approx(chance, rel=1e-6)
     assert Words([5]).uniform_words(1).tolist() == [5]
+
+
+@pytest.mark.statistical
+def test_single_cell_passes_with_its_chance():
+    made, noise, runs = Filter(Fraction(1), 1, 1), SeededNoise(6), 20_000
+    passed = sum(made.passing(EMPTY, EMPTY, noise)[0].size for _ in range(runs))
+    assert stats.binomtest(passed, runs, float(made.chance)).pvalue > 1e-6
+    assert stats.binomtest(passed, runs, 0.9 * float(made.chance)).pvalue < 1e-6
