@@ -19,7 +19,7 @@ from spatialdp._support.arrays import Integers, lookup
 from spatialdp._support.options import Choice, Option
 from spatialdp._support.override import override
 from spatialdp.errors import ParameterError
-from spatialdp.estimates.flows.counts import FlowCounts
+from spatialdp.estimates.flows.counts import FlowCounts, margins_of
 from spatialdp.estimates.flows.counts import Listing as ListedBy
 from spatialdp.estimates.flows.fit import CountNoise, fitted, noise_ratio
 from spatialdp.flows.release import FlowRelease
@@ -303,7 +303,7 @@ class Flows(Mechanism):
         """Return the estimate of published pairs; margins of a table that is all there are its sums."""
         places = design.frame.space.size
         if design.filter is None:
-            origins, destinations = (values.reshape(places, places).sum(axis=axis) for axis in (1, 0))
+            origins, destinations = margins_of(values)
         elif numbers is None:
             numbers, origins, destinations = np.zeros(0, dtype=np.int64), np.zeros(places), np.zeros(places)
         pair, margin = map(_noise_of, (design.pair, design.margin))

@@ -189,6 +189,8 @@ def _lay_out_flows(estimate: FlowCounts, domain: Domain | None) -> Layout:
     """The rows are the published pairs, and their places are lines."""
     frame = {"domain": None if domain is None else domain_to_json(domain)}
     shapes = pair_lines(estimate, middles(estimate)) if has_middles(estimate) else None
+    if shapes is not None and not np.any(shapes != np.array(None)):
+        shapes = None  # nothing goes from one place to another
     return Layout(flow_header(estimate), flow_columns(estimate), shapes=shapes, frame=frame, lines=True)
 
 
