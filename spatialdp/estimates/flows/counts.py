@@ -218,8 +218,9 @@ class FlowCounts(ManyMaps):
 
     def _of_all(self, origins: Selection, destinations: Selection) -> Answers:
         table = self.values.reshape(self.places, self.places)
-        values = destinations.sums(np.ascontiguousarray(origins.sums(table.T).T))
-        return Answers(values, *product_moments(origins, destinations, self.pair, self.margin), self.step, whole=False)
+        values = _as_matrix(destinations, 1) @ (_as_matrix(origins, 1) @ table).T
+        moments = product_moments(origins, destinations, self.pair, self.margin)
+        return Answers(values.T, *moments, self.step, whole=False)
 
     def _of_listed(self, origins: Selection, destinations: Selection) -> Answers:
         values, squares, fourths = (self._over_list(origins, destinations, power) for power in (1, 2, 4))

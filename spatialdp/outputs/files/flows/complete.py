@@ -2,8 +2,8 @@
 
 The file is GeoParquet with a row for each published pair: the codes of its origin and its destination, the estimate,
 and a line if the places lie anywhere. The header holds the places, the margins of a list, the noise, the rule of the
-list and the privacy statement. Nothing depends on the trips but the list, which was paid for, and its numbers. Files come from
-anywhere: every number is checked before it is used.
+list and the privacy statement. Nothing depends on the trips but the list, which was paid for, and its numbers. Files
+come from anywhere: every number is checked before it is used.
 """
 
 from __future__ import annotations
@@ -67,13 +67,12 @@ def rebuild_flows(header: Mapping[str, Any], columns: Mapping[str, Array], domai
     size = frame.space.size
     if len(frame.axes) != 1 or any(margin.size != size for margin in margins):
         raise ValueError("the margins are not those of the places")
-    numbers = _numbers(columns, frame)
-    if listing is None and not np.array_equal(numbers, np.arange(size**2)):
-        raise ValueError("the rows are not all pairs, in order")
+    if listing is None:
+        _check_all(columns, frame)
+    numbers = None if listing is None else _numbers(columns, frame)
     pair, margin = (_noise(header["noise"][name]) for name in ("pair", "margin"))
-    kept, (origins, destinations) = None if listing is None else numbers, margins
-    biased = flag(header["biased"])
-    return FlowCounts(frame, kept, columns["estimate"], origins, destinations, pair, margin, listing, biased)
+    (origins, destinations), biased = margins, flag(header["biased"])
+    return FlowCounts(frame, numbers, columns["estimate"], origins, destinations, pair, margin, listing, biased)
 
 
 def _margins_to_json(estimate: FlowCounts) -> dict[str, list[float]]:
@@ -98,6 +97,14 @@ def _numbers(columns: Mapping[str, Array], frame: Frame) -> Integers:
     if not np.all(np.diff(numbers) > 0):
         raise ValueError("the pairs are not in order and each once")
     return np.asarray(numbers)
+
+
+def _check_all(columns: Mapping[str, Array], frame: Frame) -> None:
+    """Check that the rows are all pairs of places, in order."""
+    labels = np.array(frame.space.labels(), dtype=object)
+    expected = {"origin": np.repeat(labels, labels.size), "destination": np.tile(labels, labels.size)}
+    if not all(np.array_equal(columns[name], names) for name, names in expected.items()):
+        raise ValueError("the rows are not all pairs, in order")
 
 
 def _places(names: Array, labels: Array) -> Integers:
