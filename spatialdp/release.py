@@ -7,7 +7,7 @@ they are called, so that reading answers needs no plotting library.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +18,7 @@ from spatialdp._support.arrays import Floats
 from spatialdp.errors import ReleaseError
 from spatialdp.estimates.answers import About, Answers
 from spatialdp.estimates.base import Estimate
+from spatialdp.privacy.certified import Certified
 from spatialdp.privacy.statement import Privacy
 from spatialdp.space.domain import Domain
 from spatialdp.space.polygons import read_polygons
@@ -30,13 +31,14 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from spatialdp.outputs.explorer.notebook import NotebookPage
+    from spatialdp.privacy.ledger.account import Account
     from spatialdp.privacy.noise.source import Noise
 
 __all__ = ["Release"]
 
 
 @dataclass(frozen=True, eq=False)
-class Release:
+class Release(Certified):
     """Published estimates of a private data set, with their privacy statement.
 
     A mechanism's `release` method or `spatialdp.load` makes a release.
@@ -45,15 +47,15 @@ class Release:
     ----------
     domain : Domain
     privacy : Privacy
-        The privacy statement: ε, δ, neighbours, unit, mechanism, budget by step, private or not, library
-        version.
+        The privacy statement: ε, δ, neighbours, unit, mechanism, budget by step, private or not, version.
     estimate : Histogram or Decomposition
         The released numbers: on a grid, or on a tree.
+    account : Account or None
+        The account that paid, to which `save` tells the digests of files; None if the release was loaded.
 
     Privacy
     -------
-    A release holds released numbers and public parameters, no record and no true count. Every method here
-    is post-processing: it costs nothing, however often it is called.
+    A release holds released numbers and public parameters. Every method is post-processing and costs nothing.
 
     Examples
     --------
@@ -73,6 +75,7 @@ class Release:
     domain: Domain
     privacy: Privacy
     estimate: Estimate
+    account: Account | None = field(default=None, repr=False, kw_only=True)
 
     @property
     def total(self) -> float:
@@ -135,11 +138,10 @@ class Release:
         Returns
         -------
         (2,) or (m, 2) array of lower and upper ends
-            About noise, intervals cover with the stated probability or a little more. About the truth, they
-            do the same for boxes made of whole cells; for others the allowance is an estimate from the
-            released numbers, calibrated on public data sets, and not a guarantee: see
-            ``docs/intervals.md`` for how often it covers, and where it fails. Counts are not negative,
-            so the ends of intervals about the truth are not below 0.
+            About noise, intervals cover with the stated probability or a little more. About the truth, they do the
+            same for boxes made of whole cells; for others the allowance is an estimate from the released numbers,
+            calibrated on public data sets, and not a guarantee: see ``docs/intervals.md`` for how often it covers, and
+            where it fails. Counts are not negative, so the ends of intervals about the truth are not below 0.
 
         Raises
         ------
@@ -308,15 +310,15 @@ class Release:
             Source of random bits. A `SeededNoise` makes the points repeatable, and no less private than the
             release is.
         as_geodataframe : bool
-            Whether to return point geometries in the domain's CRS rather than an array. Their ``attrs["privacy"]``
-            is the whole privacy statement. An array cannot carry a statement: whoever passes it on must say
-            whether the release is private (`privacy.private`).
+            Whether to return point geometries in the domain's CRS rather than an array. Their ``attrs["privacy"]`` is
+            the whole privacy statement. An array cannot carry a statement: whoever passes it on must say whether the
+            release is private (`privacy.private`).
 
         Returns
         -------
         (n, 2) array of x and y, or GeoDataFrame
-            Independent draws: cells (or leaves) in proportion to their non-negative estimates, and places
-            evenly within a cell and the region (which is drawn on 1024 x 1024 cells of the domain).
+            Independent draws: cells (or leaves) in proportion to their non-negative estimates, and places evenly
+            within a cell and the region (which is drawn on 1024 x 1024 cells of the domain).
 
         Raises
         ------
@@ -459,13 +461,12 @@ class Release:
         Parameters
         ----------
         path : str or path
-            The suffix says the format. ``.parquet`` (GeoParquet) holds the complete release, which
-            `spatialdp.load` reads. ``.gpkg`` (GeoPackage), ``.tif`` (Cloud-Optimized GeoTIFF), ``.geojson`` (in
-            WGS 84) and ``.csv`` (with the statement in a ``.privacy.json`` file beside it) hold the map: estimates
-            and, unless the release is biased, their 95 % intervals and standard deviations.
+            The suffix says the format. ``.parquet`` (GeoParquet) holds the complete release, which `spatialdp.load`
+            reads. ``.gpkg`` (GeoPackage), ``.tif`` (Cloud-Optimized GeoTIFF), ``.geojson`` (in WGS 84) and ``.csv``
+            (with the statement in a ``.privacy.json`` file beside it) hold the map: estimates and, unless the release
+            is biased, their 95 % intervals and standard deviations.
         overwrite : bool
-            Whether to replace an existing file. A release costs budget and cannot be repeated for free, so
-            an existing file is kept by default.
+            Whether to replace an existing file; a release cannot be repeated for free.
         shape : (nx, ny), optional
             Pixels of a GeoTIFF, if not the grid's own cells; needed for trees whose leaves differ in size.
 

@@ -15,6 +15,7 @@ import numpy as np
 from spatialdp._support.arrays import Floats
 from spatialdp._support.checks import whole_number
 from spatialdp.estimates.intervals import half_width
+from spatialdp.privacy.certified import Certified
 from spatialdp.privacy.statement import Privacy
 from spatialdp.space.frames.frame import Frame
 from spatialdp.space.frames.selection import Selection, as_asked
@@ -27,7 +28,7 @@ __all__ = ["RunningRelease"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class RunningRelease:
+class RunningRelease(Certified):
     """Released running totals and months of a frame's cells, up to a month.
 
     `RunningSeries.add` makes one after every month.

@@ -29,6 +29,7 @@ from spatialdp.mechanisms.plan import Plan
 from spatialdp.mechanisms.prepared import PreparedChoice, PreparedRelease, checked_noise
 from spatialdp.privacy.budget import Budget, Number, exact
 from spatialdp.privacy.chosen import CHOICE_STEP, Chosen
+from spatialdp.privacy.ledger.account import Spender
 from spatialdp.privacy.neighbours import Neighbours
 from spatialdp.privacy.noise.laws import Law, choice_epsilon, spendable
 from spatialdp.privacy.noise.source import Noise
@@ -261,6 +262,7 @@ class Mechanism(ABC):
         neighbours: str = Neighbours.ADD_REMOVE,
         person: Person | None = None,
         noise: Noise | None = None,
+        account: Spender | None = None,
     ) -> Release:
         """Publish points under differential privacy.
 
@@ -282,6 +284,9 @@ class Mechanism(ABC):
             records of one person.
         noise : Noise, optional
             `SystemNoise` by default. A `SeededNoise` makes the release reproducible and not private.
+        account : Account or Prepaid, optional
+            The account of a `Ledger` that pays. It refuses before a record is looked at if less is left than the
+            release costs, and has paid durably before noise is drawn. What is paid is never given back.
 
         Returns
         -------
@@ -291,7 +296,7 @@ class Mechanism(ABC):
         -------
         Everything public is checked and planned before a record is looked at. The release depends on
         the records only through noise that the budget pays for; each mechanism's own Privacy section
-        has the argument. Two releases of the same records cost the sum of their ε.
+        has the argument. Two releases of the same records cost the sum of their ε; an `account` adds them up.
 
         Examples
         --------
@@ -302,7 +307,7 @@ class Mechanism(ABC):
         """
         source = checked_noise(noise)
         prepared = self.prepare(domain, epsilon=epsilon, delta=delta, neighbours=neighbours, person=person)
-        return prepared.release(points, noise=source)
+        return prepared.release(points, noise=source, account=account)
 
     @property
     def private(self) -> bool:

@@ -16,7 +16,9 @@ from spatialdp._support.override import override
 from spatialdp.errors import ParameterError
 from spatialdp.estimates.expected_error import expected_error
 from spatialdp.mechanisms.plan import Plan
+from spatialdp.privacy.ledger.account import Spender
 from spatialdp.privacy.noise.source import Noise, SystemNoise, is_system_noise
+from spatialdp.privacy.payment import PaidNoise
 from spatialdp.privacy.statement import Privacy
 from spatialdp.records.points import as_points, in_memory
 from spatialdp.release import Release
@@ -48,7 +50,8 @@ class PreparedRelease:
 
     Privacy
     -------
-    A prepared release holds public values only. Each call of `release` spends the whole budget.
+    A prepared release holds public values only. Each call of `release` spends the whole budget; an account pays for
+    each call.
     """
 
     mechanism: Mechanism
@@ -85,15 +88,29 @@ class PreparedRelease:
         require_inside(boxes, self.domain, "boxes")
         return expected_error(blank, self.domain.boxes(boxes))
 
-    def release(self, points: Any, *, noise: Noise | None = None) -> Release:
+    def check(self, account: Spender) -> None:
+        """Raise the errors that `release` would raise because of its account, before records are read."""
+        PaidNoise(SystemNoise(), account, self.statement)
+
+    def release(self, points: Any, *, noise: Noise | None = None, account: Spender | None = None) -> Release:
         """Publish points; see `Mechanism.release`."""
         source = checked_noise(noise)
-        statement = self.statement
-        if not is_system_noise(source):
-            statement = replace(statement, private=False)
+        if account is not None:
+            return self._paid_release(points, source, account)
+        release = self._carry_out(points, source)
+        return release if is_system_noise(source) else _with(release, private=False)
+
+    def _paid_release(self, points: Any, source: Noise, account: Spender) -> Release:
+        """Publish points; the account is asked before a record is read, and has paid before noise is drawn."""
+        noise = PaidNoise(source, account, self.statement)
+        release = self._carry_out(points, noise)
+        return replace(_with(release, ledger=noise.pay()), account=account.account)
+
+    def _carry_out(self, points: Any, source: Noise) -> Release:
+        """Read the records, and carry out the design on them."""
         records = self.mechanism._records(points, self.domain, self.terms.person)
         estimate = self.mechanism._estimate(records, self.design, source)
-        return self.mechanism._published(self.domain, statement, estimate)
+        return self.mechanism._published(self.domain, self.statement, estimate)
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,13 +152,17 @@ class PreparedChoice(PreparedRelease):
         )
 
     @override
-    def release(self, points: Any, *, noise: Noise | None = None) -> Release:
-        source = checked_noise(noise)
+    def _carry_out(self, points: Any, source: Noise) -> Release:
         # Files are read before the choice is drawn, and a table is seen in one state: what fails, fails before noise.
         records = in_memory(as_points(points, self.domain, self.terms.person), self.domain)
         with records._snapshot():
             place: int = self.design.draw(records, source)
-            return self.candidates[place].release(records, noise=source)
+            return self.candidates[place]._carry_out(records, source)
+
+
+def _with(release: Release, **changes: Any) -> Release:
+    """Return a release with changes to its privacy statement."""
+    return replace(release, privacy=replace(release.privacy, **changes))
 
 
 def checked_noise(noise: Noise | None) -> Noise:

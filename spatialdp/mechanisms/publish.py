@@ -9,6 +9,7 @@ from typing import Any
 
 from spatialdp.mechanisms.adaptive.adaptive_tree import Adaptive
 from spatialdp.privacy.budget import Number, exact
+from spatialdp.privacy.ledger.account import Spender
 from spatialdp.privacy.neighbours import Neighbours
 from spatialdp.privacy.noise.laws import Law
 from spatialdp.privacy.noise.source import Noise
@@ -28,12 +29,13 @@ def publish(
     neighbours: str = Neighbours.ADD_REMOVE,
     person: Person | None = None,
     noise: Noise | None = None,
+    account: Spender | None = None,
 ) -> Release:
     """Publish points under differential privacy by the method that is best for most data: `Adaptive`.
 
     Parameters
     ----------
-    points, domain, epsilon, neighbours, person, noise
+    points, domain, epsilon, neighbours, person, noise, account
         As for `Adaptive.release`.
     delta : optional
         If it is not 0, noise is Gaussian.
@@ -60,4 +62,4 @@ def publish(
     law = Law.GAUSSIAN if exact(delta, "delta") else Law.DISCRETE_LAPLACE
     mechanism = Adaptive(law=law)
     terms = {"epsilon": epsilon, "delta": delta, "neighbours": neighbours, "person": person}
-    return mechanism.release(points, domain, noise=noise, **terms)  # type: ignore[arg-type]
+    return mechanism.release(points, domain, noise=noise, account=account, **terms)  # type: ignore[arg-type]

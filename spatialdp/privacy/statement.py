@@ -7,7 +7,6 @@ factors and numbers are rounded up.
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -24,6 +23,7 @@ from spatialdp.privacy.accounting import Promise, promise_for_records, rho_for
 from spatialdp.privacy.budget import Budget
 from spatialdp.privacy.chosen import CHOICE_STEP
 from spatialdp.privacy.neighbours import Neighbours
+from spatialdp.privacy.odds import factor
 from spatialdp.privacy.receipt import Receipt
 from spatialdp.privacy.unit import MOST, Person, unit_of
 from spatialdp.wording import parameter
@@ -108,7 +108,8 @@ class Privacy:
         promise = f"ε = {format_exact(self.epsilon)}{delta} ({whom})"
         if not self.private:
             promise = f"{NOT_PRIVATE}, would be {promise}"
-        return f"{promise}, {self.mechanism}, spatialdp {self.version}"
+        paid = "" if self.ledger is None else f", paid by {self.ledger}"
+        return f"{promise}, {self.mechanism}, spatialdp {self.version}{paid}"
 
     def in_words(self) -> str:
         """Return the promise in plain words.
@@ -138,7 +139,7 @@ class Privacy:
 
     def _change_of_probability(self) -> str:
         delta = f", and by at most δ = {format_exact(self.delta)} on top of that" if self.delta else ""
-        return f"e^ε = {_factor(self.epsilon)} (rounded up){delta}"
+        return f"e^ε = {factor(self.epsilon)} (rounded up){delta}"
 
     def _in_words_with_invariants(self) -> str:
         """The promise if some totals are published exactly."""
@@ -414,20 +415,6 @@ def format_exact(value: Fraction) -> str:
     if len(str(value)) <= 12:
         return str(value)
     return str(Context(prec=6, rounding=ROUND_CEILING).divide(Decimal(value.numerator), Decimal(value.denominator)))
-
-
-def _factor(epsilon: Fraction) -> str:
-    """Format e^ε for people, rounded up.
-
-    Examples
-    --------
-    >>> _factor(Fraction(1)), _factor(Fraction("13.819"))  # e^13.819 is 1,003,496
-    ('2.719', '1.01e+06')
-    """
-    value = math.exp(float(epsilon)) if epsilon < 700 else math.inf
-    if value < 1e6:
-        return f"{math.ceil(value * 1000) / 1000:,.3f}"
-    return f"{float(Context(prec=3, rounding=ROUND_CEILING).create_decimal_from_float(value)):.3g}"
 
 
 def listed(names: Sequence[str]) -> str:

@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import base64
 import collections
+import dataclasses
 import json
 import math
 import os
 import random
+import re
 import resource
 import signal
 import struct
@@ -33,6 +35,7 @@ from click.testing import CliRunner
 
 import spatialdp as sdp
 from spatialdp.cli import main
+from spatialdp.outputs.certificate.certificate import certificate_text
 from spatialdp.outputs.files.geoparquet import _digest
 from tests.attacks.fuzz import ADDRESS_SPACE, altered, damaged, watch
 from tests.helpers.cases import DOMAINS, LISTED, SMALL, terms
@@ -453,6 +456,15 @@ def exercise(release: sdp.Release, folder: Path) -> None:
         page = (folder / "page.html").read_text(encoding="utf-8")
         assert "<script>alert" not in page
 
+    def certified() -> None:
+        claimed = dataclasses.replace(release, privacy=dataclasses.replace(release.privacy, private=True))
+        for suffix in (".html", ".md"):
+            text = certificate_text(claimed, suffix)
+            shown(text)
+            assert len(text) < 200_000, "a page that nobody reads"
+            assert not re.search(r"(?<!\\)<(script|img)", text), "foreign text is markup"
+            assert not re.search(r"\b(nan|inf)\b", text), "a number is not finite"
+
     def zones_answered() -> None:
         if not isinstance(release, sdp.ZoneRelease):
             return
@@ -480,6 +492,7 @@ def exercise(release: sdp.Release, folder: Path) -> None:
         "plot": drawn,
         "plot uncertainty": lambda: drawn(view="uncertainty"),
         "explore": explored,
+        "certificate": certified,
         **{f"save {suffix}": partial(saved, suffix) for suffix in (".parquet", ".gpkg", ".csv", ".geojson")},
         "save .tif": lambda: saved(".tif", shape=(8, 8)),
         "zones": zones_answered,

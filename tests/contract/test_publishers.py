@@ -1,13 +1,14 @@
 """Every publisher knows every kind of estimate, or refuses it in words.
 
 Publishers are found by what they do for a release, not by a list of classes: saving, loading and exporting, maps, the
-explorer's page, sampling, rows of a table. A new kind of estimate enters `estimates.base.KINDS` and `EXAMPLES` here,
-and every publisher is asked about it.
+explorer's page, the certificate, sampling, rows of a table. A new kind of estimate enters `estimates.base.KINDS` and
+`EXAMPLES` here, and every publisher is asked about it.
 """
 
 from __future__ import annotations
 
 import ast
+from dataclasses import replace
 from pathlib import Path
 
 import geopandas
@@ -20,6 +21,7 @@ import shapely
 import spatialdp as sdp
 from spatialdp.errors import SpatialDPError
 from spatialdp.estimates.base import KINDS, Estimate
+from spatialdp.outputs.certificate.numbers import contents, exactness
 from spatialdp.outputs.explorer.data import estimate_data
 from spatialdp.outputs.explorer.page import size_in_words
 from spatialdp.outputs.files.formats import FORMATS
@@ -51,6 +53,7 @@ PUBLISHERS = {
     "a map": lambda release, _: release.plot(),
     "a map of uncertainty": lambda release, _: release.plot(view="uncertainty"),
     "a page": lambda release, folder: release.explore(folder / "page.html"),
+    "a certificate": lambda release, folder: private(release).certificate(folder / "page.html"),
     "synthetic points": lambda release, _: release.sample(10),
     "no negative numbers": lambda release, _: release.non_negative(),
     "whole numbers": lambda release, _: release.rounded(),
@@ -65,7 +68,14 @@ DISPATCHERS = {
     "estimate_data": estimate_data,
     "size_in_words": size_in_words,
     "cell_numbers": cell_numbers,
+    "contents": contents,
+    "exactness": lambda estimate: exactness(estimate, DOMAIN),
 }
+
+
+def private(release):
+    """The release, as if its noise could not be reproduced: of one that is not private a certificate says nothing."""
+    return replace(release, privacy=replace(release.privacy, private=True))
 
 
 class Unknown:
@@ -130,7 +140,8 @@ def test_zones_that_are_codes_alone_are_published_or_refused_in_words(publisher,
     assert refusal is None or not list(tmp_path.iterdir())
     assert "codes alone" in release._repr_html_()
     released = {path.suffix for path in tmp_path.iterdir()} - {".json"}
-    assert released == ({publisher[7:]} if publisher in ("a file .parquet", "a file .csv") else set())
+    written = {"a file .parquet": {".parquet"}, "a file .csv": {".csv"}, "a certificate": {".html"}}
+    assert released == written.get(publisher, set())
 
 
 @pytest.mark.parametrize("dispatcher", DISPATCHERS)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import spatialdp as sdp
+from tests.helpers.ledgers import Till
 
 DOMAIN = sdp.Domain((0, 0, 2, 1))
 XY = np.random.default_rng(1).normal((0.6, 0.4), 0.05, (3000, 2))
@@ -41,3 +42,10 @@ def test_persons_are_published_by_the_same_method(person):
     assert release.privacy.mechanism == "adaptive"
     low, high = release.interval(DOMAIN.bounds)
     assert low <= (500 if person.shares else 1000) <= high
+
+
+def test_an_account_pays():
+    till = Till()
+    release = sdp.publish(XY, DOMAIN, 1, account=till)
+    assert till.events == ["check", "spend"]
+    assert release.privacy.ledger.entry == 1

@@ -78,7 +78,7 @@ def _privacy_lines(privacy: Privacy, *, disjoint: str = "") -> list[str]:
     from spatialdp.privacy.statement import format_exact
 
     parameters = ", ".join(f"{name} {value}" for name, value in privacy.parameters.items() if value is not None)
-    currency = "ε" if privacy.currency == "epsilon" else "ρ"
+    currency, paid = "ε" if privacy.currency == "epsilon" else "ρ", privacy.ledger
     costs = [f"{currency} {format_exact(cost)} for {step}" for step, cost in privacy.budget.items()]
     return [
         " ".join(filter(None, (privacy.in_words(), privacy.counted_in_words(), disjoint))).replace(". ", ".\n"),
@@ -86,6 +86,7 @@ def _privacy_lines(privacy: Privacy, *, disjoint: str = "") -> list[str]:
         f"promise    {privacy}",
         f"method     {privacy.mechanism}: {parameters}",
         *(f"{'' if number else 'cost':10} {cost}" for number, cost in enumerate(costs)),
+        *([] if paid is None else [f"ledger     {paid.ledger}, entry {paid.entry}, {paid.hash}"]),
     ]
 
 

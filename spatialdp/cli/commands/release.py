@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, cast
 
 import click
 
+from spatialdp.cli.groups import FAILED, failure
+from spatialdp.cli.options.account import Payer, payer_options
 from spatialdp.cli.options.frame import check_frame, domain_in, frame_options, is_table
 from spatialdp.cli.options.method import ReleaseCommand
 from spatialdp.cli.options.output import Target, check_output, output_options, quiet_option
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
     from spatialdp.cli.options.frame import Frame
     from spatialdp.estimates.sparse.listed import ListedCells
     from spatialdp.mechanisms import Mechanism
+    from spatialdp.privacy.ledger.account import Account
     from spatialdp.release import Release
     from spatialdp.space.domain import Domain
     from spatialdp.table_release import TableRelease
@@ -38,6 +41,7 @@ __all__ = ["command"]
 @points_options
 @frame_options
 @terms_options
+@payer_options
 @output_options(tuple(FORMATS), "File for the release; the suffix decides the format", several=True)
 @click.option(
     "--pixels",
@@ -55,6 +59,7 @@ def command(
     points: PointsFile,
     frame: Frame,
     terms: TermsOptions,
+    payer: Payer,
     mechanism: Mechanism,
     target: Target,
     pixels: tuple[float, float] | None,
@@ -70,7 +75,8 @@ def command(
     domain, have no coordinates or are not points are not counted. No message says so, because their number is private.
 
     A GeoParquet file holds the complete release; the other commands read it. Files in the other formats hold the map,
-    for a GIS. Each release spends its budget, so write all files that you need with one command.
+    for a GIS. Each release spends its budget, so write all files that you need with one command. With --ledger, an
+    account pays: the command is refused before a record is read if less is left than the release costs.
 
     \b
     Examples:
@@ -86,35 +92,49 @@ def command(
           --crs EPSG:4326 --epsilon 1 -o visits.parquet
       spatialdp release --method kd-tree --help
     """
-    from spatialdp._support.atomic import write_all
-    from spatialdp.outputs.files.save import contents
+    from spatialdp.errors import LedgerError
+    from spatialdp.outputs.files.save import contents, write_release
     from spatialdp.privacy.noise.source import SeededNoise, SystemNoise
 
     def report(step: str) -> None:  # names of steps, never their progress, which would reveal the number of records
         if not quiet:
             click.echo(step, err=True)
 
-    target.spare(*points.inputs)
-    _check_promise(mechanism, seed, allowed=not_private)
+    target.spare(*points.inputs, *payer.files)
+    _check_promise(mechanism, seed, allowed=not_private, paid=payer.ledger is not None)
     check_frame(frame, mechanism, codes=points.code_column is not None)
     points.check(frame)
     prepared = mechanism.prepare(frame, **terms.options)
     shape = _check_formats(target, frame, mechanism, pixels)
+    account = payer.find()
+    if account is not None:
+        prepared.check(account)
     report(f"1/3 opening the points{points.assumption(domain_in(frame))}")
     records = points.read(frame)
     report("2/3 counting them and adding noise")
     noise = SystemNoise() if seed is None else SeededNoise(seed)
-    release = prepared.release(records, noise=noise)
+    release = prepared.release(records, noise=noise, account=account)
     report(f"3/3 writing {', '.join(str(path) for path in target.files)}")
     files: dict[Path, bytes] = {}
     if pixels is None and release.estimate.kind == "grid":
         shape = None  # the cells of the grid are the pixels
     for path in target.files:
         files |= contents(release, path, shape=shape if FORMATS[path.suffix.lower()] == "GeoTIFF" else None)
-    write_all(files, overwrite=target.force)
+    try:
+        write_release(release, files, overwrite=target.force)
+    except LedgerError as error:  # the files are there, so this is no mistake of the input
+        raise failure(str(error), FAILED) from None
     for line in _summary(release, mechanism):
         report(line)
+    report(f"ledger   {_paid(account)}")
     report(f"{release.privacy}")
+
+
+def _paid(account: Account | None) -> str:
+    """Return what is left in the account that paid."""
+    if account is None:
+        return "none: nothing records what was spent on these records; see --ledger"
+    return f"{account.name}, {account.in_words()}"
 
 
 def _summary(release: Release, mechanism: Mechanism) -> list[str]:
@@ -187,13 +207,15 @@ def _pair(sides: Sequence[float], unit: int) -> str:
     return " x ".join(f"{float(f'{side / unit:.3g}'):,.12g}" for side in sides)
 
 
-def _check_promise(mechanism: Mechanism, seed: int | None, *, allowed: bool) -> None:
-    """Refuse a release that would not be private, unless --not-private was given."""
-    if allowed or (seed is None and mechanism.private):
+def _check_promise(mechanism: Mechanism, seed: int | None, *, allowed: bool, paid: bool) -> None:
+    """Refuse a release that would not be private, unless --not-private was given and no account pays."""
+    if (allowed and not paid) or (seed is None and mechanism.private):
         return
     reason = "--seed makes the noise reproducible" if seed is not None else f"this {mechanism.name} uses true medians"
+    way_out = "leave --ledger out" if paid else "add --not-private"
     raise click.UsageError(
-        f"{reason}, so the release would not be private. Leave that option out, or add --not-private."
+        f"{reason}, so the release would not be private{', and no account pays for it' * paid}. Leave that option out, "
+        f"or {way_out}."
     )
 
 

@@ -33,9 +33,12 @@ from spatialdp._version import __version__
 from spatialdp.errors import BudgetError, FileFormatError, ParameterError
 from spatialdp.mechanisms.prepared import checked_noise
 from spatialdp.privacy.budget import Budget, Number
+from spatialdp.privacy.ledger.account import Spender
 from spatialdp.privacy.neighbours import Neighbours, Sensitivity
 from spatialdp.privacy.noise.laws import Law, NoiseLaw, calibrate, spendable
 from spatialdp.privacy.noise.source import WIDEST, Noise, is_system_noise
+from spatialdp.privacy.payment import PaidNoise
+from spatialdp.privacy.receipt import Receipt
 from spatialdp.privacy.statement import Privacy
 from spatialdp.records.rows.rows import as_rows, count_rows
 from spatialdp.running_release import RunningRelease
@@ -73,10 +76,11 @@ class Running:
     ones by the entries of a column of a public matrix of whole numbers; the square of the L2 norm is at most that of
     the first column, exactly, and twice that if records are replaced. The discrete Gaussian noise is calibrated to it
     for the whole horizon, as ρ-zCDP. All releases of all months together cost ε once, also if later records depend on
-    earlier releases: each measurement has noise of its own. A record that occurs in several months counts in each, and
-    so does a person: bounds on persons are not offered here. The state of the series is secret; see `RunningSeries`.
-    The argument is in ``docs/design/running.md``; ``tests/mechanisms/running/test_series.py`` computes the sensitivity
-    by brute force and replays neighbours.
+    earlier releases: each measurement has noise of its own. So an account pays the whole before the first month: paid
+    month by month, each at its own worst case, the months would cost more than together. A record that occurs in
+    several months counts in each, and so does a person: bounds on persons are not offered here. The state of the series
+    is secret; see `RunningSeries`. The argument is in ``docs/design/running.md``;
+    ``tests/mechanisms/running/test_series.py`` computes the sensitivity by brute force and replays neighbours.
 
     Examples
     --------
@@ -97,7 +101,13 @@ class Running:
         object.__setattr__(self, "horizon", whole_number(self.horizon, "horizon", 1, LONGEST_HORIZON))
 
     def start(
-        self, frame: Frame, *, epsilon: Number, delta: Number, neighbours: str = Neighbours.ADD_REMOVE
+        self,
+        frame: Frame,
+        *,
+        epsilon: Number,
+        delta: Number,
+        neighbours: str = Neighbours.ADD_REMOVE,
+        account: Spender | None = None,
     ) -> RunningSeries:
         """Decide everything public, and return the series that takes the months.
 
@@ -108,6 +118,9 @@ class Running:
         epsilon, delta
             The budget of all months together.
         neighbours : {"add-remove", "replace"}
+        account : Account or Prepaid, optional
+            The account of a `Ledger` that pays for all months at once, before the noise of the first one is drawn. The
+            secret file keeps the receipt, so that a series that is resumed does not pay again.
 
         Examples
         --------
@@ -128,7 +141,8 @@ class Running:
             )
         budget, relation = Budget(epsilon, delta), Neighbours.parse(neighbours, "neighbours")
         cost, root = spendable(Law.GAUSSIAN, budget), SquareRoot(self.horizon)
-        return RunningSeries(frame, root, _law(root, cost, relation), self._statement(budget, relation, cost))
+        statement = self._statement(budget, relation, cost)
+        return RunningSeries(frame, root, _law(root, cost, relation), statement, account)
 
     def _statement(self, budget: Budget, neighbours: Neighbours, cost: Fraction) -> Privacy:
         return Privacy(
@@ -183,9 +197,11 @@ class RunningSeries:
     RunningSeries(<secret>, 12 of 12 months left)
     """
 
-    def __init__(self, frame: Frame, root: SquareRoot, law: NoiseLaw, statement: Privacy) -> None:
+    def __init__(
+        self, frame: Frame, root: SquareRoot, law: NoiseLaw, statement: Privacy, account: Spender | None = None
+    ) -> None:
         self.frame, self.statement = frame, statement
-        self._root, self._law = root, law
+        self._root, self._law, self._account = root, law, account
         self._published: list[Integers] = []  # the measurements, in whole numbers of 2^-bits
         self._noise: list[Integers] = []  # secret
 
@@ -205,7 +221,8 @@ class RunningSeries:
         records : Rows, Points or array-like
             The records of this month.
         noise : Noise, optional
-            `SystemNoise` by default. A `SeededNoise` makes the release reproducible and not private.
+            `SystemNoise` by default. A `SeededNoise` makes the release reproducible and not private, and is refused if
+            an account pays.
 
         Returns
         -------
@@ -219,22 +236,40 @@ class RunningSeries:
         >>> sdp.Running(horizon=12).start(frame, epsilon=1, delta=1e-6).add([[0.5, 0.5]])
         <RunningRelease of month 1 of 12: ε = 1, δ = 1e-06 (add-remove one record), running, spatialdp ...>
         """
-        source = checked_noise(noise)
         if not self.left:
             raise BudgetError(
                 f"all {self._root.horizon} months have been released, and the budget was divided over these; start a "
                 "new series, which costs its own budget."
             )
+        source = self._paying(checked_noise(noise))
         rows = as_rows(records, self.frame)
         months = [*self._past_counts(), count_rows(rows, self.frame)]
         exact = self._measurement(months)
-        if not is_system_noise(source):
-            self.statement = replace(self.statement, private=False)
         outcome = self._law.add_to(exact, source)
+        if isinstance(source, PaidNoise):
+            self.statement = replace(self.statement, ledger=source.pay())
+        elif not is_system_noise(source):
+            self.statement = replace(self.statement, private=False)
         published = np.rint(outcome * 2.0**self._root.bits).astype(np.int64)
         self._published.append(published)
         self._noise.append(published - exact)
         return self._release()
+
+    def _paying(self, source: Noise) -> Noise:
+        """Return the noise of the next month; that of the first one has to be paid for, with all months to come."""
+        if self._account is not None and not self._published:
+            return PaidNoise(source, self._account, self.statement)
+        if self._account is not None and self.statement.ledger is None:
+            raise ParameterError(
+                "the first month of this series was released without an account, which cannot pay afterwards; leave "
+                f"{parameter('account')} out, or start a new series, which costs its own budget."
+            )
+        if self.statement.ledger is not None and not is_system_noise(source):
+            raise ParameterError(
+                f"{parameter('noise')} is a {type(source).__name__}, but an account paid for this series, and only the "
+                f"system's own noise keeps it private; leave {parameter('noise')} out."
+            )
+        return source
 
     def _measurement(self, months: list[Integers]) -> Integers:
         """Return the exact measurement of the last of some months: the sum of all with the entries of a row of F."""
@@ -275,7 +310,14 @@ class RunningSeries:
         RunningSeries(<secret>, 11 of 12 months left)
         """
         target = _secret(path)
-        header = {"format": _FORMAT, **self._terms(), "months": len(self._published), "private": self.statement.private}
+        receipt = self.statement.ledger
+        header = {
+            "format": _FORMAT,
+            **self._terms(),
+            "months": len(self._published),
+            "private": self.statement.private,
+            **({} if receipt is None else {"ledger": receipt.to_json()}),
+        }
         shape = (len(self._published), *self.frame.shape)
         buffer = io.BytesIO()
         published, noise = (np.array(each, dtype=np.int64).reshape(shape) for each in (self._published, self._noise))
@@ -290,7 +332,7 @@ class RunningSeries:
         of other terms, or of another frame, is refused.
         """
         target = _secret(path)
-        series = RunningSeries(self.frame, self._root, self._law, self.statement)
+        series = RunningSeries(self.frame, self._root, self._law, self.statement, self._account)
         try:
             with np.load(io.BytesIO(target.read_bytes()), allow_pickle=False) as state:
                 header = parsed(state["header"].tobytes())
@@ -316,7 +358,11 @@ class RunningSeries:
         if not same or not sound or not isinstance(header["private"], bool):
             raise ValueError("the state of another series")
         self._published, self._noise = list(published), list(noise)
-        self.statement = replace(self.statement, private=header["private"] and self.statement.private)
+        receipt = Receipt.from_json(header["ledger"]) if "ledger" in header else None
+        private = header["private"] and self.statement.private
+        if receipt is not None and not (months and private):
+            raise ValueError("a receipt for what was not released")
+        self.statement = replace(self.statement, private=private, ledger=receipt)
 
     def _terms(self) -> dict[str, Any]:
         """Return what must be the same in a file and in the series that takes it up."""

@@ -1,19 +1,22 @@
 """How does a release get into a file? The suffix of the file name decides the format.
 
 `check_target` refuses a bad name before any budget is spent; `contents` makes the bytes; `save` writes them with
-`_support.atomic`, so that a file is there completely or not at all.
+`_support.atomic`, so that a file is there completely or not at all, and `write_release` tells the account that paid for
+the release which files these are.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from spatialdp._support.atomic import check_place, write_all
-from spatialdp.errors import ParameterError
+from spatialdp._support.terminal import printable
+from spatialdp.errors import LedgerError, ParameterError
 from spatialdp.outputs.files.formats import FORMATS
 from spatialdp.outputs.files.geoparquet import geoparquet_bytes
 from spatialdp.outputs.files.statement import statement, statement_beside, statement_with_digest
@@ -24,7 +27,7 @@ if TYPE_CHECKING:
     from spatialdp.flows.release import FlowRelease
     from spatialdp.table_release import TableRelease
 
-__all__ = ["check_target", "contents", "save"]
+__all__ = ["check_target", "contents", "save", "write_release"]
 
 
 def save(
@@ -36,7 +39,38 @@ def save(
 ) -> None:
     """Write a release in the format that the file name ends in, completely or not at all; see `Release.save`."""
     target = check_target(path, overwrite=overwrite)
-    write_all(contents(release, target, shape=shape), overwrite=overwrite)
+    write_release(release, contents(release, target, shape=shape), overwrite=overwrite)
+
+
+def write_release(release: Release, files: Mapping[Path, bytes], *, overwrite: bool) -> None:
+    """Write the files of a release, completely or not at all, and tell their digests to the account that paid for it.
+
+    Raises
+    ------
+    LedgerError
+        If the ledger cannot note the digests; the files are written then, and the release is paid for.
+    """
+    write_all(files, overwrite=overwrite)
+    receipt = release.privacy.ledger
+    if release.account is None or receipt is None:
+        return
+    try:
+        release.account.released(receipt, _digests(files))
+    except LedgerError as error:
+        names = " and ".join(map(str, files))
+        raise LedgerError(
+            f"{names} is written, and was paid for, but the ledger has not noted its digest: {error}"
+        ) from error
+
+
+def _digests(files: Mapping[Path, bytes]) -> dict[str, str]:
+    """Return the SHA-256 of each file by its name, as an entry of a ledger can hold it; equal names get a number."""
+    digests: dict[str, str] = {}
+    for path, content in files.items():
+        name = printable(path.name).strip()[:190].strip() or "file"
+        equal = sum(known == name or known.startswith(f"{name} (") for known in digests)
+        digests[f"{name} ({equal + 1})" if equal else name] = hashlib.sha256(content).hexdigest()
+    return digests
 
 
 def contents(release: Release, target: Path, *, shape: tuple[int, int] | None = None) -> dict[Path, bytes]:

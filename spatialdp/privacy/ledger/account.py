@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping
 from fractions import Fraction
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar, runtime_checkable
 
 from spatialdp._support.tables import html_table
 from spatialdp.errors import BudgetError, ParameterError
@@ -40,8 +40,13 @@ class Keeper(Protocol):
         """Carry out a function that changes nothing."""
 
 
+@runtime_checkable
 class Spender(Protocol):
     """Whoever pays for a step: an account, a part of one, or an amount that was paid beforehand."""
+
+    @property
+    def account(self) -> Account:
+        """The account that pays in the end."""
 
     @property
     def neighbours(self) -> str:
@@ -91,9 +96,19 @@ class Account:
         self._zcdp = zcdp  # whether pure steps are paid from the pot of zCDP, too
 
     @property
+    def account(self) -> Account:
+        """The account itself; a prepaid amount has the account that paid for it."""
+        return self
+
+    @property
     def name(self) -> str:
         """The account's name."""
         return self._places[0][0]
+
+    @property
+    def keeper(self) -> Keeper:
+        """Whoever keeps the account: the ledger that it was opened in."""
+        return self._keeper
 
     @property
     def unit(self) -> str:

@@ -17,7 +17,9 @@ from spatialdp.privacy.budget import Number, exact
 from spatialdp.privacy.statement import Privacy
 from spatialdp.wording import parameter
 
-__all__ = ["NOTHING", "Cost", "Pots", "in_short"]
+__all__ = ["NOTHING", "Cost", "Pots", "in_decimals", "in_short"]
+
+_MOST_EXACT_BITS = 12_000  # of a denominator that is written out: Python writes no more than 4,300 digits
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +53,16 @@ class Pots:
     def fits(self, limit: Pots) -> bool:
         """Whether neither amount is above the limit's; there is no tolerance."""
         return self.epsilon <= limit.epsilon and self.rho <= limit.rho
+
+    def to_json(self, *, down: bool = False) -> dict[str, str]:
+        """Return the amounts as texts: exactly, or with six digits if they have thousands of them, rounded up or down.
+
+        Examples
+        --------
+        >>> Pots(Fraction(1, 3), Fraction(0)).to_json()
+        {'epsilon': '1/3', 'rho': '0'}
+        """
+        return {name: _exact_text(getattr(self, name), down) for name in ("epsilon", "rho")}
 
 
 NOTHING = Pots(Fraction(0), Fraction(0))
@@ -204,9 +216,28 @@ def in_short(value: Fraction, *, down: bool = False) -> str:
     >>> in_short(Fraction(1, 10)), in_short(Fraction(10**400, 3 * 10**400 + 1)), in_short(Fraction(2, 3**20), down=True)
     ('0.1', '0.333334', '5.73594E-10')
     """
-    if value < 10**15 and value.denominator < 10**12 and Fraction(repr(float(value))) == value:
-        return f"{float(value):.16g}"
-    if max(value.numerator, value.denominator) < 10**6:
+    if max(value.numerator, value.denominator) < 10**6 and not _is_short_decimal(value):
         return str(value)
+    return in_decimals(value, down=down)
+
+
+def in_decimals(value: Fraction, *, down: bool = False) -> str:
+    """Format an amount as a decimal number: exactly if it is a short one, else with six digits, rounded up or down.
+
+    Examples
+    --------
+    >>> in_decimals(Fraction(1, 10)), in_decimals(Fraction(1, 3)), in_decimals(Fraction(1, 3), down=True)
+    ('0.1', '0.333334', '0.333333')
+    """
+    if _is_short_decimal(value):
+        return f"{float(value):.16g}"
     rounded = Context(prec=6, rounding=ROUND_FLOOR if down else ROUND_CEILING)
     return str(rounded.divide(Decimal(value.numerator), Decimal(value.denominator)))
+
+
+def _exact_text(value: Fraction, down: bool) -> str:
+    return str(value) if value.denominator.bit_length() <= _MOST_EXACT_BITS else in_decimals(value, down=down)
+
+
+def _is_short_decimal(value: Fraction) -> bool:
+    return value < 10**15 and value.denominator < 10**12 and Fraction(repr(float(value))) == value

@@ -20,7 +20,7 @@ from spatialdp._support.terminal import printable
 from spatialdp.errors import ParameterError
 from spatialdp.privacy.ledger.books import POTS, Books, Place, charged
 from spatialdp.privacy.ledger.check import Checked
-from spatialdp.privacy.ledger.cost import in_short
+from spatialdp.privacy.ledger.cost import in_decimals
 from spatialdp.privacy.ledger.entries import Entry, Kind, canonical
 from spatialdp.wording import parameter
 
@@ -84,11 +84,11 @@ def _line(entry: Entry, books: Books, released: bool) -> dict[str, str]:
     line["part"] = "; ".join(", ".join(map(" ".join, zip(place[1::2], place[2::2], strict=True))) for place in places)
     if paid:
         line |= {pot: facts["charged"][pot] for pot in POTS}
-        line |= {f"{pot}_rounded_up": in_short(charged(facts["charged"][pot])) for pot in POTS}
+        line |= {f"{pot}_rounded_up": in_decimals(charged(facts["charged"][pot])) for pot in POTS}
     terms = books.terms(line["account"]) if line["account"] else None
     if terms is not None:
         left = books.left(places or [(line["account"],)], terms)
-        line |= {f"{pot}_left": in_short(getattr(left, pot), down=True) for pot in POTS}
+        line |= {f"{pot}_left": in_decimals(getattr(left, pot), down=True) for pot in POTS}
     return {name: printable(value) for name, value in line.items()}
 
 

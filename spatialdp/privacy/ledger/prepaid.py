@@ -61,6 +61,11 @@ class Prepaid:
         self._asks: list[tuple[Cost, Mapping[str, Any]]] = []
 
     @property
+    def account(self) -> Account:
+        """The account that paid for the amount."""
+        return self._account
+
+    @property
     def neighbours(self) -> str:
         """Which pairs of data sets the account's promise compares."""
         return self._terms.neighbours

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+import json
 import pickle
 import stat
 from fractions import Fraction
@@ -15,9 +17,12 @@ from spatialdp.errors import BudgetError, FileFormatError, ParameterError
 from spatialdp.mechanisms.running import series as series_module
 from spatialdp.privacy.accounting import rho_for
 from spatialdp.privacy.budget import Budget
+from spatialdp.privacy.noise import source
 from spatialdp.privacy.noise.laws import NoiseLaw
+from spatialdp.privacy.receipt import Receipt
 from spatialdp.strategies.frames.square_root import SquareRoot
 from tests.audit.tape import Tape
+from tests.helpers.ledgers import Till
 
 GRID = sdp.Domain((0, 0, 2, 1)).grid((2, 1))
 KINDS = sdp.Categories(["theft", "fraud"])
@@ -225,3 +230,80 @@ def test_terms_are_checked_before_a_record_is_read():
         sdp.Running(4096).start(sdp.Frame(sdp.Domain((0, 0, 1, 1)).grid((1000, 1000))), **TERMS)
     with pytest.raises(BudgetError, match="larger"):
         sdp.Running(12).start(FRAME, epsilon=1e-9, delta=1e-12)
+
+
+# --- an account pays ---------------------------------------------------------------------------------
+
+
+def test_all_months_are_paid_for_before_the_noise_of_the_first():
+    till = Till()
+    series = start(account=till)
+    assert till.events == []  # whoever resumes a series has paid for it already
+    drawn = []
+    with mock.patch.object(source, "_system_bytes", lambda count: drawn.append(list(till.events)) or bytes(count)):
+        releases = [series.add(rows(("theft", 0))) for _ in range(MONTHS)]
+    assert drawn[0] == till.events == ["check", "spend"]
+    assert till.paid[0][0].rho == rho_for(Budget(1, 1e-6))
+    assert {release.privacy.ledger for release in releases} == {Receipt("0" * 32, 1, "f" * 64)}
+
+
+def test_an_account_that_is_used_up_refuses_before_the_first_month_is_read():
+    till = Till(limit=0)
+    with mock.patch.object(series_module, "as_rows") as read, pytest.raises(BudgetError, match="less is left"):
+        start(account=till).add(rows())
+    assert not read.called
+
+
+def test_a_series_that_is_resumed_does_not_pay_again(tmp_path):
+    till, path = Till(), tmp_path / "year.secret"
+    series = start(account=till)
+    series.add(rows())
+    series.save(path)
+    for account in (till, None):
+        resumed = start(account=account).resume(path)
+        assert resumed.add(rows()).privacy.ledger == series.statement.ledger
+    assert till.events == ["check", "spend"]
+
+
+def test_a_series_that_nobody_paid_for_is_not_paid_for_afterwards(tmp_path):
+    path = tmp_path / "year.secret"
+    series = start()
+    series.add(rows())
+    series.save(path)
+    with pytest.raises(ParameterError, match="without an account"):
+        start(account=Till()).resume(path).add(rows())
+
+
+def test_an_empty_series_is_paid_for_when_its_first_month_comes(tmp_path):
+    till, path = Till(), tmp_path / "year.secret"
+    start().save(path)
+    start(account=till).resume(path).add(rows())
+    assert till.events == ["check", "spend"]
+
+
+@pytest.mark.parametrize("months", [0, 1])
+def test_seeded_noise_is_not_paid_for(months):
+    till = Till()
+    series = start(account=till)
+    for _ in range(months):
+        series.add(rows())
+    with pytest.raises(ParameterError, match="SeededNoise"):
+        series.add(rows(), noise=sdp.SeededNoise(1))
+    assert till.events == ["check", "spend"] * months
+
+
+@pytest.mark.parametrize("forged", [{"months": 0}, {"private": False}, {"ledger": {"id": "0", "entry": 1, "hash": ""}}])
+def test_a_forged_receipt_in_a_state_is_refused(tmp_path, forged):
+    path = tmp_path / "year.secret"
+    series = start(account=Till())
+    series.add(rows())
+    series.save(path)
+    with np.load(io.BytesIO(path.read_bytes())) as state:
+        arrays = {name: state[name] for name in ("published", "noise")}
+        header = json.loads(state["header"].tobytes()) | forged
+    if not header["months"]:
+        arrays = {name: array[:0] for name, array in arrays.items()}
+    with path.open("wb") as file:
+        np.savez(file, header=np.frombuffer(json.dumps(header).encode(), dtype=np.uint8), **arrays)
+    with pytest.raises(FileFormatError):
+        start().resume(path)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import hashlib
 import os
 import resource
 import signal
@@ -15,7 +16,7 @@ import pytest
 
 import spatialdp as sdp
 from spatialdp._support.atomic import write_all
-from spatialdp.errors import FileFormatError, ParameterError
+from spatialdp.errors import FileFormatError, LedgerError, ParameterError
 from spatialdp.outputs.files.save import check_target, contents
 from spatialdp.outputs.files.statement import read_statement
 from tests.helpers.metre_maps import SUFFIXES, release_in_metres, statement_in
@@ -215,3 +216,58 @@ def test_names_are_checked_without_a_release(tmp_path):
     assert check_target(str(tmp_path / "new.GPKG")) == tmp_path / "new.GPKG"
     with pytest.raises(ParameterError, match="known format"):
         check_target(Path("map.shp"))
+
+
+# --- an account paid ---------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def account(tmp_path):
+    folder = tmp_path / "ledger"
+    folder.mkdir()
+    return sdp.Ledger(folder / "privacy.ledger").open("crashes", epsilon=2)
+
+
+def digests(account):
+    """The files that the ledger knows, by their names."""
+    notes = [entry.facts for entry in account.entries if entry.kind == "released"]
+    return {name: digest for note in notes for name, digest in note["files"].items()}
+
+
+@pytest.mark.parametrize("suffix", [".parquet", ".gpkg", ".geojson", ".csv"])
+def test_a_paid_release_tells_its_ledger_what_was_saved(account, suffix, tmp_path):
+    domain = sdp.Domain((0, 0, 1, 1), crs="EPSG:4326")
+    release = sdp.Flat((2, 2)).release([[0.1, 0.2]], domain, epsilon=1, account=account)
+    spent, path = account.spent, tmp_path / f"map{suffix}"
+    release.rounded().save(path)  # a release that was changed is paid for, too
+    files = [path, *([tmp_path / "map.privacy.json"] if suffix == ".csv" else [])]
+    assert digests(account) == {file.name: hashlib.sha256(file.read_bytes()).hexdigest() for file in files}
+    assert account.spent == spent
+    assert statement_in(path)["ledger"] == release.privacy.ledger.to_json()
+
+
+def test_tables_tell_it_too(account, tmp_path):
+    frame = sdp.Frame(sdp.Domain((0, 0, 1, 1)).grid((2, 1)))
+    sdp.Table().release([[0.1, 0.1]], frame, epsilon=1, account=account).save(tmp_path / "table.parquet")
+    assert list(digests(account)) == ["table.parquet"]
+
+
+def test_a_release_that_was_loaded_knows_no_account(account, tmp_path):
+    sdp.Flat((2, 2)).release([], sdp.Domain((0, 0, 1, 1)), epsilon=1, account=account).save(tmp_path / "map.parquet")
+    sdp.load(tmp_path / "map.parquet").save(tmp_path / "copy.parquet")
+    assert list(digests(account)) == ["map.parquet"]
+
+
+def test_names_that_no_entry_can_hold_are_made_printable(account, tmp_path):
+    release = sdp.Flat((2, 2)).release([], sdp.Domain((0, 0, 1, 1)), epsilon=1, account=account)
+    release.save(tmp_path / "\x1bmap.parquet")
+    release.save(tmp_path / f"{'m' * 201}.parquet")
+    assert list(digests(account)) == ["\ufffdmap.parquet", "m" * 190]
+
+
+def test_a_ledger_that_cannot_note_a_file_does_not_take_it_away(account, tmp_path):
+    release = sdp.Flat((2, 2)).release([], sdp.Domain((0, 0, 1, 1)), epsilon=1, account=account)
+    (tmp_path / "ledger" / "privacy.ledger").unlink()
+    with pytest.raises(LedgerError, match=r"map.parquet is written, and was paid for"):
+        release.save(tmp_path / "map.parquet")
+    assert sdp.load(tmp_path / "map.parquet").privacy == release.privacy

@@ -143,3 +143,10 @@ def test_amounts_with_long_denominators_are_shown():
     assert len(f"{value.denominator:x}") > 1000
     assert in_short(value / 3**9000) == in_short(value / 3**9000)
     assert float(in_short(value)) >= float(value) >= float(in_short(value, down=True))
+
+
+def test_amounts_with_thousands_of_digits_are_written_with_six():
+    """Python refuses to write whole numbers of more than 4,300 digits."""
+    long = Pots(Fraction(10**5000, 3 * 10**5000 + 1), Fraction(1, 2))
+    assert long.to_json() == {"epsilon": "0.333334", "rho": "1/2"}
+    assert long.to_json(down=True)["epsilon"] == "0.333333"

@@ -139,3 +139,20 @@ def test_a_ledger_shows_its_accounts(ledger):
 def test_paths_are_read_only_when_releases_are_checked():
     """Privacy knows no files of releases, but for this one method."""
     assert not hasattr(module, "statement_of")
+
+
+def test_two_ledgers_in_one_process_are_apart(ledger, folder):
+    other = sdp.Ledger(folder / "other.ledger")
+    first, second = (each.open("crashes", epsilon=1) for each in (ledger, other))
+    receipts = [pay(account, 0.5) for account in (first, second, first)]
+    assert [receipt.ledger for receipt in receipts] == [ledger.id, other.id, ledger.id]
+    assert (first.left.epsilon, second.left.epsilon) == (0, Fraction(1, 2))
+    assert other.check().entries == 2
+
+
+def test_one_file_that_is_opened_twice_is_one_ledger(ledger, folder):
+    again = sdp.Ledger(folder / "privacy.ledger")
+    pay(ledger.open("crashes", epsilon=1), 0.5)
+    pay(again.account("crashes"), 0.5)
+    assert ledger.account("crashes").left.epsilon == again.account("crashes").left.epsilon == 0
+    assert ledger.check().head == again.check().head

@@ -8,11 +8,10 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from spatialdp._support.atomic import write_all
 from spatialdp.errors import ParameterError
 from spatialdp.outputs.files.formats import FORMATS
 from spatialdp.outputs.files.geoparquet import geoparquet_bytes
-from spatialdp.outputs.files.save import check_target
+from spatialdp.outputs.files.save import check_target, write_release
 from spatialdp.outputs.files.statement import statement_beside, statement_members, statement_with_digest
 from spatialdp.wording import either
 
@@ -25,7 +24,7 @@ __all__ = ["csv_bytes", "save_table", "table_contents"]
 def save_table(release: TableRelease, path: str | os.PathLike[str], *, overwrite: bool, shape: Any) -> None:
     """Write a table in the format that the file name ends in, completely or not at all; see `TableRelease.save`."""
     target = check_target(path, overwrite=overwrite)
-    write_all(table_contents(release, target, shape=shape), overwrite=overwrite)
+    write_release(release, table_contents(release, target, shape=shape), overwrite=overwrite)
 
 
 def table_contents(release: TableRelease, target: Path, *, shape: Any = None) -> dict[Path, bytes]:

@@ -329,3 +329,6 @@ def test_a_release_is_paid_for_from_a_database(address):
     with prepaid:
         prepaid.spend(sdp.Cost.pure(Fraction(1, 4)), **TERMS)
     assert account.left.epsilon == Fraction(1, 2)
+    release = sdp.Flat((2, 2)).release([[0.1, 0.2]], sdp.Domain((0, 0, 1, 1)), epsilon=0.5, account=account)
+    assert account.left.epsilon == 0
+    assert sdp.Ledger(address).check([release]).releases == 1

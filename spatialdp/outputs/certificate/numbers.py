@@ -1,0 +1,264 @@
+"""What does a release hold, and how exact is it? In words and in figures, for every kind of numbers that releases have.
+
+Each function knows every kind of estimate, or refuses it in words (``tests/contract/test_publishers.py``). Errors to
+expect come from the noise of the released numbers themselves. Where the structure is public, these are the errors of
+the plan, which was known before a record was read (``tests/outputs/certificate/test_numbers.py``).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import singledispatch
+from itertools import pairwise, product
+from typing import Any
+
+import numpy as np
+
+from spatialdp.errors import ReleaseError
+from spatialdp.estimates.decomposition import Decomposition
+from spatialdp.estimates.expected_error import expected_error, sized_boxes
+from spatialdp.estimates.fields.field import Field
+from spatialdp.estimates.histogram import Histogram
+from spatialdp.estimates.tables.counts import TableCounts
+from spatialdp.estimates.zones.counts import ZoneCounts
+from spatialdp.running_release import RunningRelease
+from spatialdp.space.domain import Domain
+from spatialdp.table_release import disjoint_in_words
+
+__all__ = ["Exactness", "contents", "disjoint", "exactness", "numbers_of"]
+
+_SHARES = {"1 % of the domain's area": 0.01, "10 % of the domain's area": 0.1, "the whole domain": 1.0}
+
+_CUT = (
+    "Where an area cuts a {part}, its records are assumed to be evenly spread there. Intervals about the truth have an "
+    "allowance for that, which is estimated from the released numbers and calibrated on public data sets; it is not a "
+    "guarantee. For areas made of whole {part}s there is nothing to allow for."
+)
+_BY_TOTAL = (
+    "Only the total was measured; it is divided evenly over the area. Where the records lie within it, the release "
+    "does not say."
+)
+_SMOOTHED = (
+    "Estimates are smoothed, which biases them by a little. Intervals and the errors above are those of the unbiased "
+    "estimates behind them."
+)
+
+
+@dataclass(frozen=True)
+class Exactness:
+    """The errors to expect from noise, and what intervals cover.
+
+    Attributes
+    ----------
+    of : str
+        What the errors are errors of, as the head of a column.
+    errors : tuple of (str, float)
+        The root-mean-square error that noise causes, by name; empty if errors do not average out.
+    notes : tuple of str
+        What intervals cover and what they do not.
+    """
+
+    of: str
+    errors: tuple[tuple[str, float], ...]
+    notes: tuple[str, ...]
+
+
+def numbers_of(release: Any) -> Any:
+    """Return the released numbers: the estimate of a release, or a running release itself."""
+    return getattr(release, "estimate", release)
+
+
+# --- what there is ---------------------------------------------------------------------------------
+
+
+@singledispatch
+def contents(numbers: Any) -> str:
+    """Return which numbers there are, as the end of a sentence.
+
+    Examples
+    --------
+    >>> import spatialdp as sdp
+    >>> release = sdp.Flat(shape=(4, 2)).release([], sdp.Domain((0, 0, 1, 1)), epsilon=1)
+    >>> contents(release.estimate)
+    'in the 8 cells of a grid of 4 × 2'
+    """
+    raise _unknown(numbers)
+
+
+@contents.register
+def _(numbers: Histogram) -> str:
+    nx, ny = numbers.grid.shape
+    return f"in the {_cells(numbers.n_cells, nx * ny)} of a grid of {nx:,} × {ny:,}"
+
+
+@contents.register
+def _(numbers: Decomposition) -> str:
+    height = numbers.tree.height
+    levels = f"{height} level{'s' * (height != 1)}"
+    return f"in the {numbers.n_cells:,} leaves of a tree of {levels}, and in larger areas"
+
+
+@contents.register
+def _(numbers: Field) -> str:
+    nx, ny = numbers.grid.shape
+    return f"in {numbers.n_cells:,} blocks of a grid of {nx:,} × {ny:,} cells"
+
+
+@contents.register
+def _(numbers: ZoneCounts) -> str:
+    zones = numbers.zones
+    sizes = (stop - start for start, stop in pairwise(zones.shape.offsets.tolist()))
+    levels = ", ".join(f"{size:,} of level {name}" for name, size in zip(zones.levels, sizes, strict=True))
+    return f"in the zones of a public list ({levels})"
+
+
+@contents.register
+def _(numbers: TableCounts) -> str:
+    return f"in the {_sizes(numbers.frame)} of a table"
+
+
+@contents.register
+def _(numbers: RunningRelease) -> str:
+    months = f"up to month {numbers.months} of {numbers.root.horizon}"
+    return f"in the {_sizes(numbers.frame)} of a table, for single months and running totals {months}"
+
+
+def _cells(inside: int, every: int) -> str:
+    return f"{inside:,} cells" if inside == every else f"{inside:,} cells in the region"
+
+
+def _sizes(frame: Any) -> str:
+    sizes = " × ".join(f"{frame.axes[name].size:,} ({name})" for name in frame.names)
+    return f"{frame.n_cells:,} cells, {sizes}," if len(frame.names) > 1 else f"{frame.n_cells:,} cells"
+
+
+@singledispatch
+def disjoint(numbers: Any) -> str:  # noqa: ARG001 - most releases need no such words
+    """Return why all parts of a table cost ε once; nothing for releases that are no tables.
+
+    Examples
+    --------
+    >>> import spatialdp as sdp
+    >>> release = sdp.Flat(shape=(4, 2)).release([], sdp.Domain((0, 0, 1, 1)), epsilon=1)
+    >>> disjoint(release.estimate)
+    ''
+    """
+    return ""
+
+
+@disjoint.register
+def _(numbers: TableCounts) -> str:
+    return disjoint_in_words(numbers.frame)
+
+
+@disjoint.register
+def _(numbers: RunningRelease) -> str:
+    return (
+        f"A record is in one cell of one month at most, so all {numbers.root.horizon} months together cost ε once. A "
+        "record that occurs in several months counts as several."
+    )
+
+
+# --- how exact it is -------------------------------------------------------------------------------
+
+
+@singledispatch
+def exactness(numbers: Any, domain: Domain | None) -> Exactness:  # noqa: ARG001 - every kind takes both
+    """Return the errors to expect from noise, and what intervals cover.
+
+    Examples
+    --------
+    >>> import spatialdp as sdp
+    >>> domain = sdp.Domain((0, 0, 1, 1))
+    >>> release = sdp.Flat(shape=(64, 64)).release([], domain, epsilon=1)
+    >>> [round(error, 1) for _, error in exactness(release.estimate, domain).errors]
+    [8.2, 27.0, 86.8]
+    """
+    raise _unknown(numbers)
+
+
+@exactness.register
+def _(numbers: Histogram, domain: Domain) -> Exactness:
+    return _of_boxes(numbers, domain, _BY_TOTAL if numbers.noise.by_total else _CUT.format(part="cell"))
+
+
+@exactness.register
+def _(numbers: Decomposition, domain: Domain) -> Exactness:
+    return _of_boxes(numbers, domain, _CUT.format(part="block"))
+
+
+@exactness.register
+def _(numbers: Field, domain: Domain) -> Exactness:
+    return _of_boxes(numbers, domain, _SMOOTHED, _CUT.format(part="block"))
+
+
+def _of_boxes(numbers: Any, domain: Domain, *notes: str) -> Exactness:
+    shares = () if numbers.biased else _SHARES.items()
+    errors = ((name, expected_error(numbers.unbiased, sized_boxes(domain, share))) for name, share in shares)
+    return Exactness("boxes that cover", tuple(errors), notes)
+
+
+@exactness.register
+def _(numbers: ZoneCounts, domain: Domain | None) -> Exactness:  # noqa: ARG001 - zones may have no place
+    zones = numbers.zones
+    levels = () if numbers.biased else enumerate(zones.levels)
+    errors = ((name, _mean_deviation(numbers.of_nodes(_nodes(zones, depth)).variance)) for depth, name in levels)
+    note = (
+        "Intervals about the truth are guaranteed, also those of areas that cut zones: they go from what lies in the "
+        "zones inside to what lies in the zones that the area touches. Estimates of such areas assume that records "
+        "are evenly spread within a zone, which they need not be."
+    )
+    return Exactness("one zone of the level", tuple(errors), (note,))
+
+
+@exactness.register
+def _(numbers: TableCounts, domain: Domain | None) -> Exactness:  # noqa: ARG001 - as above
+    errors = () if numbers.biased else _errors_of_parts(numbers)
+    return Exactness("one part of the table", tuple(errors), (_OF_TABLES,))
+
+
+@exactness.register
+def _(numbers: RunningRelease, domain: Domain | None) -> Exactness:  # noqa: ARG001 - as above
+    last = numbers.months
+    firsts = {f"month {last} alone": last, f"the total of months 1 to {last}": 1}
+    weights = {name: numbers.root.weights(first - 1, last) for name, first in firsts.items()}
+    errors = ((name, math.sqrt(numbers.variance * float((each**2).sum()))) for name, each in weights.items())
+    return Exactness("one cell", tuple(errors), (_OF_TABLES,))
+
+
+_OF_TABLES = (
+    "Intervals are about the noise. For whole cells, times and categories, and sums of them, they cover the true "
+    "counts. For a box that cuts cells, the records of a cell are assumed to be evenly spread there, and intervals do "
+    "not allow for the error of that."
+)
+
+
+def _errors_of_parts(numbers: TableCounts) -> Iterable[tuple[str, float]]:
+    """Return the errors of the products of levels that a plan shows, finest last."""
+    frame, squares = numbers.frame, numbers.noise.level_variances()
+    levels = [
+        [level for level, counted in enumerate(frame.axes[name].counted) if counted or not level]
+        for name in frame.names
+    ]
+    for chosen in product(*levels):
+        of_axis = dict(zip(frame.names, chosen, strict=True))
+        named = " × ".join(frame.axes[name].names[level] for name, level in of_axis.items())
+        yield named, math.sqrt(squares[tuple(of_axis[name] for name in frame.axes)])
+
+
+def _nodes(zones: Any, depth: int) -> Any:
+    level = zones.shape.level(depth)
+    return np.arange(level.start, level.stop)
+
+
+def _mean_deviation(variances: Any) -> float:
+    return math.sqrt(float(np.mean(variances)))
+
+
+def _unknown(numbers: Any) -> ReleaseError:
+    return ReleaseError(
+        f"a certificate cannot describe a release of kind {numbers.kind!r}; save the release, and describe it in words "
+        "of your own."
+    )

@@ -1,0 +1,1 @@
+"""Tests of the page that whoever answers for privacy gets about a release."""

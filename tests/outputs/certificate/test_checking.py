@@ -1,0 +1,93 @@
+"""Part 7: digests and entries are the true ones, and the commands verify them."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+
+import spatialdp as sdp
+from tests.helpers.certificates import RELEASES, part, text_of
+from tests.helpers.commands import run
+from tests.helpers.ledgers import pay
+
+
+def facts(text):
+    return dict(re.findall(r"^- \*\*(.*?)\*\*: (.*)$", text, re.MULTILINE))
+
+
+def files(text):
+    rows = re.findall(r"^\| (\S.*?) *\| ([0-9a-f]{64}) \| (.*?) *\|$", text, re.MULTILINE)
+    return {name: (digest, known) for name, digest, known in rows}
+
+
+def digest(path):
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def test_files_have_their_digests_and_say_whether_the_ledger_knows_them(ledger, tmp_path):
+    release = RELEASES["grid"](account=ledger.open("crashes", epsilon=2))
+    release.save(tmp_path / "map.parquet")
+    release.save(tmp_path / "map.gpkg")
+    sdp.load(tmp_path / "map.parquet").save(tmp_path / "copy.geojson")  # a loaded release tells no ledger
+    given = [tmp_path / "map.parquet", tmp_path / "copy.geojson"]
+    assert files(part(text_of(release, files=given), 7)) == {
+        "map.parquet": (digest(tmp_path / "map.parquet"), "noted in the ledger, too"),
+        "copy.geojson": (digest(tmp_path / "copy.geojson"), "not noted in the ledger"),
+        "map.gpkg": (digest(tmp_path / "map.gpkg"), "noted in the ledger"),
+    }
+
+
+def test_without_a_file_the_page_says_so():
+    text = part(text_of(RELEASES["grid"]()), 7)
+    assert "No file was at hand" in text
+    assert "sha256sum RELEASE.parquet" in text
+
+
+def test_without_a_ledger_files_have_their_digests_alone(tmp_path):
+    release = RELEASES["grid"]()
+    release.save(tmp_path / "map.parquet")
+    text = part(text_of(release, files=[tmp_path / "map.parquet"]), 7)
+    assert files(text) == {"map.parquet": (digest(tmp_path / "map.parquet"), "")}
+    assert "ledger check" not in text
+
+
+def test_commands_name_the_files_that_the_ledger_knows(ledger, tmp_path):
+    release = RELEASES["grid"](account=ledger.open("crashes", epsilon=2))
+    release.save(tmp_path / "map.parquet")
+    assert "spatialdp ledger check LEDGER map.parquet" in part(text_of(release), 7)
+
+
+def test_the_entry_and_the_head_are_those_of_the_ledger(ledger, tmp_path):
+    account = ledger.open("crashes", epsilon=2)
+    release = RELEASES["grid"](account=account)
+    last = pay(account, 0.5)
+    assert facts(part(text_of(release), 7)) == {
+        "Ledger": ledger.id,
+        "Entry": "2",
+        "Hash of the entry": ledger.entries[1].hash,
+        "Last entry of the ledger": "3",
+        "Hash of the last entry": last.hash,
+    }
+    release.save(tmp_path / "map.parquet")
+    loaded = facts(part(text_of(sdp.load(tmp_path / "map.parquet")), 7))
+    assert list(loaded) == ["Ledger", "Entry", "Hash of the entry"]
+
+
+def test_the_commands_run(ledger, folder, tmp_path, monkeypatch):
+    release = RELEASES["grid"](account=ledger.open("crashes", epsilon=2))
+    release.save(tmp_path / "map.parquet")
+    commands = re.search(r"```sh\n(.*?)```", part(text_of(release, files=[tmp_path / "map.parquet"]), 7), re.DOTALL)[1]
+    assert commands.splitlines() == [
+        "sha256sum map.parquet",
+        "spatialdp info map.parquet",
+        "spatialdp ledger check LEDGER map.parquet",
+    ]
+    monkeypatch.chdir(tmp_path)
+    assert release.privacy.ledger.hash in run("info", "map.parquet").output
+    assert "paid for" in run("ledger", "check", folder / "privacy.ledger", "map.parquet").output
+
+
+def test_the_report_of_the_audit_is_not_claimed_to_be_at_hand():
+    text = part(text_of(RELEASES["grid"]()), 7)
+    assert "does not ship with the installed package, so this page has no digest of it" in text
+    assert "they are no signatures" in text
