@@ -188,6 +188,12 @@ class FlowCounts(ManyMaps):
         variance, kurtosis = product_moments(self.one_place, self.one_place, self.pair, self.margin)
         return float(variance.item()), float(kurtosis.item())
 
+    @property
+    def plain_variances(self) -> tuple[float, float, float]:
+        """Variance of the noise in one pair, in one origin or destination, and in the count of all trips."""
+        of_place, of_all = (self.answers(place, None).variance.item() for place in (self.one_place, None))
+        return self.pair_moments[0], of_place, of_all
+
     def pair_answers(self) -> Answers:
         """Return the answers of all published pairs, in order."""
         variance, kurtosis = (np.full(self.values.size, each) for each in self.pair_moments)

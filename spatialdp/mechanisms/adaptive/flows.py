@@ -253,13 +253,8 @@ class Flows(Mechanism):
     def _errors(self, design: FlowDesign, domain: Frame) -> tuple[float, dict[str, float]]:
         """Standard deviation of the noise in one pair, and the errors to expect of a pair and of margins."""
         blank = self._estimate_of(design, None, np.zeros(0 if design.filter else domain.space.size**2))
-        place = blank.one_place
-        errors = {
-            "pair": blank.pair_moments[0],
-            "origin or destination": blank.answers(place, None).variance.item(),
-            "all trips": blank.answers(None, None).variance.item(),
-        }
-        roots = {name: math.sqrt(variance) for name, variance in errors.items()}
+        names = ("pair", "origin or destination", "all trips")
+        roots = {name: math.sqrt(each) for name, each in zip(names, blank.plain_variances, strict=True)}
         return roots["pair"], roots
 
     @override
