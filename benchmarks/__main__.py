@@ -33,8 +33,8 @@ from benchmarks import (
 )
 
 MODULES = (
-    *(foundation, ledger, curator, persons, zones, zones_location, trees, adaptive, sparse, transforms, spectra, files),
-    *(selection, reading, tables, table, command_line, evaluator, contrast, explorer, maps),
+    *(foundation, ledger, curator, persons, zones, zones_location, trees, adaptive, sparse, transforms, spectra),
+    *(files, selection, reading, tables, table, command_line, evaluator, contrast, explorer, maps),
 )
 
 
