@@ -31,7 +31,7 @@ from spatialdp.privacy.unit import Person, unit_of
 from spatialdp.records.formats.base import forgetful
 from spatialdp.records.rows.held import HeldRecords
 from spatialdp.space.domain import Domain
-from spatialdp.wording import parameter, quoted
+from spatialdp.wording import either, parameter, quoted
 
 __all__ = ["Ask", "Frame", "Purse", "Spending", "carried_out", "law_facts"]
 
@@ -78,7 +78,7 @@ class Frame:
             there = f"the columns are {quoted(list(self.columns))}" if self.columns else "there are no columns"
             raise ParameterError(
                 f"{quoted(name)} is no column beside the points, where {there}; whoever holds the records gives "
-                "columns with them: Curator(Rows(points, name=values), domain, account)."
+                f"columns with them: {either('Curator(Rows(points, name=values), domain, account)', 'columns')}."
             )
         return name
 

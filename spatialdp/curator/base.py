@@ -29,7 +29,7 @@ from spatialdp.records.formats.base import forgetful
 from spatialdp.records.rows.held import HeldRecords, hold
 from spatialdp.release import Release
 from spatialdp.space.domain import Domain
-from spatialdp.wording import parameter
+from spatialdp.wording import either, parameter, quoted
 
 __all__ = ["Holder"]
 
@@ -43,13 +43,14 @@ class Holder:
     def __init__(self, records: Any, domain: Domain, account: Account, *, person: Person | None = None) -> None:
         if not isinstance(domain, Domain):
             raise ParameterError(
-                f"{parameter('domain')} is a {type(domain).__name__}; give a spatialdp.Domain with public bounds. It "
-                "is never taken from the points."
+                f"domain is a {type(domain).__name__}; give a spatialdp.Domain with public bounds. It is never taken "
+                "from the points."
             )
         if not isinstance(account, Account):
             raise ParameterError(
                 f"{parameter('account')} is a {type(account).__name__}; give an account of a ledger, which pays for "
-                "the answers: spatialdp.Ledger(path).open(name, epsilon=2). For experiments, use Curator.rehearsal."
+                f"the answers{either(': spatialdp.Ledger(path).open(name, epsilon=2)', '')}. For experiments, use "
+                f"{either('Curator.rehearsal', 'a rehearsal')}."
             )
         neighbours = Neighbours.parse(account.neighbours, "neighbours")
         if person is not None:
@@ -187,7 +188,7 @@ class Holder:
         if not isinstance(areas, Mapping):
             raise ParameterError(
                 f"the areas of the parts are a {type(areas).__name__}; they must be a dictionary. Give an area by the "
-                "label of each part: {'north': (0, 5, 10, 10), 'south': (0, 0, 10, 5)}."
+                f"label of each part, such as {quoted({'north': (0, 5, 10, 10), 'south': (0, 0, 10, 5)})}."
             )
         known = read_areas(list(areas.values()), self._frame.domain)
         return list(areas), lambda: known.first(self._held)

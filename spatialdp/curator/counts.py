@@ -29,7 +29,7 @@ from spatialdp.space.domain import Domain
 from spatialdp.space.lattice import LATTICE
 from spatialdp.space.polygons import read_polygons
 from spatialdp.space.questions import outside_polygons, require_inside
-from spatialdp.wording import parameter, quoted
+from spatialdp.wording import either, parameter, quoted
 
 __all__ = ["Areas", "Boxes", "Count", "Polygons", "depth_of", "memberships", "one_area", "read_areas"]
 
@@ -252,7 +252,8 @@ def one_area(area: Any, domain: Domain) -> Areas:
     areas = read_areas(area, domain)
     if not areas.single:
         raise ParameterError(
-            f"{parameter('area')} has {areas.size} {areas.noun}; give one box (xmin, ymin, xmax, ymax) or one polygon."
+            f"{parameter('area')} has {areas.size} {areas.noun}; give one box "
+            f"{either('(xmin, ymin, xmax, ymax)', 'XMIN,YMIN,XMAX,YMAX')} or one polygon."
         )
     return areas
 
