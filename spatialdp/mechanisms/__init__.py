@@ -1,6 +1,7 @@
 """Mechanisms, the only way from records to a release; the command line and the evaluator read `MECHANISMS`."""
 
 from spatialdp.mechanisms.adaptive.adaptive_tree import Adaptive
+from spatialdp.mechanisms.adaptive.flows import Flows
 from spatialdp.mechanisms.adaptive.kdtree import KdTree
 from spatialdp.mechanisms.adaptive.sparse import Sparse
 from spatialdp.mechanisms.base import Mechanism, Plan
@@ -21,6 +22,7 @@ __all__ = [
     "ON_OTHER_FRAMES",
     "Adaptive",
     "Flat",
+    "Flows",
     "Fourier",
     "Hierarchy",
     "KdTree",

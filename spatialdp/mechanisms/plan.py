@@ -32,6 +32,8 @@ class Listing:
         For counts around the threshold, the probability with which a place of that count is listed.
     bytes_of_a_record : int
         Bytes of memory that are taken for each record.
+    of : str
+        What is listed, as a noun: places, or pairs of them.
 
     Examples
     --------
@@ -45,6 +47,7 @@ class Listing:
     false: float
     chances: dict[int, float]
     bytes_of_a_record: int
+    of: str = "places"
 
     def memory_for(self, records: int) -> int:
         """Return about how many bytes a public number of records takes at most."""
@@ -54,9 +57,9 @@ class Listing:
         """Return the rows of a plan's table that are about the list."""
         chances = "; ".join(f"{count:,} {100 * chance:.3g} %" for count, chance in self.chances.items())
         return [
-            ("threshold", f"{self.threshold:,.6g} {counted}: places with fewer are rarely listed"),
+            ("threshold", f"{self.threshold:,.6g} {counted}: {self.of} with fewer are rarely listed"),
             ("listed", f"with probability, for {counted}: {chances}"),
-            ("false", f"{self.false:,.3g} empty places expected on the list"),
+            ("false", f"{self.false:,.3g} empty {self.of} expected on the list"),
             ("records", f"take {self.bytes_of_a_record} bytes of memory each"),
         ]
 
@@ -100,9 +103,9 @@ class Plan:
         there count nowhere. 0 where all cells that touch the region belong to it; None without a region.
     person : Person, optional
         The bound on what one person contributes, if the unit of privacy is a person.
-    errors_of : {"boxes", "zones", "table"}
-        What the names of `errors` are: shares of the domain's area that boxes cover, levels of zones, or parts of a
-        table.
+    errors_of : {"boxes", "zones", "table", "flows"}
+        What the names of `errors` are: shares of the domain's area that boxes cover, levels of zones, parts of a
+        table, or counts of flows.
     invariants : tuple of str
         Levels of zones whose totals are published exactly, outside of the promise.
     listing : Listing, optional
@@ -280,4 +283,5 @@ _WORDS = {
     "boxes": _Words("cells", "in one cell", "boxes that cover", _area),
     "zones": _Words("zones", "in one zone of the lowest level", "one zone of the level"),
     "table": _Words("cells", "in one cell", "answers about"),
+    "flows": _Words("pairs", "in one pair", "one count of"),
 }

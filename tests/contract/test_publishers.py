@@ -39,9 +39,12 @@ QUARTERS = geopandas.GeoDataFrame(
     crs=DOMAIN.crs,
 )
 EXAMPLES = {"grid": sdp.Flat((8, 6)), "tree": sdp.KdTree(3), "field": sdp.Adaptive((8, 6)), "zones": sdp.ZoneTree()}
-EXAMPLES |= {"table": sdp.Table(), "listed": sdp.Sparse((8, 6))}
+EXAMPLES |= {"table": sdp.Table(), "listed": sdp.Sparse((8, 6)), "flows": sdp.Flows()}
 FRAMES = {"zones": sdp.Zones(QUARTERS, levels=["side", "quarter"]), "table": sdp.Frame(DOMAIN.grid((8, 6)))}
-ASKED = {"table": {"box": (0.1, 0.2, 0.7, 0.9)}}  # a table answers by the names of its axes
+FRAMES["flows"] = DOMAIN.grid((4, 3))
+RECORDS = {"flows": sdp.Trips(POINTS, POINTS[::-1])}
+# Tables and flows answer by names.
+ASKED = {"table": {"box": (0.1, 0.2, 0.7, 0.9)}, "flows": {"origin": (0.1, 0.2, 0.7, 0.9)}}
 
 BOX = (0.1, 0.2, 0.7, 0.9)
 
@@ -82,7 +85,8 @@ class Unknown:
 
 
 def release_of(kind):
-    return EXAMPLES[kind].release(POINTS, FRAMES.get(kind, DOMAIN), epsilon=1, noise=sdp.SeededNoise(1))
+    records, frame = RECORDS.get(kind, POINTS), FRAMES.get(kind, DOMAIN)
+    return EXAMPLES[kind].release(records, frame, epsilon=1, noise=sdp.SeededNoise(1))
 
 
 def test_there_is_an_example_of_every_kind():

@@ -217,6 +217,7 @@ def test_every_figure_is_made_by_make():
         "person_bounds",
         "planning_laws",
         "table_sql",
+        "flows",
     }
     assert called == {path.stem for path in SCRIPTS.glob("*.py")} - helpers - {"explorer_picture"}
 

@@ -37,6 +37,7 @@ __all__ = [
     "frame_options",
     "is_table",
     "optional_frame_options",
+    "places_options",
 ]
 
 _PREFIXES = "state=2,county=5"  # an example
@@ -252,6 +253,11 @@ def _frame_of_method(**options: Any) -> Frame:
     return _frame(meta.get(GRID), table=counts_in_tables(meta["spatialdp.method"]), **options)
 
 
+def _places(grid_shape: Any = None, grid_cell_size: Any = None, **options: Any) -> Table:
+    """Return the places between which trips go, as a frame of space alone."""
+    return table_frame(_space(**options), {"shape": grid_shape, "cell_size": grid_cell_size}, {})
+
+
 def _frame_if_given(
     grid_shape: Any = None, grid_cell_size: Any = None, grid_blocks: Any = None, **options: Any
 ) -> Frame | None:
@@ -300,6 +306,8 @@ _ZONES = (
     ),
 )
 frame_options = bundled("frame", _frame_of_method, *DOMAIN_OPTIONS, *_ZONES, *TABLE_OPTIONS)
+# Places of flows: zones, or the cells of a domain.
+places_options = bundled("frame", _places, *DOMAIN_OPTIONS, *_ZONES, *map(added, GRID_OPTIONS[:2]))
 optional_frame_options = bundled(
     "frame", _frame_if_given, *DOMAIN_OPTIONS, *_ZONES, *TABLE_OPTIONS, *map(added, GRID_OPTIONS)
 )
