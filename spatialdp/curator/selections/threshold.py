@@ -20,7 +20,7 @@ from spatialdp.privacy.noise.sparse_vector import SparseVector, SparseVectorTerm
 from spatialdp.privacy.statement import Privacy
 from spatialdp.records.formats.base import forgetful
 from spatialdp.records.rows.held import HeldRecords
-from spatialdp.wording import parameter
+from spatialdp.wording import either, parameter
 
 __all__ = ["AboveThreshold", "Threshold"]
 
@@ -60,8 +60,9 @@ class AboveThreshold:
         """
         if area is None:
             raise ParameterError(
-                f"{parameter('area')} is missing; give a box (xmin, ymin, xmax, ymax) or a polygon, such as the bounds "
-                "of the domain."
+                f"{parameter('area')} is missing; give a box "
+                f"{either('(xmin, ymin, xmax, ymax)', 'XMIN,YMIN,XMAX,YMAX')} or a polygon, such as the "
+                "bounds of the domain."
             )
         return _is_above(self._vector, one_area(area, self._frame.domain), self._held)
 
