@@ -174,6 +174,14 @@ def test_labels_of_the_same_column_may_be_added_and_parts_asked_for_again(tmp_pa
         assert list(curator.partition("side", boxes=HALVES)) == ["west", "east"]
 
 
+def test_labels_of_areas_are_checked_as_others(tmp_path):
+    account = opened(tmp_path)
+    for label in (b"west", 1, ("a", "b"), " west"):
+        with pytest.raises(ParameterError, match="labels"):
+            sdp.Curator(RECORDS, DOMAIN, account).partition("side", boxes={label: (0, 0, 4, 8)})
+    assert nothing_spent(account)
+
+
 def test_a_column_of_doubles_has_no_labels(tmp_path):
     account = opened(tmp_path)
     with pytest.raises(PointsError, match="state"):
