@@ -11,6 +11,7 @@ import sys
 from benchmarks import (
     adaptive,
     command_line,
+    contrast,
     curator,
     evaluator,
     explorer,
@@ -21,6 +22,7 @@ from benchmarks import (
     persons,
     reading,
     selection,
+    sparse,
     spectra,
     table,
     tables,
@@ -31,8 +33,8 @@ from benchmarks import (
 )
 
 MODULES = (
-    *(foundation, ledger, curator, persons, zones, zones_location, trees, adaptive, transforms, spectra, files),
-    *(selection, reading, tables, table, command_line, evaluator, explorer, maps),
+    *(foundation, ledger, curator, persons, zones, zones_location, trees, adaptive, sparse, transforms, spectra),
+    *(files, selection, reading, tables, table, command_line, evaluator, contrast, explorer, maps),
 )
 
 

@@ -157,7 +157,8 @@ class Answers:
         return self.accuracy.ends(np.asarray(self.values, dtype=np.float64), level)
 
     def __repr__(self) -> str:
-        count = f"{np.size(self.values):,} answers" if np.ndim(self.values) else self._shown()[0]
+        size = np.size(self.values)
+        count = f"{size:,} answer{'s' * (size != 1)}" if np.ndim(self.values) else self._shown()[0]
         promise = str(replace(self.privacy, ledger=None)).removesuffix(f", spatialdp {self.privacy.version}")
         return f"<{count}: {promise}>"
 

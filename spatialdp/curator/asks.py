@@ -11,7 +11,7 @@ To add a question, write a subclass of `Ask` and a method of `session.Curator` t
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Hashable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, lru_cache
@@ -31,7 +31,7 @@ from spatialdp.privacy.unit import Person, unit_of
 from spatialdp.records.formats.base import forgetful
 from spatialdp.records.rows.held import HeldRecords
 from spatialdp.space.domain import Domain
-from spatialdp.wording import parameter, quoted
+from spatialdp.wording import either, parameter, quoted
 
 __all__ = ["Ask", "Frame", "Purse", "Spending", "carried_out", "law_facts"]
 
@@ -78,7 +78,7 @@ class Frame:
             there = f"the columns are {quoted(list(self.columns))}" if self.columns else "there are no columns"
             raise ParameterError(
                 f"{quoted(name)} is no column beside the points, where {there}; whoever holds the records gives "
-                "columns with them: Curator(Rows(points, name=values), domain, account)."
+                f"columns with them: {either('Curator(Rows(points, name=values), domain, account)', 'columns')}."
             )
         return name
 
@@ -100,8 +100,10 @@ class Spending:
     @classmethod
     def of(cls, epsilon: Number, delta: Number = 0, law: str = Law.DISCRETE_LAPLACE) -> Spending:
         """Return what a caller wants to spend, checked."""
-        known = all(isinstance(each, Hashable) for each in (epsilon, delta, law))
-        return _spending(epsilon, delta, law) if known else _checked(epsilon, delta, law)
+        try:
+            return _spending(epsilon, delta, law)
+        except TypeError:  # something that cannot be kept, such as a list, and is refused in words
+            return _checked(epsilon, delta, law)
 
     @cached_property
     def amount(self) -> Fraction:
@@ -115,7 +117,7 @@ class Spending:
 
     def noise(self, sensitivity: Sensitivity) -> NoiseLaw:
         """Return the noise that all of it buys for measurements that a unit moves so far."""
-        return calibrate(self.law, self.amount, sensitivity)
+        return _calibrated(self.law, self.amount, sensitivity)
 
 
 def _checked(epsilon: Number, delta: Number, law: str) -> Spending:
@@ -124,7 +126,9 @@ def _checked(epsilon: Number, delta: Number, law: str) -> Spending:
     return spending
 
 
-_spending = lru_cache(maxsize=256, typed=True)(_checked)  # small questions that are prepaid ask for the same ε
+# Small questions that are prepaid ask for the same ε again and again.
+_spending = lru_cache(maxsize=256, typed=True)(_checked)
+_calibrated = lru_cache(maxsize=256)(calibrate)
 
 
 @dataclass(frozen=True)
@@ -243,4 +247,9 @@ def carried_out(ask: Ask[T], held: HeldRecords, purse: Purse) -> T:
     what = {"ask": ask.name, **facts}
     receipt = purse.spender.spend(ask.cost, neighbours=str(ask.frame.neighbours), unit=ask.frame.unit, what=what)
     statement = ask.statement(facts, private=private, receipt=receipt if private else None)
-    return forgetful(ask.answer)(held, purse.noise, statement)  # an error must not tell the number of records
+    return _answered(ask, held, purse.noise, statement)
+
+
+@forgetful  # an error must not tell the number of records
+def _answered(ask: Ask[T], held: HeldRecords, noise: Noise, statement: Privacy) -> T:
+    return ask.answer(held, noise, statement)

@@ -6,11 +6,12 @@ A curator has records, a public frame and a purse. Its parts have some of the re
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, NoReturn, Self, TypeVar
 
+from spatialdp._support.arrays import Integers
 from spatialdp.curator.asks import Ask, Frame, Purse, Spending, carried_out
 from spatialdp.curator.counts import read_areas
 from spatialdp.curator.rehearsal import practice_account
@@ -28,11 +29,12 @@ from spatialdp.records.formats.base import forgetful
 from spatialdp.records.rows.held import HeldRecords, hold
 from spatialdp.release import Release
 from spatialdp.space.domain import Domain
-from spatialdp.wording import parameter
+from spatialdp.wording import either, parameter, quoted
 
 __all__ = ["Holder"]
 
 T = TypeVar("T")
+Finder = Callable[[], Integers]  # looks at the records, and returns the part that each is in
 
 
 class Holder:
@@ -41,13 +43,14 @@ class Holder:
     def __init__(self, records: Any, domain: Domain, account: Account, *, person: Person | None = None) -> None:
         if not isinstance(domain, Domain):
             raise ParameterError(
-                f"{parameter('domain')} is a {type(domain).__name__}; give a spatialdp.Domain with public bounds. It "
-                "is never taken from the points."
+                f"domain is a {type(domain).__name__}; give a spatialdp.Domain with public bounds. It is never taken "
+                "from the points."
             )
         if not isinstance(account, Account):
             raise ParameterError(
                 f"{parameter('account')} is a {type(account).__name__}; give an account of a ledger, which pays for "
-                "the answers: spatialdp.Ledger(path).open(name, epsilon=2). For experiments, use Curator.rehearsal."
+                f"the answers{either(': spatialdp.Ledger(path).open(name, epsilon=2)', '')}. For experiments, use "
+                f"{either('Curator.rehearsal', 'a rehearsal')}."
             )
         neighbours = Neighbours.parse(account.neighbours, "neighbours")
         if person is not None:
@@ -174,18 +177,18 @@ class Holder:
             label: self._with(held=part, purse=purse) for label, part, purse in zip(accounts, held, purses, strict=True)
         }
 
-    def _by_label(self, column: str, labels: Sequence[str]) -> tuple[list[str], Any]:
+    def _by_label(self, column: str, labels: Sequence[str]) -> tuple[list[str], Finder]:
         """Return public labels, and the function that finds the part of each record by a column."""
         self._held.check_labels(self._frame.column(column))
         public = list(labels)
         return public, lambda: self._held.labels(column, public)
 
-    def _by_area(self, areas: Mapping[str, Any]) -> tuple[list[str], Any]:
+    def _by_area(self, areas: Mapping[str, Any]) -> tuple[list[str], Finder]:
         """Return public labels, and the function that finds the part of each record by its place."""
         if not isinstance(areas, Mapping):
             raise ParameterError(
                 f"the areas of the parts are a {type(areas).__name__}; they must be a dictionary. Give an area by the "
-                "label of each part: {'north': (0, 5, 10, 10), 'south': (0, 0, 10, 5)}."
+                f"label of each part, such as {quoted({'north': (0, 5, 10, 10), 'south': (0, 0, 10, 5)})}."
             )
         known = read_areas(list(areas.values()), self._frame.domain)
         return list(areas), lambda: known.first(self._held)
@@ -236,8 +239,8 @@ class Holder:
         if not isinstance(mechanism, Mechanism) or mechanism.frame is not Domain:
             raise ParameterError(
                 f"{parameter('mechanism')} is a {type(mechanism).__name__}, but a curator has points of a domain; give "
-                "a mechanism for points, such as spatialdp.Quadtree(height=8). For tables and zones, give the account "
-                "to the mechanism's own release."
+                f"a mechanism for points, such as {either('spatialdp.Quadtree(height=8)', 'a quadtree')}. For tables "
+                "and zones, give the account to the mechanism's own release."
             )
         frame, purse = self._frame, self._purse
         prepared = mechanism.prepare(

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from spatialdp._support.arrays import Floats, Integers, Objects
+from spatialdp._support.arrays import Array, Floats, Integers, Objects
 from spatialdp._support.override import override
 from spatialdp.curator.answers import Answers, LawNoise
 from spatialdp.curator.asks import Ask, law_facts
@@ -29,11 +29,13 @@ from spatialdp.space.domain import Domain
 from spatialdp.space.lattice import LATTICE
 from spatialdp.space.polygons import read_polygons
 from spatialdp.space.questions import outside_polygons, require_inside
-from spatialdp.wording import parameter, quoted
+from spatialdp.wording import either, parameter, quoted
 
-__all__ = ["Areas", "Boxes", "Count", "Polygons", "depth_of", "one_area", "read_areas"]
+__all__ = ["Areas", "Boxes", "Count", "Polygons", "depth_of", "memberships", "one_area", "read_areas"]
 
 MOST_COMPARED = 2000  # boxes whose depth is computed; it takes memory for the square of twice as many
+_MOST_OVERLAPS = 64  # boxes whose overlaps are compared pair by pair
+_MOST_VECTORS = 1000  # different sets of boxes that a record can be in
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,6 +86,22 @@ class Areas(ABC):
         """Return values of the areas as the caller gave the areas: one number, or an array."""
         return float(values[0]) if self.single else values
 
+    @property
+    def overlaps(self) -> tuple[Array, Array, Array]:
+        """In how many areas a record is, in how many the one in its place, and in how many both: worst cases.
+
+        Both are in at most `depth` areas, and together in at most `size`. What they move is linear in the three
+        numbers, so it is largest at a corner of these bounds.
+        """
+        depth, size = self.depth, self.size
+        corners = [
+            (depth, depth, max(0, 2 * depth - size)),
+            (depth, depth, depth),
+            (depth, min(depth, size - depth), 0),
+        ]
+        one, other, both = np.array(corners, dtype=object).T  # squares of many steps do not fit into 64 bits
+        return one, other, both
+
     def sensitivity(self, neighbours: Neighbours, most: int = 1, between: int = 0) -> Sensitivity:
         """Return how far one record can move the sums of all areas.
 
@@ -93,21 +111,19 @@ class Areas(ABC):
         most : int
             How far a record moves the sum of an area in which it comes to count; 1 for counts.
         between : int
-            How far it moves that of an area in which it counts before and after it is replaced.
+            How far it moves that of an area in which it counts before and after it is replaced; 0 for counts.
 
         Notes
         -----
         A record that is added or removed moves the sums of the areas it is in, at most `depth`. One that is replaced
-        leaves up to `depth` areas for as many others; of these, at least 2 depth - size are the same before and after,
-        because there are only `size` areas.
+        leaves some areas, comes to others, and stays in those that are among both; see `overlaps`.
         """
         if neighbours is Neighbours.ADD_REMOVE:
             return Sensitivity(most * self.depth, most**2 * self.depth)
-        between = max(most, between)  # a record may also be replaced by one that counts nowhere
-        shared = max(0, 2 * self.depth - self.size)
-        apart = 2 * (self.depth - shared)
-        squares = (most**2 * apart + between**2 * shared, between**2 * self.depth)  # no or all areas shared
-        return Sensitivity(most * apart + between * shared, max(squares))
+        one, other, both = self.overlaps
+        apart = one + other - 2 * both
+        l1, l2_squared = (int((most**power * apart + between**power * both).max()) for power in (1, 2))
+        return Sensitivity(max(l1, most), max(l2_squared, most**2))  # boxes without any area count nothing
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,6 +151,16 @@ class Boxes(Areas):
     def extent(self) -> tuple[int, int, int, int]:
         (x0, y0), (x1, y1) = self.boxes[:, :2].min(axis=0), self.boxes[:, 2:].max(axis=0)
         return int(x0), int(y0), int(x1), int(y1)
+
+    @property
+    @override
+    def overlaps(self) -> tuple[Array, Array, Array]:
+        vectors = memberships(self.boxes) if self.size > 1 else None
+        if vectors is None:
+            return super().overlaps
+        sizes = vectors.sum(axis=1)
+        both = (vectors @ vectors.T).astype(np.int64)
+        return sizes[:, None], sizes[None], both
 
     @property
     @override
@@ -226,7 +252,8 @@ def one_area(area: Any, domain: Domain) -> Areas:
     areas = read_areas(area, domain)
     if not areas.single:
         raise ParameterError(
-            f"{parameter('area')} has {areas.size} {areas.noun}; give one box (xmin, ymin, xmax, ymax) or one polygon."
+            f"{parameter('area')} has {areas.size} {areas.noun}; give one box "
+            f"{either('(xmin, ymin, xmax, ymax)', 'XMIN,YMIN,XMAX,YMAX')} or one polygon."
         )
     return areas
 
@@ -260,14 +287,40 @@ def depth_of(boxes: Integers) -> int:
         return len(boxes)
     if len(boxes) == 1:
         return 1
-    (x, columns), (y, rows) = (np.unique(boxes[:, [side, side + 2]], return_inverse=True) for side in (0, 1))
-    (left, right), (low, high) = columns.reshape(-1, 2).T, rows.reshape(-1, 2).T
+    (x, left, right), (y, low, high) = (_edges(boxes[:, [side, side + 2]]) for side in (0, 1))
     changes = np.zeros((x.size, y.size), dtype=np.int32)
     for corner, sign in (((left, low), 1), ((right, high), 1), ((left, high), -1), ((right, low), -1)):
         np.add.at(changes, corner, sign)
     np.cumsum(changes, axis=0, out=changes)
     np.cumsum(changes, axis=1, out=changes)
     return max(1, int(changes.max()))
+
+
+def memberships(boxes: Integers) -> Integers | None:
+    """Return in which boxes a record can be, as vectors of 0 and 1, and in none; None if there are too many of them.
+
+    Examples
+    --------
+    >>> memberships(np.array([[0, 0, 2, 2], [1, 1, 3, 3]])).tolist()
+    [[0, 0], [0, 1], [1, 0], [1, 1]]
+    """
+    if len(boxes) > _MOST_OVERLAPS:
+        return None
+    (x, left, right), (y, low, high) = (_edges(boxes[:, [side, side + 2]]) for side in (0, 1))
+    across, along = (np.arange(edges.size)[:, None] for edges in (x, y))
+    columns, rows = (across >= left) & (across < right), (along >= low) & (along < high)
+    inside = (columns[:, None] & rows[None]).reshape(-1, len(boxes))
+    packed = np.unique(np.packbits(np.vstack([inside, np.zeros(len(boxes), dtype=bool)]), axis=1), axis=0)
+    if len(packed) > _MOST_VECTORS:
+        return None
+    return np.unpackbits(packed, axis=1, count=len(boxes)).astype(np.int64)
+
+
+def _edges(ends: Integers) -> tuple[Integers, Integers, Integers]:
+    """Return the different edges of boxes along an axis, and the first and the last edge of each box among them."""
+    edges, places = np.unique(ends, return_inverse=True)
+    first, last = places.reshape(-1, 2).T
+    return edges, first, last
 
 
 @dataclass(frozen=True)

@@ -53,7 +53,7 @@ def value_bounds(bounds: Any) -> Bounds:
     if not (low < high and max(abs(low), abs(high)) <= _LARGEST and high - low >= 1 / _LARGEST):
         raise ParameterError(
             f"{parameter('bounds')} are {quoted(bounds)}; they must be two finite numbers, the lower one first, such "
-            "as (0, 100). They are public: never take them from the records."
+            f"as {quoted((0, 100))}. They are public: never take them from the records."
         )
     return low, high
 
@@ -73,7 +73,7 @@ def read_edges(edges: npt.ArrayLike) -> Floats:
     if lines.ndim != 1 or not 2 <= lines.size <= _MOST_BINS + 1 or not (np.diff(lines) > 0).all():
         raise ParameterError(
             f"{parameter('edges')} must be at least two and at most {_MOST_BINS + 1:,} rising numbers, such as "
-            "[0, 10, 20, 50]. They are public: never take them from the records."
+            f"{quoted([0, 10, 20, 50])}. They are public: never take them from the records."
         )
     return lines
 

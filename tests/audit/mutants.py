@@ -642,7 +642,7 @@ MUTANTS = [
     Mutant("boxes that overlap are taken for disjoint", "losses of a curator", curator_bugs.depth_of_one,
            curator_losses("counts, overlapping")),
     Mutant("boxes that overlap are taken for disjoint", "replay of a curator", curator_bugs.depth_of_one,
-           curator_replayed("sum, overlapping", "replace")),
+           curator_replayed("sum, overlapping")),
     Mutant("a replaced value moves a sum by 2^19 steps", "losses of a curator",
            curator_bugs.replaced_values_move_by_half, curator_losses("sum", "replace")),
     Mutant("noise of an answer is drawn before it is paid for", "refused questions", curator_bugs.drawn_before_paid,

@@ -33,6 +33,11 @@ every_setting = pytest.mark.parametrize("setting", CURATOR_SETTINGS, ids=str)
 every_person = pytest.mark.parametrize("setting", CURATOR_PERSON_SETTINGS, ids=str)
 
 
+def is_choice(setting):
+    """Whether an answer is chosen, whose exact loss is below the bound for most that can come out."""
+    return setting.case.split(",")[0] in ("choose", "above_threshold", "sample_and_aggregate")
+
+
 @every_setting
 def test_neighbours_can_only_be_told_apart_by_what_was_paid_for(setting):
     replay_curator(setting, 30, zlib.crc32(str(setting).encode()))
@@ -41,7 +46,8 @@ def test_neighbours_can_only_be_told_apart_by_what_was_paid_for(setting):
 @every_person
 def test_whole_persons_can_only_be_told_apart_by_what_was_paid_for(setting):
     share = replay_curator(setting, 12)  # pairs among which some use the promise up
-    assert setting.relation == "replace" or share > 0.99, "a person gets more noise than is paid for"
+    if setting.relation == "add-remove" and not is_choice(setting):
+        assert share > 0.99, "a person gets more noise than is paid for"
 
 
 @every_setting
@@ -49,7 +55,8 @@ def test_the_worst_pair_of_neighbours_loses_what_the_question_costs(setting):
     """And no pair more; replacing one record cannot change all levels of a tree at once."""
     worst = max(losses(setting))
     assert worst <= 1
-    assert worst == 1 or (setting.case, setting.relation) == ("release, quadtree", "replace")
+    loose = is_choice(setting) or (setting.case, setting.relation) == ("release, quadtree", "replace")
+    assert loose or worst == 1
 
 
 @pytest.mark.parametrize("relation", ["add-remove", "replace"])

@@ -10,7 +10,7 @@ import shapely
 
 import spatialdp as sdp
 from spatialdp.curator import counts
-from spatialdp.curator.counts import Boxes, Polygons, depth_of, one_area, read_areas
+from spatialdp.curator.counts import Areas, Boxes, Polygons, depth_of, memberships, one_area, read_areas
 from spatialdp.errors import BudgetError, OutsideDomainWarning, ParameterError
 from spatialdp.privacy.neighbours import Neighbours
 from tests.helpers.curators import DOMAIN, exactly, opened, rehearsing
@@ -24,7 +24,7 @@ def random_boxes(rng, most=7, side=6):
     return np.concatenate([corners.min(axis=1), corners.max(axis=1)], axis=1)
 
 
-def memberships(boxes, side=6):
+def sets_of_boxes(boxes, side=6):
     """In which boxes each square of a small lattice is, and no square: all vectors that a record can add."""
     squares = np.array(list(itertools.product(range(side), repeat=2)))
     inside = (squares[:, None] >= boxes[None, :, :2]).all(axis=2) & (squares[:, None] < boxes[None, :, 2:]).all(axis=2)
@@ -35,7 +35,7 @@ def test_depth_is_exact_for_random_boxes():
     rng = np.random.default_rng(1)
     for _ in range(2000):
         boxes = random_boxes(rng)
-        assert depth_of(boxes) == max(1, memberships(boxes).sum(axis=1).max())
+        assert depth_of(boxes) == max(1, sets_of_boxes(boxes).sum(axis=1).max())
 
 
 def test_depth_of_many_boxes_is_exact_up_to_the_limit_and_their_number_beyond(monkeypatch):
@@ -46,20 +46,48 @@ def test_depth_of_many_boxes_is_exact_up_to_the_limit_and_their_number_beyond(mo
     assert depth_of(tiles) == 400
 
 
-def test_sensitivity_of_boxes_is_the_depth_and_no_replaced_record_moves_more():
+def test_sensitivity_of_boxes_is_exact_under_both_relations():
+    """The bound that is used for many boxes is not below it, and is attained by many."""
     rng = np.random.default_rng(2)
     tight = 0
     for _ in range(2000):
         areas = Boxes(False, random_boxes(rng))
-        vectors = memberships(areas.boxes)
+        vectors = sets_of_boxes(areas.boxes)
         added = areas.sensitivity(ADD)
         # A box without any area counts nothing; the sensitivity is then that of one box.
         assert added.l1 == added.l2_squared == max(1, vectors.sum(axis=1).max())
         changes = np.abs(vectors[:, None] - vectors[None]).sum(axis=2).max()
-        replaced = areas.sensitivity(REPLACE)
-        assert changes <= replaced.l1 == replaced.l2_squared <= min(2 * areas.depth, areas.size)
-        tight += changes == replaced.l1
-    assert tight > 700  # it is attained by many, so it is not far too large
+        replaced, bound = areas.sensitivity(REPLACE), Areas.sensitivity(Rough(areas), REPLACE)
+        assert replaced.l1 == replaced.l2_squared == max(1, changes)
+        assert replaced.l1 <= bound.l1 == bound.l2_squared == min(2 * areas.depth, areas.size)
+        tight += changes == bound.l1
+    assert tight > 700
+
+
+class Rough:
+    """Boxes of which only the number and the depth are known."""
+
+    def __init__(self, areas):
+        self.size, self.depth = areas.size, areas.depth
+
+    overlaps = Areas.overlaps
+
+
+def test_squares_of_many_steps_do_not_wrap_around():
+    many = Rough(one_area(None, DOMAIN))
+    many.size = many.depth = 10**9
+    assert Areas.sensitivity(many, REPLACE, most=2**19, between=2**20).l2_squared == 10**9 * 2**40
+
+
+def test_sets_of_boxes_are_found_as_by_brute_force_unless_there_are_too_many(monkeypatch):
+    rng = np.random.default_rng(5)
+    for _ in range(200):
+        boxes = random_boxes(rng)
+        assert np.array_equal(np.unique(memberships(boxes), axis=0), sets_of_boxes(boxes))
+    assert memberships(np.tile(boxes, (65, 1))) is None
+    monkeypatch.setattr(counts, "_MOST_VECTORS", 2)
+    assert memberships(np.array([[0, 0, 2, 2], [1, 1, 3, 3]])) is None
+    assert Boxes(False, np.array([[0, 0, 2, 2], [1, 1, 3, 3]])).sensitivity(REPLACE).l1 == 2
 
 
 @pytest.mark.parametrize("relation", [ADD, REPLACE])
@@ -69,17 +97,23 @@ def test_sensitivity_of_sums_is_an_upper_bound_over_all_values(relation):
     for trial in range(300):
         areas = Boxes(False, random_boxes(rng, most=4))
         low, high = (-3, 3) if trial % 2 else (1, 3)
-        vectors = np.unique([value * row for row in memberships(areas.boxes) for value in range(low, high + 1)], axis=0)
+        vectors = np.unique(
+            [value * row for row in sets_of_boxes(areas.boxes) for value in range(low, high + 1)], axis=0
+        )
         changes = np.abs(vectors[:, None] - vectors[None]) if relation is REPLACE else np.abs(vectors)[:, None]
-        stated = areas.sensitivity(relation, most=3, between=high - low)
-        assert changes.sum(axis=2).max() <= stated.l1
-        assert (changes**2).sum(axis=2).max() <= stated.l2_squared
+        for stated in (
+            areas.sensitivity(relation, most=3, between=high - low),
+            Areas.sensitivity(Rough(areas), relation, most=3, between=high - low),
+        ):
+            assert changes.sum(axis=2).max() <= stated.l1
+            assert (changes**2).sum(axis=2).max() <= stated.l2_squared
 
 
 def test_sums_of_one_area_move_by_the_whole_range_when_a_record_is_replaced():
     areas = one_area(None, DOMAIN)
     assert areas.sensitivity(REPLACE, most=3, between=6).l1 == 6
     assert areas.sensitivity(REPLACE, most=3, between=6).l2_squared == 36
+    assert areas.sensitivity(REPLACE, most=3, between=1).l1 == 3
     assert areas.sensitivity(REPLACE).l1 == 1
 
 

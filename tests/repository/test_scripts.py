@@ -213,11 +213,56 @@ def test_every_figure_is_made_by_make():
         "interval_coverage",
         "adaptive_coverage",
         "adaptive_worst_cases",
+        "contrast",
         "person_bounds",
         "planning_laws",
         "table_sql",
+        "flows",
+        "list_over_grid",
     }
     assert called == {path.stem for path in SCRIPTS.glob("*.py")} - helpers - {"explorer_picture"}
+
+
+@pytest.mark.parametrize("page", ["contrast.md", "reproductions.md"])
+def test_tables_of_the_contrast_are_those_of_the_run(page):
+    """Every row that speaks of k-anonymous releases stands in a file that `scripts/contrast.py` wrote."""
+    runs = "".join((SCRIPTS.parent / "figures" / f"contrast_{name}.md").read_text() for name in ("maps", "people"))
+    starts = ("| 5-anonymous", "| 10-anonymous", "| 30-anonymous", "| ε = 1", "| all persons", "| employed", "| Adult")
+    lines = (SCRIPTS.parent / "docs" / page).read_text().splitlines()
+    rows = [line for line in lines if line.startswith(starts)]
+    assert len(rows) >= 7
+    assert [row for row in rows if row not in runs] == []
+
+
+def test_composition_is_attacked_on_tables_of_people_and_on_maps(tmp_path):
+    """On small made tables, with the columns of the real ones; half of all persons have one value."""
+    rng = np.random.default_rng(1)
+    n = 12_500
+
+    def texts(values: int) -> np.ndarray:
+        return np.array([f"value {code}" for code in range(values)])[rng.integers(0, values, n)]
+
+    names = ("worker", "education", "marital", "race", "sex", "birth")
+    census = {"age": rng.integers(0, 90, n), **{name: texts(4) for name in names}, "industry": rng.integers(1, 9, n)}
+    occupations = rng.integers(1, 40, n) * (census["age"] > 20)
+    pd.DataFrame(census | {"occ": occupations}).to_parquet(tmp_path / "people_census_income.parquet")
+    names = ("workclass", "education", "marital", "race", "sex", "country")
+    adult = {"age": rng.integers(17, 90, n), "train": True, **{name: texts(4) for name in names}}
+    adult["occupation"] = texts(14)
+    pd.DataFrame(adult).to_parquet(tmp_path / "people_adult.parquet")
+    places = {"lon": rng.uniform(138.4, 138.85, 4000), "lat": rng.uniform(-35.3, -34.6, 4000)}
+    crashes = places | {"crash_type": rng.choice(["a", "b", "c", "d"], 4000)}
+    pd.DataFrame(crashes).to_parquet(tmp_path / "crashes_south_australia.parquet")
+    done = run("contrast", tmp_path, "--data", str(tmp_path))
+    assert done.returncode == 0, done.stderr
+    text = (tmp_path / "contrast_people.md").read_text()
+    cells = [[cell.strip() for cell in line.split("|")[1:-1]] for line in text.splitlines() if line.startswith("| ")]
+    shares = {(row[0], row[1]): float(row[2].removesuffix(" %")) for row in cells if len(row) == 8 and "%" in row[2]}
+    assert shares["all persons", "intersection"] > shares["all persons", "first release alone"] > 10
+    assert shares["employed persons", "first release alone"] < 5
+    assert "Private-only" in (tmp_path / "contrast_maps.md").read_text()
+    for name in ("attack", "maps", "poster", "diversity"):
+        assert (tmp_path / f"contrast_{name}.png").stat().st_size > 10_000
 
 
 def test_chosen_bounds_are_compared_with_hindsight(tmp_path):
@@ -326,6 +371,32 @@ def test_randomized_response_is_unbiased_and_as_noisy_as_theory_says():
         # Of an empty cell; 4,000 draws know a standard deviation to 1.1 %, and one 10 % too large would be seen.
         assert draws[:, 2].std() == pytest.approx(deviation, rel=0.06)
         assert draws[:, 2].std() != pytest.approx(1.1 * deviation, rel=0.04)
+
+
+def test_lists_find_hot_spots(tmp_path):
+    random = np.random.default_rng(1)
+    folder = tmp_path / "data"
+    folder.mkdir()
+    lon, lat = np.repeat(random.random((5, 2)), 300, axis=0).T
+    pq.write_table(pa.table({"lon": lon, "lat": lat}), folder / "mine.parquet")
+    done = run("hot_spots", tmp_path, "--releases", "1", "--data", str(folder))
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "mechanism_sparse.png").read_bytes().startswith(b"\x89PNG")
+    with (tmp_path / "hot_spots_more.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    (finest,) = (row for row in rows if row["side"] == "30" and row["epsilon"] == "1.0")
+    assert (finest["hot"], finest["hot listed"], finest["share of records"]) == ("5", "1.0", "1.0")
+    assert "| mine" in (tmp_path / "hot_spots_more.md").read_text()
+
+
+def test_lists_over_grids_are_compared_with_maps(tmp_path):
+    done = run("list_over_grid", tmp_path, "--releases", "1", "--sets", "chattanooga")
+    assert done.returncode == 0, done.stderr
+    with (tmp_path / "list_over_grid.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    assert len(rows) == 2 * 3
+    assert all(float(row[kind]) > 0 for row in rows for kind in ("Hierarchy", "Adaptive", "hybrid"))
+    assert "| chattanooga | 0.1 | 0.01 %" in (tmp_path / "list_over_grid.md").read_text()
 
 
 def table(path: Path) -> list[list[str]]:

@@ -211,6 +211,7 @@ def _checked_bounds(bounds: tuple[Number, Number]) -> tuple[Fraction, Fraction]:
     ends = exact(low, "bounds"), exact(high, "bounds")
     if not float(ends[0]) < float(ends[1]) or not math.isfinite(float(ends[1]) - float(ends[0])):
         raise ParameterError(
-            f"{parameter('bounds')} is {quoted(bounds)}; give two numbers, the lower one first, such as (0, 100)."
+            f"{parameter('bounds')} is {quoted(bounds)}; give two numbers, the lower one first, such as "
+            f"{quoted((0, 100))}."
         )
     return ends

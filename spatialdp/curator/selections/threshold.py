@@ -19,7 +19,7 @@ from spatialdp.privacy.noise.source import Noise
 from spatialdp.privacy.noise.sparse_vector import SparseVector, SparseVectorTerms
 from spatialdp.privacy.statement import Privacy
 from spatialdp.records.rows.held import HeldRecords
-from spatialdp.wording import parameter
+from spatialdp.wording import either, parameter
 
 __all__ = ["AboveThreshold", "Threshold"]
 
@@ -59,8 +59,9 @@ class AboveThreshold:
         """
         if area is None:
             raise ParameterError(
-                f"{parameter('area')} is missing; give a box (xmin, ymin, xmax, ymax) or a polygon, such as the bounds "
-                "of the domain."
+                f"{parameter('area')} is missing; give a box "
+                f"{either('(xmin, ymin, xmax, ymax)', 'XMIN,YMIN,XMAX,YMAX')} or a polygon, such as the "
+                "bounds of the domain."
             )
         (count,) = one_area(area, self._frame.domain).sums(self._held).tolist()
         return self._vector.above(count)

@@ -28,7 +28,7 @@ from spatialdp.records.rows.rows import Rows
 from spatialdp.records.truth import Counter
 from spatialdp.space.domain import RASTER_SHIFT, Domain
 from spatialdp.space.lattice import LATTICE, LATTICE_BITS
-from spatialdp.wording import parameter, quoted
+from spatialdp.wording import either, parameter, quoted
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -251,7 +251,7 @@ def _taken_apart(records: Any) -> tuple[Any, Mapping[str, Any]]:
         if type(records) is not Rows:
             raise PointsError(
                 "the rows stay in their file, but a curator holds records in memory; read the columns into memory, and "
-                "give Rows(points, ...)."
+                f"give {either('Rows(points, ...)', 'them beside the points')}."
             )
         records, beside = records._points, records._columns
     else:
@@ -261,7 +261,7 @@ def _taken_apart(records: Any) -> tuple[Any, Mapping[str, Any]]:
     if isinstance(records, Points) and not records._has_positions:
         raise PointsError(
             "the points are in a table and do not leave its engine, but a curator holds records in memory; export them "
-            "to a file and use read_points, or release with a mechanism."
+            "to a file and read that, or release with a mechanism."
         )
     return records, beside
 
@@ -271,7 +271,8 @@ def _check_bound(person: Person | None) -> None:
     if person is not None and (person.choice is not None or person.bound is not Bound.RECORDS):
         raise ParameterError(
             f"{parameter('person')} is {quoted(person)}, but a curator needs to know how many records a person has at "
-            "most, and holds no more of them; give a number of records, such as Person(records=10)."
+            f"most, and holds no more of them; give a number of records, such as "
+            f"{either('Person(records=10)', 'records=10')}."
         )
 
 
