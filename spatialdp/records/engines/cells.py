@@ -1,11 +1,11 @@
 """In which cell of a grid does each record of a table lie? The lattice's arithmetic as expressions of Ibis.
 
 The two formulas of `space.lattice` are written out for engines (`Dialect.axis_cells`): a coordinate is snapped to the
-lattice in doubles, and its cell follows in integers, or in doubles that are exact. Each detail keeps one engine from another result, or from an error that would tell of a
-record (``docs/design/tables.md``): both comparisons are positive, because engines disagree about NaN; nothing outside
-the bounds is computed with, because PostgreSQL raises errors for overflow and underflow; and doubles are rounded down
-before they become integers, because casts round in some engines. `records.engines.self_test` compares every engine with
-numpy before a record is touched.
+lattice in doubles, and its cell follows in integers, or in doubles that are exact. Each detail keeps one engine from
+another result, or from an error that would tell of a record (``docs/design/tables.md``): both comparisons are positive,
+because engines disagree about NaN; nothing outside the bounds is computed with, because PostgreSQL raises errors for
+overflow and underflow; and doubles are rounded down before they become integers, because casts round in some engines.
+`records.engines.self_test` compares every engine with numpy before a record is touched.
 
 The expressions have public values only. Nothing here runs a query.
 """
