@@ -82,9 +82,9 @@ class Dialect:
 class DuckDB(Dialect):
     """DuckDB: ``encode`` and ``decode`` are the UTF-8 bytes of a text and back.
 
-    From the range of the coordinates DuckDB reckons that of each expression, and what it knows to be in a short range
-    it counts in an array, which takes a fifth of the time. It knows no range after a shift, so cells are computed in
-    doubles; these are exact, because every number before a rounding is below 2^53.
+    From the range of the coordinates DuckDB (2 and later) reckons that of each expression, and what it knows to be in a
+    short range it counts in an array, which takes a fifth of the time. It knows no range after a shift, so cells are
+    computed in doubles; these are exact, because every number before a rounding is below 2^53.
 
     The statistics of Parquet leave NaN out, and DuckDB drops comparisons that hold from the least to the largest value,
     after which every NaN would pass. What ``isfinite`` says it does not guess.

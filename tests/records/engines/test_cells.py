@@ -17,6 +17,7 @@ from spatialdp.records.engines.schema import Columns, located
 from spatialdp.space.domain import Grid
 from spatialdp.space.lattice import LATTICE_BITS
 from tests.helpers.adversarial import DOMAINS, GRIDS, pairs, table_of
+from tests.helpers.engines import ranges_of_doubles
 
 PAIRS = {"duckdb": 10**5, "postgres": 10**5, "pyspark": 10**5}  # of each domain
 
@@ -70,8 +71,9 @@ def test_a_file_whose_statistics_leave_nan_out_is_counted_without_it(duckdb, tmp
     answer = counts_of(cells_of_table(table, grid, driver_of(duckdb.backend).dialect))
     assert_counts(duckdb, answer, sdp.Points(x, y)._counts(grid, None))
     trusting = counts_of(cells_of_table(table, grid, Trusting()))
-    with pytest.raises(AssertionError, match="array_equal"):
-        assert_counts(duckdb, trusting, sdp.Points(x, y)._counts(grid, None))
+    if ranges_of_doubles():
+        with pytest.raises(AssertionError, match="array_equal"):
+            assert_counts(duckdb, trusting, sdp.Points(x, y)._counts(grid, None))
 
 
 class Trusting(DuckDB):
