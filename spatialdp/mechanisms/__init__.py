@@ -3,6 +3,7 @@
 from spatialdp.mechanisms.adaptive.adaptive_tree import Adaptive
 from spatialdp.mechanisms.adaptive.flows import Flows
 from spatialdp.mechanisms.adaptive.kdtree import KdTree
+from spatialdp.mechanisms.adaptive.networks.privbayes import PrivBayes
 from spatialdp.mechanisms.adaptive.sparse import Sparse
 from spatialdp.mechanisms.base import Mechanism, Plan
 from spatialdp.mechanisms.fixed.flat import Flat
@@ -29,6 +30,7 @@ __all__ = [
     "Mechanism",
     "Plan",
     "PreparedRelease",
+    "PrivBayes",
     "Quadtree",
     "Sparse",
     "Table",

@@ -21,6 +21,7 @@ from spatialdp.estimates.decomposition import Decomposition
 from spatialdp.estimates.expected_error import expected_error, sized_boxes
 from spatialdp.estimates.fields.field import Field
 from spatialdp.estimates.histogram import Histogram
+from spatialdp.estimates.networks.counts import NetworkCounts
 from spatialdp.estimates.tables.counts import TableCounts
 from spatialdp.estimates.zones.counts import ZoneCounts
 from spatialdp.running_release import RunningRelease
@@ -120,6 +121,11 @@ def _(numbers: TableCounts) -> str:
 
 
 @contents.register
+def _(numbers: NetworkCounts) -> str:
+    return f"in the {_sizes(numbers.frame)} of a table, by a model of tables of each axis and its parents"
+
+
+@contents.register
 def _(numbers: RunningRelease) -> str:
     months = f"up to month {numbers.months} of {numbers.root.horizon}"
     return f"in the {_sizes(numbers.frame)} of a table, for single months and running totals {months}"
@@ -150,6 +156,11 @@ def disjoint(numbers: Any) -> str:  # noqa: ARG001 - most releases need no such 
 
 @disjoint.register
 def _(numbers: TableCounts) -> str:
+    return disjoint_in_words(numbers.frame)
+
+
+@disjoint.register
+def _(numbers: NetworkCounts) -> str:
     return disjoint_in_words(numbers.frame)
 
 
@@ -220,6 +231,11 @@ def _(numbers: TableCounts, domain: Domain | None) -> Exactness:  # noqa: ARG001
 
 
 @exactness.register
+def _(numbers: NetworkCounts, domain: Domain | None) -> Exactness:  # noqa: ARG001 - as above
+    return Exactness("one part of the table", (), (_OF_MODELS,))
+
+
+@exactness.register
 def _(numbers: RunningRelease, domain: Domain | None) -> Exactness:  # noqa: ARG001 - as above
     last = numbers.months
     firsts = {f"month {last} alone": last, f"the total of months 1 to {last}": 1}
@@ -232,6 +248,10 @@ _OF_TABLES = (
     "Intervals are about the noise. For whole cells, times and categories, and sums of them, they cover the true "
     "counts. For a box that cuts cells, the records of a cell are assumed to be evenly spread there, and intervals do "
     "not allow for the error of that."
+)
+_OF_MODELS = (
+    "Answers and synthetic records are those of a model, which leaves out how most axes depend on each other. They "
+    "have no intervals. The measured counts of each axis and its parents have."
 )
 
 

@@ -78,7 +78,7 @@ def contents(release: Release, target: Path, *, shape: tuple[int, int] | None = 
     from spatialdp.outputs.files import exports
 
     kind = FORMATS[target.suffix.lower()]
-    if release.estimate.kind == "table":
+    if release.estimate.kind in ("table", "network"):
         from spatialdp.outputs.files.tables.save import table_contents
 
         return table_contents(cast("TableRelease", release), target, shape=shape)
