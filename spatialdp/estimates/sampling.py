@@ -80,7 +80,8 @@ def draw_in_rows(rows: Floats, numbers: Integers, source: Noise) -> Integers:
     """
     count, width = rows.shape
     weights = (rows / rows.sum(axis=1, keepdims=True) * (_SHARES // count)).astype(np.int64)
-    return _draw(weights.ravel(), numbers, source, np.arange(count) * width) - numbers * width
+    drawn = _draw(weights.ravel(), numbers, source, np.arange(count) * width)
+    return np.asarray(drawn - numbers * width)
 
 
 def _draw(weights: Integers, groups: Integers, source: Noise, first_members: Integers | None = None) -> Integers:

@@ -105,7 +105,7 @@ class NetworkRelease(TableRelease):
         return table
 
     @override
-    def interval(self, *, level: float = 0.95, **queries: Any) -> NoReturn:  # noqa: ARG002 - refused
+    def interval(self, *, level: float = 0.95, **queries: Any) -> NoReturn:  # type: ignore[override]  # noqa: ARG002
         """Refused: how far a model is from the truth is not known.
 
         Examples

@@ -91,14 +91,14 @@ class PrivBayes(Mechanism):
 
     Privacy
     -------
-    The number of records is private, and is measured: one record moves it by 1. Each choice of parents is an exponential
-    mechanism with the score n·R, exact fractions. One record added or removed moves n·R by less than 2, replaced by less
-    than 4, and the tables of counts by 1 or 2 in L1 norm. A person of at most k records or cells moves all of them by k
-    times as much; shares of persons are counted in steps, each of which moves scores as a record would. The argument is
-    in ``mechanisms/adaptive/networks/association.py``. Which tables there are depends on released numbers and paid
-    choices alone. Costs of all steps add up to ε; there is no δ. ``tests/audit/test_networks.py`` computes
-    sensitivities by brute force, enumerates choices, and replays neighbours. Zhang, Cormode, Procopiuc, Srivastava, Xiao
-    (SIGMOD 2014, TODS 2017), whose score has the number of records as public.
+    The number of records is private, and is measured: one record moves it by 1. Each choice of parents is an
+    exponential mechanism with the score n·R, exact fractions. One record added or removed moves n·R by less than 2,
+    replaced by less than 4, and each table of counts by 1 or 2 in L1 norm. A person of at most k records or cells moves
+    all of them by k times as much; shares of persons are counted in steps, each of which moves scores as a record
+    would. The argument is in ``mechanisms/adaptive/networks/association.py``. Which tables there are depends on
+    released numbers and paid choices alone. Costs of all steps add up to ε; there is no δ.
+    ``tests/audit/test_networks.py`` computes sensitivities by brute force, enumerates choices, and replays neighbours.
+    Zhang, Cormode, Procopiuc, Srivastava, Xiao (SIGMOD 2014, TODS 2017), who take the number of records as public.
 
     Examples
     --------
