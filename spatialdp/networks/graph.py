@@ -230,8 +230,8 @@ def _check(flows: Any, attributes: Mapping[str, Any]) -> None:
     for name, release in attributes.items():
         if name in _TAKEN or not isinstance(release, ZoneRelease):
             raise ParameterError(
-                f"the attribute {quoted(name)} is a {type(release).__name__}, or has the name of a column of the graph; give "
-                "what ZoneTree released, under another name."
+                f"the attribute {quoted(name)} is a {type(release).__name__}, or has the name of a column of the "
+                "graph; give what ZoneTree released, under another name."
             )
         if sorted(release.zones.codes[release.zones.leaf_nodes].tolist()) != codes:
             raise ParameterError(

@@ -73,7 +73,7 @@ def test_no_record_moves_a_score_of_large_counts_by_two(counts, cell):
 @pytest.mark.parametrize("frame", ["three attributes", "four attributes"])
 def test_choices_tell_no_more_than_they_pay_for(frame):
     """Exact ratios of the probabilities of all candidates, for many data and every record more."""
-    assert choices_are_within_their_budget(NetworkSetting("privbayes", frame, "add-remove")) > 0.1
+    assert choices_are_within_their_budget(NetworkSetting("privbayes", frame, "add-remove")) > 0.7
 
 
 @every_setting
