@@ -21,7 +21,7 @@ from spatialdp.privacy.budget import Budget
 from spatialdp.privacy.noise.source import Noise, SystemNoise
 from spatialdp.privacy.statement import Privacy
 from spatialdp.space.frames.zone_axis import ZoneAxis
-from spatialdp.trees.adjust import project_rows
+from spatialdp.trees.adjust import NonNegative, project_rows
 from spatialdp.wording import quoted
 from spatialdp.zone_release import ZoneRelease
 
@@ -185,9 +185,10 @@ class FlowGraph:
         labels = np.array(self.flows.frame.space.labels(), dtype=object)
         columns: dict[str, Any] = {"zone": labels}
         for name, each in self.attributes.items():
-            leaves = each.zones.leaf_nodes
-            counts = _drawn(each.estimate.non_negative("families").values[leaves], source)  # type: ignore[arg-type]
-            columns[name] = pd.Series(counts, index=each.zones.codes[leaves]).loc[labels].to_numpy()
+            counts = each.estimate.non_negative(NonNegative.FAMILIES) if each.estimate.consistent else each.estimate
+            drawn_counts = _drawn(np.maximum(counts.leaf_values(), 0.0), source)
+            codes = each.zones.codes[each.zones.leaf_nodes]
+            columns[name] = pd.Series(drawn_counts, index=codes).loc[labels].to_numpy()
         trips = _drawn(self._flows_above_zero(), source)
         pairs = np.flatnonzero(trips)
         origins, destinations = (places[pairs] for places in self.flows.estimate.ends_of_pairs())
