@@ -22,6 +22,7 @@ from spatialdp.estimates.expected_error import expected_error, sized_boxes
 from spatialdp.estimates.fields.field import Field
 from spatialdp.estimates.histogram import Histogram
 from spatialdp.estimates.networks.counts import NetworkCounts
+from spatialdp.estimates.sparse.listed import ListedCells
 from spatialdp.estimates.tables.counts import TableCounts
 from spatialdp.estimates.zones.counts import ZoneCounts
 from spatialdp.running_release import RunningRelease
@@ -108,10 +109,19 @@ def _(numbers: Field) -> str:
 
 
 @contents.register
+def _(numbers: ListedCells) -> str:
+    nx, ny = numbers.grid.shape
+    every = _cells(numbers.grid.n_cells, nx * ny)
+    return f"in {numbers.n_cells:,} listed cells, out of {every} of a grid of {nx:,} × {ny:,}"
+
+
+@contents.register
 def _(numbers: ZoneCounts) -> str:
     zones = numbers.zones
     sizes = (stop - start for start, stop in pairwise(zones.shape.offsets.tolist()))
     levels = ", ".join(f"{size:,} of level {name}" for name, size in zip(zones.levels, sizes, strict=True))
+    if numbers.listed:
+        return f"in those zones of a public frame whose noisy count passed a threshold ({levels})"
     return f"in the zones of a public list ({levels})"
 
 
@@ -203,6 +213,16 @@ def _(numbers: Decomposition, domain: Domain) -> Exactness:
 @exactness.register
 def _(numbers: Field, domain: Domain) -> Exactness:
     return _of_boxes(numbers, domain, _SMOOTHED, _CUT.format(part="block"))
+
+
+@exactness.register
+def _(numbers: ListedCells, domain: Domain) -> Exactness:  # noqa: ARG001 - the list knows its domain
+    errors = () if numbers.biased else (("one listed cell", math.sqrt(numbers.variance)),)
+    note = (
+        "Estimates and intervals of an area are about the records in its listed cells, and say nothing of the others. "
+        "Where an area cuts a listed cell, intervals about the truth allow for records that all lie in one place of it."
+    )
+    return Exactness("counts of", errors, (numbers.in_words(), note))
 
 
 def _of_boxes(numbers: Any, domain: Domain, *notes: str) -> Exactness:
