@@ -29,7 +29,8 @@ from spatialdp._support.tables import markdown
 from spatialdp.estimates.tables.counts import sums_of
 from spatialdp.records.rows.rows import count_rows
 
-BLOCKS = (16, 8, 4, 2)
+BLOCKS = (16, 8, 4, 2)  # that may be parents
+MAP_BLOCKS = (4,)  # of tables: what is best for boxes of 32 x 32 cells, from noise alone
 BOXES = 200
 UNIT = (0.0, 0.0, 1.0, 1.0)
 
@@ -122,8 +123,9 @@ def maps(data: Data, epsilon: float, seed: int) -> Made:
     """A table of places and categories for each attribute, each at its share of ε."""
     noise = sdp.SeededNoise(seed)
     share = epsilon / len(data.lists)
+    frames = {name: data.frame(name, blocks=MAP_BLOCKS) for name in data.lists}
     releases = {
-        name: sdp.Table().release(data.rows, data.frame(name), epsilon=share, noise=noise) for name in data.lists
+        name: sdp.Table().release(data.rows, frame, epsilon=share, noise=noise) for name, frame in frames.items()
     }
     drawn = sdp.sample_jointly(list(releases.values()), noise=noise)
     return lambda name, boxes: releases[name].answer(box=boxes, **{name: data.lists[name]}), drawn
@@ -133,7 +135,7 @@ METHODS: dict[str, Callable[..., Made]] = {
     "PrivBayes, whole attributes": one_release(sdp.PrivBayes(), ()),
     "PrivBayes": one_release(sdp.PrivBayes(), BLOCKS),
     "maps of each category": maps,
-    "one table of all": one_release(sdp.Table(), BLOCKS),
+    "one table of all": one_release(sdp.Table(), MAP_BLOCKS),
     "one table of cells, clipped": one_release(sdp.Table(budget="cells"), (), clipped=True),
 }
 
