@@ -124,7 +124,7 @@ def maps(data: Data, epsilon: float, seed: int) -> Made:
     noise = sdp.SeededNoise(seed)
     share = epsilon / len(data.lists)
     frames = {name: data.frame(name, blocks=MAP_BLOCKS) for name in data.lists}
-    releases = {
+    releases: dict[str, Any] = {
         name: sdp.Table().release(data.rows, frame, epsilon=share, noise=noise) for name, frame in frames.items()
     }
     drawn = sdp.sample_jointly(list(releases.values()), noise=noise)
