@@ -239,8 +239,8 @@ class Holder:
         if not isinstance(mechanism, Mechanism) or mechanism.frame is not Domain:
             raise ParameterError(
                 f"{parameter('mechanism')} is a {type(mechanism).__name__}, but a curator has points of a domain; give "
-                "a mechanism for points, such as spatialdp.Quadtree(height=8). For tables and zones, give the account "
-                "to the mechanism's own release."
+                f"a mechanism for points, such as {either('spatialdp.Quadtree(height=8)', 'a quadtree')}. For tables "
+                "and zones, give the account to the mechanism's own release."
             )
         frame, purse = self._frame, self._purse
         prepared = mechanism.prepare(

@@ -20,6 +20,7 @@ from spatialdp.errors import ReleaseError
 from spatialdp.estimates.decomposition import Decomposition
 from spatialdp.estimates.expected_error import expected_error, sized_boxes
 from spatialdp.estimates.fields.field import Field
+from spatialdp.estimates.flows.counts import FlowCounts
 from spatialdp.estimates.histogram import Histogram
 from spatialdp.estimates.networks.counts import NetworkCounts
 from spatialdp.estimates.sparse.listed import ListedCells
@@ -31,6 +32,7 @@ from spatialdp.table_release import disjoint_in_words
 
 __all__ = ["Exactness", "contents", "disjoint", "exactness", "numbers_of"]
 
+_FLOWS = ("one pair", "the trips that begin, or end, in one place", "all trips")
 _SHARES = {"1 % of the domain's area": 0.01, "10 % of the domain's area": 0.1, "the whole domain": 1.0}
 
 _CUT = (
@@ -141,6 +143,14 @@ def _(numbers: RunningRelease) -> str:
     return f"in the {_sizes(numbers.frame)} of a table, for single months and running totals {months}"
 
 
+@contents.register
+def _(numbers: FlowCounts) -> str:
+    pairs = f"in the {numbers.n_cells:,} pairs of {numbers.places:,} places"
+    if numbers.listing is not None:
+        pairs = f"in {numbers.n_cells:,} listed pairs of {numbers.places:,} places"
+    return f"{pairs}, and in the trips that begin, and that end, in each place"
+
+
 def _cells(inside: int, every: int) -> str:
     return f"{inside:,} cells" if inside == every else f"{inside:,} cells in the region"
 
@@ -213,6 +223,19 @@ def _(numbers: Decomposition, domain: Domain) -> Exactness:
 @exactness.register
 def _(numbers: Field, domain: Domain) -> Exactness:
     return _of_boxes(numbers, domain, _SMOOTHED, _CUT.format(part="block"))
+
+
+@exactness.register
+def _(numbers: FlowCounts, domain: Domain | None) -> Exactness:  # noqa: ARG001 - places may be codes alone
+    errors = () if numbers.biased else tuple(zip(_FLOWS, map(math.sqrt, numbers.plain_variances), strict=True))
+    if numbers.listing is None:
+        return Exactness("one count of", errors, ("Pairs add up to what begins and ends in each place.",))
+    note = (
+        f"Pairs are listed whose noisy count is at least {numbers.listing.threshold:,.6g}; of all others nothing is "
+        f"said. About {numbers.listing.false:,.2g} listed pairs are expected to be without trips. What begins and ends "
+        "in each place was counted by itself and misses nothing."
+    )
+    return Exactness("one count of", errors, (note,))
 
 
 @exactness.register
