@@ -132,6 +132,15 @@ class FlowGraph:
         Returns
         -------
         DataFrame, or GeoDataFrame if the zones of an attribute have polygons
+
+        Examples
+        --------
+        >>> import spatialdp as sdp
+        >>> zones = sdp.Zones.from_codes(["a1", "b1"], None, {"code": 2})
+        >>> shops = sdp.ZoneTree().release(sdp.Codes(["a1"] * 7), zones, epsilon=100)
+        >>> flows = sdp.Flows().release(sdp.Trips(sdp.Codes(["a1"]), sdp.Codes(["b1"])), zones, epsilon=100)
+        >>> sdp.FlowGraph(flows, shops=shops).nodes()[["zone", "shops", "begin", "end"]].round().values.tolist()
+        [['a1', 7.0, 1.0, 0.0], ['b1', 0.0, 0.0, 1.0]]
         """
         places = self.flows.places(level=level).set_index("place")
         frames = {name: each.level(each.zones.levels[-1], level) for name, each in self.attributes.items()}
@@ -151,7 +160,16 @@ class FlowGraph:
         return table
 
     def edges(self, *, level: float = 0.95) -> pd.DataFrame:
-        """Return the published pairs: origin, destination, flow, and intervals if there are any."""
+        """Return the published pairs: origin, destination, flow, and intervals if there are any.
+
+        Examples
+        --------
+        >>> import spatialdp as sdp
+        >>> zones = sdp.Zones.from_codes(["a1", "b1"], None, {"code": 2})
+        >>> flows = sdp.Flows().release(sdp.Trips(sdp.Codes(["a1"]), sdp.Codes(["b1"])), zones, epsilon=100)
+        >>> sdp.FlowGraph(flows).edges()[["origin", "destination", "flow"]].round().values.tolist()[1]
+        ['a1', 'b1', 1.0]
+        """
         table = self.flows.to_frame(level=level)
         table.attrs["privacy"] = self._members()
         return table
