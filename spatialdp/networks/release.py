@@ -13,13 +13,13 @@ import numpy as np
 from spatialdp._support.override import override
 from spatialdp.errors import ParameterError, ReleaseError
 from spatialdp.estimates.networks.counts import NetworkCounts
-from spatialdp.table_release import TableRelease, disjoint_in_words
+from spatialdp.table_release import TableRelease
 from spatialdp.wording import parameter
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["NetworkRelease"]
+__all__ = ["NetworkRelease", "composed_in_words"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -132,10 +132,23 @@ class NetworkRelease(TableRelease):
         >>> sdp.PrivBayes().release(sdp.Rows([]), frame, epsilon=1).in_words()[-68:]
         'Answers and synthetic records are those of a model of these numbers.'
         """
-        model = "Answers and synthetic records are those of a model of these numbers."
-        return f"{self.privacy.in_words()} {disjoint_in_words(self.frame)} {model}"
+        return f"{self.privacy.in_words()} {composed_in_words()}"
 
     @override
     def __repr__(self) -> str:
         counts = sum(table.size for table in self.estimate.tables)
         return f"<NetworkRelease of {counts:,} counts in {len(self.estimate.tables)} tables: {self.privacy}>"
+
+
+def composed_in_words() -> str:
+    """Return why a network costs ε, and what its answers rest on, in words.
+
+    Examples
+    --------
+    >>> composed_in_words()[:61]
+    'The number of records, the choices of parents and all tables '
+    """
+    return (
+        "The number of records, the choices of parents and all tables cost ε together. Answers and synthetic records "
+        "are those of a model of these numbers."
+    )

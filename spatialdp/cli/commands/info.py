@@ -71,7 +71,7 @@ def _disjoint(release: Release) -> str:
     """Return why all cells of a table cost ε once; nothing for another release."""
     from spatialdp.table_release import disjoint_in_words
 
-    return disjoint_in_words(cast("TableRelease", release).frame) if release.estimate.kind in WITH_AXES else ""
+    return disjoint_in_words(cast("TableRelease", release).frame) if release.estimate.kind == "table" else ""
 
 
 def _privacy_lines(privacy: Privacy, *, disjoint: str = "") -> list[str]:

@@ -26,6 +26,7 @@ from spatialdp.estimates.networks.counts import NetworkCounts
 from spatialdp.estimates.sparse.listed import ListedCells
 from spatialdp.estimates.tables.counts import TableCounts
 from spatialdp.estimates.zones.counts import ZoneCounts
+from spatialdp.networks.release import composed_in_words
 from spatialdp.running_release import RunningRelease
 from spatialdp.space.domain import Domain
 from spatialdp.table_release import disjoint_in_words
@@ -180,8 +181,8 @@ def _(numbers: TableCounts) -> str:
 
 
 @disjoint.register
-def _(numbers: NetworkCounts) -> str:
-    return disjoint_in_words(numbers.frame)
+def _(numbers: NetworkCounts) -> str:  # noqa: ARG001 - the same for every network
+    return composed_in_words()
 
 
 @disjoint.register
