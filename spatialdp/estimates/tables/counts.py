@@ -54,7 +54,7 @@ def drawable(frame: Frame, values: Floats) -> Floats:
     >>> drawable(frame, np.array([[9.0, -2], [3, 4]])).tolist()
     [[7.0, 0.0], [3.0, 4.0]]
     """
-    if values.size > _LARGEST_PROJECTION:
+    if values.size > _LARGEST_PROJECTION or values.min() >= 0:
         return np.maximum(values, 0.0)
     rows = values.reshape(-1, frame.space.size)
     return project_rows(frame.space.shape, rows).reshape(values.shape)
