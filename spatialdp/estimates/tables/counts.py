@@ -44,8 +44,8 @@ def sums_of(values: Floats, selections: Sequence[Selection]) -> Floats:
 def drawable(frame: Frame, values: Floats) -> Floats:
     """Return a table without negative values, to draw records from, that keeps totals of categories, ticks and blocks.
 
-    Setting negative cells to 0 would add records to empty places. Tables of more than 2^24 cells are too large for
-    anything else.
+    Setting negative cells to 0 would add records to empty places. Nothing else is done to tables of more than 2^24
+    cells, which are too large, and to those whose total is not above 0, which leaves nothing to keep.
 
     Examples
     --------
@@ -54,7 +54,7 @@ def drawable(frame: Frame, values: Floats) -> Floats:
     >>> drawable(frame, np.array([[9.0, -2], [3, 4]])).tolist()
     [[7.0, 0.0], [3.0, 4.0]]
     """
-    if values.size > _LARGEST_PROJECTION or values.min() >= 0:
+    if values.size > _LARGEST_PROJECTION or values.min() >= 0 or values.sum() <= 0:
         return np.maximum(values, 0.0)
     rows = values.reshape(-1, frame.space.size)
     return project_rows(frame.space.shape, rows).reshape(values.shape)

@@ -51,5 +51,6 @@ def test_tables_to_draw_from_keep_totals_of_categories_and_blocks():
     kept = blocks[1].min(axis=1) > 0
     np.testing.assert_allclose(blocks[0][kept], blocks[1][kept])
     assert np.maximum(values, 0).sum() > 1.2 * values.sum()
+    assert np.array_equal(drawable(frame, values - 100), np.maximum(values - 100, 0))
     with mock.patch.object(counts, "_LARGEST_PROJECTION", 10):
         assert np.array_equal(drawable(frame, values), np.maximum(values, 0))
