@@ -49,4 +49,4 @@ MECHANISMS: dict[str, type[Mechanism]] = {
 LISTS: dict[str, type[Mechanism]] = {mechanism.name: mechanism for mechanism in (Sparse,)}
 
 # Mechanisms whose public frame is not a domain; they are asked for in other words, such as `--zones`.
-ON_OTHER_FRAMES: dict[str, type[Mechanism]] = {mechanism.name: mechanism for mechanism in (ZoneTree, Table)}
+ON_OTHER_FRAMES: dict[str, type[Mechanism]] = {mechanism.name: mechanism for mechanism in (ZoneTree, Table, PrivBayes)}

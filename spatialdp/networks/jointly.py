@@ -118,6 +118,9 @@ def _given(table: Floats, leaves: Integers, source: Noise) -> Integers:
     if not leaves.size:
         return np.zeros(0, dtype=np.int64)
     if not table.any():
-        raise ReleaseError("a table has no estimate above zero; ask for n=0 records, or release with a larger ε.")
+        raise ReleaseError(
+            "a table has no estimate above zero, so nothing can be drawn from it; ask for 0 records, or release with a "
+            "larger ε."
+        )
     rows = np.where(table.sum(axis=1, keepdims=True) > 0, table, table.sum(axis=0))
     return draw_in_rows(rows, leaves, source)

@@ -14,7 +14,7 @@ from spatialdp._support.override import override
 from spatialdp.errors import ParameterError, ReleaseError
 from spatialdp.estimates.networks.counts import NetworkCounts
 from spatialdp.table_release import TableRelease
-from spatialdp.wording import parameter
+from spatialdp.wording import either, parameter
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -118,7 +118,7 @@ class NetworkRelease(TableRelease):
         """
         raise ReleaseError(
             "answers of a network are those of a model, whose errors are not known, so there are no intervals; take "
-            "the measured counts, release.measured(name), or publish a Table."
+            f"the measured counts{either(', release.measured(name)', ' with the library')}, or publish a table."
         )
 
     @override

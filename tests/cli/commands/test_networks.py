@@ -41,6 +41,21 @@ def test_queries_are_answered_by_the_model(saved):
     )
 
 
+def test_records_of_a_file_are_released(tmp_path):
+    points = tmp_path / "points.csv"
+    points.write_text("x,y,what\n" + "0.1,0.1,theft\n" * 60 + "0.9,0.9,fraud\n" * 40)
+    place = ["--x", "x", "--y", "y", "--bounds", "0,0,1,1", "--shape", "4,4"]
+    axis = ["--categories", "theft,fraud", "--category-column", "what"]
+    out = tmp_path / "network.parquet"
+    run("release", str(points), *place, *axis, "--method", "privbayes", "--parents", "1", "--epsilon", "50",
+        "-o", str(out))  # fmt: skip
+    release = sdp.load(out)
+    assert release.privacy.private
+    assert release.privacy.parameters["parents"] == 1
+    assert release.answer(kind="theft") == pytest.approx(60, abs=5)
+    assert "choices of parents" in run("plan", *place[4:], *axis[:2], "--method", "privbayes", "--epsilon", "1")
+
+
 def test_records_are_drawn(saved, tmp_path):
     run("sample", saved, "-n", "9", "-o", str(tmp_path / "drawn.csv"))
     assert (tmp_path / "drawn.csv").read_text().count("\n") == 10
