@@ -3,6 +3,7 @@
 from spatialdp.mechanisms.adaptive.adaptive_tree import Adaptive
 from spatialdp.mechanisms.adaptive.flows import Flows
 from spatialdp.mechanisms.adaptive.kdtree import KdTree
+from spatialdp.mechanisms.adaptive.networks.privbayes import PrivBayes
 from spatialdp.mechanisms.adaptive.sparse import Sparse
 from spatialdp.mechanisms.base import Mechanism, Plan
 from spatialdp.mechanisms.fixed.flat import Flat
@@ -29,6 +30,7 @@ __all__ = [
     "Mechanism",
     "Plan",
     "PreparedRelease",
+    "PrivBayes",
     "Quadtree",
     "Sparse",
     "Table",
@@ -47,4 +49,4 @@ MECHANISMS: dict[str, type[Mechanism]] = {
 LISTS: dict[str, type[Mechanism]] = {mechanism.name: mechanism for mechanism in (Sparse,)}
 
 # Mechanisms whose public frame is not a domain; they are asked for in other words, such as `--zones`.
-ON_OTHER_FRAMES: dict[str, type[Mechanism]] = {mechanism.name: mechanism for mechanism in (ZoneTree, Table)}
+ON_OTHER_FRAMES: dict[str, type[Mechanism]] = {mechanism.name: mechanism for mechanism in (ZoneTree, Table, PrivBayes)}

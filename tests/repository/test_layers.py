@@ -34,6 +34,7 @@ LINES: dict[str, list[set[str]]] = {
         {"structures"},
         {"release"},
         {"zone_release", "table_release", "running_release", "flows", "clusters"},
+        {"networks"},
         {"mechanisms", "outputs"},
         {"planning"},
         {"evaluation", "curator", "contrast"},
@@ -76,7 +77,7 @@ HOLD_RECORDS = {"records", "datasets"}
 # A façade may import upwards, into this part, inside its methods.
 FACADES = {
     (f"spatialdp.{release}", "spatialdp.outputs")
-    for release in ("release", "zone_release", "table_release", "running_release", "flows")
+    for release in ("release", "zone_release", "table_release", "running_release", "flows", "networks")
 }
 # Releases of every kind share the method that writes their certificate.
 FACADES |= {("spatialdp.privacy.certified", "spatialdp.outputs")}

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import click
 
-from spatialdp.outputs.files.formats import FORMATS
+from spatialdp.outputs.files.formats import FORMATS, WITH_AXES
 
 if TYPE_CHECKING:
     from spatialdp.estimates.sparse.listed import ListedCells
@@ -102,7 +102,7 @@ def _map_lines(release: Release) -> list[str]:
 def _place(release: Release) -> dict[str, Any]:
     """Return where a release is, as plain values; zones that are codes alone are nowhere."""
     domain: Domain | None = release.domain
-    if release.estimate.kind == "table":
+    if release.estimate.kind in WITH_AXES:
         return _table_facts(cast("TableRelease", release))
     zones = _zone_facts(cast("ZoneRelease", release)) if release.estimate.kind == "zones" else {}
     place = {} if domain is None else {"bounds": list(domain.bounds), "crs": domain.crs}
@@ -150,7 +150,7 @@ def _place_lines(release: Release) -> list[str]:
 
 def _sizes(release: Release) -> str:
     """Return the number of cells; adaptive trees have blocks of cells, and the plan speaks of the cells in them."""
-    if release.estimate.kind == "table":
+    if release.estimate.kind in WITH_AXES:
         return "\n".join(_table_lines(cast("TableRelease", release).frame))
     if release.estimate.kind == "zones":
         facts = _zone_facts(cast("ZoneRelease", release))

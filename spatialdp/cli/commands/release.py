@@ -20,7 +20,7 @@ from spatialdp.cli.options.output import Target, check_output, output_options, q
 from spatialdp.cli.options.points import PointsFile, points_options
 from spatialdp.cli.options.terms import TermsOptions, terms_options
 from spatialdp.cli.options.values import Numbers
-from spatialdp.outputs.files.formats import FORMATS
+from spatialdp.outputs.files.formats import FORMATS, WITH_AXES
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -143,7 +143,7 @@ def _summary(release: Release, mechanism: Mechanism) -> list[str]:
 
     if release.estimate.kind == "zones":
         return _zone_summary(cast("ZoneRelease", release))
-    if release.estimate.kind == "table":
+    if release.estimate.kind in WITH_AXES:
         return _table_summary(cast("TableRelease", release))
     if release.estimate.kind == "listed":
         return _list_summary(release)

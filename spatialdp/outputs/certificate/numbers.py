@@ -22,9 +22,11 @@ from spatialdp.estimates.expected_error import expected_error, sized_boxes
 from spatialdp.estimates.fields.field import Field
 from spatialdp.estimates.flows.counts import FlowCounts
 from spatialdp.estimates.histogram import Histogram
+from spatialdp.estimates.networks.counts import NetworkCounts
 from spatialdp.estimates.sparse.listed import ListedCells
 from spatialdp.estimates.tables.counts import TableCounts
 from spatialdp.estimates.zones.counts import ZoneCounts
+from spatialdp.networks.release import composed_in_words
 from spatialdp.running_release import RunningRelease
 from spatialdp.space.domain import Domain
 from spatialdp.table_release import disjoint_in_words
@@ -132,6 +134,11 @@ def _(numbers: TableCounts) -> str:
 
 
 @contents.register
+def _(numbers: NetworkCounts) -> str:
+    return f"in the {_sizes(numbers.frame)} of a table, by a model of tables of each axis and its parents"
+
+
+@contents.register
 def _(numbers: RunningRelease) -> str:
     months = f"up to month {numbers.months} of {numbers.root.horizon}"
     return f"in the {_sizes(numbers.frame)} of a table, for single months and running totals {months}"
@@ -171,6 +178,11 @@ def disjoint(numbers: Any) -> str:  # noqa: ARG001 - most releases need no such 
 @disjoint.register
 def _(numbers: TableCounts) -> str:
     return disjoint_in_words(numbers.frame)
+
+
+@disjoint.register
+def _(numbers: NetworkCounts) -> str:  # noqa: ARG001 - the same for every network
+    return composed_in_words()
 
 
 @disjoint.register
@@ -263,6 +275,11 @@ def _(numbers: TableCounts, domain: Domain | None) -> Exactness:  # noqa: ARG001
 
 
 @exactness.register
+def _(numbers: NetworkCounts, domain: Domain | None) -> Exactness:  # noqa: ARG001 - as above
+    return Exactness("one part of the table", (), (_OF_MODELS,))
+
+
+@exactness.register
 def _(numbers: RunningRelease, domain: Domain | None) -> Exactness:  # noqa: ARG001 - as above
     last = numbers.months
     firsts = {f"month {last} alone": last, f"the total of months 1 to {last}": 1}
@@ -275,6 +292,10 @@ _OF_TABLES = (
     "Intervals are about the noise. For whole cells, times and categories, and sums of them, they cover the true "
     "counts. For a box that cuts cells, the records of a cell are assumed to be evenly spread there, and intervals do "
     "not allow for the error of that."
+)
+_OF_MODELS = (
+    "Answers and synthetic records are those of a model, which leaves out how most axes depend on each other. They "
+    "have no intervals. The measured counts of each axis and its parents have."
 )
 
 

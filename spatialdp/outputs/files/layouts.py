@@ -23,6 +23,7 @@ from spatialdp.estimates.fields.field import LARGEST_FIELD, Field
 from spatialdp.estimates.flows.counts import FlowCounts
 from spatialdp.estimates.flows.places import has_middles, middles
 from spatialdp.estimates.histogram import Histogram
+from spatialdp.estimates.networks.counts import NetworkCounts
 from spatialdp.estimates.sparse.listed import ListedCells
 from spatialdp.estimates.tables.counts import TableCounts
 from spatialdp.estimates.tree_noise import TreeNoise
@@ -33,6 +34,7 @@ from spatialdp.outputs.files.frames.domains import domain_to_json
 from spatialdp.outputs.files.frames.lists import list_columns, list_header, listed_cells
 from spatialdp.outputs.files.frames.zones import zone_columns, zone_header, zone_polygons, zones_to_json
 from spatialdp.outputs.files.limits import HIGHEST_TREE, WIDEST_STEP, check_estimates, check_moments, check_tree
+from spatialdp.outputs.files.networks.complete import network_columns, network_header
 from spatialdp.outputs.files.noise_models import most_axis_weights, noise_from_json
 from spatialdp.outputs.files.rows import cell_numbers, edges
 from spatialdp.outputs.files.tables.complete import table_header
@@ -185,6 +187,13 @@ def _lay_out_table(estimate: TableCounts, domain: Domain | None) -> Layout:
 
 
 _MOST_LINES = 10**6  # more lines would only fill files
+
+
+@lay_out.register
+def _lay_out_network(estimate: NetworkCounts, domain: Domain | None) -> Layout:
+    """The rows are the counts of all tables, and have no place of their own."""
+    frame = {"domain": None if domain is None else domain_to_json(domain)}
+    return Layout(network_header(estimate), network_columns(estimate), frame=frame)
 
 
 @lay_out.register
