@@ -123,10 +123,7 @@ class SparseMap(Mechanism):
     @override
     def _design(self, domain: Domain, terms: Terms) -> SparseMapDesign:
         if terms.person is not None:
-            raise ParameterError(
-                f"{parameter('person')} was given, but a list over a map protects records: a person's cells and "
-                "blocks are different numbers, which do not add up. Release a list and a map for persons one by one."
-            )
+            raise _no_persons()
         if domain.region is not None:
             raise DomainError(
                 "the domain has a region, but a list over a map needs bounds alone: small cells and large blocks end "
@@ -167,8 +164,7 @@ class SparseMap(Mechanism):
 
     @override
     def _prepared_choice(self, domain: Any, terms: Terms, person: Any, chosen: Any) -> NoReturn:  # noqa: ARG002
-        self._design(domain, replace(terms, person=person))
-        raise AssertionError
+        raise _no_persons()
 
     @override
     def _estimate(self, points: Any, design: SparseMapDesign, noise: Noise) -> ListOverMap:
@@ -180,3 +176,10 @@ class SparseMap(Mechanism):
     @override
     def leaf_grid(self, domain: Domain) -> Grid:
         return self._map.leaf_grid(domain)
+
+
+def _no_persons() -> ParameterError:
+    return ParameterError(
+        f"{parameter('person')} was given, but a list over a map protects records: a person's cells and blocks are "
+        "different numbers, which do not add up. Release a list and a map for persons one by one."
+    )

@@ -32,11 +32,12 @@ def test_each_part_is_the_mechanism_that_it_is_named_after():
 
 
 def test_an_account_pays_once(tmp_path):
-    with sdp.Ledger.create(tmp_path / "ledger.db") as ledger:
-        account = ledger.open("visits", epsilon=1)
-        mechanism = sdp.SparseMap((64, 64), blocks=(8, 8))
-        mechanism.release([[0.5, 0.5]] * 300, DOMAIN, epsilon=Fraction(3, 4), account=account)
-        assert account.left == Fraction(1, 4)
+    account = sdp.Ledger(tmp_path / "privacy.ledger").open("visits", epsilon=1)
+    mechanism = sdp.SparseMap((64, 64), blocks=(8, 8))
+    release = mechanism.release([[0.5, 0.5]] * 300, DOMAIN, epsilon=Fraction(3, 4), account=account)
+    assert account.spent.epsilon == Fraction(3, 4)
+    release.certificate(tmp_path / "page.html")
+    assert "listed cells" in (tmp_path / "page.html").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize(
