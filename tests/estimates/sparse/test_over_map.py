@@ -134,11 +134,14 @@ def test_intervals_about_the_truth_cover_it():
     boxes = np.hstack([low, low + 0.1 + 0.2 * random.random((40, 2))])
     truth = [((records >= box[:2]) & (records < box[2:])).all(axis=1).sum() for box in boxes]
     prepared = sdp.SparseMap((2**20, 2**20), blocks=(16, 16)).prepare(DOMAIN, epsilon=1)
-    noise, hits = sdp.SeededNoise(8), 0
+    noise, hits = sdp.SeededNoise(8), {"truth": 0, "noise": 0}
     for _ in range(25):
-        ends = prepared.release(records, noise=noise).interval(boxes, level=0.9)
-        hits += ((ends[:, 0] <= truth) & (truth <= ends[:, 1])).sum()
-    assert hits > 0.9 * 25 * 40
+        release = prepared.release(records, noise=noise)
+        for about in hits:
+            ends = release.interval(boxes, level=0.9, about=about)
+            hits[about] += ((ends[:, 0] <= truth) & (truth <= ends[:, 1])).sum()
+    assert hits["truth"] > 0.9 * 25 * 40
+    assert hits["noise"] < 0.9 * 25 * 40  # the test would see that an allowance is missing
 
 
 def test_nothing_listed_leaves_the_map():
