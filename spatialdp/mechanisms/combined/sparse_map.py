@@ -73,7 +73,8 @@ class SparseMap(Mechanism):
 
     Notes
     -----
-    `Adaptive` has smaller errors for sums of areas in all comparisons that were made.
+    `Adaptive` has smaller errors for sums of areas in all comparisons that were made. Records of files are kept in
+    memory while they are counted, because both parts read them.
 
     Examples
     --------
