@@ -6,6 +6,7 @@ A curator has records, a public frame and a purse. Its parts have some of the re
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -20,7 +21,9 @@ from spatialdp.mechanisms.base import Mechanism
 from spatialdp.mechanisms.prepared import checked_noise
 from spatialdp.privacy.budget import Number
 from spatialdp.privacy.ledger.account import Account
+from spatialdp.privacy.ledger.books import checked_labels
 from spatialdp.privacy.ledger.cost import Cost
+from spatialdp.privacy.ledger.entries import canonical
 from spatialdp.privacy.ledger.terms import agreed
 from spatialdp.privacy.neighbours import Neighbours
 from spatialdp.privacy.noise.source import Noise, SystemNoise
@@ -144,6 +147,9 @@ class Holder:
             The public labels. Records with any other label are in no part.
         boxes, polygons : mapping of str to box or polygon
             In place of `of`: the areas of the parts. A record is in the first that contains it.
+
+            The ledger remembers the column, or all areas in their order: a partition of this name refuses others,
+            because a record could then be in two parts. Labels may be added later, areas may not.
         person_stays : bool, optional
             Needed in accounts of persons; see `Account.partition`.
 
@@ -167,31 +173,36 @@ class Holder:
             )
         areas = boxes if boxes is not None else polygons
         if areas is not None:
-            public, part_of = self._by_area(areas)
+            public, rule, part_of = self._by_area(areas)
         else:
-            public, part_of = self._by_label(name if labels is None else labels, of or ())
-        accounts = account.partition(name, public, person_stays)
+            public, rule, part_of = self._by_label(name if labels is None else labels, of or ())
+        accounts = account.partition(name, public, person_stays, rule=rule)
         held = forgetful(lambda: self._held.divided(part_of(), len(public)))()
         purses = (replace(self._purse, spender=accounts[label]) for label in accounts)
         return {
             label: self._with(held=part, purse=purse) for label, part, purse in zip(accounts, held, purses, strict=True)
         }
 
-    def _by_label(self, column: str, labels: Sequence[str]) -> tuple[list[str], Finder]:
-        """Return public labels, and the function that finds the part of each record by a column."""
+    def _by_label(self, column: str, labels: Sequence[str]) -> tuple[list[str], str, Finder]:
+        """Return public labels, the rule in words, and the function that finds the part of each record by a column."""
         self._held.check_labels(self._frame.column(column))
+        if isinstance(labels, str):
+            raise ParameterError(f"{parameter('of')} is {quoted(labels)}, one text; give a list of the public labels.")
         public = list(labels)
-        return public, lambda: self._held.labels(column, public)
+        return public, f"the column {column!r}", lambda: self._held.labels(column, public)
 
-    def _by_area(self, areas: Mapping[str, Any]) -> tuple[list[str], Finder]:
-        """Return public labels, and the function that finds the part of each record by its place."""
+    def _by_area(self, areas: Mapping[str, Any]) -> tuple[list[str], str, Finder]:
+        """Return public labels, the rule in words, and the function that finds the part of each record by its place."""
         if not isinstance(areas, Mapping):
             raise ParameterError(
                 f"the areas of the parts are a {type(areas).__name__}; they must be a dictionary. Give an area by the "
                 f"label of each part, such as {quoted({'north': (0, 5, 10, 10), 'south': (0, 0, 10, 5)})}."
             )
         known = read_areas(list(areas.values()), self._frame.domain)
-        return list(areas), lambda: known.first(self._held)
+        frame = canonical([checked_labels(areas), self._frame.domain.bounds, str(self._frame.domain.crs)])
+        digest = hashlib.sha256(frame.encode() + known.content).hexdigest()
+        rule = f"the first of {known.size} {known.noun} that contains it (SHA-256 of all: {digest})"
+        return list(areas), rule, lambda: known.first(self._held)
 
     @contextmanager
     def prepaid(self, *, epsilon: Number, delta: Number = 0, law: str = "discrete-laplace") -> Iterator[Self]:

@@ -78,6 +78,11 @@ class Areas(ABC):
     def noun(self) -> str:
         """What the areas are: ``"boxes"`` or ``"polygons"``."""
 
+    @property
+    @abstractmethod
+    def content(self) -> bytes:
+        """The areas themselves, in order; alike only for areas that every record is in alike."""
+
     def facts(self) -> dict[str, Any]:
         """Return the areas as public parameters of a statement."""
         return {self.noun: self.size, "depth": self.depth}
@@ -167,6 +172,11 @@ class Boxes(Areas):
     def noun(self) -> str:
         return "boxes"
 
+    @property
+    @override
+    def content(self) -> bytes:
+        return self.boxes.astype("<i8").tobytes()
+
     @override
     def sums(self, held: HeldRecords, weights: Integers | None = None) -> Integers:
         return held.in_boxes(self.boxes, weights)
@@ -205,6 +215,13 @@ class Polygons(Areas):
     @override
     def noun(self) -> str:
         return "polygons"
+
+    @property
+    @override
+    def content(self) -> bytes:
+        import shapely
+
+        return b"".join(shapely.to_wkb(self.polygons, byte_order=1).tolist())
 
     @override
     def sums(self, held: HeldRecords, weights: Integers | None = None) -> Integers:

@@ -208,7 +208,8 @@ class Curator(SelectionQuestions):
         values : str
             The name of a column beside the points. A record without a number, or beyond the edges, counts nowhere.
         edges : array-like of numbers
-            Public and rising. A bin has its lower edge and not its upper one; the last has both.
+            Public and rising; the first and the last may be infinite. A bin has its lower edge and not its upper one;
+            the last has both.
         epsilon, delta, law
             As for `count`, for all bins together: they cost as little as one.
 

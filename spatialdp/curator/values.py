@@ -22,6 +22,7 @@ from spatialdp.curator.answers import Answers, LawNoise
 from spatialdp.curator.asks import Ask, law_facts
 from spatialdp.curator.counts import Areas
 from spatialdp.errors import ParameterError, ReleaseError
+from spatialdp.estimates.intervals import HIGHEST_LEVEL, quantile_table
 from spatialdp.privacy.neighbours import Neighbours, Sensitivity, count_sensitivity
 from spatialdp.privacy.noise.laws import NoiseLaw
 from spatialdp.privacy.noise.source import Noise
@@ -33,6 +34,7 @@ __all__ = ["STEPS", "Bounds", "Histogram", "Mean", "RatioNoise", "Sum", "read_ed
 
 STEPS = 2**20  # of the lattice of values
 _MOST_BINS = 10**6
+_HIGHEST_LEVEL = 1 - 2 * (1 - HIGHEST_LEVEL)  # of means: each of two sums covers half of what is left
 _LARGEST = 1e150  # a bound, so that squares of values are doubles
 
 Bounds = tuple[float, float]
@@ -67,7 +69,7 @@ def read_edges(edges: npt.ArrayLike) -> Floats:
     array([0., 1., 5.])
     """
     try:
-        lines = np.asarray(edges, dtype=np.float64)
+        lines = np.array(edges, dtype=np.float64)  # a copy, which nobody else can change
     except (TypeError, ValueError, OverflowError):
         lines = np.empty(0)
     if lines.ndim != 1 or not 2 <= lines.size <= _MOST_BINS + 1 or not (np.diff(lines) > 0).all():
@@ -211,6 +213,12 @@ class RatioNoise:
 
     def ends(self, values: Floats, level: float) -> Floats:  # noqa: ARG002 - follow from the sums
         """Return the ends that both sums allow if they are within their own intervals, which hold together."""
+        quantile_table(level)  # refuses what is no level
+        if level > _HIGHEST_LEVEL:
+            raise ParameterError(
+                f"{parameter('level')} is {level!r}; for means, whose intervals come from two sums, it must be at most "
+                f"{_HIGHEST_LEVEL}, such as 0.95."
+            )
         width = LawNoise(self.law).half_width(1 - (1 - level) / 2)
         low, high = self.bounds
         most, least = (np.maximum(self.above + sign * width, 0) for sign in (1, -1))
@@ -249,8 +257,8 @@ class Histogram(_OfColumn):
         return {
             "values": self.column,
             "bins": self.edges.size - 1,
-            "from": self.edges[0],
-            "to": self.edges[-1],
+            "from": _as_fact(self.edges[0]),
+            "to": _as_fact(self.edges[-1]),
         } | law_facts(self.law)
 
     @override
@@ -262,6 +270,11 @@ class Histogram(_OfColumn):
         law = self.law
         counts = law.add_to(np.bincount(bins[inside], minlength=self.edges.size - 1), noise)
         return Answers(counts, statement, LawNoise(law, least=0.0))
+
+
+def _as_fact(edge: float) -> float | str:
+    """Return an edge for statements and entries, which know no infinite numbers."""
+    return float(edge) if math.isfinite(edge) else str(float(edge))
 
 
 def _clipped(held: HeldRecords, column: str, bounds: Bounds) -> tuple[HeldRecords, Floats]:

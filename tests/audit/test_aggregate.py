@@ -8,8 +8,8 @@ from fractions import Fraction
 
 import pytest
 
-from tests.audit.aggregates import CRUMBS, FUNCTIONS, law_of_aggregate, law_of_middle, parity, worst_aggregate
-from tests.audit.enumeration import log_ratio
+from tests.audit.aggregates import CRUMBS, FUNCTIONS, PLACES, law_of_aggregate, law_of_middle, parity, worst_aggregate
+from tests.audit.enumeration import log_ratio, multisets, neighbours
 
 
 @pytest.mark.parametrize("function", FUNCTIONS, ids=lambda function: function.__name__)
@@ -18,6 +18,27 @@ from tests.audit.enumeration import log_ratio
 def test_aggregates_cost_no_more_than_epsilon(aggregate, relation, function):
     for blocks, most in ((2, 4), (3, 3)):
         assert 0.2 < worst_aggregate(function, blocks, aggregate, relation, most) <= 1 + CRUMBS
+
+
+@pytest.mark.parametrize("relation", ["add-remove", "replace"])
+def test_medians_cost_no_more_than_an_eighth_of_epsilon_squared_in_zcdp(relation):
+    """Over all coins, Rényi divergences are at most α ε²/8, though losses need not lie in one range of width ε."""
+    worst = 0.0
+    for function, blocks in itertools.product(FUNCTIONS, (1, 2)):
+        for data in multisets(PLACES, 3):
+            mine = law_of_aggregate(data, function, blocks, "median", relation)
+            for other in set(neighbours(data, (*PLACES, 99), relation)):
+                theirs = law_of_aggregate(other, function, blocks, "median", relation)
+                worst = max(worst, divergence(mine, theirs), divergence(theirs, mine))
+    assert 0.01 < worst <= 1 / 8 + CRUMBS
+
+
+def divergence(mine, theirs):
+    """The largest Rényi divergence over its order, for many orders."""
+    return max(
+        math.log(math.fsum(p * (p / theirs[place]) ** (order - 1) for place, p in mine.items())) / (order - 1) / order
+        for order in (1.1, 1.5, 2, 3, 5, 9, 20, 60)
+    )
 
 
 @pytest.mark.audit

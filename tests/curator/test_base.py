@@ -126,6 +126,62 @@ def test_partitions_that_make_no_sense_change_nothing(tmp_path, terms, words):
     assert nothing_spent(account)
 
 
+HALVES = {"west": (0, 0, 4, 8), "east": (4, 0, 8, 8)}
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ({"boxes": HALVES}, {"boxes": {"all": (0, 0, 8, 8)}}),  # every record would be in two parts
+        ({"boxes": HALVES}, {"boxes": {"west": (0, 0, 4, 8), "east": (2, 0, 8, 8)}}),
+        ({"boxes": HALVES}, {"boxes": dict(reversed(HALVES.items()))}),
+        ({"polygons": {"a": shapely.box(0, 0, 4, 4)}}, {"polygons": {"b": shapely.box(0, 0, 4, 4)}}),
+        ({"polygons": {"a": shapely.box(0, 0, 4, 4)}}, {"boxes": {"a": (0, 0, 4, 4)}}),
+        ({"boxes": HALVES}, {"labels": "state", "of": ["Iowa"]}),
+        ({"labels": "state", "of": ["Iowa"]}, {"labels": "kind", "of": ["fatal"]}),
+    ],
+)
+def test_one_partition_has_one_rule_whoever_asks(tmp_path, first, second):
+    account = opened(tmp_path)
+    rows = sdp.Rows(RECORDS, state=STATES, kind=["fatal"] * len(RECORDS))
+    sdp.Curator(rows, DOMAIN, account).partition("part", **first)
+    entries = len(account.entries)
+    with pytest.raises(ParameterError, match="the partition 'part' divides the records by"):
+        sdp.Curator(rows, DOMAIN, account).partition("part", **second)
+    assert len(account.entries) == entries
+    account.keeper.check()
+
+
+def test_areas_of_another_domain_are_another_rule(tmp_path):
+    account = opened(tmp_path)
+    sdp.Curator(RECORDS, DOMAIN, account).partition("part", boxes=HALVES)
+    with pytest.raises(ParameterError, match="by two rules"):
+        sdp.Curator(RECORDS, sdp.Domain((0, 0, 8, 9)), account).partition("part", boxes=HALVES)
+
+
+def test_labels_of_the_same_column_may_be_added_and_parts_asked_for_again(tmp_path):
+    account = opened(tmp_path)
+    account.partition("state", ["Iowa"])  # declared by hand; the curator's rule is the partition's from then on
+    curator = sdp.Curator(sdp.Rows(RECORDS, state=STATES, kind=STATES), DOMAIN, account)
+    for labels in (["Iowa"], ["Ohio", "Iowa"], ["Ohio"]):
+        assert list(curator.partition("state", of=labels)) == labels
+    assert list(account.partition("state", ["Utah"])) == ["Utah"]
+    with pytest.raises(ParameterError, match="the column 'state', and now by the column 'kind'"):
+        curator.partition("state", "kind", of=["Iowa"])
+    assert [entry.facts.get("rule") for entry in account.entries[1:]] == [None, "the column 'state'", None, None]
+    account.keeper.check()
+    for _ in range(2):
+        assert list(curator.partition("side", boxes=HALVES)) == ["west", "east"]
+
+
+def test_labels_of_areas_are_checked_as_others(tmp_path):
+    account = opened(tmp_path)
+    for label in (b"west", 1, ("a", "b"), " west"):
+        with pytest.raises(ParameterError, match="labels"):
+            sdp.Curator(RECORDS, DOMAIN, account).partition("side", boxes={label: (0, 0, 4, 8)})
+    assert nothing_spent(account)
+
+
 def test_a_column_of_doubles_has_no_labels(tmp_path):
     account = opened(tmp_path)
     with pytest.raises(PointsError, match="state"):

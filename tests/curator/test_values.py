@@ -263,3 +263,23 @@ def test_gaussian_sums_and_means(tmp_path):
 def test_a_seed_repeats_an_answer():
     asks = [rehearsing(with_prices([3.0] * 50), seed=9).sum("price", (0, 10), epsilon=1).values for _ in range(2)]
     assert asks[0] == asks[1]
+
+
+@pytest.mark.parametrize(
+    ("level", "words"), [(0, "level is 0;"), (-0.5, "level is -0.5"), ("x", "level is 'x'"), (0.999, "at most 0.998")]
+)
+def test_levels_of_means_are_checked_as_they_were_given(level, words):
+    answers = rehearsing(with_prices([1, 2])).mean("price", (0, 10), epsilon=1)
+    with pytest.raises(ParameterError, match=words):
+        answers.interval(level)
+    assert answers.interval(0.998).shape == (2,)
+
+
+def test_the_outer_bins_of_a_histogram_may_have_no_end(tmp_path):
+    account = opened(tmp_path)
+    rows = with_prices([-1e300, 1, 2, 5, np.inf, -np.inf, np.nan])
+    answers = sdp.Curator(rows, DOMAIN, account).histogram("price", [-np.inf, 0, 3, np.inf], epsilon=1)
+    assert account.entries[-1].facts["what"]["from"] == "-inf"
+    assert sdp.Privacy.from_json(answers.privacy.to_json()) == answers.privacy
+    exact = rehearsing(rows).histogram("price", [-np.inf, 0, 3, np.inf], epsilon=1000)
+    assert exact.values.tolist() == [2, 2, 2]

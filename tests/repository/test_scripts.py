@@ -218,6 +218,7 @@ def test_every_figure_is_made_by_make():
         "planning_laws",
         "table_sql",
         "flows",
+        "list_over_grid",
     }
     assert called == {path.stem for path in SCRIPTS.glob("*.py")} - helpers - {"explorer_picture"}
 

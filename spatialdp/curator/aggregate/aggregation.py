@@ -56,8 +56,9 @@ class SampleAndAggregate(Ask[Answers]):
     blocks but one are the same, and whatever the function does, one result changes, by at most the lattice's length
     (Nissim, Raskhodnikova, Smith 2007). Median: `privacy.noise.selection.middle`. Mean: noise for 2^20 - 1 steps
     in the sum. For each coupling the ratio of probabilities is at most exp(ε), and so it is on average over all
-    coins. The function must not depend on anything private but its argument, and the block's process reaches nobody
-    (`processes`). Enumerated over all coins: ``tests/audit/test_aggregate.py``.
+    coins; so it is with ε²/8 of zCDP for the median (``docs/design/selection.md``). The function must not depend on
+    anything private but its argument, and the block's process reaches nobody (`processes`). Enumerated over all coins:
+    ``tests/audit/test_aggregate.py``.
     """
 
     function: Function
@@ -109,7 +110,7 @@ class SampleAndAggregate(Ask[Answers]):
         low, high = (float(each) for each in self.bounds)
         values = np.array([low + (high - low) / 2 if each is None else each for each in returned])
         shares = (np.clip(values, low, high) - low) / (high - low)
-        return np.asarray(np.minimum((shares * STEPS).astype(np.int64), STEPS - 1))
+        return np.asarray(np.clip((shares * STEPS).astype(np.int64), 0, STEPS - 1))
 
     def combined(self, places: Integers, noise: Noise) -> tuple[float, Accuracy]:
         """Return the noisy median or mean of results on the lattice, and how far off it may be."""

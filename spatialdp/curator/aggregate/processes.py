@@ -45,7 +45,8 @@ def _result(function: Function, table: Floats, seconds: float) -> float | None:
     if not len(table):
         return None
     answer = _answer(message(function, table), seconds)
-    return None if len(answer) != NUMBER.size else float(NUMBER.unpack(answer)[0])
+    # The function can write to the process's answer itself, so what comes back is checked here again.
+    return None if len(answer) != NUMBER.size else worker.number_of(NUMBER.unpack(answer)[0])
 
 
 def check_function(function: Function) -> None:

@@ -178,6 +178,8 @@ class SelectionQuestions(Holder):
         Notes
         -----
         The function must not read anything private but its argument. How long all blocks take together is not hidden.
+        A function that was written to attack could leave a file for other blocks, or use up the machine so that they
+        take too long; then one record would change several results. Read a function before you run it.
 
         Examples
         --------

@@ -12,12 +12,13 @@ from typing import Any, NoReturn, Self
 
 from spatialdp._support.override import override
 from spatialdp.curator.asks import Ask, Frame
-from spatialdp.curator.counts import one_area
+from spatialdp.curator.counts import Areas, one_area
 from spatialdp.errors import ParameterError
 from spatialdp.privacy.neighbours import Neighbours, Sensitivity
 from spatialdp.privacy.noise.source import Noise
 from spatialdp.privacy.noise.sparse_vector import SparseVector, SparseVectorTerms
 from spatialdp.privacy.statement import Privacy
+from spatialdp.records.formats.base import forgetful
 from spatialdp.records.rows.held import HeldRecords
 from spatialdp.wording import either, parameter
 
@@ -63,8 +64,7 @@ class AboveThreshold:
                 f"{either('(xmin, ymin, xmax, ymax)', 'XMIN,YMIN,XMAX,YMAX')} or a polygon, such as the "
                 "bounds of the domain."
             )
-        (count,) = one_area(area, self._frame.domain).sums(self._held).tolist()
-        return self._vector.above(count)
+        return _is_above(self._vector, one_area(area, self._frame.domain), self._held)
 
     def __repr__(self) -> str:
         return f"<AboveThreshold: {self.left} answers above left; {self.privacy}>"
@@ -79,6 +79,14 @@ class AboveThreshold:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._vector.close()
+
+
+@forgetful
+def _is_above(vector: SparseVector, area: Areas, held: HeldRecords) -> bool:
+    """Compare the exact count, which no error brings along; questions that are refused are not counted for."""
+    vector.check()
+    (count,) = area.sums(held).tolist()
+    return vector.above(count)
 
 
 @dataclass(frozen=True)

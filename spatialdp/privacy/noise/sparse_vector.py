@@ -156,21 +156,26 @@ class SparseVector:
         LedgerError
             If this is another process, such as a fork.
         """
+        self.check()  # before the lock, which somebody may have held when the process forked
+        with self._lock:
+            self.check()
+            drawn = int(self._noise.geometric(self._scale, 1)[0])
+            answer = int(value) + drawn >= self._noisy_threshold
+            self._left -= answer
+        return answer
+
+    def check(self) -> None:
+        """Refuse what `above` refuses, whatever the value is: ask before it is computed."""
         if self._process != os.getpid():
             raise LedgerError(
                 "the threshold was made in another process, which may give the same answers again; ask there, or pay "
                 "for another one here."
             )
-        with self._lock:
-            if not self._left:
-                raise BudgetError(
-                    f"{parameter('limit')} was {self._limit}, and so many answers above the threshold have been given; "
-                    "ask for another threshold, which costs again."
-                )
-            drawn = int(self._noise.geometric(self._scale, 1)[0])
-            answer = int(value) + drawn >= self._noisy_threshold
-            self._left -= answer
-        return answer
+        if not self._left:
+            raise BudgetError(
+                f"{parameter('limit')} was {self._limit}, and so many answers above the threshold have been given; "
+                "ask for another threshold, which costs again."
+            )
 
     def close(self) -> None:
         """Forget the noisy threshold; no answers are left."""

@@ -174,7 +174,7 @@ class HeldRecords:
         few, many = np.flatnonzero(~above), np.flatnonzero(above)
         squares = self.rows[many].astype(np.int64) << LATTICE_BITS | self.columns[many]
         keys = cell_keys(coded.dictionary, persons[many], squares)
-        contents = [column.order[self._places[many]] for column in self._beside.values()]
+        contents = [each[self._places[many]] for column in self._beside.values() for each in column.orders]
         order = many[np.lexsort((*contents, squares, keys, persons[many]))]
         starts = np.flatnonzero(np.diff(persons[order], prepend=-1))
         rank = np.arange(order.size) - np.repeat(starts, np.diff(starts, append=order.size))
@@ -208,15 +208,39 @@ class _Column:
         return texts_of(persons_of(self._values, parameter(self._name)))
 
     @property
-    def order(self) -> Array:
-        """Numbers that sort as what the column says, and are equal for what is alike."""
+    def orders(self) -> list[Integers]:
+        """Numbers that sort as what the column says, and are equal for what is alike: by labels, and by numbers.
+
+        What the columns of other records say changes no order. Series of pandas have both: doubles are labels where
+        they are whole.
+        """
         try:
             texts = self.texts
         except PointsError:  # a column of doubles has no labels
-            return np.asarray(np.unique(self.numbers, return_inverse=True)[1])
+            return [self._by_number]
         coded = texts.dictionary_encode()
-        ranks = np.append(np.argsort(np.argsort(coded.dictionary.to_numpy(zero_copy_only=False).astype(str))), -1)
-        return np.asarray(ranks[coded.indices.fill_null(-1).to_numpy()])
+        by_text = np.append(_ranks(coded.dictionary), -1)[coded.indices.fill_null(-1).to_numpy()]
+        try:
+            return [by_text, self._by_number]
+        except PointsError:  # a column of text has no numbers
+            return [by_text]
+
+    @property
+    def _by_number(self) -> Integers:
+        return np.asarray(np.unique(self.numbers, return_inverse=True)[1])
+
+
+def _ranks(different: pa.Array) -> Integers:
+    """Return the place of each text among all, which are different, to the last byte.
+
+    The sorting of numpy would take "a" and "a" with a NUL behind it for alike, and leave their order to chance, or to
+    where the records of other persons have them first.
+    """
+    import pyarrow.compute as pc
+
+    ranks = np.empty(len(different), dtype=np.int64)
+    ranks[pc.sort_indices(different).to_numpy()] = np.arange(len(different))
+    return ranks
 
 
 @forgetful

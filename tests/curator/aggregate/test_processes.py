@@ -33,6 +33,13 @@ def test_what_fails_gives_nothing_and_says_nothing(function, capfd):
     assert capfd.readouterr() == ("", "")
 
 
+@pytest.mark.parametrize("number", [np.nan, np.inf, -np.inf])
+def test_a_function_cannot_bring_out_anything_but_a_finite_number(number):
+    """Not a number would become a place of -2^63 on the lattice: one block could move the mean as far as it likes."""
+    assert results(functions.Forges(number), [TABLE], LONG) == [None]
+    assert results(functions.Forges(0.5), [TABLE], LONG) == [0.5]
+
+
 def test_streams_lead_nowhere(capfd):
     assert results(functions.loud, [TABLE], LONG) == [0.25]
     assert results(functions.listens, [TABLE], LONG) == [1.0]

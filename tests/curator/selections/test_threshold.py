@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import pickle
+import traceback
 from fractions import Fraction
 
 import pytest
@@ -14,6 +15,8 @@ from spatialdp.curator.asks import Frame, Spending
 from spatialdp.curator.selections.threshold import Threshold
 from spatialdp.errors import BudgetError, ParameterError
 from spatialdp.privacy.neighbours import Neighbours
+from spatialdp.privacy.noise.source import SeededNoise
+from spatialdp.records.rows.held import HeldRecords
 
 DOMAIN = sdp.Domain((0, 0, 8, 8))
 POINTS = [[1, 1]] * 500 + [[7, 7]] * 20
@@ -93,3 +96,21 @@ def test_wrong_areas_cost_no_answer():
         with pytest.raises(ParameterError, match="give one box"):
             above.ask([(0, 0, 1, 1), (1, 1, 2, 2)])
         assert above.ask((0, 0, 4, 4))
+
+
+def test_no_error_brings_an_exact_count_along(monkeypatch):
+    """Tools that log local variables of all frames see an error's frames, so none of them may have a count."""
+    above = curator(epsilon=100).above_threshold(200, epsilon=100)
+    above.ask((0, 0, 8, 8))
+    with monkeypatch.context() as patched:
+        patched.setattr(HeldRecords, "in_boxes", None)  # refused before anything is counted
+        with pytest.raises(BudgetError, match="limit was 1") as used_up:
+            above.ask((0, 0, 8, 8))
+    above = curator(epsilon=100).above_threshold(10**6, epsilon=100)
+    monkeypatch.setattr(SeededNoise, "random_bytes", None)
+    with pytest.raises(TypeError) as failed:
+        above.ask((0, 0, 8, 8))
+    for error in (used_up.value, failed.value):
+        frames = [frame.f_locals for frame, _ in traceback.walk_tb(error.__traceback__)][1:]  # without the test's own
+        assert frames
+        assert 520 not in [value for found in frames for value in found.values() if isinstance(value, int)]
