@@ -67,3 +67,12 @@ def test_what_does_not_fit_is_refused_before_records_are_read():
         sdp.SparseMap((64, 64)).check(region, epsilon=1)
     assert sdp.SparseMap((64, 64)).leaf_grid(DOMAIN).shape == (64, 64)
     assert not sdp.SparseMap((64, 64)).prepare(DOMAIN, epsilon=1).is_foreseeable
+
+
+def test_both_parts_read_the_records_of_a_file(tmp_path):
+    (tmp_path / "spots.csv").write_text("x,y\n" + "0.3,0.7\n" * 500)
+    points = sdp.read_points(tmp_path / "spots.csv", DOMAIN, x="x", y="y")
+    mechanism, noise = sdp.SparseMap((2**30, 2**30), blocks=(4, 4)), sdp.SeededNoise(1)
+    release = mechanism.release(points, DOMAIN, epsilon=5, noise=noise)
+    assert release.estimate.listed.values.max() == pytest.approx(500, abs=60)
+    assert release.total == pytest.approx(500, abs=60)
