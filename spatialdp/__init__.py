@@ -36,6 +36,7 @@ if TYPE_CHECKING:  # type checkers and editors read the names of _HOMES here
     from spatialdp.mechanisms import PrivBayes as PrivBayes
     from spatialdp.mechanisms import Quadtree as Quadtree
     from spatialdp.mechanisms import Sparse as Sparse
+    from spatialdp.mechanisms import SparseMap as SparseMap
     from spatialdp.mechanisms import Table as Table
     from spatialdp.mechanisms import Tailored as Tailored
     from spatialdp.mechanisms import Uniform as Uniform
@@ -119,6 +120,7 @@ _HOMES = {
     "Table": "mechanisms",
     "TableRelease": "table_release",
     "Sparse": "mechanisms",
+    "SparseMap": "mechanisms",
     "Tailored": "mechanisms",
     "Time": "space.frames.time",
     "Trips": "records.rows.trips",

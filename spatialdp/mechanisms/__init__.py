@@ -6,6 +6,7 @@ from spatialdp.mechanisms.adaptive.kdtree import KdTree
 from spatialdp.mechanisms.adaptive.networks.privbayes import PrivBayes
 from spatialdp.mechanisms.adaptive.sparse import Sparse
 from spatialdp.mechanisms.base import Mechanism, Plan
+from spatialdp.mechanisms.combined.sparse_map import SparseMap
 from spatialdp.mechanisms.fixed.flat import Flat
 from spatialdp.mechanisms.fixed.fourier import Fourier
 from spatialdp.mechanisms.fixed.hierarchy import Hierarchy
@@ -33,6 +34,7 @@ __all__ = [
     "PrivBayes",
     "Quadtree",
     "Sparse",
+    "SparseMap",
     "Table",
     "Tailored",
     "Uniform",
@@ -45,8 +47,8 @@ MECHANISMS: dict[str, type[Mechanism]] = {
     for mechanism in (Adaptive, Flat, Quadtree, KdTree, Hierarchy, Wavelet, Fourier, Tailored, Uniform)
 }
 
-# Mechanisms that publish a list of few places, and no map of all: most comparisons of maps do not apply to them.
-LISTS: dict[str, type[Mechanism]] = {mechanism.name: mechanism for mechanism in (Sparse,)}
+# Mechanisms that publish a list of few places, alone or over a map: most comparisons of maps do not apply to them.
+LISTS: dict[str, type[Mechanism]] = {mechanism.name: mechanism for mechanism in (Sparse, SparseMap)}
 
 # Mechanisms whose public frame is not a domain; they are asked for in other words, such as `--zones`.
 ON_OTHER_FRAMES: dict[str, type[Mechanism]] = {mechanism.name: mechanism for mechanism in (ZoneTree, Table, PrivBayes)}

@@ -55,6 +55,7 @@ LINES: dict[str, list[set[str]]] = {
         {"recipe", "level_budgets", "stopping"},
         {"tree_mechanism"},
         {"fixed", "adaptive", "running"},
+        {"combined"},
         {"publish"},
     ],
     "spatialdp.planning": [{"queries", "typical_map"}, {"recommend", "epsilon_for"}],

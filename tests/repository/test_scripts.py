@@ -411,6 +411,14 @@ def test_lists_over_grids_are_compared_with_maps(tmp_path):
     assert "| chattanooga | 0.1 | 0.01 %" in (tmp_path / "list_over_grid.md").read_text()
 
 
+def test_lists_over_maps_are_compared_with_maps(tmp_path):
+    done = run("sparse_map", tmp_path, "--releases", "1", "--sets", "chattanooga")
+    assert done.returncode == 0, done.stderr
+    rows = table(tmp_path / "sparse_map.md")
+    assert [row[:3] for row in rows][:2] == [["chattanooga", "0.1", "0.01 %"], ["chattanooga", "0.1", "1 %"]]
+    assert all(float(number.strip("*")) > 0 for row in rows for number in row[3:])
+
+
 def table(path: Path) -> list[list[str]]:
     """The cells of a table, without its header."""
     lines = [line for line in path.read_text().splitlines() if line.startswith("|")]

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     from spatialdp.cli.options.frame import Frame
     from spatialdp.estimates.sparse.listed import ListedCells
+    from spatialdp.estimates.sparse.over_map import ListOverMap
     from spatialdp.mechanisms import Mechanism
     from spatialdp.privacy.ledger.account import Account
     from spatialdp.release import Release
@@ -163,7 +164,14 @@ def _summary(release: Release, mechanism: Mechanism) -> list[str]:
     if not release.estimate.biased:
         low, high = release.interval(domain.bounds)
         total += f"; 95 % interval {low:,.0f} to {high:,.0f}"
-    return [f"domain   {extent}, {crs}", f"cells    {cells}", f"total    {total}"]
+    return [f"domain   {extent}, {crs}", f"cells    {cells}", *_listed_within(release), f"total    {total}"]
+
+
+def _listed_within(release: Release) -> list[str]:
+    """Return what is listed within the blocks of a map; nothing for other releases."""
+    if release.estimate.kind != "listed-map":
+        return []
+    return [f"listed   {cast('ListOverMap', release.estimate).in_words(release.privacy.counted)}"]
 
 
 def _list_summary(release: Release) -> list[str]:

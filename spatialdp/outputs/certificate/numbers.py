@@ -24,6 +24,7 @@ from spatialdp.estimates.flows.counts import FlowCounts
 from spatialdp.estimates.histogram import Histogram
 from spatialdp.estimates.networks.counts import NetworkCounts
 from spatialdp.estimates.sparse.listed import ListedCells
+from spatialdp.estimates.sparse.over_map import ListOverMap
 from spatialdp.estimates.tables.counts import TableCounts
 from spatialdp.estimates.zones.counts import ZoneCounts
 from spatialdp.networks.release import composed_in_words
@@ -116,6 +117,11 @@ def _(numbers: ListedCells) -> str:
     nx, ny = numbers.grid.shape
     every = _cells(numbers.grid.n_cells, nx * ny)
     return f"in {numbers.n_cells:,} listed cells, out of {every} of a grid of {nx:,} × {ny:,}"
+
+
+@contents.register
+def _(numbers: ListOverMap) -> str:
+    return f"{contents(numbers.map)}, and {contents(numbers.listed)}"
 
 
 @contents.register
@@ -247,6 +253,11 @@ def _(numbers: ListedCells, domain: Domain) -> Exactness:  # noqa: ARG001 - the 
         "Where an area cuts a listed cell, intervals about the truth allow for records that all lie in one place of it."
     )
     return Exactness("counts of", errors, (numbers.in_words(), note))
+
+
+@exactness.register
+def _(numbers: ListOverMap, domain: Domain) -> Exactness:
+    return _of_boxes(numbers, domain, numbers.in_words(), _CUT.format(part="block"))
 
 
 def _of_boxes(numbers: Any, domain: Domain, *notes: str) -> Exactness:
