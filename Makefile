@@ -76,11 +76,14 @@ figures: $(VENV)/.installed explorer-figure
 	$(BIN)/python scripts/mechanism_pictures.py --output figures
 	$(BIN)/python scripts/gallery.py --output figures
 	$(BIN)/python scripts/zone_budgets.py --output figures
+	$(BIN)/python scripts/hot_spots.py --output figures
 	$(BIN)/python scripts/county_map.py --output figures
 	$(BIN)/python scripts/running_totals.py --output figures
 	$(BIN)/python scripts/randomized_response.py --output figures
+	$(BIN)/python scripts/count_sketch.py --output figures
 	$(BIN)/python scripts/reproductions.py --output figures --trials $(TRIALS)
 	$(BIN)/python scripts/adaptive_errors.py --output figures --trials 12 --epsilons 0.01,0.03,0.1,0.3,1,3
+	$(BIN)/python scripts/mwem.py --output figures
 
 explorer-figure: $(VENV)/.browser
 	$(BIN)/python scripts/explorer_picture.py --output figures

@@ -19,6 +19,7 @@ from benchmarks import (
     maps,
     persons,
     reading,
+    sparse,
     spectra,
     table,
     tables,
@@ -29,7 +30,7 @@ from benchmarks import (
 )
 
 MODULES = (
-    *(foundation, ledger, persons, zones, zones_location, trees, adaptive, transforms, spectra, files),
+    *(foundation, ledger, persons, zones, zones_location, trees, adaptive, sparse, transforms, spectra, files),
     *(reading, tables, table, command_line, evaluator, explorer, maps),
 )
 

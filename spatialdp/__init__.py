@@ -25,12 +25,15 @@ if TYPE_CHECKING:  # type checkers and editors read the names of _HOMES here
     from spatialdp.evaluation.evaluate import evaluate_subsamples as evaluate_subsamples
     from spatialdp.evaluation.figures import plot_errors as plot_errors
     from spatialdp.evaluation.figures import ranking as ranking
+    from spatialdp.flows.release import FlowRelease as FlowRelease
     from spatialdp.mechanisms import Adaptive as Adaptive
     from spatialdp.mechanisms import Flat as Flat
+    from spatialdp.mechanisms import Flows as Flows
     from spatialdp.mechanisms import Fourier as Fourier
     from spatialdp.mechanisms import Hierarchy as Hierarchy
     from spatialdp.mechanisms import KdTree as KdTree
     from spatialdp.mechanisms import Quadtree as Quadtree
+    from spatialdp.mechanisms import Sparse as Sparse
     from spatialdp.mechanisms import Table as Table
     from spatialdp.mechanisms import Tailored as Tailored
     from spatialdp.mechanisms import Uniform as Uniform
@@ -58,6 +61,8 @@ if TYPE_CHECKING:  # type checkers and editors read the names of _HOMES here
     from spatialdp.records.points import Points as Points
     from spatialdp.records.rows.files import read_rows as read_rows
     from spatialdp.records.rows.rows import Rows as Rows
+    from spatialdp.records.rows.trips import Trips as Trips
+    from spatialdp.records.rows.trips import read_trips as read_trips
     from spatialdp.release import Release as Release
     from spatialdp.running_release import RunningRelease as RunningRelease
     from spatialdp.space.domain import Domain as Domain
@@ -82,6 +87,8 @@ _HOMES = {
     "Cost": "privacy.ledger.cost",
     "Domain": "space.domain",
     "Flat": "mechanisms",
+    "FlowRelease": "flows.release",
+    "Flows": "mechanisms",
     "Fourier": "mechanisms",
     "Frame": "space.frames.frame",
     "Grid": "space.domain",
@@ -102,8 +109,10 @@ _HOMES = {
     "SystemNoise": "privacy.noise.source",
     "Table": "mechanisms",
     "TableRelease": "table_release",
+    "Sparse": "mechanisms",
     "Tailored": "mechanisms",
     "Time": "space.frames.time",
+    "Trips": "records.rows.trips",
     "Uniform": "mechanisms",
     "Wavelet": "mechanisms",
     "Workload": "workload",
@@ -124,6 +133,7 @@ _HOMES = {
     "read_points": "records.files",
     "read_rows": "records.rows.files",
     "read_table": "records.engines.tables",
+    "read_trips": "records.rows.trips",
     "recommend": "planning.recommend",
     "workload": "workload",
 }

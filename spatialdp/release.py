@@ -234,9 +234,9 @@ class Release(Certified):
     def _require_unbiased(self) -> None:
         if self.estimate.biased:
             raise ReleaseError(
-                "this release was truncated, rounded, made non-negative, smoothed or stopped where counts were small, "
-                "so that its errors do not average out, but intervals need unbiased estimates; release without that "
-                "step."
+                "this release was truncated, rounded, made non-negative, smoothed, listed by its own noise or stopped "
+                "where counts were small, so that its errors do not average out, but intervals need unbiased "
+                "estimates; release without that step."
             )
 
     def uniformity(self, boxes: npt.ArrayLike) -> Any:

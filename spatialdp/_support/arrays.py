@@ -18,6 +18,7 @@ __all__ = [
     "Objects",
     "even_points",
     "expand_ranges",
+    "lookup",
     "read_only",
 ]
 
@@ -29,6 +30,20 @@ Integers8 = npt.NDArray[np.int8]
 Integers16 = npt.NDArray[np.int16]
 Integers32 = npt.NDArray[np.int32]
 Objects = npt.NDArray[np.object_]
+
+
+def lookup(values: Array, ordered: Array) -> tuple[Array, Array]:
+    """Return which values occur in an ordered array, and the place of each in it; of others, where they would stand.
+
+    Examples
+    --------
+    >>> [each.tolist() for each in lookup(np.array([5, 1, 9]), np.array([1, 5, 7]))]
+    [[True, True, False], [1, 0, 3]]
+    """
+    places = np.searchsorted(ordered, values)
+    if not ordered.size:
+        return np.zeros(places.size, dtype=bool), places
+    return ordered.take(places, mode="clip") == values, places
 
 
 def read_only(values: npt.ArrayLike, dtype: npt.DTypeLike) -> Array:

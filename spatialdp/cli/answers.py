@@ -14,6 +14,7 @@ import click
 
 if TYPE_CHECKING:
     from spatialdp._support.arrays import Floats, Objects
+    from spatialdp.estimates.sparse.listed import ListedCells
     from spatialdp.release import Release
     from spatialdp.zone_release import ZoneRelease
 
@@ -55,13 +56,17 @@ def with_answers(frame: Any, release: Release, answers: Any, intervals: Callable
 
     if release.estimate.biased:
         click.echo(
-            "note: this release was truncated, rounded, made non-negative, smoothed or stopped where counts were "
-            "small. Its errors do not average out, so it has no intervals, and lower and upper are left empty.",
+            "note: this release was truncated, rounded, made non-negative, smoothed, listed by its own noise or "
+            "stopped where counts were small. Its errors do not average out, so it has no intervals, and lower and "
+            "upper are left empty.",
             err=True,
         )
         ends = np.full((len(frame), 2), np.nan)
     else:
         ends = intervals()
+    if release.estimate.kind == "listed":
+        words = cast("ListedCells", release.estimate).in_words(release.privacy.counted)
+        click.echo(f"note: estimates are of {release.privacy.counted} in listed cells. {words}", err=True)
     if release.privacy.person is not None:
         counted, bounded = release.privacy.counted, release.privacy.person.in_words()
         click.echo(f"note: estimates are of {counted}: {bounded}. {release.privacy.counted_in_words()}", err=True)

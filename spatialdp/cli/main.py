@@ -15,6 +15,7 @@ __all__ = ["main"]
 # The modules of the commands within `spatialdp.cli.commands`, in the order in which the help lists them.
 _COMMANDS = {
     "release": "release",
+    "flows": "flows.release",
     "plan": "planning.plan",
     "recommend": "planning.recommend",
     "epsilon-for": "planning.epsilon_for",

@@ -243,10 +243,10 @@ def read_number(text: str) -> Fraction:
 
 
 def methods() -> dict[str, type[Mechanism]]:
-    """Return all methods by name, those of zones and tables last."""
-    from spatialdp.mechanisms import MECHANISMS, ON_OTHER_FRAMES
+    """Return all methods by name: maps, then lists, and those of zones and tables last."""
+    from spatialdp.mechanisms import LISTS, MECHANISMS, ON_OTHER_FRAMES
 
-    return MECHANISMS | ON_OTHER_FRAMES
+    return MECHANISMS | LISTS | ON_OTHER_FRAMES
 
 
 def counts_in_tables(name: str | None) -> bool:

@@ -20,7 +20,7 @@ from spatialdp.trees.adjust import NonNegative
 __all__ = ["KINDS", "Estimate", "moments_of"]
 
 # The value of `kind` for each class of estimates, as release files name it.
-KINDS = ("grid", "tree", "field", "zones", "table")
+KINDS = ("grid", "tree", "field", "zones", "table", "listed", "flows")
 
 
 class Estimate(Protocol):

@@ -9,11 +9,10 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import MISSING, fields
 from fractions import Fraction
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -22,10 +21,11 @@ from spatialdp._support.checks import whole_number
 from spatialdp._version import __version__
 from spatialdp.errors import ParameterError
 from spatialdp.evaluation.cache import TrialCache, TrialResults
+from spatialdp.evaluation.functions import check_functions
+from spatialdp.evaluation.labels import Mechanisms, labelled, with_baselines
 from spatialdp.evaluation.metrics import check_metrics
 from spatialdp.evaluation.trials import WHOLE_MAP, Experiment, Trial, identity, run_trials
 from spatialdp.evaluation.zones import ZoneExperiment, level_workloads
-from spatialdp.mechanisms import Flat, Mechanism, Uniform
 from spatialdp.privacy.budget import Budget, Number, exact
 from spatialdp.privacy.neighbours import Neighbours
 from spatialdp.privacy.noise.source import SeededNoise
@@ -49,9 +49,7 @@ NOTE = "Private-only: compared with the true records; seeded noise, not private"
 NOTE_OF_PERSONS = f"{NOTE}; errors include what the bound on persons cuts off"
 
 FLOOR = 0.001  # relative errors divide by at least this share of the records
-BASELINE_SHAPE = (256, 256)
 
-Mechanisms = Mechanism | Sequence[Mechanism] | Mapping[str, Mechanism]
 Workloads = Workload | Sequence[Workload]
 
 
@@ -79,7 +77,11 @@ def evaluate(
 
     Parameters
     ----------
-    mechanisms : Mechanism, sequence of them, or mapping of labels to them
+    mechanisms : Mechanism or function, sequence of them, or mapping of labels to them
+        A function stands for any other method: ``function(points, domain, epsilon, noise)`` gets the records in the
+        domain as an (n, 2) array, the `Domain`, ε as a float and a `SeededNoise`, and returns something with
+        ``answer(boxes)``, such as a `Release`. Nothing is known of its noise: it is marked not private, and metrics
+        of noise alone and of intervals have no rows.
         The baselines `Uniform` and `Flat` are added if they are missing. `Flat` gets the grid of the first mechanism
         that has one, else 256 × 256 cells.
     points : as for `Mechanism.release`
@@ -146,7 +148,9 @@ def evaluate(
     >>> frame.attrs["note"]
     'Private-only: compared with the true records; seeded noise, not private'
     """
-    labelled, budgets = _labelled(mechanisms), _budgets(epsilons)
+    compared, budgets = labelled(mechanisms), _budgets(epsilons)
+    number_of_processes = whole_number(processes, "processes", 1, 1024)
+    check_functions(compared, number_of_processes, cached=cache is not None)
     kind: type[Experiment] = Experiment
     records: Any
     queries: Any
@@ -155,10 +159,10 @@ def evaluate(
         kind, queries = ZoneExperiment, level_workloads(domain, workload)
         records = as_zone_records(points, domain, person)
     else:
-        labelled = _with_baselines(labelled, _checked_domain(domain))
+        compared = with_baselines(compared, _checked_domain(domain))
         records, queries = as_points(points, domain, person), _workloads(workload, domain)
     experiment = kind.prepare(
-        mechanisms=labelled,
+        mechanisms=compared,
         points=records,
         domain=domain,
         workloads=queries,
@@ -172,8 +176,8 @@ def evaluate(
         epsilons=budgets,
     )
     numbers = range(whole_number(trials, "trials", 1, 10**6))
-    todo = [Trial(label, epsilon, number) for label in labelled for epsilon in budgets for number in numbers]
-    results = _results(experiment, todo, whole_number(processes, "processes", 1, 1024), cache, progress=progress)
+    todo = [Trial(label, epsilon, number) for label in compared for epsilon in budgets for number in numbers]
+    results = _results(experiment, todo, number_of_processes, cache, progress=progress)
     return _frame(experiment, todo, results, dataset)
 
 
@@ -290,58 +294,6 @@ def _checked_domain(domain: Any) -> Domain:
     if not isinstance(domain, Domain):
         raise ParameterError(f"domain is a {type(domain).__name__}; give a spatialdp.Domain with public bounds.")
     return domain
-
-
-def _labelled(mechanisms: Mechanisms) -> dict[str, Mechanism]:
-    """Return mechanisms by label. Without given labels, a label is the name, with parameters if names repeat."""
-    if isinstance(mechanisms, Mapping):
-        labelled = {str(label): mechanism for label, mechanism in mechanisms.items()}
-    else:
-        listed = [mechanisms] if isinstance(mechanisms, Mechanism) else list(mechanisms)
-        names = [getattr(mechanism, "name", "") for mechanism in listed]
-        labelled = {
-            name if names.count(name) == 1 else _described(mechanism): mechanism
-            for name, mechanism in zip(names, listed, strict=True)
-        }
-        if len(labelled) < len(listed):
-            raise ParameterError(
-                "a mechanism is given twice; mechanisms need different labels. Leave one out, or give labels: "
-                "{label: mechanism, ...}."
-            )
-    for mechanism in labelled.values():
-        if not isinstance(mechanism, Mechanism):
-            raise ParameterError(
-                f"{mechanism!r} is not a mechanism; give one, for example spatialdp.Quadtree(height=8)."
-            )
-    return labelled
-
-
-def _described(mechanism: Mechanism) -> str:
-    """Return the name of a mechanism and those of its parameters that differ from the defaults."""
-    if not isinstance(mechanism, Mechanism):
-        return repr(mechanism)
-    default = {field.name: field.default for field in fields(cast(Any, mechanism)) if field.default is not MISSING}
-    parameters = mechanism.parameters().items()
-    differing = [f"{name}={value}" for name, value in parameters if str(value) != str(default.get(name, MISSING))]
-    return f"{mechanism.name}({', '.join(differing)})"
-
-
-def _with_baselines(mechanisms: dict[str, Mechanism], domain: Domain) -> dict[str, Mechanism]:
-    kinds = {type(mechanism) for mechanism in mechanisms.values()}
-    added: dict[str, Mechanism] = {}
-    if Uniform not in kinds:
-        added["uniform"] = Uniform()
-    if Flat not in kinds:
-        # The grid of a uniform release serves only to approximate the region, so the baseline does not take it.
-        grids = (each.leaf_grid(domain) for each in mechanisms.values() if not isinstance(each, Uniform))
-        added["flat"] = Flat(next((grid.shape for grid in grids if grid is not None), BASELINE_SHAPE))
-    clash = set(added) & set(mechanisms)
-    if clash:
-        raise ParameterError(
-            f"the label {clash.pop()!r} is the label of a baseline; give your mechanism another label"
-            f"{either('', ', as in -m LABEL=NAME:PARAMETER=VALUE')}."
-        )
-    return mechanisms | added
 
 
 def _workloads(workload: Workloads, domain: Domain) -> tuple[Workload, ...]:

@@ -36,7 +36,8 @@ class Outcome:
     answers, truth : (m,) arrays
     even, noise_free : (m,) arrays
         Answers that take records to be evenly spread within leaves, of the release and of the same structure
-        without noise. On trees of unequal leaves `answers` are corrected, and so differ from `even`.
+        without noise. On trees of unequal leaves `answers` are corrected, and so differ from `even`. `noise_free` is
+        None for a function, of which nobody knows what it would answer without noise.
     intervals, noise_intervals : (m, 2) arrays, optional
         Intervals about the truth and about noise; None if they are not measured or the release is biased.
     records : float
@@ -48,7 +49,7 @@ class Outcome:
     answers: Floats
     truth: Floats
     even: Floats
-    noise_free: Floats
+    noise_free: Floats | None
     intervals: Floats | None
     noise_intervals: Floats | None
     records: float
@@ -69,14 +70,18 @@ def _rms(values: Floats) -> float:
     return float(np.sqrt(np.mean(np.square(values))))
 
 
+def _rms_from(noise_free: Floats | None, values: Floats) -> float | None:
+    return None if noise_free is None else _rms(values - noise_free)
+
+
 def _scaled(outcome: Outcome) -> float:
     """Return DPBench's scaled average per-query error: the L2 norm of the errors / (queries × records)."""
     norm = float(np.linalg.norm(outcome.answers - outcome.truth))
     return norm / (outcome.truth.size * max(outcome.records, 1))
 
 
-def _share_within(intervals: Floats | None, values: Floats) -> float | None:
-    if intervals is None:
+def _share_within(intervals: Floats | None, values: Floats | None) -> float | None:
+    if intervals is None or values is None:
         return None
     low, high = intervals.T
     slack = 1e-9 * np.maximum(np.abs(values), 1.0)  # allows for rounding
@@ -87,7 +92,7 @@ def _width(outcome: Outcome) -> float | None:
     return None if outcome.intervals is None else float(np.mean(outcome.intervals[:, 1] - outcome.intervals[:, 0]))
 
 
-# A metric is None if it needs intervals and the release has none.
+# A metric is None if it needs intervals, or answers without noise, and there are none.
 METRICS: dict[str, Callable[[Outcome], float | None]] = {
     "mean_error": lambda outcome: float(outcome.errors.mean()),
     "median_error": lambda outcome: float(np.median(outcome.errors)),
@@ -97,8 +102,8 @@ METRICS: dict[str, Callable[[Outcome], float | None]] = {
     "relative_error": lambda outcome: float(outcome.relative.mean()),
     "median_relative_error": lambda outcome: float(np.median(outcome.relative)),
     "scaled_error": _scaled,
-    "uniformity_rmse": lambda outcome: _rms(outcome.noise_free - outcome.truth),
-    "noise_rmse": lambda outcome: _rms(outcome.even - outcome.noise_free),
+    "uniformity_rmse": lambda outcome: _rms_from(outcome.noise_free, outcome.truth),
+    "noise_rmse": lambda outcome: _rms_from(outcome.noise_free, outcome.even),
     "coverage": lambda outcome: _share_within(outcome.intervals, outcome.truth),
     "noise_coverage": lambda outcome: _share_within(outcome.noise_intervals, outcome.noise_free),
     "interval_width": _width,

@@ -27,6 +27,7 @@ from spatialdp.errors import ParameterError
 from spatialdp.estimates.answers import About
 from spatialdp.estimates.decomposition import Decomposition
 from spatialdp.evaluation.cache import TrialResults
+from spatialdp.evaluation.functions import Answered
 from spatialdp.evaluation.metrics import COARSE, EARTH_MOVER, INTERVALS, METRICS, Outcome, earth_movers_distance
 from spatialdp.evaluation.truth import TrueCounts, Truth, grid_of_truth
 from spatialdp.mechanisms import Mechanism, PreparedRelease
@@ -191,12 +192,29 @@ class Experiment:
 
     def run(self, trial: Trial) -> TrialResults:
         """Make one release and measure all metrics for all workloads."""
-        release = self._release(trial, SeededNoise(self.stream(trial)))
-        even, noise_free = self._with_and_without_noise(trial, release)
+        release: Any = self._release(trial, SeededNoise(self.stream(trial)))
         measured: TrialResults = []
+        for index, outcome in enumerate(self._outcomes(trial, release)):
+            values = ((name, METRICS[name](outcome)) for name in self.metrics if name != EARTH_MOVER)
+            measured += [(index, name, value) for name, value in values if value is not None]
+        if EARTH_MOVER in self.metrics:
+            true_map = self._true_counts(self._grid_of(trial.label)).counter.count(self._coarse)
+            maps = (self._coarse_map(release), true_map.astype(np.float64))
+            distance = earth_movers_distance(*(each.reshape(COARSE[::-1]) for each in maps))
+            measured.append((WHOLE_MAP, EARTH_MOVER, distance))
+        return measured
+
+    def _outcomes(self, trial: Trial, release: Release | Answered) -> Iterator[Outcome]:
+        """Yield the answers of a release, or of what a function returned, to each workload, and the true answers."""
         truth = self.truth_of(trial.label)
+        if isinstance(release, Answered):
+            for workload, answers in zip(self.workloads, truth.answers, strict=True):
+                found = release.answers(workload)
+                yield Outcome(found, answers, found, None, None, None, truth.total, truth.floor)
+            return
+        even, noise_free = self._with_and_without_noise(trial, release)
         for index, (workload, answers) in enumerate(zip(self.workloads, truth.answers, strict=True)):
-            outcome = Outcome(
+            yield Outcome(
                 answers=even[index] + _shift(release, workload),
                 truth=answers,
                 even=even[index],
@@ -206,14 +224,6 @@ class Experiment:
                 records=truth.total,
                 floor=truth.floor,
             )
-            values = ((name, METRICS[name](outcome)) for name in self.metrics if name != EARTH_MOVER)
-            measured += [(index, name, value) for name, value in values if value is not None]
-        if EARTH_MOVER in self.metrics:
-            true_map = self._true_counts(self._grid_of(trial.label)).counter.count(self._coarse)
-            maps = (release.estimate.answer(self._coarse), true_map.astype(np.float64))
-            distance = earth_movers_distance(*(each.reshape(COARSE[::-1]) for each in maps))
-            measured.append((WHOLE_MAP, EARTH_MOVER, distance))
-        return measured
 
     def _release(self, trial: Trial, noise: SeededNoise) -> Release:
         return self._prepared(trial.label, trial.epsilon).release(self.points, noise=noise)
@@ -279,8 +289,23 @@ class Experiment:
     @cached_property
     def _coarse(self) -> Integers:
         """Lattice boxes of the cells on which maps are compared."""
-        whole = Domain(self.domain.bounds, self.domain.crs)
-        return np.concatenate([whole.boxes(part) for part in (all_cells(whole, COARSE).boxes,) if part is not None])
+        boxes = self._coarse_cells.boxes
+        assert boxes is not None
+        return self._whole.boxes(boxes)
+
+    @property
+    def _whole(self) -> Domain:
+        """The domain without its region."""
+        return Domain(self.domain.bounds, self.domain.crs)
+
+    @property
+    def _coarse_cells(self) -> Workload:
+        return all_cells(self._whole, COARSE)
+
+    def _coarse_map(self, release: Release | Answered) -> Floats:
+        if isinstance(release, Answered):
+            return release.answers(self._coarse_cells)
+        return release.estimate.answer(self._coarse)
 
 
 def _shift(release: Release, workload: Workload) -> Floats | float:

@@ -1,7 +1,9 @@
 """Mechanisms, the only way from records to a release; the command line and the evaluator read `MECHANISMS`."""
 
 from spatialdp.mechanisms.adaptive.adaptive_tree import Adaptive
+from spatialdp.mechanisms.adaptive.flows import Flows
 from spatialdp.mechanisms.adaptive.kdtree import KdTree
+from spatialdp.mechanisms.adaptive.sparse import Sparse
 from spatialdp.mechanisms.base import Mechanism, Plan
 from spatialdp.mechanisms.fixed.flat import Flat
 from spatialdp.mechanisms.fixed.fourier import Fourier
@@ -15,10 +17,12 @@ from spatialdp.mechanisms.fixed.zonetree import ZoneTree
 from spatialdp.mechanisms.prepared import PreparedRelease
 
 __all__ = [
+    "LISTS",
     "MECHANISMS",
     "ON_OTHER_FRAMES",
     "Adaptive",
     "Flat",
+    "Flows",
     "Fourier",
     "Hierarchy",
     "KdTree",
@@ -26,6 +30,7 @@ __all__ = [
     "Plan",
     "PreparedRelease",
     "Quadtree",
+    "Sparse",
     "Table",
     "Tailored",
     "Uniform",
@@ -37,6 +42,9 @@ MECHANISMS: dict[str, type[Mechanism]] = {
     mechanism.name: mechanism
     for mechanism in (Adaptive, Flat, Quadtree, KdTree, Hierarchy, Wavelet, Fourier, Tailored, Uniform)
 }
+
+# Mechanisms that publish a list of few places, and no map of all: most comparisons of maps do not apply to them.
+LISTS: dict[str, type[Mechanism]] = {mechanism.name: mechanism for mechanism in (Sparse,)}
 
 # Mechanisms whose public frame is not a domain; they are asked for in other words, such as `--zones`.
 ON_OTHER_FRAMES: dict[str, type[Mechanism]] = {mechanism.name: mechanism for mechanism in (ZoneTree, Table)}

@@ -333,9 +333,21 @@ class Mechanism(ABC):
     def _estimate(self, points: Any, design: Any, noise: Noise) -> Estimate:
         """Carry out a design on the records; the result may depend on them only through noise that is paid for."""
 
+    @classmethod
+    def takes(cls, domain: Any) -> bool:
+        """Whether this is a public frame of the kind that the mechanism needs.
+
+        Examples
+        --------
+        >>> import spatialdp as sdp
+        >>> sdp.Flat.takes(sdp.Domain((0, 0, 1, 1))), sdp.Flat.takes((0, 0, 1, 1))
+        (True, False)
+        """
+        return isinstance(domain, cls.frame)
+
     def _checked_frame(self, domain: Any) -> Any:
         """The public frame of a release, or an error that says which one this mechanism needs."""
-        if isinstance(domain, self.frame):
+        if self.takes(domain):
             return domain
         if self.frame is Domain:
             raise ParameterError(

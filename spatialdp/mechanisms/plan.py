@@ -15,7 +15,58 @@ from spatialdp._support.tables import html_table
 from spatialdp.privacy.statement import format_exact, listed
 from spatialdp.privacy.unit import Person
 
-__all__ = ["Plan"]
+__all__ = ["Listing", "Plan"]
+
+
+@dataclass(frozen=True)
+class Listing:
+    """What a release that lists few of very many places will list.
+
+    Attributes
+    ----------
+    threshold : float
+        The noisy count from which on a place is listed.
+    false : float
+        How many empty places are expected on the list, if all places are empty.
+    chances : dict of int to float
+        For counts around the threshold, the probability with which a place of that count is listed.
+    bytes_of_a_record : int
+        Bytes of memory that are taken for each record.
+    of : str
+        What is listed, as a noun: places, or pairs of them.
+
+    Examples
+    --------
+    >>> import spatialdp as sdp
+    >>> plan = sdp.Sparse((2**30, 2**30)).plan(sdp.Domain((0, 0, 1, 1)), epsilon=1)
+    >>> plan.listing.memory_for(1_000_000) // 10**6
+    60
+    """
+
+    threshold: float
+    false: float
+    chances: dict[int, float]
+    bytes_of_a_record: int
+    of: str = "places"
+
+    def memory_for(self, records: int) -> int:
+        """Return about how many bytes a public number of records takes at most."""
+        return records * self.bytes_of_a_record
+
+    def rows(self, counted: str) -> list[tuple[str, str]]:
+        """Return the rows of a plan's table that are about the list."""
+        chances = "; ".join(f"{count:,} {100 * chance:.3g} %" for count, chance in self.chances.items())
+        return [
+            ("threshold", f"{self.threshold:,.6g} {counted}: {self.of} with fewer are rarely listed"),
+            ("listed", f"with probability, for {counted}: {chances}"),
+            ("false", f"{self.false:,.3g} empty {self.of} expected on the list"),
+            ("records", f"take {self.bytes_of_a_record} bytes of memory each"),
+        ]
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the numbers as plain values for JSON."""
+        chances = {str(count): chance for count, chance in self.chances.items()}
+        return {"threshold": self.threshold, "false": self.false, "chances": chances}
 
 
 @dataclass(frozen=True)
@@ -52,11 +103,13 @@ class Plan:
         there count nowhere. 0 where all cells that touch the region belong to it; None without a region.
     person : Person, optional
         The bound on what one person contributes, if the unit of privacy is a person.
-    errors_of : {"boxes", "zones", "table"}
-        What the names of `errors` are: shares of the domain's area that boxes cover, levels of zones, or parts of a
-        table.
+    errors_of : {"boxes", "zones", "table", "flows"}
+        What the names of `errors` are: shares of the domain's area that boxes cover, levels of zones, parts of a
+        table, or counts of flows.
     invariants : tuple of str
         Levels of zones whose totals are published exactly, outside of the promise.
+    listing : Listing, optional
+        What will be listed, if the release is a list of few of very many places.
 
     Examples
     --------
@@ -99,6 +152,7 @@ class Plan:
     person: Person | None = None
     errors_of: str = "boxes"
     invariants: tuple[str, ...] = ()
+    listing: Listing | None = None
 
     def __str__(self) -> str:
         return "\n".join(f"{name:9} {text}" for name, text in self.rows())
@@ -129,8 +183,13 @@ class Plan:
             ("cost", f"{currency} = {format_exact(self._cost)}"),
             *_details([(format_exact(cost), step) for step, cost in self.budget.items()]),
             *self._error_rows(),
+            *([] if self.listing is None else self.listing.rows(self._counted)),
             *(("limit", f"{name}: {limit:,}") for name, limit in self.limits.items()),
         ]
+
+    @property
+    def _counted(self) -> str:
+        return "records" if self.person is None else self.person.counted
 
     def _deviations(self) -> str:
         first = next(iter(self.candidates.values()), self).standard_deviation
@@ -175,6 +234,7 @@ class Plan:
             **({} if self.errors_of == "boxes" else {"errors_of": self.errors_of}),
             **({"invariants": list(self.invariants)} if self.invariants else {}),
             **({} if self.person is None else {"person": self.person.to_json()}),
+            **({} if self.listing is None else {"listing": self.listing.to_json()}),
             **({"candidates": self._candidates_json()} if self.candidates else {}),
         }
 
@@ -223,4 +283,5 @@ _WORDS = {
     "boxes": _Words("cells", "in one cell", "boxes that cover", _area),
     "zones": _Words("zones", "in one zone of the lowest level", "one zone of the level"),
     "table": _Words("cells", "in one cell", "answers about"),
+    "flows": _Words("pairs", "in one pair", "one count of"),
 }

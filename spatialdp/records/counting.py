@@ -14,14 +14,29 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from spatialdp._support.arrays import Array, Booleans, Integers, Integers32
+from spatialdp.records.formats.base import forgetful
+from spatialdp.records.persons.bounding import bounded_among
+from spatialdp.records.persons.identifiers import joined
 from spatialdp.space.domain import Grid
+from spatialdp.space.fine_grid import FineGrid
 from spatialdp.space.lattice import LATTICE, Axis, cells_of
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from spatialdp.privacy.unit import Person
     from spatialdp.records.points import Points
 
-__all__ = ["FINE_SIDE", "Tally", "cell_numbers", "count_cells", "count_records", "lattice_cell_numbers"]
+__all__ = [
+    "FINE_SIDE",
+    "Tally",
+    "can_occupy",
+    "cell_numbers",
+    "count_cells",
+    "count_records",
+    "lattice_cell_numbers",
+    "occupied_cells",
+]
 
 FINE_SIDE = 4096  # columns and rows of the public grid that trees without a grid of their own are grown from
 
@@ -50,6 +65,49 @@ def count_records(points: Points, grid: Grid) -> Integers:
     if not grid.mask.all():
         cell_counts[~grid.mask] = 0
     return cell_counts
+
+
+def can_occupy(points: Points, grid: FineGrid) -> bool:
+    """Whether `occupied_cells` can count these points: those in an engine are counted on plain grids alone."""
+    return points._has_positions or grid.plain is not None
+
+
+@forgetful
+def occupied_cells(points: Points, grid: FineGrid, person: Person | None = None) -> tuple[Integers, Integers]:
+    """Return the numbers of the cells of the region with records, in order, and their exact counts.
+
+    Counts are those of `count_cells`. The cells may be any of 2^60, and are found by sorting the records' cells: time
+    and memory follow the number of records.
+    """
+    if not points._has_positions:
+        assert grid.plain is not None, "checked by `can_occupy`"
+        counts = points._counts(grid.plain, person).ravel()
+        occupied = np.flatnonzero(counts)
+        return occupied, counts[occupied]
+    if person is not None:
+        return bounded_among(*_persons_and_cells(points, grid), person)
+    parts = [grid.of_squares(columns, rows) for columns, rows in points._positions(grid.domain)]
+    cells = np.concatenate([np.empty(0, dtype=np.int64), *parts])
+    del parts  # the same numbers once more
+    cells.sort()
+    starts = np.flatnonzero(np.diff(cells, prepend=-1))
+    occupied, counts = cells[starts], np.diff(starts, append=cells.size)
+    inside = grid.inside(occupied)
+    return occupied[inside], counts[inside]
+
+
+def _persons_and_cells(points: Points, grid: FineGrid) -> tuple[pa.Array, Integers]:
+    """Return the persons and the cells of the records in the region."""
+    import pyarrow as pa
+
+    persons, cells = [], [np.empty(0, dtype=np.int64)]
+    for block in points._squares(grid.domain):
+        assert block.persons is not None, "checked by as_points"
+        numbers = grid.of_squares(block.columns, block.rows)
+        inside = (block.columns >= 0) & grid.inside(np.maximum(numbers, 0))
+        persons.append(block.persons.filter(pa.array(inside)))
+        cells.append(numbers[inside])
+    return joined(persons), np.concatenate(cells)
 
 
 class Tally:

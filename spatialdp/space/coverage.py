@@ -16,9 +16,19 @@ import numpy.typing as npt
 
 from spatialdp._support.arrays import Booleans, Floats, Integers
 from spatialdp.space.domain import Grid
+from spatialdp.space.fine_grid import FineGrid
 from spatialdp.space.lattice import LATTICE, cells_of
 
-__all__ = ["Coverage", "Extent", "block_powers", "coverages", "knot_sums", "prefix_sums", "weighted_sums"]
+__all__ = [
+    "Coverage",
+    "Extent",
+    "block_powers",
+    "coverages",
+    "fine_coverages",
+    "knot_sums",
+    "prefix_sums",
+    "weighted_sums",
+]
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,8 +53,11 @@ class Coverage:
     @classmethod
     def of(cls, low: Integers, high: Integers, lines: Integers) -> Coverage:
         """Compute the coverage, by lattice intervals [low, high), of the cells with edges at `lines`."""
-        first, from_ = _cell_and_fraction(low, lines)
-        last, to = _cell_and_fraction(high, lines)
+        return cls.between(*_cell_and_fraction(low, lines), *_cell_and_fraction(high, lines))
+
+    @classmethod
+    def between(cls, first: Integers, from_: Floats, last: Integers, to: Floats) -> Coverage:
+        """Compute the coverage by intervals from a share `from_` of the first cell to a share `to` of the last one."""
         same = first == last
         # Within one cell only the first stretch is not empty.
         knots = np.array([first, first + 1, np.maximum(last, first + 1), last + 1])
@@ -119,6 +132,15 @@ def coverages(grid: Grid, boxes: Integers) -> tuple[Coverage, Coverage]:
     """Return how much of a grid's columns, and of its rows, each lattice box covers."""
     x = Coverage.of(boxes[:, 0], boxes[:, 2], grid.x_lines)
     y = Coverage.of(boxes[:, 1], boxes[:, 3], grid.y_lines)
+    return x, y
+
+
+def fine_coverages(grid: FineGrid, boxes: Integers) -> tuple[Coverage, Coverage]:
+    """Return the same for a grid that has no arrays of its lines."""
+    x, y = (
+        Coverage.between(*grid.cells_and_shares(boxes[:, axis], axis), *grid.cells_and_shares(boxes[:, axis + 2], axis))
+        for axis in range(2)
+    )
     return x, y
 
 

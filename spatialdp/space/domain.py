@@ -171,7 +171,7 @@ class Domain:
             problem = "neither shape nor cell_size was" if shape is None else "both shape and cell_size were"
             raise DomainError(f"{problem} given; give either shape=(nx, ny) or cell_size=..., and not both.")
         if shape is None:
-            return Grid(self, self._shape_of(positive_pair(cell_size, "cell_size")))
+            return Grid(self, self.shape_of(positive_pair(cell_size, "cell_size")))
         return Grid(self, whole_pair(shape, "shape"))
 
     @property
@@ -197,7 +197,14 @@ class Domain:
             return math.floor(count + 0.5)
         return math.ceil(count - _CRUMB)
 
-    def _shape_of(self, cell: tuple[float, float]) -> tuple[int, int]:
+    def shape_of(self, cell: tuple[float, float]) -> tuple[int, int]:
+        """Return the numbers of columns and rows of cells of a size; raise an error if it does not divide the sides.
+
+        Examples
+        --------
+        >>> Domain((0, 0, 10, 5)).shape_of((2.5, 0.5))
+        (4, 10)
+        """
         counts = [side / length for side, length in zip(self.size, cell, strict=True)]
         nx, ny = (max(1, round(count)) for count in counts)
         if any(abs(count - n) > _CRUMB for count, n in zip(counts, (nx, ny), strict=True)):

@@ -20,7 +20,7 @@ from spatialdp._support.arrays import Array, Floats, Integers
 from spatialdp.errors import ParameterError
 from spatialdp.wording import either, quoted
 
-__all__ = ["LATTICE", "LATTICE_BITS", "Axis", "box_array", "cells_of", "edge_lines"]
+__all__ = ["LATTICE", "LATTICE_BITS", "Axis", "box_array", "cell_lines", "cells_of", "edge_lines"]
 
 LATTICE_BITS = 30
 LATTICE = 2**LATTICE_BITS
@@ -58,7 +58,11 @@ class Axis:
 
     def edges(self, count: int) -> Floats:
         """Return the coordinates of the edges of `count` equal cells."""
-        return self._nudged(np.arange(count + 1) / count, edge_lines(count))
+        return self.edges_of(np.arange(count + 1), count)
+
+    def edges_of(self, cells: Integers, count: int) -> Floats:
+        """Return the coordinates at which some of `count` equal cells begin."""
+        return self._nudged(cells / count, cell_lines(cells, count))
 
     def _nudged(self, share: Array, lines: Integers) -> Floats:
         """Turn shares of the axis into coordinates that snap to the given lines.
@@ -75,7 +79,12 @@ class Axis:
 
 def edge_lines(count: int) -> Integers:
     """Return the lattice lines at which the `count` cells of an axis begin, and the line at its end."""
-    lines: Integers = np.arange(count + 1, dtype=np.int64) * LATTICE // count
+    return cell_lines(np.arange(count + 1, dtype=np.int64), count)
+
+
+def cell_lines(cells: Integers, count: int) -> Integers:
+    """Return the lattice lines at which some of the `count` cells of an axis begin."""
+    lines: Integers = cells * LATTICE // count
     return lines
 
 

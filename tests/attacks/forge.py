@@ -38,7 +38,7 @@ from spatialdp.cli import main
 from spatialdp.outputs.certificate.certificate import certificate_text
 from spatialdp.outputs.files.geoparquet import _digest
 from tests.attacks.fuzz import ADDRESS_SPACE, altered, damaged, watch
-from tests.helpers.cases import DOMAINS, SMALL, terms
+from tests.helpers.cases import DOMAINS, LISTED, SMALL, terms
 from tests.helpers.zone_releases import release_of as zone_release
 from tests.helpers.zone_releases import zones_of
 
@@ -56,7 +56,7 @@ NUMBERS = [-1, 0, 1, 2, 127, 128, 2**15, 2**31 - 1, 2**31, 2**53, 2**63 - 1, 1e-
 @cache
 def original(case: str, region: str) -> pa.Table:
     """A release of a case, as the table of its file."""
-    domain, mechanism = DOMAINS[region], SMALL[case]
+    domain, mechanism = DOMAINS[region], (SMALL | LISTED)[case]
     width, height = domain.size
     points = np.random.default_rng(0).uniform(0, 1, (60, 2)) * (width, height)
     release = mechanism.release(points, domain, **terms(mechanism, "add-remove"), noise=sdp.SeededNoise(0))
@@ -76,7 +76,7 @@ def original_zones(geometry: bool, known: bool) -> pa.Table:
 def some_original(chance: random.Random) -> pa.Table:
     if chance.random() < 0.25:
         return original_zones(chance.random() < 0.7, chance.random() < 0.3)
-    case = chance.choice(list(SMALL))
+    case = chance.choice([*SMALL, *LISTED])
     try:
         return original(case, chance.choice(list(DOMAINS)))
     except sdp.SpatialDPError:  # no cell lies in the region, or the workload lies elsewhere

@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from spatialdp.privacy.noise.filter import Filter
 from spatialdp.privacy.noise.laws import Law, NoiseLaw
 from spatialdp.privacy.noise.medians import medians
 from spatialdp.privacy.noise.selection import exponential
@@ -40,12 +41,15 @@ class Tape(contextlib.ExitStack):
     def __init__(self) -> None:
         super().__init__()
         self._add_to, self._medians, self._exponential = NoiseLaw.add_to, medians, exponential
+        self._passing = Filter.passing
         self.record(0)
 
     def __enter__(self) -> Tape:
         super().__enter__()
         NoiseLaw.add_to = lambda law, counts, noise: self._noisy(law, counts, noise)
         self.callback(setattr, NoiseLaw, "add_to", self._add_to)
+        Filter.passing = lambda made, *records: self._listed(made, *records)
+        self.callback(setattr, Filter, "passing", self._passing)
         self.enter_context(everywhere(medians, self._lines))
         self.enter_context(everywhere(exponential, self._choice))
         return self
@@ -90,6 +94,15 @@ class Tape(contextlib.ExitStack):
             else:
                 self._spend(Fraction(int(change.sum()) * (law.steps // law.counted)) / law.parameter)
         return outcome.copy()
+
+    def _listed(self, filter_: Filter, occupied: Any, counts: Any, noise: Noise) -> Any:
+        """Noise on the counts of all cells, of which few are known not to be 0, and dropping by a public threshold."""
+        held = Counter(dict(zip(occupied.tolist(), counts.tolist(), strict=True)))
+        outcome, first = self._measured(filter_, held, lambda: self._passing(filter_, occupied, counts, noise))
+        if first is not None:
+            change = sum(abs(first[cell] - held[cell]) for cell in first | held)
+            self._spend(Fraction(change) / filter_.scale)
+        return tuple(each.copy() for each in outcome)
 
     def _lines(self, values: Any, starts: Any, low: Any, high: Any, **terms: Any) -> Any:
         records = _by_node(values, terms.get("weights"), np.asarray(starts))

@@ -18,7 +18,7 @@ from spatialdp.estimates.grid_noise import QuadHaarNoise, SeparableNoise
 from spatialdp.outputs.explorer import data as explorer_data
 from spatialdp.outputs.explorer import page as explorer
 from spatialdp.records.counting import count_cells
-from tests.helpers.cases import LARGE, in_turn
+from tests.helpers.cases import LARGE, LISTED, in_turn
 from tests.helpers.releases import BOUNDS, POINTS, REGION, release_of, some_boxes
 from tests.helpers.sources import RecordingNoise
 
@@ -72,6 +72,29 @@ def test_page_answers_as_the_library(name, region, tmp_path):
     assert np.array([a["half"] for a in answers])[above] == pytest.approx(halves[above], rel=1e-6, abs=1e-9)
     noise = np.ptp(release.interval(boxes, about="noise"), axis=1) / 2
     assert np.count_nonzero(halves > noise + 0.1) > 20  # the allowance is compared, too
+
+
+@needs_node
+@pytest.mark.parametrize("region", [None, REGION])
+@pytest.mark.parametrize("name", LISTED)
+def test_page_of_a_list_answers_as_the_library(name, region, tmp_path):
+    domain, boxes = sdp.Domain(BOUNDS, crs="EPSG:4326", region=region), some_boxes()
+    records = np.concatenate([POINTS, np.repeat(POINTS[:40], 200, axis=0)])
+    mechanism = LISTED[name] if LISTED[name].cell_size is None else sdp.Sparse(cell_size=0.5)
+    release = mechanism.release(records, domain, epsilon=1, noise=sdp.SeededNoise(1))
+    release.explore(tmp_path / "map.html")
+    text = (tmp_path / "map.html").read_text()
+    answers = ask(text, boxes)
+    assert "empty cells are expected on the list" in text
+    assert [a["estimate"] for a in answers] == pytest.approx(release.answer(boxes), rel=1e-9, abs=1e-7)
+    if release.estimate.biased:
+        assert {a["half"] for a in answers} == {None}
+        return
+    ends = release.interval(boxes)
+    assert [a["low"] for a in answers] == pytest.approx(ends[:, 0], rel=1e-9, abs=1e-7)
+    assert [a["high"] for a in answers] == pytest.approx(ends[:, 1], rel=1e-9, abs=1e-7)
+    above = ends[:, 0] > 0
+    assert above.sum() > 50
 
 
 @needs_node

@@ -39,9 +39,12 @@ QUARTERS = geopandas.GeoDataFrame(
     crs=DOMAIN.crs,
 )
 EXAMPLES = {"grid": sdp.Flat((8, 6)), "tree": sdp.KdTree(3), "field": sdp.Adaptive((8, 6)), "zones": sdp.ZoneTree()}
-EXAMPLES["table"] = sdp.Table()
+EXAMPLES |= {"table": sdp.Table(), "listed": sdp.Sparse((8, 6)), "flows": sdp.Flows()}
 FRAMES = {"zones": sdp.Zones(QUARTERS, levels=["side", "quarter"]), "table": sdp.Frame(DOMAIN.grid((8, 6)))}
-ASKED = {"table": {"box": (0.1, 0.2, 0.7, 0.9)}}  # a table answers by the names of its axes
+FRAMES["flows"] = DOMAIN.grid((4, 3))
+RECORDS = {"flows": sdp.Trips(POINTS, POINTS[::-1])}
+# Tables and flows answer by names.
+ASKED = {"table": {"box": (0.1, 0.2, 0.7, 0.9)}, "flows": {"origin": (0.1, 0.2, 0.7, 0.9)}}
 
 BOX = (0.1, 0.2, 0.7, 0.9)
 
@@ -82,7 +85,8 @@ class Unknown:
 
 
 def release_of(kind):
-    return EXAMPLES[kind].release(POINTS, FRAMES.get(kind, DOMAIN), epsilon=1, noise=sdp.SeededNoise(1))
+    records, frame = RECORDS.get(kind, POINTS), FRAMES.get(kind, DOMAIN)
+    return EXAMPLES[kind].release(records, frame, epsilon=1, noise=sdp.SeededNoise(1))
 
 
 def test_there_is_an_example_of_every_kind():
@@ -156,7 +160,22 @@ def test_nobody_asks_for_the_class_of_an_estimate():
         for node in ast.walk(ast.parse(path.read_text()))
         if isinstance(node, ast.Call)
         and ast.unparse(node.func) == "isinstance"
-        and {"Histogram", "Decomposition", "Field", "KdTree", "ZoneCounts", "ZoneRelease"}
+        and {"Histogram", "Decomposition", "Field", "KdTree", "ListedCells", "ZoneCounts", "ZoneRelease"}
         & {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
     ]
     assert not asked
+
+
+@pytest.mark.parametrize("publisher", PUBLISHERS)
+@pytest.mark.parametrize("records", [[], [[0.3, 0.7]] * 99], ids=["nothing listed", "one cell"])
+def test_lists_of_a_grid_that_nobody_lays_out_are_published_or_refused_in_words(publisher, records, tmp_path):
+    release, refusal = sdp.Sparse((2**30, 2**30), false=1e-6).release(records, DOMAIN, epsilon=1), None
+    try:
+        PUBLISHERS[publisher](release, tmp_path)
+    except SpatialDPError as error:
+        refusal = str(error)
+    finally:
+        plt.close("all")
+    refused = {"a file .tif", "a file .tiff"} | (set() if records else {"synthetic points"})
+    assert (refusal is not None) == (publisher in refused)
+    assert refusal is None or not list(tmp_path.iterdir())

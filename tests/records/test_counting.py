@@ -10,9 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from shapely import box
 
-from spatialdp import Domain, Points
-from spatialdp.records.counting import cell_numbers, count_cells, count_records, lattice_cell_numbers
+from spatialdp import Domain, Person, Points
+from spatialdp.records.counting import cell_numbers, count_cells, count_records, lattice_cell_numbers, occupied_cells
 from spatialdp.records.points import snap
+from spatialdp.space.fine_grid import FineGrid
 from spatialdp.space.lattice import LATTICE
 from tests.helpers.domains import domains, domains_and_points, shapes
 from tests.helpers.points import counts
@@ -128,3 +129,45 @@ def test_blocks_of_any_size_are_counted_together(shape):
 
     counts = count_records(Cells(), Domain((0, 0, 1, 1)).grid(shape))
     assert np.array_equal(counts.ravel(), np.bincount(np.concatenate(blocks), minlength=n_cells + 1)[:-1])
+
+
+@given(domains_and_points(), shapes)
+def test_occupied_cells_are_the_cells_with_records(case, shape):
+    domain, (x, y) = case
+    points = Points([[x, y]] * 3)
+    dense = count_cells(points, domain.grid(shape)).ravel()
+    occupied, held = occupied_cells(points, FineGrid(domain, shape))
+    assert occupied.tolist() == np.flatnonzero(dense).tolist()
+    assert held.tolist() == dense[dense > 0].tolist()
+
+
+@pytest.mark.parametrize("bound", [Person(records=2), Person(cells=2), Person(shares=True)], ids=lambda b: b.bound)
+@pytest.mark.parametrize("region", [None, box(0, 0, 0.6, 1)], ids=["whole", "region"])
+def test_occupied_cells_of_persons_are_those_of_the_plain_grid(bound, region):
+    random, domain = np.random.default_rng(4), Domain((0, 0, 1, 1), region=region)
+    owners = np.array([f"p{number}" for number in random.integers(0, 40, 500)], dtype=object)
+    owners[::9] = None
+    points = Points(random.uniform(-0.1, 1.1, (500, 2)), person=owners)
+    dense = count_cells(points, domain.grid((9, 7)), bound).ravel()
+    occupied, held = occupied_cells(points, FineGrid(domain, (9, 7)), bound)
+    assert occupied.tolist() == np.flatnonzero(dense).tolist()
+    assert held.tolist() == dense[dense > 0].tolist()
+
+
+def test_what_is_kept_of_a_person_among_very_many_cells_does_not_depend_on_the_others():
+    random, grid = np.random.default_rng(6), FineGrid(Domain((0, 0, 1, 1)), (2**30, 2**30))
+    own = random.random((9, 2))
+    alone = occupied_cells(Points(own, person=["ann"] * 9), grid, Person(cells=3))[0]
+    for others in (5, 300):
+        records = np.concatenate([own, random.random((others, 2))])
+        names = ["ann"] * 9 + [f"p{number % 50}" for number in range(others)]
+        occupied, _ = occupied_cells(Points(records, person=names), grid, Person(cells=3))
+        assert np.isin(alone, occupied).all()
+        assert np.isin(grid.of_squares(*grid.domain.boxes(np.hstack([own, own]))[:, :2].T), occupied).sum() == 3
+
+
+def test_no_records_occupy_no_cells():
+    grid = FineGrid(Domain((0, 0, 1, 1)), (2**30, 2**30))
+    for points, bound in ((Points([]), None), (Points([], [], person=[]), Person(cells=3))):
+        occupied, held = occupied_cells(points, grid, bound)
+        assert occupied.size == held.size == 0

@@ -326,3 +326,29 @@ def test_randomized_response_is_unbiased_and_as_noisy_as_theory_says():
         # Of an empty cell; 4,000 draws know a standard deviation to 1.1 %, and one 10 % too large would be seen.
         assert draws[:, 2].std() == pytest.approx(deviation, rel=0.06)
         assert draws[:, 2].std() != pytest.approx(1.1 * deviation, rel=0.04)
+
+
+def test_lists_find_hot_spots(tmp_path):
+    random = np.random.default_rng(1)
+    folder = tmp_path / "data"
+    folder.mkdir()
+    lon, lat = np.repeat(random.random((5, 2)), 300, axis=0).T
+    pq.write_table(pa.table({"lon": lon, "lat": lat}), folder / "mine.parquet")
+    done = run("hot_spots", tmp_path, "--releases", "1", "--data", str(folder))
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "mechanism_sparse.png").read_bytes().startswith(b"\x89PNG")
+    with (tmp_path / "hot_spots_more.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    (finest,) = (row for row in rows if row["side"] == "30" and row["epsilon"] == "1.0")
+    assert (finest["hot"], finest["hot listed"], finest["share of records"]) == ("5", "1.0", "1.0")
+    assert "| mine" in (tmp_path / "hot_spots_more.md").read_text()
+
+
+def test_lists_over_grids_are_compared_with_maps(tmp_path):
+    done = run("list_over_grid", tmp_path, "--releases", "1", "--sets", "chattanooga")
+    assert done.returncode == 0, done.stderr
+    with (tmp_path / "list_over_grid.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    assert len(rows) == 2 * 3
+    assert all(float(row[kind]) > 0 for row in rows for kind in ("Hierarchy", "Adaptive", "hybrid"))
+    assert "| chattanooga | 0.1 | 0.01 %" in (tmp_path / "list_over_grid.md").read_text()

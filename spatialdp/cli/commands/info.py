@@ -14,6 +14,7 @@ import click
 from spatialdp.outputs.files.formats import FORMATS
 
 if TYPE_CHECKING:
+    from spatialdp.estimates.sparse.listed import ListedCells
     from spatialdp.privacy.statement import Privacy
     from spatialdp.release import Release
     from spatialdp.space.domain import Domain
@@ -106,7 +107,13 @@ def _place(release: Release) -> dict[str, Any]:
     zones = _zone_facts(cast("ZoneRelease", release)) if release.estimate.kind == "zones" else {}
     place = {} if domain is None else {"bounds": list(domain.bounds), "crs": domain.crs}
     region = {} if zones else {"region": release.domain.region is not None}
-    return {"cells": release.estimate.n_cells, **zones, **place, **region}
+    listing = _list_facts(cast("ListedCells", release.estimate)) if release.estimate.kind == "listed" else {}
+    return {"cells": release.estimate.n_cells, **listing, **zones, **place, **region}
+
+
+def _list_facts(estimate: ListedCells) -> dict[str, Any]:
+    """Return what a list was made of: the grid, the threshold, and how many empty cells are expected on it."""
+    return {"shape": list(estimate.grid.shape), "threshold": estimate.threshold, "false": estimate.false}
 
 
 def _table_facts(release: TableRelease) -> dict[str, Any]:
@@ -151,6 +158,10 @@ def _sizes(release: Release) -> str:
         named = "" if facts["frame"] is None else f"frame      {facts['frame']}\n"
         return f"zones      {levels}\n{named}digest     {facts['frame_digest']}"
     number = f"{release.estimate.n_cells:,}"
+    if release.estimate.kind == "listed":
+        words = cast("ListedCells", release.estimate).in_words(release.privacy.counted)
+        lines = words.replace(". ", ".\n").split("\n")
+        return "\n".join([f"listed     {number} cells", *(f"{'':10} {line}" for line in lines)])
     if release.privacy.mechanism != "adaptive":
         return f"cells      {number}"
     return f"blocks     {number}, of different sizes"

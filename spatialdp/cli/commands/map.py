@@ -112,14 +112,22 @@ def command(
     matplotlib.use("Agg")
     from spatialdp.outputs.maps.save import save_figure
 
-    axes = load(release).plot(title=title, boundaries=boundaries, **look)
-    save_figure(axes.figure, target.file, dpi=dpi, overwrite=target.force)  # type: ignore[arg-type]  # no subfigure
+    source: Any = load(release)
+    if source.estimate.kind == "flows":
+        _refuse(context, (*_PICTURE_OPTIONS[:-1], "boundaries"), "maps of places, and these are flows", "")
+        axes = source.plot(title=title or "Flows")
+    else:
+        axes = source.plot(title=title, boundaries=boundaries, **look)
+    save_figure(axes.figure, target.file, dpi=dpi, overwrite=target.force)
 
 
-def _refuse(context: click.Context, names: tuple[str, ...], kind: str) -> None:
+def _refuse(
+    context: click.Context,
+    names: tuple[str, ...],
+    kind: str,
+    instead: str = ", or choose another suffix for the output",
+) -> None:
     """Refuse options that would have no effect on this kind of output."""
     for name in names:
         if context.get_parameter_source(name) is not ParameterSource.DEFAULT:
-            raise click.UsageError(
-                f"--{name.replace('_', '-')} is for {kind}; leave it out, or choose another suffix for the output."
-            )
+            raise click.UsageError(f"--{name.replace('_', '-')} is for {kind}; leave it out{instead}.")

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from spatialdp.cli.options.frame import Frame
+    from spatialdp.estimates.sparse.listed import ListedCells
     from spatialdp.mechanisms import Mechanism
     from spatialdp.privacy.ledger.account import Account
     from spatialdp.release import Release
@@ -144,6 +145,8 @@ def _summary(release: Release, mechanism: Mechanism) -> list[str]:
         return _zone_summary(cast("ZoneRelease", release))
     if release.estimate.kind == "table":
         return _table_summary(cast("TableRelease", release))
+    if release.estimate.kind == "listed":
+        return _list_summary(release)
     domain = release.domain
     ground = ground_size(domain.bounds, domain.crs)
     crs = "without a CRS" if domain.crs is None else f"in {domain.crs if len(domain.crs) < 40 else 'its CRS'}"
@@ -161,6 +164,16 @@ def _summary(release: Release, mechanism: Mechanism) -> list[str]:
         low, high = release.interval(domain.bounds)
         total += f"; 95 % interval {low:,.0f} to {high:,.0f}"
     return [f"domain   {extent}, {crs}", f"cells    {cells}", f"total    {total}"]
+
+
+def _list_summary(release: Release) -> list[str]:
+    """Return what was searched and what is listed, and the records in listed cells."""
+    estimate = cast("ListedCells", release.estimate)
+    counted = release.privacy.counted
+    return [
+        f"listed   {estimate.n_cells:,} cells. {estimate.in_words(counted)}",
+        f"total    {release.total:,.0f} {counted} in listed cells, estimated",
+    ]
 
 
 def _zone_summary(release: ZoneRelease) -> list[str]:
@@ -269,6 +282,11 @@ def _pixels(domain: Domain, mechanism: Mechanism, pixels: tuple[float, float] | 
         sides = [int(side) if side.is_integer() else side for side in pixels]  # `whole_pair` refuses fractions
         return domain.grid(whole_pair(sides, "pixels")).shape
     grid = mechanism.leaf_grid(domain)
+    if grid is None and mechanism.name == "sparse":
+        raise click.UsageError(
+            "a list of cells of so fine a grid fills no GeoTIFF; give --pixels NX,NY for sums of listed cells, or "
+            "write a .gpkg."
+        )
     if grid is None:
         raise click.UsageError(
             f"a {mechanism.name} has leaves of different sizes, but a GeoTIFF needs equal pixels; give --pixels NX,NY."

@@ -37,6 +37,7 @@ __all__ = [
     "frame_options",
     "is_table",
     "optional_frame_options",
+    "places_options",
 ]
 
 _PREFIXES = "state=2,county=5"  # an example
@@ -214,7 +215,7 @@ def domain_in(frame: Frame) -> Domain | None:
 
 def check_frame(frame: Frame, mechanism: Mechanism, *, codes: bool = False) -> None:
     """Refuse a method that needs another frame, and records that are codes without zones."""
-    if not isinstance(frame, mechanism.frame):
+    if not mechanism.takes(frame):
         given, remedy = _described(frame)
         raise click.UsageError(
             f"--method {mechanism.name} counts in {_needed(mechanism)}, but {given} given; {remedy}, or choose another "
@@ -250,6 +251,11 @@ def _frame_of_method(**options: Any) -> Frame:
 
     meta = click.get_current_context().meta
     return _frame(meta.get(GRID), table=counts_in_tables(meta["spatialdp.method"]), **options)
+
+
+def _places(grid_shape: Any = None, grid_cell_size: Any = None, **options: Any) -> Table:
+    """Return the places between which trips go, as a frame of space alone."""
+    return table_frame(_space(**options), {"shape": grid_shape, "cell_size": grid_cell_size}, {})
 
 
 def _frame_if_given(
@@ -300,6 +306,8 @@ _ZONES = (
     ),
 )
 frame_options = bundled("frame", _frame_of_method, *DOMAIN_OPTIONS, *_ZONES, *TABLE_OPTIONS)
+# Places of flows: zones, or the cells of a domain.
+places_options = bundled("frame", _places, *DOMAIN_OPTIONS, *_ZONES, *map(added, GRID_OPTIONS[:2]))
 optional_frame_options = bundled(
     "frame", _frame_if_given, *DOMAIN_OPTIONS, *_ZONES, *TABLE_OPTIONS, *map(added, GRID_OPTIONS)
 )

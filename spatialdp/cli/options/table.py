@@ -194,9 +194,9 @@ def table_frame(space: Domain | Zones, grid: Mapping[str, Any], axes: Mapping[st
     sides = {name: value for name, value in given.items() if name != "blocks"}
     if len(sides) != 1:
         raise click.UsageError(
-            f"{'both' if sides else 'neither'} of --shape and --cell-size {'were' if sides else 'was'} given, but a "
-            "table needs exactly one to divide its domain into cells, or zones; give --shape NX,NY, --cell-size SIZE "
-            "or --zones FILE."
+            f"{'both' if sides else 'neither'} of --shape and --cell-size {'were' if sides else 'was'} given, but "
+            "exactly one must divide the domain into cells, or zones must be given; give --shape NX,NY, "
+            "--cell-size SIZE or --zones FILE."
         )
     return Frame(
         space.grid(sides.get("shape"), cell_size=sides.get("cell_size")), blocks=given.get("blocks", ()), **axes

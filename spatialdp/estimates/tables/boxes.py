@@ -35,9 +35,12 @@ def many_maps() -> NoReturn:
 
 
 class ManyMaps:
-    """The questions about one map that every kind of estimate is asked, refused in words."""
+    """The questions about one map that every kind of estimate is asked, refused in words: `_refuse` has them."""
 
     extrapolates: ClassVar[bool] = False
+
+    def _refuse(self) -> NoReturn:
+        many_maps()
 
     @property
     def unbiased(self) -> Self:
@@ -56,52 +59,52 @@ class ManyMaps:
 
     def in_steps(self, boxes: Integers) -> Booleans:  # noqa: ARG002 - refused for all boxes
         """Refused: a table answers by names."""
-        many_maps()
+        self._refuse()
 
     def polygons_in_steps(self, polygons: Polygons) -> Booleans:  # noqa: ARG002 - refused for all polygons
         """Refused: a table answers by names."""
-        many_maps()
+        self._refuse()
 
     def answer(self, boxes: Integers) -> Floats:  # noqa: ARG002 - refused for all boxes
         """Refused: a table answers by names."""
-        many_maps()
+        self._refuse()
 
     def moments(self, boxes: Integers) -> tuple[Floats, Floats]:  # noqa: ARG002 - refused for all boxes
         """Refused: a table answers by names."""
-        many_maps()
+        self._refuse()
 
     def allowance(self, boxes: Integers) -> Allowance:  # noqa: ARG002 - refused for all boxes
         """Refused: a table answers by names."""
-        many_maps()
+        self._refuse()
 
     def polygon_allowance(self, polygons: Polygons) -> Allowance:  # noqa: ARG002 - refused for all polygons
         """Refused: a table answers by names."""
-        many_maps()
+        self._refuse()
 
     def leaf_allowance(self) -> Allowance:
         """Refused: the cells of a table are no areas."""
-        many_maps()
+        self._refuse()
 
     def uniformity(self, boxes: Integers) -> Floats:  # noqa: ARG002 - refused for all boxes
         """Refused: a table answers by names."""
-        many_maps()
+        self._refuse()
 
     def answer_polygons(self, polygons: Polygons) -> Floats:  # noqa: ARG002 - refused for all polygons
         """Refused: a table answers by names."""
-        many_maps()
+        self._refuse()
 
     def polygon_moments(self, polygons: Polygons) -> tuple[Floats, Floats]:  # noqa: ARG002 - refused for all polygons
         """Refused: a table answers by names."""
-        many_maps()
+        self._refuse()
 
     def leaf_boxes(self, numbers: Integers | slice = slice(None)) -> Integers:  # noqa: ARG002 - refused for all
         """Refused: the cells of a table are no areas."""
-        many_maps()
+        self._refuse()
 
     def leaf_values(self) -> Floats:
         """Refused: the cells of a table are no areas."""
-        many_maps()
+        self._refuse()
 
     def leaf_moments(self) -> tuple[Floats, Floats]:
         """Refused: the cells of a table are no areas."""
-        many_maps()
+        self._refuse()

@@ -24,6 +24,7 @@ from spatialdp.estimates.decomposition import Decomposition
 from spatialdp.estimates.fields.field import Field
 from spatialdp.estimates.grid_noise import NoiseModel, SeparableNoise
 from spatialdp.estimates.histogram import Histogram
+from spatialdp.estimates.sparse.listed import ListedCells
 from spatialdp.estimates.unevenness.grid import GridUnevenness
 from spatialdp.space.regions.borders import RegionArea
 from spatialdp.transforms.axis import AxisWeights
@@ -131,6 +132,22 @@ def _(axis: WindowAxis) -> Json:
 def _(axis: DenseAxis | SpectralAxis) -> Json:
     edges = [0, *(group.stop for group in axis.groups)]
     return {"kind": "prefixes", "edges": edges, "prefixes": packed(axis.prefixes, "f8")}
+
+
+# --- lists -----------------------------------------------------------------------------------------
+
+
+@estimate_data.register
+def _list(estimate: ListedCells) -> Json:
+    _check_size(estimate.n_cells, "listed cells")
+    return {
+        "boxes": packed(estimate.leaf_boxes().T, "i4"),
+        "places": [packed(each, "i4") for each in (estimate.columns, estimate.rows)],
+        "values": packed(estimate.values, "f8"),
+        "variance": None if estimate.biased else estimate.variance,
+        "kurtosis": None if estimate.biased else estimate.kurtosis,
+        "step": estimate.step,
+    }
 
 
 # --- trees -----------------------------------------------------------------------------------------

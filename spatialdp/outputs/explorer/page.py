@@ -32,6 +32,7 @@ from spatialdp.estimates.decomposition import Decomposition
 from spatialdp.estimates.fields.field import Field
 from spatialdp.estimates.histogram import Histogram
 from spatialdp.estimates.intervals import quantile_table
+from spatialdp.estimates.sparse.listed import ListedCells
 from spatialdp.estimates.zones.counts import ZoneCounts
 from spatialdp.outputs.explorer.data import estimate_data, packed
 from spatialdp.outputs.explorer.lines import boundary_lines, outline
@@ -72,6 +73,7 @@ _MODULES = (
     "grid",
     "tree",
     "field",
+    "listed",
     "zones",
     "answers",
     "colours",
@@ -85,8 +87,8 @@ _MODULES = (
 )
 
 _BIASED = (
-    "This release was truncated, rounded, made non-negative, smoothed or stopped where counts were small. Its errors "
-    "do not average out, so it has no intervals."
+    "This release was truncated, rounded, made non-negative, smoothed, listed by its own noise or stopped where counts "
+    "were small. Its errors do not average out, so it has no intervals."
 )
 
 _AREA_PARTS = 16  # along each side: colours need areas to about a hundredth
@@ -322,6 +324,11 @@ def _(estimate: Decomposition) -> str:
 def _(estimate: Field) -> str:
     nx, ny = estimate.grid.shape
     return f"{estimate.n_cells:,} blocks of a grid of {nx:,} × {ny:,} cells"
+
+
+@size_in_words.register
+def _(estimate: ListedCells) -> str:
+    return f"{estimate.n_cells:,} listed cells. {estimate.in_words().removesuffix('.')}"
 
 
 @size_in_words.register

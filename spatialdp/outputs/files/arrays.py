@@ -46,7 +46,7 @@ def to_xarray(release: Release, shape: tuple[int, int] | None = None) -> xarray.
         _GRID_MAPPING: ((), 0, _reference(release.domain, grid)),
     }
     attributes = {"title": str(release.privacy), STATEMENT: statement(release)}
-    attributes |= {name: words[name] for name in ("intervals", "counted") if name in words}
+    attributes |= {name: words[name] for name in ("intervals", "listed", "counted") if name in words}
     return xarray.Dataset(variables, coordinates, attributes)
 
 

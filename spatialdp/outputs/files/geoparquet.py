@@ -25,8 +25,11 @@ from spatialdp._support.arrays import Array, Floats, Objects
 from spatialdp._support.json_values import parsed
 from spatialdp._support.terminal import printable
 from spatialdp.errors import FileFormatError
+from spatialdp.estimates.flows.counts import FlowCounts
 from spatialdp.estimates.tables.counts import TableCounts
 from spatialdp.estimates.zones.counts import ZoneCounts
+from spatialdp.flows.release import FlowRelease
+from spatialdp.outputs.files.flows.complete import rebuild_flows
 from spatialdp.outputs.files.formats import FORMATS
 from spatialdp.outputs.files.frames.domains import domain_from_json, domain_to_json
 from spatialdp.outputs.files.frames.zones import zone_counts
@@ -220,6 +223,9 @@ def _rebuild(table: pa.Table, header: dict[str, Any]) -> Release:
         return ZoneRelease.of(zone_counts(header["zones"], header["estimate"], columns, geometry), privacy)
     if header["estimate"]["kind"] == TableCounts.kind:
         return _table_release(header, columns, privacy)
+    if header["estimate"]["kind"] == FlowCounts.kind:
+        domain = None if header["domain"] is None else domain_from_json(header["domain"])
+        return FlowRelease(domain, privacy, rebuild_flows(header["estimate"], columns, domain))  # type: ignore[arg-type]
     domain = domain_from_json(header["domain"])
     return Release(domain, privacy, rebuild(header["estimate"], columns, domain))
 

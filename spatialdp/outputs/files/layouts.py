@@ -20,11 +20,17 @@ from spatialdp.errors import ReleaseError
 from spatialdp.estimates.base import Estimate
 from spatialdp.estimates.decomposition import Decomposition
 from spatialdp.estimates.fields.field import LARGEST_FIELD, Field
+from spatialdp.estimates.flows.counts import FlowCounts
+from spatialdp.estimates.flows.places import has_middles, middles
 from spatialdp.estimates.histogram import Histogram
+from spatialdp.estimates.sparse.listed import ListedCells
 from spatialdp.estimates.tables.counts import TableCounts
 from spatialdp.estimates.tree_noise import TreeNoise
 from spatialdp.estimates.zones.counts import ZoneCounts
+from spatialdp.outputs.files.flows.complete import flow_columns, flow_header
+from spatialdp.outputs.files.flows.rows import pair_lines
 from spatialdp.outputs.files.frames.domains import domain_to_json
+from spatialdp.outputs.files.frames.lists import list_columns, list_header, listed_cells
 from spatialdp.outputs.files.frames.zones import zone_columns, zone_header, zone_polygons, zones_to_json
 from spatialdp.outputs.files.limits import HIGHEST_TREE, WIDEST_STEP, check_estimates, check_moments, check_tree
 from spatialdp.outputs.files.noise_models import most_axis_weights, noise_from_json
@@ -55,6 +61,8 @@ class Layout:
         The rows' polygons, if these are not boxes; None for a row without one. Rows may also have no place at all.
     frame : dict, optional
         Members of the file's header that say what the public frame is, if it is not a domain.
+    lines : bool
+        Whether the shapes are lines.
     """
 
     header: dict[str, Any]
@@ -62,6 +70,7 @@ class Layout:
     boxes: Floats | None = None
     shapes: Objects | None = None
     frame: dict[str, Any] | None = None
+    lines: bool = False
 
     @property
     def polygons(self) -> Objects | None:
@@ -80,6 +89,8 @@ class Layout:
     @property
     def geometry_types(self) -> list[str]:
         """The types of the polygons, as GeoParquet names them."""
+        if self.lines:
+            return ["LineString"]
         return ["Polygon"] if self.boxes is not None else ["Polygon", "MultiPolygon"]
 
 
@@ -98,6 +109,7 @@ def rebuild(header: dict[str, Any], columns: dict[str, Array], domain: Domain) -
         "grid": _grid,
         "tree": _tree,
         "field": _field,
+        "listed": listed_cells,
     }
     return kinds[header["kind"]](header, columns, domain)
 
@@ -150,6 +162,12 @@ def _cells_with_rows(estimate: Histogram) -> Booleans:
 
 
 @lay_out.register
+def _lay_out_list(estimate: ListedCells, domain: Domain) -> Layout:  # noqa: ARG001 - the grid knows its domain
+    boxes = estimate.grid.boxes(estimate.columns, estimate.rows)
+    return Layout(list_header(estimate), list_columns(estimate), boxes)
+
+
+@lay_out.register
 def _lay_out_zones(estimate: ZoneCounts, domain: Domain) -> Layout:  # noqa: ARG001 - zones know where they are
     return Layout(
         zone_header(estimate),
@@ -164,6 +182,14 @@ def _lay_out_table(estimate: TableCounts, domain: Domain | None) -> Layout:
     """The rows are the cells of the table, in the order of its frame, and have no place of their own."""
     frame = {"domain": None if domain is None else domain_to_json(domain)}
     return Layout(table_header(estimate), {"estimate": np.ascontiguousarray(estimate.values).ravel()}, frame=frame)
+
+
+@lay_out.register
+def _lay_out_flows(estimate: FlowCounts, domain: Domain | None) -> Layout:
+    """The rows are the published pairs, and their places are lines."""
+    frame = {"domain": None if domain is None else domain_to_json(domain)}
+    shapes = pair_lines(estimate, middles(estimate)) if has_middles(estimate) else None
+    return Layout(flow_header(estimate), flow_columns(estimate), shapes=shapes, frame=frame, lines=True)
 
 
 @lay_out.register

@@ -16,18 +16,20 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from spatialdp._support.arrays import Array, Floats, Integers, Objects
-from spatialdp.errors import ReleaseError
+from spatialdp.errors import ParameterError, ReleaseError
 from spatialdp.estimates.answers import Answers
 from spatialdp.estimates.base import Estimate
 from spatialdp.estimates.decomposition import Decomposition
 from spatialdp.estimates.fields.field import Field
 from spatialdp.estimates.histogram import Histogram
 from spatialdp.estimates.leaf_grid import LeafGrid
+from spatialdp.estimates.sparse.listed import ListedCells
 from spatialdp.estimates.zones.counts import ZoneCounts
 from spatialdp.outputs.zones.areas import ZoneAreas, require_domain
 from spatialdp.outputs.zones.tables import zone_columns, zone_numbers
 from spatialdp.space.domain import Domain, Grid
 from spatialdp.space.lattice import LATTICE
+from spatialdp.wording import either
 
 if TYPE_CHECKING:
     from spatialdp.privacy.statement import Privacy
@@ -48,6 +50,7 @@ __all__ = [
     "measures",
 ]
 
+_MOST_PIXELS = 10**8  # of a raster of listed cells
 _HIGHEST = 12  # levels of a tree of halved boxes that still becomes a raster of its finest leaves
 
 LEVEL = 0.95  # confidence level of the intervals in files and data frames
@@ -60,8 +63,8 @@ COLUMNS = {
     "sd": "standard deviation of the noise in the estimate",
 }
 _NO_INTERVALS = (
-    "none: this release was truncated, rounded, made non-negative, smoothed or stopped where counts were small, so "
-    "that its errors do not average out"
+    "none: this release was truncated, rounded, made non-negative, smoothed, listed by its own noise or stopped where "
+    "counts were small, so that its errors do not average out"
 )
 
 
@@ -122,6 +125,14 @@ def _(estimate: Field) -> CellNumbers | None:
 
 
 @cell_numbers.register
+def _(estimate: ListedCells) -> CellNumbers | None:
+    grid = estimate.grid
+    if grid.n_numbers > _MOST_PIXELS:  # a grid that nobody lays out
+        return None
+    return CellNumbers(grid.domain.grid(grid.shape), grid.numbers(estimate.columns, estimate.rows))
+
+
+@cell_numbers.register
 def _(estimate: ZoneCounts) -> CellNumbers | None:
     require_domain(estimate.zones)  # zones that are codes alone have no place in a raster either
     return None
@@ -146,6 +157,18 @@ def _(estimate: Decomposition) -> tuple[int, int] | None:
 @finest_shape.register
 def _(estimate: Field) -> tuple[int, int]:
     return estimate.grid.shape
+
+
+@finest_shape.register
+def _(estimate: ListedCells) -> tuple[int, int]:
+    nx, ny = estimate.grid.shape
+    if nx * ny > _MOST_PIXELS:
+        raise ParameterError(
+            f"this release lists cells of a grid of {nx:,} x {ny:,}, and a raster of all of them would have "
+            f"{nx * ny:,} pixels, but at most {_MOST_PIXELS:,} are written; give a number of pixels with "
+            f"{either('shape=(nx, ny)', '--pixels NX,NY')}, which then hold sums of listed cells, or save as .gpkg."
+        )
+    return nx, ny
 
 
 @singledispatch
@@ -203,6 +226,12 @@ def _rows(estimate: Estimate, domain: Domain) -> MapRows:
         return MapRows(_depths(estimate) | numbers, edges(estimate.leaf_boxes(), domain, None))
     rows, columns = cells.rows_and_columns
     return MapRows({"column": columns.astype(np.int32), "row": rows.astype(np.int32)} | numbers, cells.boxes)
+
+
+@_rows.register
+def _(estimate: ListedCells, domain: Domain) -> MapRows:  # noqa: ARG001 - the grid knows its domain
+    places = {"column": estimate.columns.astype(np.int32), "row": estimate.rows.astype(np.int32)}
+    return MapRows(places | measures(estimate), estimate.grid.boxes(estimate.columns, estimate.rows))
 
 
 @_rows.register
@@ -264,9 +293,20 @@ def described(estimate: Estimate, privacy: Privacy | None = None) -> dict[str, s
     """
     counted, words = ("records", {}) if privacy is None else (privacy.counted, _counted(privacy))
     columns = COLUMNS | {"estimate": COLUMNS["estimate"].format(counted=counted)}
+    words = _listing(estimate, counted) | words
     if estimate.biased:
         return {"estimate": columns["estimate"], "intervals": _NO_INTERVALS, **words}
     return columns | words
+
+
+@singledispatch
+def _listing(estimate: Estimate, counted: str) -> dict[str, str]:  # noqa: ARG001 - only lists leave cells out
+    return {}
+
+
+@_listing.register
+def _(estimate: ListedCells, counted: str) -> dict[str, str]:
+    return {"listed": estimate.in_words(counted)}
 
 
 def _counted(privacy: Privacy) -> dict[str, str]:

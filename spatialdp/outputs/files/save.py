@@ -24,6 +24,7 @@ from spatialdp.release import Release
 from spatialdp.wording import either
 
 if TYPE_CHECKING:
+    from spatialdp.flows.release import FlowRelease
     from spatialdp.table_release import TableRelease
 
 __all__ = ["check_target", "contents", "save", "write_release"]
@@ -81,6 +82,10 @@ def contents(release: Release, target: Path, *, shape: tuple[int, int] | None = 
         from spatialdp.outputs.files.tables.save import table_contents
 
         return table_contents(cast("TableRelease", release), target, shape=shape)
+    if release.estimate.kind == "flows":
+        from spatialdp.outputs.files.flows.save import flow_contents
+
+        return flow_contents(cast("FlowRelease", release), target, shape=shape)
     if shape is not None and kind != "GeoTIFF":
         raise ParameterError(
             f"{either('shape', '--pixels')} was given, but {target.name} is {kind}, which keeps the cells as they are; "

@@ -25,6 +25,7 @@ from spatialdp.estimates.decomposition import Decomposition
 from spatialdp.estimates.fields.field import Field
 from spatialdp.estimates.histogram import Histogram
 from spatialdp.estimates.intervals import half_width
+from spatialdp.estimates.sparse.listed import ListedCells
 from spatialdp.estimates.zones.counts import ZoneCounts
 from spatialdp.outputs.maps.ground import has_areas, square_kilometres
 from spatialdp.outputs.maps.values import PIXELS, box_raster, corners, highest, on_grid, pixels
@@ -127,6 +128,11 @@ class MapCells(ABC):
         """The areas as polygons in domain coordinates; None if they are boxes."""
         return None
 
+    @property
+    def dots(self) -> tuple[Floats, Floats] | None:
+        """Places and diameters (in points) of dots that stand for the areas; None if areas are drawn as they are."""
+        return None
+
     @abstractmethod
     def raster(self, values: Array, domain: Domain) -> Any:
         """Paint values on pixels: (rows, columns), row 0 in the south, masked where the map shows nothing."""
@@ -140,8 +146,8 @@ class MapCells(ABC):
         """The half-width of the 95 % interval of each area, in the map's unit."""
         if self.estimate.biased:
             raise ReleaseError(
-                "this release was truncated, rounded, made non-negative, smoothed or stopped where counts were small. "
-                "Its errors do not average out, so it has no intervals to draw; draw "
+                "this release was truncated, rounded, made non-negative, smoothed, listed by its own noise or stopped "
+                "where counts were small. Its errors do not average out, so it has no intervals to draw; draw "
                 f"{parameter('view', 'estimate')}, or make a release without that step."
             )
         estimate = self.estimate
@@ -373,6 +379,18 @@ def _(estimate: Decomposition, level: int | str | None = None) -> TreeCells:
 @map_cells.register
 def _(estimate: Field, level: int | str | None = None) -> MapCells:
     return FieldCells(estimate) if level is None else map_cells(estimate.basis, level)
+
+
+@map_cells.register
+def _(estimate: ListedCells, level: int | str | None = None) -> MapCells:
+    from spatialdp.outputs.maps.lists.cells import ListMap  # which is made of `MapCells`
+
+    if level is not None:
+        raise ParameterError(
+            f"{parameter('level')} is {quoted(level)}, but this release is a list of cells and has no levels; leave it "
+            "out."
+        )
+    return ListMap(estimate)
 
 
 @map_cells.register

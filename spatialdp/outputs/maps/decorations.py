@@ -7,6 +7,7 @@ the privacy statement, because a picture travels without the file that it was dr
 from __future__ import annotations
 
 import math
+from functools import singledispatch
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,11 +17,14 @@ from numpy.lib.stride_tricks import sliding_window_view
 
 from spatialdp._support.arrays import Array, Booleans, Floats, Integers
 from spatialdp._support.override import override
+from spatialdp.estimates.base import Estimate
+from spatialdp.estimates.sparse.listed import ListedCells
+from spatialdp.estimates.zones.counts import ZoneCounts
 from spatialdp.outputs.maps.cells import MapCells
 from spatialdp.outputs.maps.colours import NOISE_INK, NOISE_PAPER, VEIL
 from spatialdp.outputs.maps.ground import metres_per_unit
 from spatialdp.outputs.maps.lines import boundary_shapes, cut_lines
-from spatialdp.privacy.statement import NOT_PRIVATE
+from spatialdp.privacy.statement import NOT_PRIVATE, Privacy
 from spatialdp.space.domain import Domain
 
 if TYPE_CHECKING:
@@ -186,11 +190,14 @@ def _round_below(value: float) -> float:
 # --- words -----------------------------------------------------------------------------------------
 
 
-def explain_marks(ax: Axes) -> Legend:
-    """Say in a legend what the marks on noise mean; `layout` gives it its place."""
+def explain_marks(ax: Axes, *, rings: bool = False) -> Legend:
+    """Say in a legend what the marks on noise, or the rings, mean; `layout` gives it its place."""
+    from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
 
-    swatch = Patch(facecolor=NOISE_PAPER, edgecolor=NOISE_INK, hatch="////", linewidth=0.8, label="marks")
+    swatch: Artist = Patch(facecolor=NOISE_PAPER, edgecolor=NOISE_INK, hatch="////", linewidth=0.8, label="marks")
+    if rings:
+        swatch = Line2D([], [], linestyle="none", marker="o", markerfacecolor="none", color="0.25", label="marks")
     return ax.legend(handles=[swatch], loc="upper left", frameon=False, borderpad=0, borderaxespad=0, handlelength=2.5)
 
 
@@ -203,9 +210,35 @@ def caption_text(release: Release, *, whole: bool = True) -> str:
     if not whole:
         return "" if privacy.private else NOT_PRIVATE
     text = f"{privacy}. {privacy.in_words()} {privacy.counted_in_words()}".rstrip()
+    text += _missing(release.estimate, privacy)
     if release.estimate.biased:
         text += (
             " These estimates were altered so that their errors do not average out, so cells that may be noise alone "
             "cannot be marked."
         )
     return text
+
+
+@singledispatch
+def _missing(estimate: Estimate, privacy: Privacy) -> str:  # noqa: ARG001 - only lists leave places out
+    """Return what a list lacks, in words that follow a caption."""
+    return ""
+
+
+@_missing.register
+def _(estimate: ListedCells, privacy: Privacy) -> str:
+    from spatialdp.outputs.maps.lists.cells import searched_in_words
+
+    return f" {searched_in_words(estimate, privacy.counted)}"
+
+
+@_missing.register
+def _(estimate: ZoneCounts, privacy: Privacy) -> str:  # noqa: ARG001 - its statement says what was searched
+    terms = privacy.parameters
+    if not {"searched", "threshold", "expected_false"} <= set(terms):
+        return ""
+    return (
+        f" Listed are those of {terms['searched']:,} zones whose noisy count was at least {terms['threshold']:,.6g} "
+        f"{privacy.counted}. Zones with fewer are missing, and {terms['expected_false']:,.3g} empty zones are expected "
+        "on the list."
+    )

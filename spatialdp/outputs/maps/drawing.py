@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from spatialdp._support.arrays import Floats, Objects
+from spatialdp._support.arrays import Booleans, Floats, Objects
 from spatialdp.outputs.maps.colours import OUTSIDE, Classes, palette
 from spatialdp.outputs.maps.values import aspect, corners
 from spatialdp.space.domain import Domain, Grid
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from matplotlib.path import Path
 
 
-__all__ = ["draw_boxes", "draw_cells", "draw_image", "draw_polygons"]
+__all__ = ["draw_boxes", "draw_cells", "draw_dots", "draw_image", "draw_polygons"]
 
 
 def draw_boxes(
@@ -45,6 +45,30 @@ def draw_boxes(
     _frame(ax, domain)
     ax.set_aspect(aspect(domain))
     return patches
+
+
+def draw_dots(
+    ax: Axes,
+    domain: Domain,
+    dots: tuple[Floats, Floats],
+    values: Floats,
+    rings: Booleans,
+    *,
+    norm: Normalize | None,
+    colours: Colormap,
+) -> PathCollection:
+    """Draw dots at places (n, 2) with diameters in points, coloured by their values; some of them as rings."""
+    places, diameters = dots
+    order = np.argsort(-diameters, kind="stable")  # small dots lie on large ones
+    full, empty = order[~rings[order]], order[rings[order]]
+    look: dict[str, Any] = {"edgecolor": "0.25", "zorder": 1}
+    x, y = places.T
+    ax.scatter(x[empty], y[empty], diameters[empty] ** 2, facecolor="none", linewidth=0.6, **look)
+    look |= {"cmap": colours, "norm": norm, "linewidth": 0.15}
+    drawn = ax.scatter(x[full], y[full], diameters[full] ** 2, values[full], **look)
+    _frame(ax, domain)
+    ax.set_aspect(aspect(domain))
+    return drawn
 
 
 def draw_polygons(

@@ -27,7 +27,7 @@ from spatialdp.outputs.maps.colours import (
     palette,
     uncertainty_colours,
 )
-from spatialdp.outputs.maps.drawing import draw_boxes, draw_image, draw_polygons
+from spatialdp.outputs.maps.drawing import draw_boxes, draw_dots, draw_image, draw_polygons
 from spatialdp.outputs.maps.values import aspect
 from spatialdp.space.domain import Domain
 from spatialdp.wording import parameter
@@ -132,9 +132,9 @@ def plot(
     mark_noise : bool
         Fade cells that may be noise alone behind thin lines: their estimate is below the half-width of its 95 %
         interval, which is where the interval extends below zero. About 1 in 40 empty cells is not marked although it
-        holds only noise. The cells of a field are smaller than the blocks that were counted: in blocks without records,
-        at most about 1 cell in 40 is not marked, but in other blocks empty cells may be unmarked. Biased estimates have
-        no intervals and get no marks; the caption says so.
+        holds only noise. Dots of listed cells become rings instead. The cells of a field are smaller than the blocks
+        that were counted: in blocks without records, at most about 1 cell in 40 is not marked, but in other blocks
+        empty cells may be unmarked. Biased estimates have no intervals and get no marks; the caption says so.
     boundaries : GeoDataFrame, GeoSeries, shapely geometry or path, optional
         Public polygons or lines to draw on top. They are reprojected to the domain's CRS; plain geometries are taken
         to be in it.
@@ -184,16 +184,18 @@ def plot(
     ax = _new_axes() if ax is None else ax
     if boundaries is not None:
         decorations.draw_boundaries(ax, domain, boundaries)
-    coloured = _draw(ax, domain, cells, colouring)
+    marks = quantity is View.UNCERTAINTY or (mark_noise and quantity is View.ESTIMATE and not release.estimate.biased)
+    coloured = _draw(ax, domain, cells, colouring, marks=marks)
     ax.set_facecolor("white")
     if outline_depth:
         decorations.draw_levels(ax, cells, outline_depth)
     furniture = _furniture(ax, domain, coloured, colouring, own_figure=own_figure)
-    if quantity is View.UNCERTAINTY or (mark_noise and quantity is View.ESTIMATE and not release.estimate.biased):
-        marked = cells.raster(cells.within_noise, domain).filled(False)
-        veil = 1.0 if quantity is View.UNCERTAINTY else VEIL
-        ax.add_artist(decorations.NoiseMarks(marked, domain, veil=veil))
-        furniture.legend = decorations.explain_marks(ax)
+    if marks:
+        if cells.dots is None:
+            marked = cells.raster(cells.within_noise, domain).filled(False)
+            veil = 1.0 if quantity is View.UNCERTAINTY else VEIL
+            ax.add_artist(decorations.NoiseMarks(marked, domain, veil=veil))
+        furniture.legend = decorations.explain_marks(ax, rings=cells.dots is not None)
         furniture.words[furniture.legend.get_texts()[0]] = cells.marks
     if scale_bar:
         furniture.scale_bar = decorations.draw_scale_bar(ax, domain)
@@ -287,8 +289,11 @@ def _outline_depth(cells: MapCells, lines: int | None) -> int:
     return cells.outlined(_MOST_OUTLINES)
 
 
-def _draw(ax: Axes, domain: Domain, cells: MapCells, colouring: _Colouring) -> ScalarMappable:
+def _draw(ax: Axes, domain: Domain, cells: MapCells, colouring: _Colouring, *, marks: bool) -> ScalarMappable:
     look: dict[str, Any] = {"colours": colouring.colours, "norm": colouring.norm}
+    if cells.dots is not None:
+        rings = cells.within_noise if marks else np.zeros(colouring.values.size, dtype=bool)
+        return draw_dots(ax, domain, cells.dots, colouring.values, rings, **look)
     if cells.polygons is not None and len(cells.polygons) <= _MOST_POLYGONS:
         return draw_polygons(ax, domain, cells.polygons, colouring.values, **look)
     if cells.polygons is None and cells.shape is None and len(cells.boxes) <= _MOST_POLYGONS:

@@ -12,8 +12,9 @@ Error bound. Numbers are fixed point with a guard of at least 256 bits below the
 multiplication truncates, so after k of them a power is off by at most 3k + 2 units in the last place, and a Gaussian
 weight, whose ratio is itself a running power, by at most 3(k + 1)². With fewer than 2^14 entries per 64 bits (`source`
 chooses the digits so), a cumulative sum is off by less than 2^46 units; dividing by the whole, D >= 2^-100, multiplies
-that by 2/D only for `low_digit`, which has at most 2^10 entries and so stays below 2^114. `_floors` accepts a floor
-only if everything within 2^128 units agrees with it; otherwise the table is built again with a longer guard.
+that by 2/D only for `low_digit`, which has at most 2^10 entries and so stays below 2^114. Squaring a number below 1
+adds at most 1 unit to twice its error, so the 62 squarings of `binomial` leave less than 2^66 units. `_floors` accepts
+a floor only if everything within 2^128 units agrees with it; otherwise the table is built again with a longer guard.
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ __all__ = [
     "AMBIGUOUS",
     "WORD_BITS",
     "Table",
+    "binomial",
     "exp_floor",
     "exp_floors",
     "gaussian",
@@ -166,6 +168,34 @@ def half_gaussian(variance: Fraction) -> Table:
     def thresholds(bits: int, precision: int) -> tuple[int, list[int]]:
         weights = list(_gaussian_weights(variance, precision))
         return 0, [*_cumulative(weights, precision, bits), (1 << bits) - 1]
+
+    return Table(_certified(thresholds))
+
+
+def binomial(rate: Fraction, threshold: int, doublings: int) -> Table:
+    """Make the table of how many of 2^doublings independent discrete Laplace variables reach a threshold of at least 1.
+
+    With P(X = x) ∝ exp(-rate |x|) and a = exp(-rate), a variable reaches it with probability p = a^threshold / (1 + a).
+    P(none) is 1 - p squared `doublings` times, and P(j + 1) = P(j) (trials - j) / (j + 1) · p / (1 - p). There are at
+    most 2^62 trials, and on average they give at most one success, so few numbers of successes matter.
+    """
+    trials = 1 << doublings
+
+    def thresholds(bits: int, precision: int) -> tuple[int, list[int]]:
+        one, most = 1 << precision, (1 << bits) - 1
+        p = (_exp(rate * threshold, precision) << precision) // (one + _exp(rate, precision))
+        weight = one - p
+        for _ in range(doublings):
+            weight = weight * weight >> precision
+        below, floors = 0, [0]
+        for successes in range(trials):
+            below += weight
+            floors += _floors([below], precision, bits)
+            if floors[-1] == most:
+                break
+            weight = weight * (trials - successes) * p // ((successes + 1) * (one - p))
+        # The words that are left belong to the last outcome: there is no other one, or it weighs less than 2^-bits.
+        return 0, [*floors[1:], *([] if floors[-1] == most else [most])]
 
     return Table(_certified(thresholds))
 

@@ -16,7 +16,7 @@ above the bound need keys. Everything here is exact, in whole numbers, and priva
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -29,7 +29,15 @@ from spatialdp.records.persons.keys import cell_keys
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["Contributions", "bounded_cells", "bounded_counts", "contributions_of", "gathered", "sums_of_cells"]
+__all__ = [
+    "Contributions",
+    "bounded_among",
+    "bounded_cells",
+    "bounded_counts",
+    "contributions_of",
+    "gathered",
+    "sums_of_cells",
+]
 
 _LARGEST = 2**63 - 1
 
@@ -158,6 +166,26 @@ def bounded_cells(persons: pa.Array, cells: Integers, n_cells: int, bound: Perso
     (array([         5, 1000000000]), array([1, 2]))
     """
     contributions = contributions_of(persons, cells, n_cells)
+    return sums_of_cells(contributions.cells, contributions.kept(bound))
+
+
+def bounded_among(persons: pa.Array, cells: Integers, bound: Person) -> tuple[Integers, Integers]:
+    """Return the same as `bounded_cells` where cells may have any number below 2^63.
+
+    Records are grouped by the rank of their cell. What is kept of a person is decided by the cells themselves, as
+    everywhere: ranks depend on the records of others.
+
+    Examples
+    --------
+    >>> from spatialdp.records.persons.identifiers import persons_of
+    >>> persons, cells = persons_of(["ann", "ann", "bob", None]), np.array([2**60, 5, 2**60, 7])
+    >>> [each.tolist() for each in bounded_among(persons, cells, Person(cells=2))] == [[5, 2**60], [1, 2]]
+    True
+    """
+    persons, cells = _left_in(persons, cells, np.ones(cells.size, dtype=bool))
+    distinct, ranks = np.unique(cells, return_inverse=True)
+    by_rank = contributions_of(persons, ranks, max(distinct.size, 1))
+    contributions = replace(by_rank, cells=distinct[by_rank.cells])
     return sums_of_cells(contributions.cells, contributions.kept(bound))
 
 

@@ -38,6 +38,7 @@ __all__ = [
     "axes_beside",
     "checked_places",
     "count_rows",
+    "length_of",
     "number_beside",
     "places_in",
     "with_place",
@@ -129,7 +130,7 @@ class Rows:
         if key not in self._read:
             self._read[key] = times_of(given, name) if key[1] else Texts(texts_of(persons_of(given, parameter(name))))
         values: Values = self._read[key]
-        if len(values) != _length(self._points):
+        if len(values) != length_of(self._points):
             raise PointsError(
                 f"the points and {parameter(name)} have different lengths; each record needs a value, or a missing "
                 "one. Give as many as points."
@@ -215,7 +216,8 @@ def checked_places(points: Any, frame: Frame, person: Person | None) -> Any:
     return as_points(points, frame.space.domain, person)
 
 
-def _length(points: Points | Codes) -> int:
+def length_of(points: Points | Codes) -> int:
+    """Return the number of records; private."""
     return len(points._codes) if isinstance(points, Codes) else int(points._x.shape[0])
 
 

@@ -82,3 +82,15 @@ def test_adaptive_trees_have_blocks(folder, tmp_path):
     done = run("release", folder / "layer.gpkg", BOUNDS, "--crs=EPSG:4326", "--epsilon=1", "--shape=16,16", "-o", out)
     assert " blocks; on a grid of 16 x 16" in done.stderr
     assert f"blocks     {sdp.load(out).estimate.n_cells}, of different sizes" in run("info", out).stdout
+
+
+def test_info_of_a_list_tells_what_was_searched(tmp_path):
+    release = sdp.Sparse((2**20, 2**20)).release([[0.3, 0.5]] * 500, sdp.Domain((0, 0, 1, 1)), epsilon=1)
+    release.save(tmp_path / "list.parquet")
+    told = run("info", tmp_path / "list.parquet").stdout
+    assert f"listed     {release.estimate.n_cells} cells" in told
+    assert "whose noisy count was at least 37 records." in told
+    facts = json.loads(run("info", tmp_path / "list.parquet", "--json").stdout)
+    assert facts["shape"] == [2**20, 2**20]
+    assert facts["threshold"] == release.estimate.threshold
+    assert facts["false"] == release.estimate.false

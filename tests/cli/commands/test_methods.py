@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from spatialdp.cli.parameters import methods, parameters_of
-from spatialdp.mechanisms import MECHANISMS, ON_OTHER_FRAMES
+from spatialdp.mechanisms import LISTS, MECHANISMS, ON_OTHER_FRAMES
 from tests.helpers.commands import run
 
 
@@ -25,6 +25,6 @@ def test_names_that_are_close_are_suggested():
 
 
 def test_methods_of_other_frames_are_listed_last():
-    assert list(methods()) == [*MECHANISMS, "zone-tree", "table"]
+    assert list(methods()) == [*MECHANISMS, *LISTS, "zone-tree", "table"]
     assert "--budget" in run("methods", "table").stdout
     assert "zone=0,1,2;time=1,1" in "".join(run("methods", "table").stdout.split())

@@ -186,3 +186,12 @@ def test_names_of_areas_do_not_reach_a_terminal_as_they_are(folder, released, tm
     shown = run(*asked).stdout
     assert "\u202e" not in shown
     assert "west\ufffd" in shown
+
+
+def test_query_of_a_list_says_that_other_cells_are_missing(tmp_path):
+    release = sdp.Sparse((2**20, 2**20)).release([[0.3, 0.5]] * 500, sdp.Domain((0, 0, 1, 1)), epsilon=1)
+    release.save(tmp_path / "list.parquet")
+    done = run("query", tmp_path / "list.parquet", "--bbox=0.2,0.4,0.6,0.6")
+    assert "note: estimates are of records in listed cells. Listed are those of" in done.stderr
+    answers = pd.read_csv(_text(done.stdout))
+    assert answers["estimate"].tolist() == [release.answer((0.2, 0.4, 0.6, 0.6))]

@@ -234,3 +234,39 @@ def test_a_bound_and_a_column_of_persons_belong_together(visits, tmp_path):
     assert "--person-column NAME" in run(*given, "--person=cells=5", code=2).stderr
     assert "such as --person cells=20" in run(*given, "--person-column=who", code=2).stderr
     assert not os.listdir(tmp_path)
+
+
+def listed(folder, *options, code=0):
+    """Release a list of a file with one hot spot on the whole lattice."""
+    (folder / "spots.csv").write_text("x,y\n" + "0.3,0.5\n" * 500)
+    given = ("--x=x", "--y=y", BOUNDS, "--method=sparse", "--epsilon=1", "--false=1e-6")
+    return run("release", folder / "spots.csv", *given, *options, code=code)
+
+
+def test_list_is_released_and_summed_up(tmp_path):
+    done = listed(tmp_path, "--shape=1073741824,1073741824", "-o", tmp_path / "list.parquet")
+    assert "listed   1 cells. Listed are those of 1,152,921,504,606,846,976 cells" in done.stderr
+    assert "records in listed cells, estimated" in done.stderr
+    release = sdp.load(tmp_path / "list.parquet")
+    assert f"total    {release.total:,.0f} records" in done.stderr
+
+
+def test_raster_of_a_list_needs_pixels_if_its_grid_is_fine(tmp_path):
+    fine = "--shape=1073741824,1073741824"
+    assert "give --pixels NX,NY" in listed(tmp_path, fine, "-o", tmp_path / "list.tif", code=2).stderr
+    listed(tmp_path, fine, "--pixels=8,8", "-o", tmp_path / "pixels.tif")
+    listed(tmp_path, "--shape=8,8", "-o", tmp_path / "cells.tif")
+    assert "neither of --shape and --cell-size" in listed(tmp_path, "-o", tmp_path / "out.parquet", code=2).stderr
+
+
+def test_list_of_zones_is_released(tmp_path):
+    (tmp_path / "codes.csv").write_text("code\n" + "A07\n" * 300)
+    pd.DataFrame({"letter": list("AAB"), "code": ["A07", "A08", "B01"]}).to_csv(tmp_path / "zones.csv", index=False)
+    given = ("--code-column=code", "--zones", tmp_path / "zones.csv", "--levels=letter,code", "--epsilon=1")
+    done = run(
+        "release", tmp_path / "codes.csv", *given, "--method=sparse", "--false=1e-6", "-o", tmp_path / "list.parquet"
+    )
+    assert "1 of level code" in done.stderr
+    release = sdp.load(tmp_path / "list.parquet")
+    assert release.zones.codes[release.zones.leaf_nodes].tolist() == ["A07"]
+    assert release.zones.name == "listed zones of zones"

@@ -3,10 +3,17 @@
 import { FieldEstimate } from "./field.mjs";
 import { GridEstimate } from "./grid.mjs";
 import { snapBox } from "./lattice.mjs";
+import { ListedEstimate } from "./listed.mjs";
 import { TreeEstimate } from "./tree.mjs";
 import { ZoneEstimate } from "./zones.mjs";
 
-const ESTIMATES = { field: FieldEstimate, grid: GridEstimate, tree: TreeEstimate, zones: ZoneEstimate };
+const ESTIMATES = {
+  field: FieldEstimate,
+  grid: GridEstimate,
+  listed: ListedEstimate,
+  tree: TreeEstimate,
+  zones: ZoneEstimate,
+};
 
 /** Smaller allowances, in counts squared, are rounding errors of sums. */
 const ROUNDING = 1e-6;

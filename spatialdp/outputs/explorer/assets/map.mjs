@@ -110,9 +110,9 @@ export const CellLayer = L.GridLayer.extend({
   },
 
   /** Colour of a cell, if it has one in this view, and whether it is marked because it may be noise alone. */
-  colours({ box, estimate, cells }) {
+  colours({ box, estimate, cells, half = this.release.halfWidth(box) }) {
     const { scale, colours, classes, sizeOf } = this.look;
-    const half = this.release.halfWidth(box); // null for biased releases, which have no intervals and no marks
+    // Biased releases have no intervals, a half-width of null, and no marks.
     const marked = half !== null && estimate < half;
     if (this.view === "estimate") return { colour: estimateColour(estimate / sizeOf(box, cells), scale, colours), marked };
     return { colour: uncertaintyColour(this.release.withInterval(estimate, half).relative, classes), marked };

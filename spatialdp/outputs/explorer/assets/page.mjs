@@ -122,7 +122,7 @@ export class Page {
   }
 
   /** The sides of a cell in the domain's coordinates, one range for each axis. */
-  whereabouts({ box }) {
+  whereabouts({ box: shown, own: box = shown }) {
     const { axes, bounds } = this.data;
     return axes.flatMap((name, axis) => {
       const [low, high] = [box[axis], box[axis + 2]].map((line) => coordinateOf(line, bounds[axis], bounds[axis + 2]));

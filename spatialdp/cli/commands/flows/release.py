@@ -1,0 +1,181 @@
+"""How do trips in a file become released flows? `spatialdp flows` reads both ends, counts, adds noise and writes.
+
+All public options are checked before the file of trips is opened, so that a mistake costs no budget. Progress lines
+name steps only: they must not depend on the number of trips.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from spatialdp.cli.options.frame import Names, places_options
+from spatialdp.cli.options.output import Target, check_output, output_options, quiet_option
+from spatialdp.cli.options.terms import TermsOptions, terms_options
+from spatialdp.cli.options.values import Exact
+
+if TYPE_CHECKING:
+    from spatialdp.flows.release import FlowRelease
+    from spatialdp.space.frames.frame import Frame
+
+__all__ = ["command"]
+
+
+@click.command("flows")
+@click.argument("trips", type=click.Path(path_type=Path), nargs=-1, required=True)
+@click.option(
+    "--origin",
+    type=Names(),
+    required=True,
+    metavar="X,Y|COLUMN",
+    help="Columns of the coordinates where each trip begins, such as lon,lat; or one column of codes of zones.",
+)
+@click.option(
+    "--destination", type=Names(), required=True, metavar="X,Y|COLUMN", help="The same for where each trip ends."
+)
+@click.option("--person-column", metavar="NAME", help="Column that says who a trip is about; needs --person.")
+@places_options
+@terms_options
+@click.option(
+    "--pairs",
+    type=click.Choice(["auto", "all", "listed"]),
+    default="auto",
+    show_default=True,
+    help="Publish all pairs of places, or a list of those whose noisy count passes a threshold; auto publishes all, if "
+    "there are no more than ten million.",
+)
+@click.option("--false", type=Exact(), default="1", show_default=True, help="Pairs without trips expected on the list.")
+@click.option(
+    "--remeasure",
+    type=Exact(),
+    default="1/4",
+    show_default=True,
+    help="Share of the pairs' budget that counts listed pairs afresh; with 0 the threshold is lower and counts have no "
+    "intervals.",
+)
+@click.option(
+    "--margins",
+    type=Exact(),
+    default="1/5",
+    show_default=True,
+    help="Share of the budget for counts of origins and of destinations.",
+)
+@output_options((".parquet", ".csv"), "File for the flows", several=True)
+@click.option(
+    "--seed", type=click.IntRange(0), help="Seed for reproducible noise, for experiments; needs --not-private."
+)
+@click.option(
+    "--not-private", is_flag=True, help="Allow a release that is not private; the release is marked as not private."
+)
+@quiet_option
+def command(
+    trips: tuple[Path, ...],
+    origin: tuple[str, ...],
+    destination: tuple[str, ...],
+    person_column: str | None,
+    frame: Frame,
+    terms: TermsOptions,
+    target: Target,
+    seed: int | None,
+    not_private: bool,
+    quiet: bool,
+    **parameters: Any,
+) -> None:
+    r"""Publish trips between places under differential privacy: how many go from each place to each other.
+
+    TRIPS is one or more files, Parquet or CSV (also .gz), with both ends of each trip in a row. Trips with an end that
+    is in no place are not counted. No message says so, because their number is private.
+
+    A .parquet file holds the complete release, and lines for a GIS; a .csv file has the columns origin, destination and
+    flow. Each release spends its budget, so write both with one command.
+
+    \b
+    Examples:
+      spatialdp flows trips.csv --origin lon,lat --destination to_lon,to_lat --bounds -74.04,40.7,-73.9,40.8 \
+          --crs EPSG:4326 --shape 16,16 --epsilon 1 -o flows.csv
+      spatialdp flows moves.parquet --origin from_county --destination to_county --zones counties.parquet \
+          --levels state,county --epsilon 1 --person-column id --person shares -o flows.parquet
+    """
+    from spatialdp._support.atomic import write_all
+    from spatialdp.mechanisms import Flows
+    from spatialdp.outputs.files.flows.save import flow_contents
+    from spatialdp.privacy.noise.source import SeededNoise, SystemNoise
+    from spatialdp.records.rows.trips import read_trips
+
+    def report(step: str) -> None:  # names of steps, never their progress, which would reveal the number of trips
+        if not quiet:
+            click.echo(step, err=True)
+
+    target.spare(*trips)
+    _check_outputs(target, seed, allowed=not_private)
+    prepared = Flows(**parameters).prepare(frame, **terms.options)
+    places = _places_of(frame, origin, destination)
+    report("1/3 opening the trips")
+    records = read_trips(list(trips), places, _end(origin), _end(destination), person=person_column)
+    report("2/3 counting them and adding noise")
+    release: Any = prepared.release(records, noise=SystemNoise() if seed is None else SeededNoise(seed))
+    report(f"3/3 writing {', '.join(str(path) for path in target.files)}")
+    files: dict[Path, bytes] = {}
+    for path in target.files:
+        files |= flow_contents(release, path)
+    write_all(files, overwrite=target.force)
+    for line in _summary(release, prepared.design.smallest_visible):
+        report(line)
+    report(f"{release.privacy}")
+
+
+def _end(names: tuple[str, ...]) -> Any:
+    """Return a column of codes, or two columns of coordinates."""
+    return names[0] if len(names) == 1 else names
+
+
+def _places_of(frame: Frame, *ends: tuple[str, ...]) -> Any:
+    """Return what trips are located in: the zones, or the domain of the grid; refuse ends that do not fit."""
+    from spatialdp.space.frames.zone_axis import ZoneAxis
+
+    for flag, names in zip(("--origin", "--destination"), ends, strict=True):
+        if len(names) > 2:
+            raise click.UsageError(
+                f"{flag} names {len(names)} columns; give two, of x and y, or one column of codes of zones."
+            )
+        if len(names) == 1 and not isinstance(frame.space, ZoneAxis):
+            raise click.UsageError(
+                f"{flag} names one column, of codes of zones, but the places are cells of a grid; give two columns, "
+                "X,Y, or --zones FILE."
+            )
+    return frame.space.zones if isinstance(frame.space, ZoneAxis) else frame.domain
+
+
+def _check_outputs(target: Target, seed: int | None, *, allowed: bool) -> None:
+    """Refuse a seed without --not-private, and a statement that would replace a file."""
+    from spatialdp.outputs.files.statement import statement_beside
+
+    if seed is not None and not allowed:
+        raise click.UsageError(
+            "--seed makes the noise reproducible, so the release would not be private. Leave that option out, or add "
+            "--not-private."
+        )
+    for path in target.files:
+        if path.suffix.lower() == ".csv":
+            check_output(statement_beside(path), (".json",), force=target.force)
+
+
+def _summary(release: FlowRelease, visible: int) -> list[str]:
+    """Return what anyone who reads the release can see: places, pairs, and the total."""
+    estimate, counted = release.estimate, release.privacy.counted
+    low, high = estimate.answers(None, None).ends(0.95).ravel()
+    lines = [
+        f"places   {estimate.places:,}",
+        f"pairs    {estimate.n_cells:,} {'of all' if estimate.listing is None else 'listed'}",
+        f"total    {release.total:,.0f} {counted}, estimated; 95 % interval {low:,.0f} to {high:,.0f}",
+    ]
+    if estimate.listing is None or release.listed_share is None:
+        return lines
+    return [
+        *lines,
+        f"seen     flows of {visible:,} and more are listed with a probability of 95 %; about "
+        f"{estimate.listing.false:,.2g} listed pairs are expected to be without trips",
+        f"share    {100 * release.listed_share:,.0f} % of the total is in listed pairs, estimated",
+    ]

@@ -1,0 +1,1 @@
+"""Estimates of flows between places."""

@@ -1,0 +1,1 @@
+"""Estimates of few of very many cells: those that were listed."""

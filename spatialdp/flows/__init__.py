@@ -1,0 +1,1 @@
+"""Released flows between places."""

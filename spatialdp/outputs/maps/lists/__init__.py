@@ -1,0 +1,1 @@
+"""Maps of lists: dots at the places of listed cells."""

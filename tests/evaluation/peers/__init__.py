@@ -1,0 +1,1 @@
+"""Tests of published methods to compare with."""

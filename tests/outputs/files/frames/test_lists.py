@@ -1,0 +1,115 @@
+"""Complete files of lists come back bit by bit; what a forger alters is refused or behaves."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+import pytest
+import shapely
+
+import spatialdp as sdp
+from spatialdp.errors import FileFormatError
+from tests.helpers.release_files import rewrite, set_to
+
+REGION = shapely.Polygon([(0, 0), (8, 0), (8, 5), (3, 6), (0, 3)])
+PLACES = np.array([[0.5, 0.5], [0.5, 0.6], [6.2, 3.3], [3.1, 4.9]])
+
+
+def release_of(shape=(2**30, 2**30), region=REGION, **options):
+    domain = sdp.Domain((0, 0, 8, 6), crs="EPSG:4326", region=region)
+    return sdp.Sparse(shape, **options).release(np.repeat(PLACES, 300, axis=0), domain, epsilon=1)
+
+
+@pytest.mark.parametrize("options", [{}, {"remeasure": 0}, {"shape": (8, 6)}, {"region": None}, {"shape": (1, 2**30)}])
+def test_lists_come_back_bit_by_bit(options, tmp_path):
+    release, path = release_of(**options), tmp_path / "list.parquet"
+    release.save(path)
+    again = sdp.load(path)
+    assert again.estimate.n_cells > 1
+    for name in ("columns", "rows", "values"):
+        assert getattr(again.estimate, name).tobytes() == getattr(release.estimate, name).tobytes()
+    for name in ("grid", "threshold", "false", "variance", "kurtosis", "step", "biased"):
+        assert getattr(again.estimate, name) == getattr(release.estimate, name)
+    assert again.privacy == release.privacy
+    again.save(tmp_path / "again.parquet")
+    assert (tmp_path / "again.parquet").read_bytes() == path.read_bytes()
+
+
+def test_lists_of_no_cells_come_back(tmp_path):
+    release = sdp.Sparse((2**30, 2**30), false=1e-9).release([], sdp.Domain((0, 0, 1, 1)), epsilon=1)
+    release.save(tmp_path / "list.parquet")
+    assert sdp.load(tmp_path / "list.parquet").estimate.n_cells == 0
+
+
+HEADERS = {
+    "shape too large": set_to("estimate", "shape", value=[2**31, 2**30]),
+    "shape of nothing": set_to("estimate", "shape", value=[0, 4]),
+    "shape with fewer columns": set_to("estimate", "shape", value=[4, 2**30]),
+    "three sides": set_to("estimate", "shape", value=[4, 4, 4]),
+    "negative threshold": set_to("estimate", "threshold", value=-1),
+    "threshold in words": set_to("estimate", "threshold", value="55"),
+    "endless false cells": set_to("estimate", "false", value=1e300),
+    "no law has this noise": set_to("estimate", "noise", "variance", value=1e-300),
+    "wide steps": set_to("estimate", "noise", "step", value=2.0),
+    "neither biased nor not": set_to("estimate", "biased", value=1),
+}
+
+
+@pytest.mark.parametrize("name", HEADERS)
+def test_forged_headers_are_refused(name, tmp_path):
+    release_of().save(tmp_path / "list.parquet")
+    rewrite(tmp_path / "list.parquet", header=HEADERS[name], sign=True)
+    with pytest.raises(FileFormatError):
+        sdp.load(tmp_path / "list.parquet")
+
+
+def with_column(name, change):
+    def changed(table):
+        values = change(table[name].to_numpy().copy())
+        return table.set_column(table.column_names.index(name), name, pa.array(values))
+
+    return changed
+
+
+def swapped(values):
+    return values[::-1]
+
+
+def repeated(values):
+    values[1] = values[0]
+    return values
+
+
+def first(value):
+    def change(values):
+        values[0] = value
+        return values
+
+    return change
+
+
+TABLES = {
+    "not in order": with_column("row", swapped),
+    "column beyond the last": with_column("column", lambda values: values.astype(np.int64) + 2**30),
+    "negative column": with_column("column", first(-1)),
+    "outside the region": with_column("row", lambda values: values + 2**30 - 1 - values.max()),
+    "columns that are no whole numbers": with_column("column", lambda values: values.astype(float)),
+    "estimate that is no number": with_column("estimate", first(np.nan)),
+    "no columns": lambda table: table.drop(["column"]),
+}
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_forged_rows_are_refused(name, tmp_path):
+    release_of().save(tmp_path / "list.parquet")
+    rewrite(tmp_path / "list.parquet", table=TABLES[name], sign=True)
+    with pytest.raises(FileFormatError):
+        sdp.load(tmp_path / "list.parquet")
+
+
+def test_a_cell_that_is_listed_twice_is_refused(tmp_path):
+    release_of().save(tmp_path / "list.parquet")
+    for name in ("row", "column"):
+        rewrite(tmp_path / "list.parquet", table=with_column(name, repeated), sign=True)
+    with pytest.raises(FileFormatError):
+        sdp.load(tmp_path / "list.parquet")
