@@ -4,6 +4,7 @@ from spatialdp.mechanisms.adaptive.adaptive_tree import Adaptive
 from spatialdp.mechanisms.adaptive.flows import Flows
 from spatialdp.mechanisms.adaptive.kdtree import KdTree
 from spatialdp.mechanisms.adaptive.sparse import Sparse
+from spatialdp.mechanisms.adaptive.trajectories import Trajectories
 from spatialdp.mechanisms.base import Mechanism, Plan
 from spatialdp.mechanisms.fixed.flat import Flat
 from spatialdp.mechanisms.fixed.fourier import Fourier
@@ -33,6 +34,7 @@ __all__ = [
     "Sparse",
     "Table",
     "Tailored",
+    "Trajectories",
     "Uniform",
     "Wavelet",
     "ZoneTree",

@@ -32,7 +32,7 @@ LINES: dict[str, list[set[str]]] = {
         {"strategies", "estimates", "datasets"},
         {"structures"},
         {"release"},
-        {"zone_release", "table_release", "running_release", "flows", "clusters"},
+        {"zone_release", "table_release", "running_release", "flows", "trajectories", "clusters"},
         {"mechanisms", "outputs"},
         {"planning"},
         {"evaluation"},
@@ -63,7 +63,7 @@ HOLD_RECORDS = {"records", "datasets"}
 # A façade may import upwards, into this part, inside its methods.
 FACADES = {
     (f"spatialdp.{release}", "spatialdp.outputs")
-    for release in ("release", "zone_release", "table_release", "running_release", "flows")
+    for release in ("release", "zone_release", "table_release", "running_release", "flows", "trajectories")
 }
 # Releases of every kind share the method that writes their certificate.
 FACADES |= {("spatialdp.privacy.certified", "spatialdp.outputs")}
