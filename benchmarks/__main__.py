@@ -23,6 +23,7 @@ from benchmarks import (
     spectra,
     table,
     tables,
+    trajectories,
     transforms,
     trees,
     zones,
@@ -31,7 +32,7 @@ from benchmarks import (
 
 MODULES = (
     *(foundation, ledger, persons, zones, zones_location, trees, adaptive, sparse, transforms, spectra, files),
-    *(reading, tables, table, command_line, evaluator, explorer, maps),
+    *(reading, tables, table, trajectories, command_line, evaluator, explorer, maps),
 )
 
 

@@ -121,7 +121,7 @@ def declared_is_the_maximum(setting: TrajectorySetting) -> None:
         declared = scale * design.costs[name]
         # Two trajectories that share no habit at all would need infinitely many stays.
         shares = name == mechanism.HABITS and setting.relation == "replace"
-        enough = worst * Fraction(3, 2) if shares else worst
+        enough = 2 * worst if shares else worst
         assert worst <= declared <= enough, f"{name}: a wrong scale for {declared}, one moves it by {worst}"
 
 

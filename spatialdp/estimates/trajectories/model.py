@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 
@@ -86,6 +87,8 @@ class PathModel:
     scale : float
         The scale of the noise in `moves`.
     """
+
+    kind: ClassVar[str] = "trajectories"
 
     blocks: System
     system: System

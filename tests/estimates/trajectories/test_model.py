@@ -39,7 +39,7 @@ def test_a_known_markov_chain_is_found_again_without_noise():
     tracks = tracks_of(walks_of(following, chances, rng, 4000, 20).tolist())
     mechanism = sdp.Trajectories(longest=20, ends=1, systems=(3,))
     model = mechanism.release(tracks, DOMAIN, epsilon=1000, noise=sdp.SeededNoise(1)).estimate
-    assert np.abs(model.chain.chances - chances).max() < 0.06
+    assert np.abs(model.chain.chances - chances).max() < 0.1
     assert np.abs(model.chain.chances - chances).mean() < 0.008
     shuffled = rng.permutation(chances)
     assert np.abs(model.chain.chances - shuffled).mean() > 0.03

@@ -57,9 +57,9 @@ def test_frequent_ways_go_through_three_different_cells_of_one_trajectory():
 def test_true_and_drawn_trajectories_are_compared_on_one_lattice():
     tracks = tracks_of([[0, 1, 2, 10], [63, 62], [9]] * 100)
     paths = true_paths(tracks, DOMAIN, 60, 60)
-    release = sdp.Trajectories().release(tracks, DOMAIN, epsilon=1000, noise=sdp.SeededNoise(1))
+    release = sdp.Trajectories(ends=2, systems=(3,)).release(tracks, DOMAIN, epsilon=1000, noise=sdp.SeededNoise(1))
     told = compare(paths, paths_of_positions(release.positions(300, noise=sdp.SeededNoise(2)), DOMAIN))
-    assert told["trips"] < 0.1
+    assert told["trips"] < 0.5
     assert told["lengths"] < 0.05
     assert halves(paths, 1)["trips"] < 0.05
 

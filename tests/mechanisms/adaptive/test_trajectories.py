@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -9,16 +10,17 @@ import pytest
 
 import spatialdp as sdp
 from spatialdp.errors import ParameterError, PointsError
-from spatialdp.mechanisms.adaptive.trajectories import CHOICE, SHARES
+from spatialdp.mechanisms.adaptive.trajectories import CHOICE, SHARES, _chosen
 from spatialdp.privacy.noise.source import SeededNoise
-from tests.helpers.trajectory_cases import DOMAIN, tracks_of
+from spatialdp.space.paths.systems import WHOLE
+from tests.helpers.trajectory_cases import DOMAIN, TrajectorySetting, tracks_of
 
 
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
         ({"step": 0}, "step is 0"),
-        ({"step": "1/3"}, "step is"),
+        ({"step": Fraction(1, 3)}, "step is"),
         ({"longest": 0}, "longest is 0"),
         ({"ends": 9}, "ends is 9"),
         ({"systems": ()}, "different levels"),
@@ -43,20 +45,18 @@ def test_shares_are_the_whole_and_one_system_needs_no_choice():
 
 def test_a_plan_names_costs_errors_and_what_is_listed():
     text = str(sdp.Trajectories().plan(DOMAIN, epsilon=1, person=sdp.Person(records=5)))
-    for part in ("choice of the system", "pairs of ends", "a move", "at most 5 records"):
+    for part in ("choice of the system", "pairs of ends", "kind of turn", "at most 5 records"):
         assert part in text
 
 
-def test_the_finest_system_that_stands_out_of_the_noise_is_chosen():
+@pytest.mark.parametrize(("threshold", "side"), [(100, 8), (500, 4)])
+def test_the_finest_system_that_stands_out_of_the_noise_is_chosen(threshold, side):
+    """About 357 trajectories make each move of 8 x 8 cells, and 714 each of 4 x 4."""
     rng = np.random.default_rng(1)
-    few = [[0, 1, 2, 3]] * 900
-    scattered = [[int(cell), int(cell) + 1] for cell in rng.integers(0, 7, 2000) + 8 * rng.integers(0, 8, 2000)]
-    mechanism = sdp.Trajectories(longest=9, ends=1, systems=(2, 3))
-    chosen = {
-        name: mechanism.release(tracks_of(walks), DOMAIN, epsilon=epsilon, noise=SeededNoise(1)).cells_a_side
-        for name, walks, epsilon in (("few", few, 1), ("scattered", scattered, "0.1"))
-    }
-    assert chosen == {"few": 8, "scattered": 4}
+    walks = [[int(cell), int(cell) + 1] for cell in rng.integers(0, 7, 20_000) + 8 * rng.integers(0, 8, 20_000)]
+    setting = TrajectorySetting("trajectories", "add-remove")
+    design = replace(setting.design, threshold=threshold * WHOLE, costs={CHOICE: Fraction(1)})
+    assert _chosen(setting.paths(walks), design, SeededNoise(1)).side == side
 
 
 def test_moves_come_out_as_they_are_without_noise():
@@ -65,8 +65,8 @@ def test_moves_come_out_as_they_are_without_noise():
     )
     drawn = release.positions(200, noise=SeededNoise(2))
     assert np.diff(drawn.starts).mean() == pytest.approx(4, abs=0.1)
-    assert (np.floor(drawn.y) == 0).mean() > 0.95
-    assert (np.floor(drawn.x[drawn.starts[1:] - 1]) > np.floor(drawn.x[drawn.starts[:-1]])).mean() > 0.9
+    assert (np.floor(drawn.y) == 0).mean() > 0.75
+    assert (np.floor(drawn.x[drawn.starts[1:] - 1]) > np.floor(drawn.x[drawn.starts[:-1]])).mean() > 0.7
 
 
 def test_records_of_other_kinds_are_refused():
