@@ -84,7 +84,9 @@ def picture(tracks: sdp.Tracks, domain: Domain, seed: int) -> Any:
 
 
 def _draw(ax: Any, paths: Paths, domain: Domain, title: str) -> None:
-    x, y = (axis.centres(part.astype(np.int64)) for axis, part in zip(domain.axes, (paths.columns, paths.rows), strict=True))
+    x, y = (
+        axis.centres(part.astype(np.int64)) for axis, part in zip(domain.axes, (paths.columns, paths.rows), strict=True)
+    )
     for first, last in zip(paths.starts[:SHOWN], paths.starts[1 : SHOWN + 1], strict=False):
         ax.plot(x[first:last], y[first:last], color="#20639b", alpha=0.35, linewidth=0.8)
     ax.set_title(title, fontsize=10)

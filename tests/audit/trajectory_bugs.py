@@ -84,14 +84,14 @@ def _sensitivity_of(case: str = "trajectories", relation: str = "add-remove") ->
 ONE, THREE = TRAJECTORY_PERSONS
 MUTANTS = [
     Mutant("long trajectories count more", "replay", long_trajectories_count_more, trajectories_replayed()),
-    Mutant(
-        "long trajectories count more, brute force", "sensitivity", long_trajectories_count_more, _sensitivity_of()
-    ),
+    Mutant("long trajectories count more, brute force", "sensitivity", long_trajectories_count_more, _sensitivity_of()),
     Mutant("cells are not divided", "sensitivity", cells_are_not_divided, _sensitivity_of()),
     Mutant("the choice of the system is free", "replay", the_choice_is_free, trajectories_replayed()),
     Mutant("cells are pruned by true weights", "replay", true_weights_prune, trajectories_replayed()),
     Mutant("moves are free", "replay", moves_are_free, trajectories_replayed("trajectories, one system")),
-    Mutant("a person's trajectories are not bounded", "replay", persons_are_not_bounded, trajectories_replayed(person=ONE)),
+    Mutant(
+        "a person's trajectories are not bounded", "replay", persons_are_not_bounded, trajectories_replayed(person=ONE)
+    ),
     Mutant("replace is add-remove", "replay", replace_is_add_remove, trajectories_replayed(relation="replace")),
     Mutant(
         "replace is add-remove, brute force",

@@ -54,7 +54,7 @@ def test_pruning_keeps_the_total_and_leaves_nothing_negative(level):
     kept = pruned(noisy, system)
     assert kept.min() >= 0
     assert kept.sum() == pytest.approx(max(noisy.sum(), 0))
-    assert (pruned(np.abs(noisy), system) == pytest.approx(np.abs(noisy)))
+    assert pruned(np.abs(noisy), system) == pytest.approx(np.abs(noisy))
     assert not pruned(-np.abs(noisy), system).any()
 
 

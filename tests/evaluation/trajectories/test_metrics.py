@@ -8,13 +8,14 @@ import pytest
 import spatialdp as sdp
 from spatialdp.evaluation.trajectories.metrics import (
     METRICS,
+    _diameters,
+    _frequent,
     compare,
     divergence,
     halves,
     paths_of_positions,
     true_paths,
 )
-from spatialdp.evaluation.trajectories.metrics import _diameters, _frequent
 from spatialdp.records.rows.tracks import Paths
 from tests.helpers.trajectory_cases import DOMAIN, tracks_of
 

@@ -26,7 +26,9 @@ many_walks = st.lists(st.lists(st.integers(0, 63), min_size=1, max_size=30), max
 def paths_through(walks):
     cells = np.array([cell for walk in walks for cell in walk], dtype=np.int64)
     row, column = np.divmod(cells, 8)
-    return Paths(np.concatenate([[0], np.cumsum([len(walk) for walk in walks])]).astype(np.int64), column << 27, row << 27)
+    return Paths(
+        np.concatenate([[0], np.cumsum([len(walk) for walk in walks])]).astype(np.int64), column << 27, row << 27
+    )
 
 
 @given(many_walks)
@@ -62,9 +64,7 @@ def test_one_trajectory_adds_one_unit_at_most_whatever_its_length(walk):
 
 @given(many_walks, st.lists(st.integers(0, 63), min_size=1, max_size=30), st.integers(0, 2 * WHOLE))
 def test_what_is_learnable_grows_by_one_unit_at_most(walks, more, threshold):
-    before, after = (
-        learnable(move_weights(paths_through(each), CELLS), threshold) for each in (walks, [*walks, more])
-    )
+    before, after = (learnable(move_weights(paths_through(each), CELLS), threshold) for each in (walks, [*walks, more]))
     assert 0 <= after - before <= WHOLE
 
 

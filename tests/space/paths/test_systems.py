@@ -41,7 +41,9 @@ def test_turns_are_angles():
         for second in range(8):
             a, b = DIRECTIONS[first], DIRECTIONS[second]
             cosine = a @ b / np.sqrt((a @ a) * (b @ b))
-            assert turns(np.array([first]), np.array([second])) == round(np.degrees(np.arccos(np.clip(cosine, -1, 1))) / 45)
+            assert turns(np.array([first]), np.array([second])) == round(
+                np.degrees(np.arccos(np.clip(cosine, -1, 1))) / 45
+            )
 
 
 @given(st.integers(1, 10_000))
