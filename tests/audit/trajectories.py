@@ -126,13 +126,13 @@ def declared_is_the_maximum(setting: TrajectorySetting) -> None:
 
 
 def choices_are_within_their_budget(setting: TrajectorySetting, count: int = 40) -> float:
-    """Enumerate the choice of the system for crowds and all short trajectories more; return the worst share of its ε."""
+    """Enumerate the choice of the system for crowds and one trajectory more; return the worst share of ε."""
     design, rng, worst = setting.design, np.random.default_rng(8), 0.0
     short = [walk for walk in short_trajectories() if len(walk) < 4]
     for _ in range(count):
         crowd = [[0, 9, 18]] * int(rng.integers(0, 90)) + [some_trajectory(rng) for _ in range(3)]
-        one = crowd + [short[int(rng.integers(len(short)))]]
-        other = crowd + [short[int(rng.integers(len(short)))]] if setting.relation == "replace" else crowd
+        one = [*crowd, short[int(rng.integers(len(short)))]]
+        other = [*crowd, short[int(rng.integers(len(short)))]] if setting.relation == "replace" else crowd
         before, after = (scores_of(setting, each) for each in (one, other))
         assert max(abs(a - b) for a, b in zip(before, after, strict=True)) <= design.moved
         cost = design.costs[mechanism.CHOICE]

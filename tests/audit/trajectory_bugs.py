@@ -49,9 +49,12 @@ def true_weights_prune() -> Patch:
         seen[:] = [real(paths, system)]
         return seen[0]
 
+    def occupied(_noisy: Any, _system: Any) -> Any:
+        return np.where(seen[0] > 0, 1.0, 0.0)
+
     stack = contextlib.ExitStack()
     stack.enter_context(mock.patch.object(trajectories, "cell_weights", weights))
-    stack.enter_context(mock.patch.object(trajectories, "pruned", lambda noisy, _: np.where(seen[0] > 0, 1.0, 0.0)))
+    stack.enter_context(mock.patch.object(trajectories, "pruned", occupied))
     return stack
 
 

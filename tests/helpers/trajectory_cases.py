@@ -65,7 +65,7 @@ class TrajectorySetting:
 
 
 def tracks_of(trajectories: Sequence[Sequence[int]], owners: Sequence[int] | None = None) -> sdp.Tracks:
-    """Return trajectories, each a list of cells of the 8 x 8 grid; with the persons whose they are, if they are given."""
+    """Return trajectories, each a list of cells of the 8 x 8 grid; and whose they are, if that is given."""
     sizes = [len(each) for each in trajectories]
     cells = np.array([cell for each in trajectories for cell in each], dtype=np.int64)
     row, column = np.divmod(cells, SIDE)

@@ -159,4 +159,4 @@ def _picked(weights: Floats, rows: Integers, source: Noise) -> Integers:
         place = np.searchsorted(ends[0], uniform * ends[0, -1], side="right")
     else:
         place = (ends[rows] <= (uniform * ends[rows, -1])[:, None]).sum(axis=1)
-    return np.minimum(place, weights.shape[1] - 1)  # a product may be rounded up to the end of the last
+    return np.asarray(np.minimum(place, weights.shape[1] - 1))  # a product may be rounded up to the last end

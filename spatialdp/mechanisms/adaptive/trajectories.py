@@ -170,8 +170,8 @@ class Trajectories(Mechanism):
         object.__setattr__(self, "step", exact(self.step, "step"))
         if not 10**-6 <= exact(self.step, "step") <= 10**9 or (exact(self.step, "step") * 10**6).denominator > 1:
             raise ParameterError(
-                f"{parameter('step')} is {self.step}; it is the time from one position to the next, and must be a whole "
-                "number of microseconds, from 1e-6 to 1e9 seconds. Give 60, for example."
+                f"{parameter('step')} is {self.step}; it is the time from one position to the next, and must be a "
+                "whole number of microseconds, from 1e-6 to 1e9 seconds. Give 60, for example."
             )
         object.__setattr__(self, "longest", whole_number(self.longest, "longest", 1, MOST_STEPS))
         object.__setattr__(self, "ends", whole_number(self.ends, "ends", 0, MOST_END_LEVELS))
@@ -235,18 +235,18 @@ class Trajectories(Mechanism):
         )
 
     @override
-    def _errors(self, design: TrajectoryDesign, domain: Domain) -> tuple[float, dict[str, float]]:
+    def _errors(self, design: TrajectoryDesign, domain: Domain) -> tuple[float, dict[str, float]]:  # noqa: ARG002 - base
         """Standard deviations of the noise in one number of each group, in trajectories."""
         names = {"length": LENGTHS, "cell": CELLS, "move": MOVES, "kind of turn": HABITS}
         roots = {short: math.sqrt(design.laws[name].variance) for short, name in names.items()}
         return roots["cell"], roots
 
     @override
-    def _missed(self, domain: Any) -> float | None:
+    def _missed(self, domain: Any) -> float | None:  # noqa: ARG002 - there is no region
         return None
 
     @override
-    def _blank(self, design: TrajectoryDesign) -> None:
+    def _blank(self, design: TrajectoryDesign) -> None:  # noqa: ARG002 - noise shapes the structure
         return None
 
     @override

@@ -220,7 +220,7 @@ def _ranks(identifiers: pa.Array | None, count: int) -> Integers:
     order = pc.sort_indices(coded.dictionary).to_numpy()
     ranks = np.empty(order.size + 1, dtype=np.int64)
     ranks[order], ranks[-1] = np.arange(order.size), -1
-    return ranks[coded.indices.fill_null(order.size).to_numpy()]
+    return np.asarray(ranks[coded.indices.fill_null(order.size).to_numpy()])
 
 
 def _changes(values: Integers) -> Booleans:

@@ -68,7 +68,7 @@ class System:
         """Return which move leads from each cell to another one: a direction, `STAY` or `JUMP`."""
         dy, dx = (b - a for a, b in zip(np.divmod(first, self.side), np.divmod(second, self.side), strict=True))
         near = np.maximum(np.abs(dx), np.abs(dy)) <= 1
-        return np.where(near, _DIRECTION_OF[np.where(near, dx, 0) + 1, np.where(near, dy, 0) + 1], JUMP)
+        return np.asarray(np.where(near, _DIRECTION_OF[np.where(near, dx, 0) + 1, np.where(near, dy, 0) + 1], JUMP))
 
     def neighbours(self) -> Integers:
         """Return the cell that each move leads to from each cell, (cells, 8); -1 where it would leave the domain."""
@@ -80,7 +80,7 @@ class System:
     def distances(self, first: Integers, second: Integers) -> Integers:
         """Return how many moves are needed from each cell to another one."""
         (row, column), (other_row, other_column) = (np.divmod(cells, self.side) for cells in (first, second))
-        return np.maximum(np.abs(row - other_row), np.abs(column - other_column))
+        return np.asarray(np.maximum(np.abs(row - other_row), np.abs(column - other_column)))
 
 
 def turns(first: Integers, second: Integers) -> Integers:
@@ -92,11 +92,11 @@ def turns(first: Integers, second: Integers) -> Integers:
     [1, 0, 4]
     """
     apart = np.abs(first - second)
-    return np.minimum(apart, 8 - apart)
+    return np.asarray(np.minimum(apart, 8 - apart))
 
 
 def length_edges(longest: int) -> Integers:
-    """Return where the classes of lengths begin, in steps, and the end of the last: first single steps, at last the longest.
+    """Return where the classes of lengths begin, in steps, and the end of the last one.
 
     Examples
     --------

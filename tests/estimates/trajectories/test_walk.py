@@ -68,7 +68,7 @@ def test_many_destinations_are_done_in_parts(monkeypatch):
 
 
 def test_what_is_too_unlikely_for_a_double_still_stays_inside():
-    """On so long ways all chances to arrive vanish, unless they are kept relative; whatever happens, cells are cells."""
+    """On so long ways all chances to arrive vanish, unless they are kept relative; cells stay cells."""
     walks = [[0] * 3, [63] * 3] * 500
     model = model_of(walks, ends=0, longest=600, systems=(5,))
     model.chain.chances[:, :8] *= 1e-200

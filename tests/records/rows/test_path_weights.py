@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
 
 import numpy as np
@@ -41,7 +42,7 @@ def test_weights_are_those_of_loops(walks):
         made = [(cell, move) for cell, move in zip(walk, steps, strict=False) if move < STAY]
         for cell, move in made:
             moves[cell * 8 + int(move)] += WHOLE // len(made)
-        for first, second in zip(made, made[1:], strict=False):
+        for first, second in itertools.pairwise(made):
             habits[int(turns(first[1], second[1]))] += WHOLE // 2 // (len(made) - 1)
         for step in steps:
             habits[TURNS + int(step != STAY)] += WHOLE // 2 // len(steps)
