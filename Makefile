@@ -81,6 +81,9 @@ figures: $(VENV)/.installed explorer-figure
 	$(BIN)/python scripts/running_totals.py --output figures
 	$(BIN)/python scripts/randomized_response.py --output figures
 	$(BIN)/python scripts/count_sketch.py --output figures
+	$(BIN)/python scripts/lloyd.py --output figures --trials $(TRIALS)
+	$(BIN)/python scripts/pricing.py --output figures
+	$(BIN)/python scripts/hot_zones.py --output figures
 	$(BIN)/python scripts/reproductions.py --output figures --trials $(TRIALS)
 	$(BIN)/python scripts/adaptive_errors.py --output figures --trials 12 --epsilons 0.01,0.03,0.1,0.3,1,3
 	$(BIN)/python scripts/mwem.py --output figures

@@ -7,9 +7,11 @@ the real bits say so with the marker `real_bits` and state how often they fail b
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 import zlib
+from functools import cache
 from pathlib import Path
 from unittest import mock
 
@@ -21,8 +23,10 @@ from spatialdp.privacy.noise.source import SeededNoise
 
 TESTS = Path(__file__).parent / "tests"
 # Folders of tests that do the same with every mechanism, format or page, or run what the documentation shows.
-REPEATING = {TESTS / "audit", TESTS / "attacks", TESTS / "contract", TESTS / "browser", TESTS / "repository"}
+REPEATING = frozenset(TESTS / name for name in ("audit", "attacks", "contract", "browser", "repository"))
 REPEATING |= {TESTS / "space" / "test_polygons.py", TESTS / "estimates" / "test_sampling.py"}
+# The package that must be run to the last line: even properties with made-up examples are measured.
+MEASURED = frozenset({TESTS / "privacy"})
 
 hypothesis.settings.register_profile("repeatable", derandomize=True, deadline=None)
 hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeatable"))
@@ -40,6 +44,16 @@ def pytest_sessionstart(session):
         controller.cov.stop()
 
 
+def pytest_collection_finish():
+    """Let the garbage collector pass over modules and tests, which stay to the end: it would go through them often."""
+    gc.freeze()
+
+
+def pytest_unconfigure():
+    """Let the collector see everything again: libraries look for what is left over when Python ends."""
+    gc.unfreeze()
+
+
 def pytest_collection_modifyitems(items):
     """Leave tests that run the same lines again and again out of the measure of coverage, which slows them down most.
 
@@ -48,13 +62,18 @@ def pytest_collection_modifyitems(items):
     Other long tests that run nothing new are marked `unmeasured` where they stand.
     """
     for item in items:
-        folders = {item.path, *item.path.parents}
         if (
             item.get_closest_marker("statistical")
-            or not REPEATING.isdisjoint(folders)
-            or (_has_many_examples(item) and TESTS / "privacy" not in folders)
+            or _is_in(item.path, REPEATING)
+            or (_has_many_examples(item) and not _is_in(item.path, MEASURED))
         ):
             item.add_marker("unmeasured")
+
+
+@cache
+def _is_in(path, places):
+    """Whether a file is one of these places or in one of them."""
+    return not places.isdisjoint({path, *path.parents})
 
 
 def _has_many_examples(item):
@@ -103,4 +122,11 @@ def pytest_runtest_call(item):
 def _own_cache(tmp_path_factory):
     """Strategies that tests work out do not end up in the user's cache, nor come from there."""
     with mock.patch.dict(os.environ, {"XDG_CACHE_HOME": str(tmp_path_factory.mktemp("cache"))}):
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _no_waiting_for_disks():
+    """Files of tests need not outlast a power cut; tests about that have processes or an `fsync` of their own."""
+    with mock.patch.object(os, "fsync", return_value=None):
         yield

@@ -11,6 +11,8 @@ import sys
 from benchmarks import (
     adaptive,
     command_line,
+    contrast,
+    curator,
     evaluator,
     explorer,
     files,
@@ -19,6 +21,7 @@ from benchmarks import (
     maps,
     persons,
     reading,
+    selection,
     sparse,
     spectra,
     table,
@@ -31,8 +34,8 @@ from benchmarks import (
 )
 
 MODULES = (
-    *(foundation, ledger, persons, zones, zones_location, trees, adaptive, sparse, transforms, spectra, files),
-    *(reading, tables, table, trajectories, command_line, evaluator, explorer, maps),
+    *(foundation, ledger, curator, persons, zones, zones_location, trees, adaptive, sparse, transforms, spectra),
+    *(files, selection, reading, tables, table, trajectories, command_line, evaluator, contrast, explorer, maps),
 )
 
 

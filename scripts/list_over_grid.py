@@ -34,13 +34,13 @@ from spatialdp.space.lattice import cells_of
 
 SHIPPED = ("highways-us", "liege", "auckland")
 EPSILONS = (Fraction(1, 10), Fraction(1))
-GRIDS = (16, 32, 64, 128, 256)
-LISTS = (2**10, 2**14, 2**30)
+GRIDS = (32, 64, 128, 256)
+LISTS = (2**12, 2**16, 2**30)
 SHARES = (Fraction(1, 4), Fraction(1, 2))
 AREAS = {"0.01 %": 0.0001, "1 %": 0.01, "10 %": 0.1}
-BOXES = 400
+BOXES = 300
 
-TREE = 512  # columns and rows of the adaptive tree's cells
+TREE = 2048  # columns and rows of the adaptive tree's cells
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]

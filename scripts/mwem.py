@@ -164,7 +164,7 @@ def options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--output", type=Path, default=Path("figures"))
     parser.add_argument("--data", type=Path, help="folder of Parquet files of points, beside the data sets that ship")
-    parser.add_argument("--trials", type=int, default=4, help="releases for each data set, mechanism and strength")
+    parser.add_argument("--trials", type=int, default=5, help="releases for each data set, mechanism and strength")
     parser.add_argument("--sets", default="", help="only data sets with one of these words, separated by commas")
     return parser.parse_args()
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:  # type checkers and editors read the names of _HOMES here
     from spatialdp import workload as workload
     from spatialdp.clusters import Clusters as Clusters
     from spatialdp.clusters import kmeans as kmeans
+    from spatialdp.curator.session import Curator as Curator
     from spatialdp.errors import SpatialDPError as SpatialDPError
     from spatialdp.evaluation.evaluate import evaluate as evaluate
     from spatialdp.evaluation.evaluate import evaluate_subsamples as evaluate_subsamples
@@ -88,6 +89,7 @@ _HOMES = {
     "Clusters": "clusters",
     "Codes": "records.codes",
     "Cost": "privacy.ledger.cost",
+    "Curator": "curator.session",
     "Domain": "space.domain",
     "Flat": "mechanisms",
     "FlowRelease": "flows.release",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 from collections.abc import Iterable, Sequence
 
-__all__ = ["html_table", "markdown"]
+__all__ = ["html_table", "markdown", "percent"]
 
 
 def markdown(lines: Sequence[Sequence[str]]) -> str:
@@ -46,3 +46,14 @@ def html_table(heading: str, rows: Iterable[tuple[str, str]], *, warning: str = 
         f"<p>{html.escape(note)}</p>" if note else "",
     ]
     return f'<div class="spatialdp">{"".join(parts)}</div>'
+
+
+def percent(share: float) -> str:
+    """Write a share in percent with one digit after the point.
+
+    Examples
+    --------
+    >>> percent(0.4402)
+    '44.0 %'
+    """
+    return f"{100 * share:.1f} %"

@@ -26,6 +26,7 @@ _COMMANDS = {
     "info": "info",
     "methods": "methods",
     "evaluate": "evaluate",
+    "contrast": "contrast",
     "traffic": "traffic",
     "ledger": "ledger.group",
 }

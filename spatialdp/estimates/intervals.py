@@ -32,7 +32,7 @@ from spatialdp._support.arrays import Booleans, Floats
 from spatialdp.errors import ParameterError
 from spatialdp.wording import parameter
 
-__all__ = ["half_width", "quantile_table"]
+__all__ = ["HIGHEST_LEVEL", "half_width", "quantile_table"]
 
 
 HIGHEST_LEVEL = 0.999  # beyond this level, quantiles would be guesses

@@ -56,10 +56,13 @@ class Answered:
         Name of the function, for messages.
     answering : object
         What it returned.
+    privacy : Privacy
+        A statement that promises nothing.
     """
 
     name: str
     answering: Any
+    privacy: Privacy
 
     def answers(self, workload: Workload) -> Floats:
         """Return the answers to a workload, checked."""
@@ -151,7 +154,7 @@ class FunctionMechanism(Mechanism):
                 f"the function {self.name} returned a {type(estimate).__name__}, which has no method "
                 f"{quoted('answer')}; return something that has one, such as a release."
             )
-        return Answered(self.name, estimate)
+        return Answered(self.name, estimate, statement)
 
 
 def as_mechanism(given: Any) -> Mechanism:

@@ -246,9 +246,10 @@ class FlowRelease(_NoMap, Release):
         Parameters
         ----------
         path : str or path
-            ``.parquet`` holds the complete release, which `spatialdp.load` reads, and lines between the places (zones
-            are kept without their areas). ``.csv`` has the columns ``origin``, ``destination`` and ``flow``, which
-            scikit-mobility and other tools read, with the statement in a ``.privacy.json`` file beside it.
+            ``.parquet`` holds the complete release, which `spatialdp.load` reads, and for up to a million pairs lines
+            between the places (zones are kept without their areas). ``.csv`` has the columns ``origin``,
+            ``destination`` and ``flow``, which scikit-mobility and other tools read, with the statement in a
+            ``.privacy.json`` file beside it.
         overwrite : bool
             Whether to replace an existing file.
         shape : None

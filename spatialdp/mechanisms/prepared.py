@@ -20,6 +20,7 @@ from spatialdp.privacy.ledger.account import Spender
 from spatialdp.privacy.noise.source import Noise, SystemNoise, is_system_noise
 from spatialdp.privacy.payment import PaidNoise
 from spatialdp.privacy.statement import Privacy
+from spatialdp.records.formats.base import forgetful
 from spatialdp.records.points import as_points, in_memory
 from spatialdp.release import Release
 from spatialdp.space.questions import require_inside
@@ -97,17 +98,17 @@ class PreparedRelease:
         source = checked_noise(noise)
         if account is not None:
             return self._paid_release(points, source, account)
-        release = self._carry_out(points, source)
+        release = forgetful(self._carry_out)(points, source)
         return release if is_system_noise(source) else _with(release, private=False)
 
     def _paid_release(self, points: Any, source: Noise, account: Spender) -> Release:
         """Publish points; the account is asked before a record is read, and has paid before noise is drawn."""
         noise = PaidNoise(source, account, self.statement)
-        release = self._carry_out(points, noise)
+        release = forgetful(self._carry_out)(points, noise)
         return replace(_with(release, ledger=noise.pay()), account=account.account)
 
     def _carry_out(self, points: Any, source: Noise) -> Release:
-        """Read the records, and carry out the design on them."""
+        """Read the records, and carry out the design; no error may bring records or exact counts along."""
         records = self.mechanism._records(points, self.domain, self.terms.person)
         estimate = self.mechanism._estimate(records, self.design, source)
         return self.mechanism._published(self.domain, self.statement, estimate)

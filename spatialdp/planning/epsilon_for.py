@@ -6,6 +6,7 @@ No record is read: errors follow from public parameters and, if given, from a pu
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy.typing as npt
@@ -22,6 +23,8 @@ from spatialdp.wording import parameter
 from spatialdp.workload import Workload
 
 __all__ = ["epsilon_for"]
+
+_PROPORTIONAL = 6  # so many times the next ε is computed from the last error; then the range is halved
 
 
 def epsilon_for(
@@ -83,33 +86,50 @@ def epsilon_for(
             f"records; give a public guess of it, such as {parameter('records', 100_000)}."
         )
 
-    def expected(log_epsilon: float) -> float:
-        terms: dict[str, Any] = {"delta": delta, "neighbours": neighbours, "person": person}
-        terms["epsilon"] = _rounded_up(math.exp(log_epsilon))
+    def expected(epsilon: float) -> float:
+        terms: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "neighbours": neighbours, "person": person}
         if guess is None:
             return mechanism.expected_error(domain, boxes, **terms)
         return typical_error(mechanism, domain, boxes, guess, **terms)
 
-    def too_large(log_epsilon: float) -> bool:
-        try:
-            return bound < expected(log_epsilon)
-        except BudgetError:  # this ε needs more noise than can be drawn
-            return True
-
-    low, high = math.log(float(SMALLEST_EPSILON) * 1e4), math.log(float(LARGEST_EPSILON) / 2)
-    if bound < expected(high):  # also raises an error if law and delta do not fit
+    if bound < expected(_value(_LAST)):  # also raises an error if law and delta do not fit
         remedy = "larger cells" if guess is None else "other cells"
         raise ParameterError(
             f"{parameter('error')} is {error:g}; no epsilon up to 500 reaches it. Use {remedy} or accept a larger "
             "error."
         )
-    while high - low > 1e-4:
-        middle = (low + high) / 2
-        low, high = (middle, high) if too_large(middle) else (low, middle)
-    return _rounded_up(math.exp(high))
+    return _value(_least(expected, bound))
 
 
-def _rounded_up(value: float) -> float:
-    """A value, rounded up to three significant digits."""
-    unit = 10.0 ** (math.floor(math.log10(value)) - 2)
-    return float(f"{math.ceil(value / unit - 1e-9) * unit:.3g}")
+def _least(expected: Callable[[float], float], bound: float) -> int:
+    """Return the least of the numbers of three digits whose error is within the bound; that of the last one is.
+
+    Errors are nearly proportional to 1 / ε, so each error tells about where the number is. Halving ends the search
+    where they are not.
+    """
+    too_small, enough, chosen, turns = _FIRST, _LAST, _place(1.0), 0
+    while enough - too_small > 1:
+        try:
+            error = expected(_value(chosen))
+        except BudgetError:  # this ε needs more noise than can be drawn
+            error = math.inf
+        too_small, enough = (chosen, enough) if bound < error else (too_small, chosen)
+        turns += 1
+        proportional = turns <= _PROPORTIONAL and 0 < error < math.inf
+        aim = _place(_value(chosen) * error / bound) if proportional else (too_small + enough) // 2
+        chosen = min(max(aim, too_small + 1), enough - 1)
+    return enough
+
+
+def _place(value: float) -> int:
+    """The place of a value, rounded up to three digits, among all numbers of three digits; 1 is at place 0."""
+    power = math.floor(math.log10(value))
+    return 900 * power + math.ceil(value / 10.0**power * 100 - 1e-9) - 100
+
+
+def _value(place: int) -> float:
+    """The number of three digits at a place."""
+    return float(f"{place % 900 + 100}e{place // 900 - 2}")
+
+
+_FIRST, _LAST = _place(float(SMALLEST_EPSILON) * 1e4), _place(float(LARGEST_EPSILON) / 2)

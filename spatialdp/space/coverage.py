@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
@@ -22,6 +23,7 @@ from spatialdp.space.lattice import LATTICE, cells_of
 __all__ = [
     "Coverage",
     "Extent",
+    "add_up",
     "block_powers",
     "coverages",
     "fine_coverages",
@@ -29,6 +31,8 @@ __all__ = [
     "prefix_sums",
     "weighted_sums",
 ]
+
+_WIDE = 64  # columns of a grid whose rows are added one by one
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,9 +102,19 @@ def _cell_and_fraction(places: Integers, lines: Integers) -> tuple[Integers, Flo
 def prefix_sums(values: npt.NDArray[np.generic]) -> Floats:
     """Return, for each corner of the grid, the sum over all cells south-west of it: (ny + 1, nx + 1)."""
     sums = np.zeros((values.shape[0] + 1, values.shape[1] + 1))
-    np.cumsum(values, axis=0, out=sums[1:, 1:])
-    np.cumsum(sums[1:, 1:], axis=1, out=sums[1:, 1:])
+    sums[1:, 1:] = values
+    add_up(sums[1:, 1:])
     return sums
+
+
+def add_up(values: Floats) -> None:
+    """Replace each cell's value by the sum of those that are neither north nor east of it."""
+    if values.shape[1] < _WIDE:
+        np.cumsum(values, axis=0, out=values)
+    else:  # numpy goes column by column, which takes four times as long
+        for below, row in pairwise(values):
+            row += below
+    np.cumsum(values, axis=1, out=values)
 
 
 def weighted_sums(sums: Floats, x: Coverage, y: Coverage, power: int) -> Floats:

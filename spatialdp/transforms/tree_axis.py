@@ -333,8 +333,11 @@ class TreeAxis:
         no measurement in common. The estimate of a child from outside is that of its parent from its own measurement
         and from outside, less the estimates of the siblings from below.
         """
-        powers = [self._node_powers(power) for power in (2, 4)]
-        return powers[0], powers[1]
+        return self._node_squares, self._node_powers(4)
+
+    @cached_property
+    def _node_squares(self) -> Floats:
+        return self._node_powers(2)
 
     def _node_powers(self, power: int) -> Floats:
         up, from_below = self._up[0], self._powers_below(power)
@@ -372,7 +375,7 @@ class TreeAxis:
         A node counts at each level that it stands for. Multiplied by the variances of the groups, and added up, it is
         the mean variance of the estimates of a level.
         """
-        squares = self.node_powers[0]
+        squares = self._node_squares
         first, last = self._spans
         inside = [(first <= level) & (level <= last) for level in range(self.n_levels)]
         return np.stack([squares[:, nodes].mean(axis=1) for nodes in inside], axis=1)

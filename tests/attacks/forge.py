@@ -59,6 +59,8 @@ def original(case: str, region: str) -> pa.Table:
     domain, mechanism = DOMAINS[region], (SMALL | LISTED)[case]
     width, height = domain.size
     points = np.random.default_rng(0).uniform(0, 1, (60, 2)) * (width, height)
+    if case in LISTED:  # places that stand out, so that the list has rows to alter
+        points = points.repeat(200, axis=0)
     release = mechanism.release(points, domain, **terms(mechanism, "add-remove"), noise=sdp.SeededNoise(0))
     path = Path(os.environ["FORGE_FOLDER"]) / "original.parquet"
     release.save(path, overwrite=True)

@@ -123,10 +123,9 @@ class Copies:
         owners = None if self.person is None else np.repeat(np.arange(copies), len(data))
         points = sdp.Points(_spread(data, self.across, self.along), person=owners)
         options = terms(mechanism, relation, epsilon) | {"person": self.person}
-        parts = []
+        prepared, parts = mechanism.prepare(domain, **options), []
         for part in range(-(-trials // copies)):
-            noise = SeededNoise((*seed, part))
-            release = mechanism.release(points, domain, noise=noise, **options)
+            release = prepared.release(points, noise=SeededNoise((*seed, part)))
             parts.append(self.view(release, copies))
         return np.concatenate(parts)[:trials]
 

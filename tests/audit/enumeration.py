@@ -9,16 +9,14 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from fractions import Fraction
 from functools import cache
 from typing import Any
-from unittest import mock
 
 import numpy as np
 
 from spatialdp.privacy.neighbours import Neighbours
-from spatialdp.privacy.noise import thresholds as tables
 from spatialdp.privacy.noise.medians import Median, medians
 from spatialdp.privacy.noise.selection import exponential, permute_and_flip
 from spatialdp.privacy.noise.source import Noise
@@ -66,7 +64,6 @@ def boundaries(outcome: Callable[[Any], Any], last: int) -> list[tuple[int, int,
 
 # --- laws of lines -------------------------------------------------------------------------------------
 
-exp_floor = cache(tables.exp_floor)  # bisection needs the same values many times
 RESIDUES = 12  # a multiple of every possible number of lines in a run of a tiny node
 
 
@@ -183,8 +180,7 @@ def exponential_law(scores: tuple[Any, ...], epsilon: Fraction, sensitivity: Fra
     """Return P(candidate) of the exponential mechanism."""
 
     def chosen(words: Any) -> list[int]:
-        with mock.patch.object(tables, "exp_floor", exp_floor):
-            return [exponential(scores, epsilon, sensitivity, Words([word]), monotone) for word in words]
+        return [exponential(scores, epsilon, sensitivity, Words([word]), monotone) for word in words]
 
     law = dict.fromkeys(range(len(scores)), 0.0)
     for low, high, candidate in boundaries(chosen, 2**64 - 1):
@@ -192,42 +188,47 @@ def exponential_law(scores: tuple[Any, ...], epsilon: Fraction, sensitivity: Fra
     return law
 
 
-class _Coins(Noise):
-    """A source that takes candidates in a given order, rejects all but the last, and records the rates."""
+class _Coins(Words):
+    """A source of one word for each candidate's coin, which then takes one of those that are accepted."""
 
-    def __init__(self, order: Sequence[int], accepted: int) -> None:
-        self._order, self._left, self._accepted = list(order), list(range(len(order))), accepted
-        self.rates: list[Fraction] = []
-
-    def random_bytes(self, count: int) -> bytes:
-        raise AssertionError("nothing else is drawn")
+    def __init__(self, words: Any, taken: int = 0) -> None:
+        super().__init__(words)
+        self._taken = taken
 
     def below(self, bounds: Any) -> Any:
-        place = self._left.index(self._order[len(self.rates)])
-        assert bounds.tolist() == [len(self._left)]
-        self._left.pop(place)
-        return np.array([place])
+        (self.accepted,) = bounds.tolist()
+        return np.array([min(self._taken, self.accepted - 1)])
 
-    def accepts(self, rate: Fraction) -> bool:
-        self.rates.append(rate)
-        return len(self.rates) > self._accepted
+
+REFUSED = 2**64 - 1
 
 
 @cache
 def permute_and_flip_law(
     scores: tuple[Any, ...], epsilon: Fraction, sensitivity: Fraction, monotone: bool = False
 ) -> LawOf:
-    """Return P(candidate), from the coins of all orders; a coin of rate r accepts with probability exp(-r)."""
-    law = dict.fromkeys(range(len(scores)), 0.0)
-    orders = list(itertools.permutations(range(len(scores))))
-    for order in orders:
-        for accepted in range(len(scores)):
-            coins = _Coins(order, accepted)
-            chosen = permute_and_flip(scores, epsilon, sensitivity, coins, monotone)
-            *rejected, last = [math.exp(-rate) for rate in coins.rates]
-            law[chosen] += math.prod(1 - p for p in rejected) * last / len(orders)
-            if 1.0 in rejected:
-                break
+    """Return P(candidate), from the words at which each coin is accepted, and from what is chosen for all coins."""
+    candidates = range(len(scores))
+
+    def chosen(words: Any, taken: int = 0) -> tuple[int, int]:
+        coins = _Coins(words, taken)
+        return permute_and_flip(scores, epsilon, sensitivity, coins, monotone), coins.accepted
+
+    def numbers(candidate: int, words: Any) -> list[int]:
+        return [chosen([word if o == candidate else REFUSED for o in candidates])[1] for word in words]
+
+    law = dict.fromkeys(candidates, 0.0)
+    (surely,) = numbers(0, [REFUSED])
+    likely = []
+    for candidate in candidates:
+        stretches = boundaries(lambda words, candidate=candidate: numbers(candidate, words), REFUSED)
+        likely.append(sum(high - low + 1 for low, high, number in stretches if number > surely) / 2**64)
+    for accepted in itertools.product((False, True), repeat=len(scores)):
+        weight = math.prod(p if yes else 1 - p for p, yes in zip(likely, accepted, strict=True))
+        words = [0 if yes else REFUSED for yes in accepted]
+        number = chosen(words)[1]
+        for taken in range(number):
+            law[chosen(words, taken)[0]] += weight / number
     return law
 
 

@@ -39,7 +39,7 @@ from spatialdp.records.points import Points
 from spatialdp.space.domain import Domain
 from spatialdp.structures import cells, tree_levels
 from spatialdp.transforms import frequency_blocks
-from tests.audit import accounts, adaptive_bugs, checks, person_bugs, person_noise_bugs, zone_bugs
+from tests.audit import accounts, adaptive_bugs, checks, curator_bugs, person_bugs, person_noise_bugs, zone_bugs
 from tests.audit.checks import (
     contract_of,
     files_and_maps,
@@ -51,10 +51,18 @@ from tests.audit.checks import (
     sensitivity_of,
     unbiased_total,
 )
+from tests.audit.curator import (
+    curator_losses,
+    curator_replayed,
+    only_the_systems_noise_is_private,
+    quantiles_are_private,
+    refused_questions_draw_nothing,
+)
 from tests.audit.persons import choices_of_bounds_are_private, persons_are_bounded
 from tests.audit.seams import everywhere
 from tests.audit.zones import costs_the_whole, strays_count_nowhere
 from tests.helpers.cases import CLOSE
+from tests.helpers.curator_cases import THREE
 
 Patch = contextlib.AbstractContextManager[Any]
 
@@ -305,8 +313,8 @@ def index_range_of_the_slide() -> Patch:
 
 
 def exponential_without_the_two() -> Patch:
-    real = selection._rates
-    return mock.patch.object(selection, "_rates", lambda s, e, d, monotone: real(s, e, d, True))
+    real = selection._rate
+    return mock.patch.object(selection, "_rate", lambda e, d, monotone: real(e, d, True))
 
 
 # --- noise ---------------------------------------------------------------------------------------------
@@ -631,6 +639,38 @@ MUTANTS = [
            zone_bugs.levels_without_budget_are_read, replayed_on_zones("zones, raw")),
     Mutant("a known total comes from the records", "replay on zones", zone_bugs.totals_from_the_records,
            replayed_on_zones("zones, uniform")),
+    Mutant("boxes that overlap are taken for disjoint", "losses of a curator", curator_bugs.depth_of_one,
+           curator_losses("counts, overlapping")),
+    Mutant("boxes that overlap are taken for disjoint", "replay of a curator", curator_bugs.depth_of_one,
+           curator_replayed("sum, overlapping")),
+    Mutant("a replaced value moves a sum by 2^19 steps", "losses of a curator",
+           curator_bugs.replaced_values_move_by_half, curator_losses("sum", "replace")),
+    Mutant("noise of an answer is drawn before it is paid for", "refused questions", curator_bugs.drawn_before_paid,
+           refused_questions_draw_nothing),
+    Mutant("both sums of a mean are taken for one", "losses of a curator", curator_bugs.one_sum_of_a_mean,
+           curator_losses("mean")),
+    Mutant("values are added up without bounds", "losses of a curator", curator_bugs.values_are_not_clipped,
+           curator_losses("sum, one side")),
+    Mutant("a record counts in every polygon that contains it", "losses of a curator",
+           curator_bugs.every_polygon_counts, curator_losses("counts, polygons")),
+    Mutant("any quantile costs what a median costs", "losses of a curator",
+           curator_bugs.quantile_for_the_price_of_a_median, curator_losses("quantile")),
+    Mutant("all weights of a record in a quantile cost what one costs", "laws of quantiles",
+           curator_bugs.weights_cost_what_one_costs, quantiles_are_private),
+    Mutant("a person with three records gets the noise of one", "replay of a curator",
+           curator_bugs.persons_get_the_noise_of_one_record, curator_replayed("counts, apart", person=THREE)),
+    Mutant("records are bounded together, not those of each person", "replay of a curator",
+           curator_bugs.persons_keep_their_first_records, curator_replayed("counts, apart", person=THREE)),
+    Mutant("a record is in two parts of a partition", "losses of a curator", curator_bugs.records_in_two_parts,
+           curator_losses("partition")),
+    Mutant("an answer with seeded noise is called private", "marked", curator_bugs.seeds_are_private,
+           only_the_systems_noise_is_private),
+    Mutant("a curator shows how many records it holds", "replay of a curator", curator_bugs.numbers_in_repr,
+           curator_replayed("count")),
+    Mutant("a column with a missing value is refused", "replay of a curator", curator_bugs.values_refused,
+           curator_replayed("sum")),
+    Mutant("a sum over no records has no noise", "replay of a curator", curator_bugs.sums_of_no_records_are_exact,
+           curator_replayed("sum", pairs=150)),
     Mutant("number of records in an entry of the ledger", "entries", accounts.number_in_the_entry,
            accounts.entries_of("flat")),
     Mutant("whether a release is paid for depends on its records", "entries", accounts.paid_if_there_are_many,

@@ -18,12 +18,11 @@ from spatialdp import Domain, Person, Points
 from spatialdp._support.arrays import Integers
 from spatialdp.mechanisms import bound_choice
 from spatialdp.mechanisms.bound_choice import BoundChoice
-from spatialdp.privacy.noise import thresholds
 from spatialdp.privacy.unit import Bound
 from spatialdp.records.counting import count_cells
 from spatialdp.records.persons.identifiers import persons_of
 from spatialdp.records.points import LatticePoints, snap_with_persons
-from tests.audit.enumeration import LawOf, Words, boundaries, exp_floor, log_ratio, multisets, neighbours
+from tests.audit.enumeration import LawOf, Words, boundaries, log_ratio, multisets, neighbours
 
 __all__ = ["choices_of_bounds_are_private", "persons_are_bounded", "worst_choice_of_a_bound"]
 
@@ -107,10 +106,8 @@ def _choice_law(choice: BoundChoice, data: tuple[Any, ...], known: dict[Any, Law
     above = bound_choice.persons_above(points, choice.grid, choice.bound, choice.middles)
 
     def places(words: Any) -> list[int]:
-        with (
-            mock.patch.object(thresholds, "exp_floor", exp_floor),
-            mock.patch.object(bound_choice, "persons_above", return_value=above),  # counted once for all words
-        ):
+        # Persons are counted once for all words.
+        with mock.patch.object(bound_choice, "persons_above", return_value=above):
             return [choice.draw(points, Words([word])) for word in words]
 
     key = _drawn_from(choice, points) or data

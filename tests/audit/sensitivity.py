@@ -14,7 +14,7 @@ from unittest import mock
 
 import numpy as np
 
-from spatialdp.mechanisms import Mechanism
+from spatialdp.mechanisms import Adaptive, Mechanism
 from spatialdp.privacy.noise.laws import Law, NoiseLaw
 from spatialdp.privacy.noise.source import Noise
 from spatialdp.space.domain import Domain
@@ -86,9 +86,15 @@ def largest_costs(mechanism: Mechanism, domain: Domain, relation: str, data: lis
 def costs(
     mechanism: Mechanism, domain: Domain, shape: tuple[int, int], relation: str
 ) -> tuple[list[Fraction], list[Fraction]]:
-    """Return the costs of all measurements, by brute force and by the plan, both in rising order."""
+    """Return the costs of all measurements, by brute force and by the plan, both in rising order.
+
+    The plan of an adaptive tree states what all blocks on a path cost together, since released counts divide it.
+    """
     computed = largest_costs(mechanism, domain, relation, centres(domain, shape))
     plan = mechanism.plan(domain, **terms(mechanism, relation))
+    if isinstance(mechanism, Adaptive):
+        number, *blocks = computed
+        computed = [number, sum(blocks, Fraction(0))]
     return computed, sorted(step for step in plan.budget.values() if step)
 
 

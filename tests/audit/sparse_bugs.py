@@ -14,6 +14,7 @@ from spatialdp.mechanisms.adaptive.sparse import Sparse
 from spatialdp.privacy.neighbours import Sensitivity
 from spatialdp.privacy.noise import filter as filters
 from spatialdp.privacy.noise.filter import Filter
+from spatialdp.privacy.noise.source import Noise
 from tests.audit import sparse as checks
 from tests.audit.mutants import Mutant
 from tests.audit.seams import everywhere
@@ -58,7 +59,7 @@ def repetition_goes_to_the_next_cell() -> Patch:
 
 def excess_is_not_folded() -> Patch:
     """Give listed empty cells the absolute value of Laplace noise above the threshold."""
-    return mock.patch.object(Filter, "_excess", lambda made, count, noise: np.abs(noise.laplace(made.scale, count)))
+    return mock.patch.object(Noise, "geometric", lambda noise, scale, size: np.abs(noise.laplace(scale, size)))
 
 
 def counted_by_the_noise_that_chose() -> Patch:

@@ -26,6 +26,7 @@ from spatialdp.privacy.noise.selection import exponential
 from spatialdp.privacy.noise.source import Noise, SeededNoise
 from spatialdp.privacy.noise.wide import Wide
 from tests.audit.seams import everywhere
+from tests.audit.selection_tape import record_selections
 
 
 class Tape(contextlib.ExitStack):
@@ -52,6 +53,7 @@ class Tape(contextlib.ExitStack):
         self.callback(setattr, Filter, "passing", self._passing)
         self.enter_context(everywhere(medians, self._lines))
         self.enter_context(everywhere(exponential, self._choice))
+        record_selections(self)
         return self
 
     def record(self, seed: int) -> Noise:
@@ -107,7 +109,8 @@ class Tape(contextlib.ExitStack):
     def _lines(self, values: Any, starts: Any, low: Any, high: Any, **terms: Any) -> Any:
         records = _by_node(values, terms.get("weights"), np.asarray(starts))
         private = ("noise", "weights")
-        public = (low.tolist(), high.tolist(), {name: value for name, value in terms.items() if name not in private})
+        lines = np.asarray(low).tolist(), np.asarray(high).tolist()
+        public = (*lines, {name: value for name, value in terms.items() if name not in private})
         outcome, first = self._measured(public, records, lambda: self._medians(values, starts, low, high, **terms))
         if first is not None:
             # `enumeration` shows that adding or removing a record, or a weight of 1, costs ε, or ε / 2 under replace.

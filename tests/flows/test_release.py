@@ -72,6 +72,18 @@ def test_questions_about_a_map_are_refused(question):
         getattr(released(), question)(1)
 
 
+@pytest.mark.parametrize("case", ["flows", "flows, listed", "flows, slides"])
+def test_a_certificate_says_what_was_published_and_what_is_missing(case, tmp_path):
+    release = released(case, epsilon=1, pairs=[3] * 90)
+    release.certificate(tmp_path / "page.md")
+    page = (tmp_path / "page.md").read_text()
+    listed = case != "flows"
+    assert ("listed pairs of 12 places" in page) == listed
+    assert ("of all others nothing is said" in page) == (case == "flows, listed")  # biased ones say less
+    assert ("144 pairs of 12 places" in page) != listed
+    assert ("the trips that begin, or end, in one place" in page) != (case == "flows, slides")
+
+
 def test_plots_take_no_options_of_maps():
     with pytest.raises(ReleaseError, match="flows are between places"):
         released().plot(view="uncertainty")

@@ -1,7 +1,8 @@
 """The list of mechanisms on zones, and the settings they are audited in: the part of `cases` whose frame is no domain.
 
-Frames have everything that trees of zones can have: only children, leaves above the lowest level, and families of
-different sizes. A test fails until a mechanism whose `frame` is `Zones` is in this list (`tests/audit/test_zones.py`).
+Frames have everything that trees of zones can have: only children, leaves above the lowest level, families of
+different sizes, zones that others cut (``also=``) and cells of H3. A test fails until a mechanism whose `frame` is
+`Zones` is in this list (`tests/audit/test_zones.py`).
 """
 
 from __future__ import annotations
@@ -25,8 +26,13 @@ def _boxes(rows: list[tuple[str | None, ...]]) -> geopandas.GeoDataFrame:
     return geopandas.GeoDataFrame(columns, geometry=[shapely.box(i, 0, i + 1, 1) for i in range(len(rows))])
 
 
+_REGULAR = _boxes([(s, s + c, s + c + t) for s in "AB" for c in "12" for t in "xy"])
+_CITIES = geopandas.GeoDataFrame(
+    {"city": ["X", "Y"]}, geometry=[shapely.box(0.5, 0, 2.25, 1), shapely.box(5, 0.5, 7, 1)]
+)
+
 FRAMES: dict[str, sdp.Zones] = {
-    "regular": sdp.Zones(_boxes([(s, s + c, s + c + t) for s in "AB" for c in "12" for t in "xy"]), LEVELS),
+    "regular": sdp.Zones(_REGULAR, LEVELS),
     "lopsided": sdp.Zones(
         _boxes(
             [
@@ -47,6 +53,8 @@ FRAMES: dict[str, sdp.Zones] = {
         LEVELS,
     ),
     "one zone": sdp.Zones(_boxes([("A", "A1", "A1x")]), LEVELS),
+    "cities": sdp.Zones(_REGULAR, LEVELS, also=_CITIES),  # two cities, which cut tracts and counties
+    "hexagons": sdp.H3(shapely.box(10, 50, 10.2, 50.2), (4, 5, 6)),
 }
 
 ZONE_CASES: dict[str, sdp.ZoneTree] = {
@@ -109,7 +117,7 @@ class ZoneSetting:
         return sdp.Codes([codes[leaf] if leaf >= 0 else nowhere[leaf % len(nowhere)] for leaf in leaves], owners)
 
     def _points(self, leaves: list[int], owners: list[Any] | None) -> sdp.Points:
-        places = shapely.get_coordinates(shapely.centroid(self.domain.geometry))
+        places = shapely.get_coordinates(shapely.point_on_surface(self.domain.geometry))
         nowhere = [[-5.0, 0.5], [np.nan, 0.5], [0.5, np.inf], [1e308, 0.5], [0.5, 7.0]]
         xy = [places[leaf] if leaf >= 0 else nowhere[leaf % len(nowhere)] for leaf in leaves]
         return sdp.Points(np.array(xy, dtype=float).reshape(-1, 2), person=owners)
@@ -124,6 +132,10 @@ def possible(case: str, frame: str, person: sdp.Person | None = None) -> bool:
     mechanism = ZONE_CASES[case]
     if mechanism.invariants is not None and person is not None:
         return False  # their statement is about records
+    if isinstance(mechanism.budget, tuple) and len(mechanism.budget) != len(FRAMES[frame].levels):
+        return False
+    if frame == "hexagons":
+        return mechanism.known is None and mechanism.invariants is None and mechanism.targets is None
     if frame != "one zone":
         return True
     # It has three levels, and its state is its county and its only leaf.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import traceback
 from fractions import Fraction
 from unittest import mock
 
@@ -16,9 +17,11 @@ from spatialdp.mechanisms.bound_choice import BoundChoice
 from spatialdp.mechanisms.prepared import PreparedChoice, PreparedRelease
 from spatialdp.privacy.accounting import rho_for
 from spatialdp.privacy.budget import Budget
+from spatialdp.privacy.noise.source import Noise
 from spatialdp.privacy.statement import Privacy
 from spatialdp.records.points import Points
 from tests.helpers.cases import DOMAINS, ONE_OF_EACH, RELATIONS, terms
+from tests.helpers.zone_cases import FRAMES as ZONE_FRAMES
 
 UNIT = sdp.Domain((0, 0, 1, 1))
 CHOSEN = sdp.Chosen(candidates=(1, 3, 10))
@@ -257,3 +260,25 @@ def test_files_keep_the_choice(tmp_path):
     release = sdp.Quadtree(2).release(crowd(9), UNIT, epsilon=1, person=sdp.Person(records=CHOSEN))
     release.save(tmp_path / "map.parquet")
     assert sdp.load(tmp_path / "map.parquet").privacy == release.privacy
+
+
+class _Exhausted(Noise):
+    """Runs out of memory as numpy does, whose message has the shape of an array of records."""
+
+    def random_bytes(self, count):
+        raise MemoryError("Unable to allocate an array with shape (7351,)")
+
+
+@pytest.mark.parametrize(
+    "mechanism",
+    [sdp.KdTree(height=3), sdp.Adaptive(shape=(64, 64)), sdp.Flat(shape=(4, 4)), sdp.Table(), sdp.ZoneTree()],
+    ids=lambda each: each.name,
+)
+def test_no_error_brings_records_exact_counts_or_their_number_along(mechanism):
+    frames = {sdp.Frame: sdp.Frame(sdp.Domain((0, 0, 1, 1)).grid((2, 2))), sdp.Zones: ZONE_FRAMES["one zone"]}
+    domain = frames.get(mechanism.frame, sdp.Domain((0, 0, 1, 1)))
+    with pytest.raises(MemoryError, match="not enough memory") as caught:
+        mechanism.release(np.full((7351, 2), 0.5), domain, epsilon=1, noise=_Exhausted())
+    inner = [frame for frame, _ in traceback.walk_tb(caught.value.__traceback__)][-1]
+    assert inner.f_code.co_name == "forget"
+    assert not {"args", "points", "records", "counts"} & set(inner.f_locals)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 
 import numpy as np
@@ -9,6 +10,7 @@ import pytest
 
 import spatialdp as sdp
 from spatialdp.errors import BudgetError, ParameterError
+from spatialdp.planning.epsilon_for import _least, _place, _value
 from spatialdp.planning.queries import all_boxes
 from spatialdp.planning.typical_map import typical_error
 from tests.helpers.cases import LARGE, terms
@@ -97,3 +99,36 @@ def test_persons_need_as_much_more_as_their_bound_is(mechanism):
     for person in (sdp.Person(records=8), sdp.Person(cells=8)):
         assert sdp.epsilon_for(mechanism, domain, person=person, **given) == pytest.approx(8 * one, rel=0.03)
     assert sdp.epsilon_for(mechanism, domain, person=sdp.Person(shares=True), **given) == pytest.approx(one, rel=0.03)
+
+
+def _refused_below(epsilon):
+    if epsilon < 0.3:
+        raise BudgetError("this ε needs more noise than can be drawn")
+    return 11 / epsilon
+
+
+LAWS = {
+    "proportional": (lambda epsilon: 11 / epsilon, 7),
+    "falls faster": (lambda epsilon: 40 * math.exp(-epsilon / 2) / epsilon, 20),
+    "in steps": (lambda epsilon: 2.0 ** -math.floor(math.log2(epsilon)), 20),
+    "refused below 0.3": (_refused_below, 20),
+}
+
+
+@pytest.mark.parametrize("bound", [900, 40.3, 3, 0.3])
+@pytest.mark.parametrize("law", LAWS)
+def test_the_least_number_of_three_digits_is_found_with_few_errors(law, bound):
+    error, most = LAWS[law]
+    asked = []
+    found = _least(lambda epsilon: asked.append(epsilon) or error(epsilon), bound)
+    assert error(_value(found)) <= bound
+    with contextlib.suppress(BudgetError):
+        assert error(_value(found - 1)) > bound
+    assert len(asked) <= most
+
+
+def test_places_are_those_of_numbers_of_three_digits():
+    assert [_value(place) for place in (-1, 0, 1, 899, 900)] == [0.999, 1.0, 1.01, 9.99, 10.0]
+    for place in range(-4600, 2500, 7):
+        assert _place(_value(place)) == place
+        assert _place(_value(place) * 1.0001) == place + 1

@@ -34,11 +34,9 @@ def test_expected_error_is_the_error_of_releases(name, domain):
     mechanism, boxes = FORESEEABLE[name], all_boxes(domain, 200)
     given = terms(mechanism, "add-remove", 0.5)
     expected = mechanism.expected_error(domain, boxes, **given)
-    truth = mechanism.release(XY, domain, noise=ZeroNoise(), **given).answer(boxes)
-    squares = [
-        np.mean((mechanism.release(XY, domain, noise=SeededNoise(s), **given).answer(boxes) - truth) ** 2)
-        for s in range(60)
-    ]
+    prepared = mechanism.prepare(domain, **given)
+    truth = prepared.release(XY, noise=ZeroNoise()).answer(boxes)
+    squares = [np.mean((prepared.release(XY, noise=SeededNoise(s)).answer(boxes) - truth) ** 2) for s in range(60)]
     # Boxes of one release share noise, so the spread is taken between releases: five standard errors, fixed seeds.
     tolerance = 5 * np.std(squares) / math.sqrt(len(squares))
     assert np.mean(squares) == pytest.approx(expected**2, abs=tolerance)

@@ -213,11 +213,56 @@ def test_every_figure_is_made_by_make():
         "interval_coverage",
         "adaptive_coverage",
         "adaptive_worst_cases",
+        "contrast",
         "person_bounds",
         "planning_laws",
         "table_sql",
+        "flows",
+        "list_over_grid",
     }
     assert called == {path.stem for path in SCRIPTS.glob("*.py")} - helpers - {"explorer_picture"}
+
+
+@pytest.mark.parametrize("page", ["contrast.md", "reproductions.md"])
+def test_tables_of_the_contrast_are_those_of_the_run(page):
+    """Every row that speaks of k-anonymous releases stands in a file that `scripts/contrast.py` wrote."""
+    runs = "".join((SCRIPTS.parent / "figures" / f"contrast_{name}.md").read_text() for name in ("maps", "people"))
+    starts = ("| 5-anonymous", "| 10-anonymous", "| 30-anonymous", "| ε = 1", "| all persons", "| employed", "| Adult")
+    lines = (SCRIPTS.parent / "docs" / page).read_text().splitlines()
+    rows = [line for line in lines if line.startswith(starts)]
+    assert len(rows) >= 7
+    assert [row for row in rows if row not in runs] == []
+
+
+def test_composition_is_attacked_on_tables_of_people_and_on_maps(tmp_path):
+    """On small made tables, with the columns of the real ones; half of all persons have one value."""
+    rng = np.random.default_rng(1)
+    n = 12_500
+
+    def texts(values: int) -> np.ndarray:
+        return np.array([f"value {code}" for code in range(values)])[rng.integers(0, values, n)]
+
+    names = ("worker", "education", "marital", "race", "sex", "birth")
+    census = {"age": rng.integers(0, 90, n), **{name: texts(4) for name in names}, "industry": rng.integers(1, 9, n)}
+    occupations = rng.integers(1, 40, n) * (census["age"] > 20)
+    pd.DataFrame(census | {"occ": occupations}).to_parquet(tmp_path / "people_census_income.parquet")
+    names = ("workclass", "education", "marital", "race", "sex", "country")
+    adult = {"age": rng.integers(17, 90, n), "train": True, **{name: texts(4) for name in names}}
+    adult["occupation"] = texts(14)
+    pd.DataFrame(adult).to_parquet(tmp_path / "people_adult.parquet")
+    places = {"lon": rng.uniform(138.4, 138.85, 4000), "lat": rng.uniform(-35.3, -34.6, 4000)}
+    crashes = places | {"crash_type": rng.choice(["a", "b", "c", "d"], 4000)}
+    pd.DataFrame(crashes).to_parquet(tmp_path / "crashes_south_australia.parquet")
+    done = run("contrast", tmp_path, "--data", str(tmp_path))
+    assert done.returncode == 0, done.stderr
+    text = (tmp_path / "contrast_people.md").read_text()
+    cells = [[cell.strip() for cell in line.split("|")[1:-1]] for line in text.splitlines() if line.startswith("| ")]
+    shares = {(row[0], row[1]): float(row[2].removesuffix(" %")) for row in cells if len(row) == 8 and "%" in row[2]}
+    assert shares["all persons", "intersection"] > shares["all persons", "first release alone"] > 10
+    assert shares["employed persons", "first release alone"] < 5
+    assert "Private-only" in (tmp_path / "contrast_maps.md").read_text()
+    for name in ("attack", "maps", "poster", "diversity"):
+        assert (tmp_path / f"contrast_{name}.png").stat().st_size > 10_000
 
 
 def test_chosen_bounds_are_compared_with_hindsight(tmp_path):
@@ -352,3 +397,52 @@ def test_lists_over_grids_are_compared_with_maps(tmp_path):
     assert len(rows) == 2 * 3
     assert all(float(row[kind]) > 0 for row in rows for kind in ("Hierarchy", "Adaptive", "hybrid"))
     assert "| chattanooga | 0.1 | 0.01 %" in (tmp_path / "list_over_grid.md").read_text()
+
+
+def table(path: Path) -> list[list[str]]:
+    """The cells of a table, without its header."""
+    lines = [line for line in path.read_text().splitlines() if line.startswith("|")]
+    return [[cell.strip() for cell in line.split("|")[1:-1]] for line in lines[2:]]
+
+
+def test_clusters_of_a_release_are_better_than_those_through_a_curator(tmp_path):
+    done = run("lloyd", tmp_path, "--trials", "1", "--epsilons", "0.1", "--cities", "chattanooga,salt-lake-city")
+    assert done.returncode == 0, done.stderr
+    rows = table(tmp_path / "lloyd.md")
+    assert [(row[0][:4], row[1]) for row in rows] == [("Chat", "5"), ("Chat", "15"), ("Salt", "5"), ("Salt", "15")]
+    for row in rows:
+        three, five, hierarchy, adaptive = map(float, row[3:])
+        assert 1 <= max(hierarchy, adaptive) < 0.7 * min(three, five)
+
+
+def test_the_cells_nearest_to_centres_are_those_of_the_distance():
+    import shapely
+
+    import spatialdp as sdp
+    from scripts.lloyd import ground_scale, nearest_cells, starts
+
+    domain = sdp.Domain((5.0, 50.4, 6.0, 51.0), crs="EPSG:4326")
+    centres, scale = starts(domain, 7), ground_scale(domain)
+    cells = nearest_cells(centres, domain)
+    assert sum(cell.area for cell in cells) == pytest.approx(0.6)
+    places = np.random.default_rng(1).uniform((5.0, 50.4), (6.0, 51.0), (300, 2))
+    nearest = (((places[:, None] - centres) * scale) ** 2).sum(axis=2).argmin(axis=1)
+    for place, number in zip(places, nearest, strict=True):
+        assert cells[number].buffer(1e-9).contains(shapely.Point(place))
+    assert nearest_cells(np.array([[5.5, 50.7]] * 2), domain)[1].area == pytest.approx(0.6)  # centres may meet
+
+
+def test_choices_of_prices_bring_in_more_where_bids_are_few(tmp_path):
+    done = run("pricing", tmp_path, "--trials", "8", "--bids", "1000", "--epsilons", "0.1,1")
+    assert done.returncode == 0, done.stderr
+    few, many = ([float(cell.rstrip(" %")) for cell in row[2:]] for row in table(tmp_path / "pricing.md"))
+    assert few[2] > few[0] > few[3]
+    assert min(many) > 85
+
+
+def test_hot_zones_are_found_by_choices(tmp_path):
+    done = run("hot_zones", tmp_path, "--trials", "3")
+    assert done.returncode == 0, done.stderr
+    shares = [[float(cell.rstrip(" %")) for cell in row[3:]] for row in table(tmp_path / "hot_zones.md")]
+    assert all(two_sided <= 100 and choices >= one_sided for two_sided, one_sided, choices in shares)
+    assert sum(choices for _, _, choices in shares) >= 500

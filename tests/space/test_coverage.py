@@ -106,3 +106,17 @@ def test_block_powers_equal_the_definition():
     shares = np.clip(np.minimum(stop[:, None], ends[1:]) - np.maximum(start[:, None], ends[:-1]), 0, None)
     for power in (2, 4):
         assert block_powers(start, stop, power) == pytest.approx((shares**power).sum(axis=1))
+
+
+@pytest.mark.parametrize("shape", [(1, 1), (9, 3), (3, 63), (7, 64), (200, 65), (1, 500), (0, 80)])
+def test_prefix_sums_of_wide_and_of_narrow_grids_are_those_of_the_definition(shape):
+    values = np.random.default_rng(2).normal(size=shape)
+    sums = prefix_sums(values)
+    assert sums.shape == (shape[0] + 1, shape[1] + 1)
+    assert not sums[0].any()
+    assert not sums[:, 0].any()
+    expected = np.array(
+        [[values[:row, :column].sum() for column in range(shape[1] + 1)] for row in range(shape[0] + 1)]
+    )
+    assert sums == pytest.approx(expected, abs=1e-9)
+    assert np.array_equal(prefix_sums(values > 0)[-1, -1], (values > 0).sum())

@@ -7,6 +7,7 @@ were counted by themselves and miss nothing. This module reads no record.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, NoReturn
 
@@ -24,7 +25,7 @@ from spatialdp.space.frames.selection import Selection, everything
 from spatialdp.trees.adjust import NonNegative
 from spatialdp.wording import either
 
-__all__ = ["Answers", "FlowCounts", "Listing", "pairs_not_places"]
+__all__ = ["Answers", "FlowCounts", "Listing", "margins_of", "pairs_not_places"]
 
 
 def pairs_not_places() -> NoReturn:
@@ -187,6 +188,12 @@ class FlowCounts(ManyMaps):
         variance, kurtosis = product_moments(self.one_place, self.one_place, self.pair, self.margin)
         return float(variance.item()), float(kurtosis.item())
 
+    @property
+    def plain_variances(self) -> tuple[float, float, float]:
+        """Variance of the noise in one pair, in one origin or destination, and in the count of all trips."""
+        of_place, of_all = (self.answers(place, None).variance.item() for place in (self.one_place, None))
+        return self.pair_moments[0], of_place, of_all
+
     def pair_answers(self) -> Answers:
         """Return the answers of all published pairs, in order."""
         variance, kurtosis = (np.full(self.values.size, each) for each in self.pair_moments)
@@ -208,13 +215,18 @@ class FlowCounts(ManyMaps):
         return self._with(np.rint)
 
     def _with(self, change: Any) -> FlowCounts:
-        parts = {name: change(getattr(self, name)) for name in ("values", "origins", "destinations")}
-        return replace(self, **parts, biased=True)
+        values, biased = change(self.values), True
+        if self.numbers is None:
+            origins, destinations = margins_of(values)
+        else:
+            origins, destinations = change(self.origins), change(self.destinations)
+        return replace(self, values=values, origins=origins, destinations=destinations, biased=biased)
 
     def _of_all(self, origins: Selection, destinations: Selection) -> Answers:
         table = self.values.reshape(self.places, self.places)
-        values = destinations.sums(np.ascontiguousarray(origins.sums(table.T).T))
-        return Answers(values, *product_moments(origins, destinations, self.pair, self.margin), self.step, whole=False)
+        values = _as_matrix(destinations, 1) @ (_as_matrix(origins, 1) @ table).T
+        moments = product_moments(origins, destinations, self.pair, self.margin)
+        return Answers(values.T, *moments, self.step, whole=False)
 
     def _of_listed(self, origins: Selection, destinations: Selection) -> Answers:
         values, squares, fourths = (self._over_list(origins, destinations, power) for power in (1, 2, 4))
@@ -242,6 +254,18 @@ class FlowCounts(ManyMaps):
         # A set of origins is a row of answers; one of destinations is a column.
         values, variance, kurtosis = (part.reshape(shape) for part in (sets.sums(margin), variance, kurtosis))
         return Answers(values, variance, kurtosis, self.margin.step, whole=sets.shares is None)
+
+
+def margins_of(values: Floats) -> tuple[Floats, Floats]:
+    """Return the sums of all pairs by origin, and by destination.
+
+    Examples
+    --------
+    >>> [each.tolist() for each in margins_of(np.array([1.0, 2.0, 3.0, 4.0]))]
+    [[3.0, 7.0], [4.0, 6.0]]
+    """
+    table = values.reshape(2 * (math.isqrt(values.size),))
+    return table.sum(axis=1), table.sum(axis=0)
 
 
 def _as_matrix(sets: Selection, power: int) -> Any:

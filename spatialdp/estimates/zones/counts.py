@@ -37,7 +37,9 @@ from spatialdp.wording import either, parameter
 if TYPE_CHECKING:
     from spatialdp.space.zones.frame import Zones
 
-__all__ = ["ZoneCounts"]
+__all__ = ["LISTED", "ZoneCounts"]
+
+LISTED = "listed zones"  # how the name of a frame begins that holds only the zones which were listed
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,6 +91,11 @@ class ZoneCounts:
     def noise(self) -> TreeNoise:
         """The noise of the measurements and of the estimates of merged nodes."""
         return TreeNoise(self.shape, self.variances, self.kurtosis)
+
+    @property
+    def listed(self) -> bool:
+        """Whether the frame holds only those zones of a public one whose noisy count passed a threshold."""
+        return (self.zones.name or "").startswith(LISTED)
 
     @property
     def unbiased(self) -> ZoneCounts:

@@ -193,13 +193,12 @@ def drawn_place(scores: Integers, epsilon: Fraction, noise: Noise) -> int:
     width = max(1, math.floor(1 / rate))
     gaps, lacks = np.divmod(scores.max() - scores, width)
     bands, sizes = np.unique(gaps, return_counts=True)
-    rates = [rate * width * band for band in bands.tolist()]
 
     def word() -> int:
         return int(noise.uniform_words(1)[0])
 
     while True:
-        members = np.flatnonzero(gaps == bands[decide(sizes.tolist(), rates, word(), word)])
+        members = np.flatnonzero(gaps == bands[decide(sizes.tolist(), bands.tolist(), rate * width, word(), word)])
         place = int(members[int(noise.below(np.array([members.size]))[0])])
         if noise.accepts(rate * int(lacks[place])):
             return place

@@ -23,6 +23,7 @@ from spatialdp.errors import DomainError
 from spatialdp.estimates.base import Estimate
 from spatialdp.estimates.decomposition import Decomposition
 from spatialdp.estimates.fields.field import LARGEST_FIELD, Field
+from spatialdp.mechanisms.adaptive.choices import first_parts
 from spatialdp.mechanisms.adaptive.descent import UNITS, Descent, Measure, Transcript, descend, plan_descent
 from spatialdp.mechanisms.base import Mechanism, Plan, Terms
 from spatialdp.mechanisms.recipe import check_cells, with_cells
@@ -129,7 +130,7 @@ class Adaptive(Mechanism):
             cells=design.grid.n_cells,
             currency="rho" if self.law is Law.GAUSSIAN else "epsilon",
             budget=_steps(design),
-            standard_deviation=math.sqrt(design.laws[design.path - design.first].variance),
+            standard_deviation=math.sqrt(design.laws[design.path - max(first_parts(design.path))].variance),
             memory=400 * math.prod(design.grid.shape),  # if every cell is a leaf
         )
 
@@ -189,18 +190,13 @@ def _step(design: Descent) -> float:
     lie on no lattice of whole counts, and intervals that allowed for one would be too wide. Only where noise is nearly
     always zero, a single count can make up an answer's noise, which then needs the allowance.
     """
-    least = design.laws[design.path - design.first]
+    least = design.laws[design.path - min(first_parts(design.path))]
     return 0.0 if least.variance >= SMEARED * least.step**2 else least.step
 
 
 def _steps(design: Descent) -> dict[str, Fraction]:
-    """Cost of each step; if records are replaced, two paths change."""
-    paths = (UNITS - design.total) // design.path
-    steps = {
-        "number of records": design.total,
-        "first blocks": paths * design.first,
-        "blocks below them": paths * (design.path - design.first),
-    }
+    """Cost of each step: how a path is divided among its blocks follows from released counts."""
+    steps = {"number of records": design.total, "blocks of cells": UNITS - design.total}
     return {name: design.whole * units / UNITS for name, units in steps.items()}
 
 

@@ -15,7 +15,16 @@ import numpy as np
 
 from spatialdp._support.arrays import Array, Floats, Integers
 
-__all__ = ["SPLITS", "Choice", "choose", "forecast_variance", "heterogeneity", "parts_of"]
+__all__ = [
+    "SPLITS",
+    "Choice",
+    "choose",
+    "first_part",
+    "first_parts",
+    "forecast_variance",
+    "heterogeneity",
+    "parts_of",
+]
 
 T = TypeVar("T", int, Integers)
 
@@ -25,6 +34,8 @@ COUNTS_A_LEAF = (5.0, 2.4, 1.8)  # how many counts, over the noise, a final bloc
 MANY_SPLITS = 6  # most halvings into final blocks where siblings are alike; SPLITS elsewhere
 FAR = 9  # beyond so many halvings, blocks on the way get a smaller share
 SHARE, SMALL_SHARE = (3, 10), (1, 5)  # of the remaining budget, for blocks that are decided about in turn
+FIRST_SHARE, SMALL_FIRST_SHARE = (18, 100), (8, 100)  # of a path, for the first blocks
+MANY = 30_000.0  # records over the noise of a count that costs a whole path; from here on, the small share is enough
 FEW_LEAVES = 24  # up to so many final blocks below a block, no blocks are counted on the way
 
 
@@ -121,6 +132,28 @@ def choose(
     usual, small = parts_of(left)
     part = np.where(wanted <= FAR, usual, small)
     return np.where(final, wanted, SPLITS), np.where(final, left, part)
+
+
+def first_parts(path: int) -> tuple[int, int]:
+    """Units for each of the first blocks, of those of a path: if there are few records, and if there are many.
+
+    Examples
+    --------
+    >>> first_parts(990_000)
+    (178200, 79200)
+    """
+    return path * FIRST_SHARE[0] // FIRST_SHARE[1], path * SMALL_FIRST_SHARE[0] // SMALL_FIRST_SHARE[1]
+
+
+def first_part(path: int, strength: float) -> int:
+    """Units for each of the first blocks, given the released number of records over the noise of a path's count.
+
+    Examples
+    --------
+    >>> first_part(990_000, 1000.0), first_part(990_000, 1e6)
+    (178200, 79200)
+    """
+    return first_parts(path)[int(strength > MANY)]
 
 
 def parts_of(left: T) -> tuple[T, T]:

@@ -18,7 +18,16 @@ from fractions import Fraction
 import numpy as np
 
 from spatialdp._support.arrays import Array, Floats, Integers
-from spatialdp.mechanisms.adaptive.choices import SPLITS, Choice, choose, forecast_variance, heterogeneity, parts_of
+from spatialdp.mechanisms.adaptive.choices import (
+    SPLITS,
+    Choice,
+    choose,
+    first_part,
+    first_parts,
+    forecast_variance,
+    heterogeneity,
+    parts_of,
+)
 from spatialdp.privacy.neighbours import Neighbours, Sensitivity
 from spatialdp.privacy.noise.laws import Law, NoiseLaw, calibrate
 from spatialdp.privacy.unit import Person
@@ -63,11 +72,6 @@ class Descent:
     laws: Mapping[int, NoiseLaw]
     person: Person | None = None
 
-    @property
-    def first(self) -> int:
-        """Units for each of the first blocks."""
-        return self.path * 18 // 100
-
     def strength(self, units: Array) -> Floats:
         """√2 over the standard deviation of noise at a cost in units: for Laplace noise the cost itself, in ε."""
         cost = float(self.whole) * np.asarray(units, dtype=np.float64) / UNITS
@@ -95,8 +99,8 @@ def plan_descent(
     """
     total = UNITS // 100
     path = UNITS - total if neighbours is Neighbours.ADD_REMOVE else (UNITS - total) // 2
-    first = path * 18 // 100
-    costs, left = {total, path, first}, {path - first}
+    firsts = set(first_parts(path))
+    costs, left = {total, path} | firsts, {path - first for first in firsts}
     # Each stage divides the blocks of the one before in sixteen; the last costs are those of single cells.
     for _ in range(int(Subdivision(grid).halvings(Subdivision(grid).whole)[0]) // SPLITS + 1):
         costs |= left | {spent for units in left for spent in parts_of(units)}
@@ -197,12 +201,14 @@ def _first_level(design: Descent, division: Subdivision, measure: Measure) -> _L
 
 
 def _first_choice(design: Descent, root: _Level) -> Choice:
-    """Divide the whole grid into sixteen blocks."""
+    """Divide the whole grid into sixteen blocks, whose cost follows from the released number of records."""
+    expected = np.maximum(root.values, 0.0)
+    strength = float((expected * design.strength(np.array([design.path])))[0])
     return Choice(
         nodes=np.zeros(1, dtype=np.int64),
         halvings=np.array([SPLITS]),
-        units=np.array([design.first]),
-        expected=np.maximum(root.values, 0.0),
+        units=np.array([first_part(design.path, strength)]),
+        expected=expected,
     )
 
 

@@ -19,7 +19,7 @@ from spatialdp._support.arrays import Integers, lookup
 from spatialdp._support.options import Choice, Option
 from spatialdp._support.override import override
 from spatialdp.errors import ParameterError
-from spatialdp.estimates.flows.counts import FlowCounts
+from spatialdp.estimates.flows.counts import FlowCounts, margins_of
 from spatialdp.estimates.flows.counts import Listing as ListedBy
 from spatialdp.estimates.flows.fit import CountNoise, fitted, noise_ratio
 from spatialdp.flows.release import FlowRelease
@@ -253,13 +253,8 @@ class Flows(Mechanism):
     def _errors(self, design: FlowDesign, domain: Frame) -> tuple[float, dict[str, float]]:
         """Standard deviation of the noise in one pair, and the errors to expect of a pair and of margins."""
         blank = self._estimate_of(design, None, np.zeros(0 if design.filter else domain.space.size**2))
-        place = blank.one_place
-        errors = {
-            "pair": blank.pair_moments[0],
-            "origin or destination": blank.answers(place, None).variance.item(),
-            "all trips": blank.answers(None, None).variance.item(),
-        }
-        roots = {name: math.sqrt(variance) for name, variance in errors.items()}
+        names = ("pair", "origin or destination", "all trips")
+        roots = {name: math.sqrt(each) for name, each in zip(names, blank.plain_variances, strict=True)}
         return roots["pair"], roots
 
     @override
@@ -303,7 +298,7 @@ class Flows(Mechanism):
         """Return the estimate of published pairs; margins of a table that is all there are its sums."""
         places = design.frame.space.size
         if design.filter is None:
-            origins, destinations = (values.reshape(places, places).sum(axis=axis) for axis in (1, 0))
+            origins, destinations = margins_of(values)
         elif numbers is None:
             numbers, origins, destinations = np.zeros(0, dtype=np.int64), np.zeros(places), np.zeros(places)
         pair, margin = map(_noise_of, (design.pair, design.margin))

@@ -14,7 +14,7 @@ import numpy as np
 
 from spatialdp._support.arrays import Array, Booleans, Floats, Integers
 from spatialdp._support.tree_shape import TreeShape
-from spatialdp.estimates.zones.counts import ZoneCounts
+from spatialdp.estimates.zones.counts import LISTED, ZoneCounts
 from spatialdp.privacy.noise.laws import NoiseLaw
 from spatialdp.privacy.unit import Person
 from spatialdp.records.codes import Codes
@@ -88,7 +88,7 @@ def listed_zones(zones: Zones, leaves: Integers) -> Zones:
         geometry=geometry,
         crs=zones.crs,
         domain=None if geometry is None else zones.domain,
-        name="listed zones" if zones.name is None else f"listed zones of {zones.name}",
+        name=LISTED if zones.name is None else f"{LISTED} of {zones.name}",
         sets={name: areas[some] for name, areas in zones.sets.items()} if leaves.size else None,
     )
 

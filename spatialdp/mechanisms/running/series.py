@@ -17,11 +17,12 @@ import hashlib
 import io
 import json
 import os
+import threading
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NoReturn
 
 import numpy as np
 
@@ -40,6 +41,7 @@ from spatialdp.privacy.noise.source import WIDEST, Noise, is_system_noise
 from spatialdp.privacy.payment import PaidNoise
 from spatialdp.privacy.receipt import Receipt
 from spatialdp.privacy.statement import Privacy
+from spatialdp.records.formats.base import forgetful
 from spatialdp.records.rows.rows import as_rows, count_rows
 from spatialdp.running_release import RunningRelease
 from spatialdp.space.frames.frame import Frame
@@ -186,8 +188,8 @@ class RunningSeries:
 
     Privacy
     -------
-    The object shows nothing of what it holds. It keeps no records. Save it before you publish a month, and never add a
-    month to an older state a second time: that would publish the same counts with new noise.
+    The object shows nothing of what it holds, and cannot be copied. It keeps no records. Save it before you publish a
+    month, and never add a month to an older state a second time: that would publish the same counts with new noise.
 
     Examples
     --------
@@ -204,6 +206,10 @@ class RunningSeries:
         self._root, self._law, self._account = root, law, account
         self._published: list[Integers] = []  # the measurements, in whole numbers of 2^-bits
         self._noise: list[Integers] = []  # secret
+        self._process, self._lock = os.getpid(), threading.Lock()
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("a series cannot be copied or sent to another process: both would release the same month")
 
     def __repr__(self) -> str:
         return f"RunningSeries(<secret>, {self.left} of {self._root.horizon} months left)"
@@ -236,12 +242,22 @@ class RunningSeries:
         >>> sdp.Running(horizon=12).start(frame, epsilon=1, delta=1e-6).add([[0.5, 0.5]])
         <RunningRelease of month 1 of 12: ε = 1, δ = 1e-06 (add-remove one record), running, spatialdp ...>
         """
+        if self._process != os.getpid():
+            raise ParameterError(
+                "the series was started or resumed in another process, which may release the same month; add the month "
+                "there, or save it there and resume it here."
+            )
+        with self._lock:  # two months at once would be measured as one and the same
+            return self._add(records, checked_noise(noise))
+
+    @forgetful
+    def _add(self, records: Any, noise: Noise) -> RunningRelease:
         if not self.left:
             raise BudgetError(
                 f"all {self._root.horizon} months have been released, and the budget was divided over these; start a "
                 "new series, which costs its own budget."
             )
-        source = self._paying(checked_noise(noise))
+        source = self._paying(noise)
         rows = as_rows(records, self.frame)
         months = [*self._past_counts(), count_rows(rows, self.frame)]
         exact = self._measurement(months)
@@ -251,8 +267,7 @@ class RunningSeries:
         elif not is_system_noise(source):
             self.statement = replace(self.statement, private=False)
         published = np.rint(outcome * 2.0**self._root.bits).astype(np.int64)
-        self._published.append(published)
-        self._noise.append(published - exact)
+        self._published, self._noise = [*self._published, published], [*self._noise, published - exact]
         return self._release()
 
     def _paying(self, source: Noise) -> Noise:

@@ -20,7 +20,9 @@ from spatialdp.errors import ReleaseError
 from spatialdp.estimates.decomposition import Decomposition
 from spatialdp.estimates.expected_error import expected_error, sized_boxes
 from spatialdp.estimates.fields.field import Field
+from spatialdp.estimates.flows.counts import FlowCounts
 from spatialdp.estimates.histogram import Histogram
+from spatialdp.estimates.sparse.listed import ListedCells
 from spatialdp.estimates.tables.counts import TableCounts
 from spatialdp.estimates.zones.counts import ZoneCounts
 from spatialdp.running_release import RunningRelease
@@ -29,6 +31,7 @@ from spatialdp.table_release import disjoint_in_words
 
 __all__ = ["Exactness", "contents", "disjoint", "exactness", "numbers_of"]
 
+_FLOWS = ("one pair", "the trips that begin, or end, in one place", "all trips")
 _SHARES = {"1 % of the domain's area": 0.01, "10 % of the domain's area": 0.1, "the whole domain": 1.0}
 
 _CUT = (
@@ -107,10 +110,19 @@ def _(numbers: Field) -> str:
 
 
 @contents.register
+def _(numbers: ListedCells) -> str:
+    nx, ny = numbers.grid.shape
+    every = _cells(numbers.grid.n_cells, nx * ny)
+    return f"in {numbers.n_cells:,} listed cells, out of {every} of a grid of {nx:,} × {ny:,}"
+
+
+@contents.register
 def _(numbers: ZoneCounts) -> str:
     zones = numbers.zones
     sizes = (stop - start for start, stop in pairwise(zones.shape.offsets.tolist()))
     levels = ", ".join(f"{size:,} of level {name}" for name, size in zip(zones.levels, sizes, strict=True))
+    if numbers.listed:
+        return f"in those zones of a public frame whose noisy count passed a threshold ({levels})"
     return f"in the zones of a public list ({levels})"
 
 
@@ -123,6 +135,14 @@ def _(numbers: TableCounts) -> str:
 def _(numbers: RunningRelease) -> str:
     months = f"up to month {numbers.months} of {numbers.root.horizon}"
     return f"in the {_sizes(numbers.frame)} of a table, for single months and running totals {months}"
+
+
+@contents.register
+def _(numbers: FlowCounts) -> str:
+    pairs = f"in the {numbers.n_cells:,} pairs of {numbers.places:,} places"
+    if numbers.listing is not None:
+        pairs = f"in {numbers.n_cells:,} listed pairs of {numbers.places:,} places"
+    return f"{pairs}, and in the trips that begin, and that end, in each place"
 
 
 def _cells(inside: int, every: int) -> str:
@@ -192,6 +212,29 @@ def _(numbers: Decomposition, domain: Domain) -> Exactness:
 @exactness.register
 def _(numbers: Field, domain: Domain) -> Exactness:
     return _of_boxes(numbers, domain, _SMOOTHED, _CUT.format(part="block"))
+
+
+@exactness.register
+def _(numbers: FlowCounts, domain: Domain | None) -> Exactness:  # noqa: ARG001 - places may be codes alone
+    errors = () if numbers.biased else tuple(zip(_FLOWS, map(math.sqrt, numbers.plain_variances), strict=True))
+    if numbers.listing is None:
+        return Exactness("one count of", errors, ("Pairs add up to what begins and ends in each place.",))
+    note = (
+        f"Pairs are listed whose noisy count is at least {numbers.listing.threshold:,.6g}; of all others nothing is "
+        f"said. About {numbers.listing.false:,.2g} listed pairs are expected to be without trips. What begins and ends "
+        "in each place was counted by itself and misses nothing."
+    )
+    return Exactness("one count of", errors, (note,))
+
+
+@exactness.register
+def _(numbers: ListedCells, domain: Domain) -> Exactness:  # noqa: ARG001 - the list knows its domain
+    errors = () if numbers.biased else (("one listed cell", math.sqrt(numbers.variance)),)
+    note = (
+        "Estimates and intervals of an area are about the records in its listed cells, and say nothing of the others. "
+        "Where an area cuts a listed cell, intervals about the truth allow for records that all lie in one place of it."
+    )
+    return Exactness("counts of", errors, (numbers.in_words(), note))
 
 
 def _of_boxes(numbers: Any, domain: Domain, *notes: str) -> Exactness:

@@ -184,11 +184,17 @@ def _lay_out_table(estimate: TableCounts, domain: Domain | None) -> Layout:
     return Layout(table_header(estimate), {"estimate": np.ascontiguousarray(estimate.values).ravel()}, frame=frame)
 
 
+_MOST_LINES = 10**6  # more lines would only fill files
+
+
 @lay_out.register
 def _lay_out_flows(estimate: FlowCounts, domain: Domain | None) -> Layout:
     """The rows are the published pairs, and their places are lines."""
     frame = {"domain": None if domain is None else domain_to_json(domain)}
-    shapes = pair_lines(estimate, middles(estimate)) if has_middles(estimate) else None
+    drawn = has_middles(estimate) and estimate.n_cells <= _MOST_LINES
+    shapes = pair_lines(estimate, middles(estimate)) if drawn else None
+    if shapes is not None and not np.any(shapes != np.array(None)):
+        shapes = None  # nothing goes from one place to another
     return Layout(flow_header(estimate), flow_columns(estimate), shapes=shapes, frame=frame, lines=True)
 
 

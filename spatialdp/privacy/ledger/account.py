@@ -398,7 +398,9 @@ class Account:
                 "returned."
             )
 
-    def partition(self, name: str, labels: Iterable[str], person_stays: bool | None = None) -> dict[str, Account]:
+    def partition(
+        self, name: str, labels: Iterable[str], person_stays: bool | None = None, *, rule: str | None = None
+    ) -> dict[str, Account]:
         """Divide the records among parts, so that what is spent on different parts does not add up.
 
         Each record is in one part at most, which follows from this record alone, by a rule that is fixed before any
@@ -415,6 +417,9 @@ class Account:
             in. False: a person may have records in several parts, and the account's `records` bounds all of them
             together. If the bound holds in each part by itself, as with months, parts add up: spend on the whole
             account instead.
+        rule : str, optional
+            Which part a record is in, in words, such as ``"the column 'state'"``. A partition that has a rule refuses
+            another one.
 
         Returns
         -------
@@ -429,7 +434,8 @@ class Account:
         ['Iowa', 'Ohio']
         """
         place = self._place("a partition of several parts at once is not kept apart; divide one part.")
-        new = Partition(checked_labels(labels), checked_stays(person_stays, self._terms))
+        words = None if rule is None else checked_name(rule, "rule")
+        new = Partition(checked_labels(labels), checked_stays(person_stays, self._terms), words)
         name = checked_name(name, "name")
         self._keeper.change(lambda transaction: divide(transaction, place, name, new))
         return {label: self._below(place, name, (label,), new) for label in new.labels}

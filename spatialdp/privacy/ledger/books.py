@@ -58,20 +58,27 @@ _TOTAL = re.compile(r"[0-9a-f]{1,40000}/[0-9a-f]{1,40000}")
 
 @dataclass(frozen=True)
 class Partition:
-    """The parts of a node: their labels, and whether the records of a person share a part."""
+    """The parts of a node: their labels, whether the records of a person share a part, and by which rule, if known."""
 
     labels: tuple[str, ...]
     person_stays: bool | None
+    rule: str | None = None
 
     def to_json(self) -> dict[str, Any]:
         """Return the partition as plain values for JSON."""
-        return {"labels": list(self.labels), "person_stays": self.person_stays}
+        rule = {} if self.rule is None else {"rule": self.rule}
+        return {"labels": list(self.labels), "person_stays": self.person_stays, **rule}
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Partition:
         """Rebuild the partition from plain values for JSON."""
-        stays = data["person_stays"]
-        return cls(tuple(map(text, data["labels"])), None if stays is None else flag(stays))
+        stays, rule = data["person_stays"], data.get("rule")
+        labels = tuple(map(text, data["labels"]))
+        return cls(labels, None if stays is None else flag(stays), None if rule is None else text(rule))
+
+    def grown(self, new: Partition) -> Partition:
+        """Return the partition with more labels, and with a rule if it had none."""
+        return Partition((*self.labels, *new.labels), new.person_stays, self.rule or new.rule)
 
 
 class Books:
@@ -93,8 +100,9 @@ class Books:
 
     def _divide(self, place: Place, body: Mapping[str, Any]) -> None:
         """Make a partition, or add labels to one."""
+        new = Partition.from_json(body)
         known = self.partition(place, body["partition"])
-        grown = Partition((*(known.labels if known else ()), *body["labels"]), body["person_stays"])
+        grown = new if known is None else known.grown(new)
         self._put(grown.to_json(), "partition", *place, body["partition"])
 
     def _charge(self, place: Place, amounts: Mapping[str, str]) -> None:
@@ -243,22 +251,28 @@ def checked_labels(labels: Iterable[str]) -> tuple[str, ...]:
 
 
 def divide(transaction: Transaction, place: Place, name: str, new: Partition) -> None:
-    """Make a partition, or add labels to one; nothing is written if it is known already."""
+    """Make a partition, or add labels or a rule to one; nothing is written if all of it is known already."""
     books = Books(transaction)
-    known = books.partition(place, name)
-    if known is not None and known.person_stays != new.person_stays:
+    known = books.partition(place, name) or Partition((), new.person_stays)
+    if known.person_stays != new.person_stays:
         raise ParameterError(
             f"the partition {name!r} was made with {parameter('person_stays', known.person_stays)}; that cannot be "
             "changed. Give the same, or make another partition."
         )
-    old = () if known is None else known.labels
-    added = [label for label in new.labels if label not in set(old)]
-    if added:
+    if known.rule is not None and new.rule not in (None, known.rule):
+        raise ParameterError(
+            f"the partition {name!r} divides the records by {known.rule}, and now by {new.rule}; by two rules, a "
+            "record could be in two parts, whose costs would have to be added. Give the same rule, or another name."
+        )
+    added = [label for label in new.labels if label not in set(known.labels)]
+    rule = {} if known.rule == new.rule or new.rule is None else {"rule": new.rule}
+    if added or rule:
         body = {
             "account": place[0],
             "at": list(place[1:]),
             "partition": name,
             "labels": added,
             "person_stays": new.person_stays,
+            **rule,
         }
         record(transaction, Kind.PARTITION, body)

@@ -58,12 +58,14 @@ class Checked:
 
     def __str__(self) -> str:
         last = "" if self.head is None else f"; the last one is {self.head.entry}, {self.head.hash}"
-        lines = [f"The ledger is whole: {self.entries:,} entries{last}."]
+        lines = [f"The ledger is whole: {self.entries:,} {'entry' if self.entries == 1 else 'entries'}{last}."]
         for account, spent in self.spent.items():
             rho = f", ρ = {in_short(spent.rho)}" if spent.rho else ""
             lines.append(f"Spent from {account!r}: ε = {in_short(spent.epsilon)}{rho}.")
         if self.releases:
-            lines.append(f"{self.releases:,} releases were paid for by it.")
+            lines.append(
+                f"{self.releases:,} {'release was' if self.releases == 1 else 'releases were'} paid for by it."
+            )
         return "\n".join([*lines, *self.notes])
 
 
@@ -116,9 +118,10 @@ class _Rebuilt:
         key = (*place, body["partition"])
         new = Partition.from_json(body)
         known = self.partitions.get(key, Partition((), new.person_stays))
-        labels = (*known.labels, *new.labels)
-        _require(known.person_stays == new.person_stays and len(set(labels)) == len(labels))
-        self.partitions[key] = Partition(labels, new.person_stays)
+        grown = known.grown(new)
+        _require(known.person_stays == new.person_stays and len(set(grown.labels)) == len(grown.labels))
+        _require(known.rule is None or new.rule in (None, known.rule))
+        self.partitions[key] = grown
 
     def totals(self, account: str, pot: str) -> tuple[dict[Place, Totals], dict[Place, Parts]]:
         """Return the totals of all places of an account in one pot, and what is known of its partitions."""

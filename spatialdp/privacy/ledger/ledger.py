@@ -332,7 +332,7 @@ class Ledger:
         >>> ledger = sdp.Ledger(tempfile.mkdtemp() + "/privacy.ledger")
         >>> account = ledger.open("crashes", epsilon=2)
         >>> print(ledger.check())
-        The ledger is whole: 1 entries; the last one is 1, ...
+        The ledger is whole: 1 entry; the last one is 1, ...
         Spent from 'crashes': ε = 0.
         """
         statements = [_statement(release) for release in releases]
@@ -340,7 +340,8 @@ class Ledger:
         def check(transaction: Transaction) -> Checked:
             found = check_entries(transaction)
             behind = 0 if self._witness is None else self._witness.behind(transaction)
-            notes = (f"The witness is {behind:,} entries behind; the next spend brings it up to date.",) * (behind > 0)
+            late = f"{behind:,} {'entry' if behind == 1 else 'entries'} behind"
+            notes = (f"The witness is {late}; the next spend brings it up to date.",) * (behind > 0)
             count = check_releases(transaction, statements)
             return replace(found, releases=count, notes=(*found.notes, *notes))
 

@@ -59,6 +59,8 @@ class Terms:
         """Refuse terms that are not those of the account; words about it may be left out."""
         old, new = self.to_json(), terms.to_json()
         compared = set(new) - {"rho"} - ({"about"} if not terms.about else set())
+        if not self.delta and not terms.delta:
+            compared.remove("pure")  # which is all of ε
         different = sorted(name for name in compared if old[name] != new[name])
         if different:
             listed = " and ".join(f"{parameter(name, old[name])}, not {quoted(new[name])}" for name in different)

@@ -135,7 +135,7 @@ class Filter:
         model).
         """
         empty = self._empty(noise)
-        excess = self._excess(empty.size, noise)
+        excess = noise.geometric(self.scale, empty.size)
         free = ~lookup(empty, occupied)[0]
         noisy = counts + noise.laplace(self.scale, counts.size)
         kept = noisy >= self.threshold
@@ -173,11 +173,6 @@ class Filter:
         for index in np.flatnonzero(tied):
             successes[index] = self._table.resolve(int(words[index]), lambda: int(noise.uniform_words(1)[0]))
         return distinct_places(np.repeat(blocks, successes), self._doublings, noise)
-
-    def _excess(self, count: int, noise: Noise) -> Integers:
-        """Draw geometric numbers, P(j) = (1 - a) a^j: of X and -X - 1, the one that is not negative is geometric."""
-        drawn = noise.laplace(self.scale, count)
-        return drawn ^ (drawn >> 63)
 
 
 def distinct_places(blocks: Integers, bits: int, noise: Noise) -> Integers:

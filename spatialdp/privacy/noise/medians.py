@@ -374,8 +374,8 @@ def _bisect(sums: Integers, base: Integers, target: Integers, begin: Integers, e
 
 def _decide_node(runs: _Intervals, node: int, rate: Fraction, word: int, noise: Noise) -> int:
     part = slice(runs.starts[node], runs.starts[node + 1])
-    rates = [rate * gap for gap in runs.gaps[part].tolist()]
-    return decide(runs.sizes[part].tolist(), rates, word, lambda: int(noise.uniform_words(1)[0]))
+    sizes, gaps = runs.sizes[part].tolist(), runs.gaps[part].tolist()
+    return decide(sizes, gaps, rate, word, lambda: int(noise.uniform_words(1)[0]))
 
 
 # --- noisy mean ------------------------------------------------------------------------------------

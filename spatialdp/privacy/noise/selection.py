@@ -1,13 +1,17 @@
 """Private selection: draw one of finitely many public candidates by a score that depends on the records.
 
-Two mechanisms, both exact: `exponential` and `permute_and_flip`. Scores are exact rationals, so the probabilities are
-known numbers; the draw compares a uniform number with their cumulative sums in fixed point, and takes more bits of both
-if a comparison is not certain. Scores must not be floats. `amplified_epsilon` says how much a step may spend on a
-secret sample of the records. Private medians, which are selections too, are in `medians`. See ``docs/design/noise.md``.
+Two mechanisms, both exact: `exponential` and `permute_and_flip`; and `middle`, an exponential mechanism that draws a
+place near the median of a fixed number of values. Scores are exact rationals, so the probabilities are
+known numbers; a draw compares uniform numbers with them in fixed point, and takes more bits of both if a comparison is
+not certain. Scores become whole numbers of steps below the best one, and equal ones are looked up once, so that 10^5
+candidates take about a tenth of a second. Scores must not be floats. `amplified_epsilon` says how much a step may spend
+on a secret sample of the records. Private medians, which are selections too, are in `medians`. See
+``docs/design/noise.md`` and ``docs/design/selection.md``.
 """
 
 from __future__ import annotations
 
+import math
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from decimal import ROUND_FLOOR, Context, Decimal
@@ -17,11 +21,12 @@ from numbers import Rational
 
 import numpy as np
 
+from spatialdp._support.arrays import Booleans, Integers
 from spatialdp.errors import ParameterError
 from spatialdp.privacy.noise import thresholds
 from spatialdp.privacy.noise.source import Noise
 
-__all__ = ["amplified_epsilon", "decide", "exponential", "permute_and_flip"]
+__all__ = ["amplified_epsilon", "decide", "exponential", "middle", "permute_and_flip"]
 
 _GUARD = 128  # bits of the working precision beyond those that are compared
 _DIGITS = 15  # of ε', which is rounded down
@@ -74,8 +79,9 @@ def exponential(
     >>> exponential([0, 0, 1000], Fraction(1), Fraction(1), SystemNoise())
     2
     """
-    rates = _rates(scores, epsilon, sensitivity, monotone)
-    return decide([1] * len(rates), rates, _word(noise), lambda: _word(noise))
+    gaps, step = _gaps(scores)
+    rate = _rate(epsilon, sensitivity, monotone) * step
+    return decide([1] * len(gaps), gaps, rate, _word(noise), lambda: _word(noise))
 
 
 def permute_and_flip(
@@ -95,10 +101,16 @@ def permute_and_flip(
     int
         The position of the candidate in `scores`.
 
+    Notes
+    -----
+    Which candidates would be accepted does not depend on their order, and a random order begins with any of these
+    equally often. So all coins are tossed at once, and one of the accepted candidates is drawn.
+
     Privacy
     -------
     The same ε as `exponential`, and the expected score is never worse (McKenna, Sheldon 2020, theorems 1 and 2).
-    Enumerated over all orders by ``tests/privacy/noise/test_selection.py::test_permute_and_flip_ratio``.
+    Monotone: see ``docs/design/selection.md``. Enumerated over all orders by
+    ``tests/privacy/noise/test_selection.py::test_permute_and_flip_ratio``.
 
     Examples
     --------
@@ -106,23 +118,75 @@ def permute_and_flip(
     >>> permute_and_flip([7], Fraction(1), Fraction(1), SystemNoise())
     0
     """
-    rates = _rates(scores, epsilon, sensitivity, monotone)
-    left = list(range(len(rates)))
-    while True:
-        candidate = left.pop(int(noise.below(np.array([len(left)]))[0]))
-        if noise.accepts(rates[candidate]):
-            return candidate
+    gaps, step = _gaps(scores)
+    rate = _rate(epsilon, sensitivity, monotone) * step
+    (accepted,) = np.nonzero(_accepted(gaps, rate, noise))
+    return int(accepted[noise.below(np.array([accepted.size]))[0]])
 
 
-def decide(sizes: Sequence[int], rates: Sequence[Fraction], word: int, more_bits: Callable[[], int]) -> int:
-    """Return the outcome j that a uniform number selects, P(j) ∝ sizes[j] exp(-rates[j]), given its first 64 bits.
+def middle(values: Integers, places: int, epsilon: Fraction, noise: Noise) -> int:
+    """Draw a place near the median of a public number of values, by the exponential mechanism.
+
+    Place k has the weight exp(-ε gap / 2). The gap is the number of values beyond half of them that are all below k, or
+    all above it: max(0, #{values < k} - n/2, #{values > k} - n/2).
+
+    Parameters
+    ----------
+    values : int array
+        From 0 to places - 1, in any order; their number n is public.
+    places : int
+    epsilon : Fraction
+        Cost of the draw.
+    noise : Noise
+
+    Returns
+    -------
+    int
+        From 0 to places - 1.
+
+    Privacy
+    -------
+    Neighbours: lists of which one value is different. That moves both numbers of each place, and so its gap, by at most
+    1. Read off the sampler for all neighbours: ``tests/audit/test_aggregate.py``.
+
+    Notes
+    -----
+    Places between two values have one gap, so runs of places are drawn first. Other than split lines (`medians`),
+    places may be values, so that many equal values have a median.
+
+    Examples
+    --------
+    >>> from spatialdp.privacy.noise.source import SystemNoise
+    >>> middle(np.array([3, 5, 5, 5, 7]), 10, Fraction(1000), SystemNoise())
+    5
+    """
+    if epsilon <= 0:
+        raise ParameterError(f"epsilon is {epsilon}; it must be above 0.")
+    known, numbers = np.unique(values, return_counts=True)
+    upto = np.cumsum(numbers)
+    # Runs in order: the places before the first value, the first value, the places after it, and so on.
+    starts, below, above = (np.zeros(2 * known.size + 1, dtype=np.int64) for _ in range(3))
+    starts[1::2], starts[2::2] = known, known + 1
+    below[1::2], below[2::2] = upto - numbers, upto
+    above[0], above[1::2], above[2::2] = values.size, values.size - upto, values.size - upto
+    sizes = np.diff(starts, append=places)
+    twice = np.maximum(0, 2 * np.maximum(below, above) - values.size)
+    twice = np.maximum(0, twice - twice[sizes > 0].min())  # runs without places have no weight anyway
+    run = decide(sizes.tolist(), twice.tolist(), epsilon / 4, _word(noise), lambda: _word(noise))
+    return int(starts[run] + noise.below(sizes[run : run + 1])[0])
+
+
+def decide(sizes: Sequence[int], gaps: Sequence[int], rate: Fraction, word: int, more_bits: Callable[[], int]) -> int:
+    """Return the outcome j that a uniform number selects, P(j) ∝ sizes[j] exp(-rate gaps[j]), by its first 64 bits.
 
     Parameters
     ----------
     sizes : sequence of int
         Non-negative, with a sum below 2^63.
-    rates : sequence of Fraction
-        Non-negative; some candidate of positive size has rate 0.
+    gaps : sequence of int
+        Non-negative; some candidate of positive size has a gap of 0.
+    rate : Fraction
+        Above 0.
     word : int
         The number's first 64 bits.
     more_bits : callable
@@ -130,15 +194,16 @@ def decide(sizes: Sequence[int], rates: Sequence[Fraction], word: int, more_bits
 
     Notes
     -----
-    Weights are floors of 2^precision exp(-rate), so a cumulative sum S stands for a true sum in [S, S + slack], slack =
-    sum of sizes. The number u lies in [word, word + 1] / 2^bits. `first` counts the boundaries that are surely at most
-    u, `last` those that may be; when they agree, the outcome is certain. As the true whole is at least 2^precision,
-    slack is 2^-65 of a word's last bit, so a second round is needed for a fraction of about len(sizes) / 2^64 of the
-    words.
+    Weights are floors of 2^precision exp(-rate gap), so a cumulative sum S stands for a true sum in [S, S + slack],
+    slack = sum of sizes. The number u lies in [word, word + 1] / 2^bits. `first` counts the boundaries that are surely
+    at most u, `last` those that may be; when they agree, the outcome is certain. As the true whole is at least
+    2^precision, slack is 2^-65 of a word's last bit, so a second round is needed for a fraction of about len(sizes) /
+    2^64 of the words.
     """
-    bits, slack = thresholds.WORD_BITS, sum(sizes)
+    bits, slack, different = thresholds.WORD_BITS, sum(sizes), set(gaps)
     while True:
-        sums = _cumulative(sizes, rates, bits + _GUARD)
+        weights = thresholds.exp_floors_of(rate, different, bits + _GUARD)
+        sums = list(accumulate(size * weights[gap] for size, gap in zip(sizes, gaps, strict=True)))
         whole = sums.pop()
         first = bisect_right(sums, (word * whole >> bits) - slack)
         last = bisect_right(sums, (word + 1) * (whole + slack) >> bits)
@@ -185,25 +250,47 @@ def amplified_epsilon(epsilon: Fraction, rate: Fraction) -> Fraction:
     return max(epsilon, Fraction(Context(prec=_DIGITS, rounding=ROUND_FLOOR).plus(safe)))
 
 
-def _rates(scores: Sequence[Rational], epsilon: Fraction, sensitivity: Fraction, monotone: bool) -> list[Fraction]:
-    if len(scores) == 0 or any(isinstance(score, bool) or not isinstance(score, Rational) for score in scores):
+def _gaps(scores: Sequence[Rational]) -> tuple[list[int], Fraction]:
+    """Return how far each score is below the best one, as whole numbers of a step, and the step."""
+    kinds = set(map(type, scores))
+    if not kinds or any(issubclass(kind, bool | np.bool_) or not issubclass(kind, Rational) for kind in kinds):
         raise ParameterError(
             "scores are empty or not exact; give one int or Fraction for each candidate, and convert floats."
         )
+    common = math.lcm(*{int(score.denominator) for score in scores})
+    steps = [int(score.numerator) * (common // int(score.denominator)) for score in scores]
+    best = max(steps)
+    return [best - each for each in steps], Fraction(1, common)
+
+
+def _rate(epsilon: Fraction, sensitivity: Fraction, monotone: bool) -> Fraction:
+    """Return by how much the logarithm of a weight falls for each 1 that a score is lower."""
     if epsilon <= 0 or sensitivity <= 0:
         raise ParameterError(f"epsilon is {epsilon} and sensitivity is {sensitivity}; both must be above 0.")
-    best = max(Fraction(score) for score in scores)
-    unit = Fraction(epsilon) / (sensitivity if monotone else 2 * sensitivity)
-    return [unit * (best - Fraction(score)) for score in scores]
+    return Fraction(epsilon) / (sensitivity if monotone else 2 * sensitivity)
 
 
-def _cumulative(sizes: Sequence[int], rates: Sequence[Fraction], precision: int) -> list[int]:
-    weights: dict[Fraction, int] = {}
-    for rate in rates:
-        if rate not in weights:
-            # exp(-rate) < 2^-rate, so the floor is 0 from rate = precision on.
-            weights[rate] = 0 if rate >= precision else thresholds.exp_floor(rate, precision)
-    return list(accumulate(size * weights[rate] for size, rate in zip(sizes, rates, strict=True)))
+def _accepted(gaps: Sequence[int], rate: Fraction, noise: Noise) -> Booleans:
+    """Toss a coin for each candidate, true with probability exp(-rate gap), exactly; at least one is true."""
+    floors = thresholds.exp_floors_of(rate, set(gaps), thresholds.WORD_BITS)
+    words = noise.uniform_words(len(gaps))
+    # A gap of 0 has the probability 1, whose floor would not fit into a word.
+    limits = np.fromiter((floors[gap] if gap else 0 for gap in gaps), dtype=np.uint64, count=len(gaps))
+    best = np.fromiter((gap == 0 for gap in gaps), dtype=bool, count=len(gaps))
+    kept: Booleans = (words < limits) | best
+    for place in np.flatnonzero((words == limits) & ~best).tolist():
+        kept[place] = _lies_below(rate * gaps[place], int(words[place]), noise)
+    return kept
+
+
+def _lies_below(rate: Fraction, word: int, noise: Noise) -> bool:
+    """Whether a uniform number lies below exp(-rate), if the first 64 bits of both are the given word."""
+    bits = thresholds.WORD_BITS
+    while True:
+        bits += thresholds.WORD_BITS
+        word = word << thresholds.WORD_BITS | _word(noise)
+        if word != (limit := thresholds.exp_floor(rate, bits)):
+            return word < limit
 
 
 def _word(noise: Noise) -> int:

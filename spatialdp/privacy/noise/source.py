@@ -21,13 +21,12 @@ probability that makes it exact. On lattices so fine that 64 bits are not enough
 from __future__ import annotations
 
 import hashlib
-import math
 import os
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
-from functools import lru_cache, partial
+from functools import partial
 from numbers import Rational
 
 import numpy as np
@@ -48,9 +47,6 @@ _BLOCK = 2**16  # draws at a time: the work arrays stay in the processor's cache
 NARROWEST = Fraction(1, 10**6)  # least scale or variance
 WIDEST = 2**40  # greatest scale or standard deviation, so that int64 never overflows
 WIDEST_OF_WIDE = 2**100  # the same for wide integers
-_HIGH_DIGIT_SCALE = 64  # greatest scale of the high digit of Laplace noise
-_LOW_DIGIT_BITS = 10
-_GAUSSIAN_DIGIT = 256  # greatest standard deviation that one table draws
 _system_bytes = os.urandom  # taken once: whoever replaces os.urandom later does not reach the noise
 _COIN_PLACE = 47  # of a word's bits the lower 47 are a digit, the next 16 a coin, and the last one a sign
 
@@ -91,7 +87,7 @@ class Noise(ABC):
         >>> SystemNoise().laplace(Fraction(1, 1000), 5)
         array([0, 0, 0, 0, 0])
         """
-        high, low = _laplace_tables(_positive(scale, "scale", WIDEST))
+        high, low = thresholds.laplace_digits(_positive(scale, "scale", WIDEST))
         return self._blocks(size, lambda count: _joined(self._laplace(count, high, low)))
 
     def gaussian(self, variance: Rational, size: int | tuple[int, ...]) -> Integers:
@@ -127,7 +123,7 @@ class Noise(ABC):
         >>> SystemNoise().wide_laplace(Fraction(1, 1000), 2).exact()
         array([0, 0], dtype=object)
         """
-        high, low = _laplace_tables(_positive(scale, "scale", WIDEST_OF_WIDE))
+        high, low = thresholds.laplace_digits(_positive(scale, "scale", WIDEST_OF_WIDE))
         return self._wide_blocks(size, lambda count: self._laplace(count, high, low))
 
     def wide_gaussian(self, variance: Rational, size: int | tuple[int, ...]) -> Wide:
@@ -141,6 +137,32 @@ class Noise(ABC):
         """
         exact = _positive(variance, "variance", WIDEST_OF_WIDE**2)
         return self._wide_blocks(size, lambda count: self._gaussian(exact, count))
+
+    def geometric(self, scale: Rational, size: int | tuple[int, ...]) -> Integers:
+        """Draw one-sided geometric noise: P(X = x) proportional to exp(-x / scale) for x >= 0.
+
+        Parameters
+        ----------
+        scale, size
+            As for `laplace`.
+
+        Returns
+        -------
+        int64 array
+
+        Notes
+        -----
+        If X follows the discrete Laplace law, X given X >= 0 and -X - 1 given X < 0 both follow this one. The mean is
+        1 / (exp(1 / scale) - 1).
+
+        Examples
+        --------
+        >>> from fractions import Fraction
+        >>> SystemNoise().geometric(Fraction(1, 1000), 3)
+        array([0, 0, 0])
+        """
+        drawn = self.laplace(scale, size)
+        return drawn ^ (drawn >> 63)
 
     def uniform_words(self, count: int) -> npt.NDArray[np.uint64]:
         """Draw independent uniform 64-bit words.
@@ -249,8 +271,8 @@ class Noise(ABC):
         return [(0, first), *((bits, self._lookup(table, count) ^ negative & (2**bits - 1)) for bits, table in low)]
 
     def _gaussian(self, variance: Fraction, count: int) -> Digits:
-        if variance <= _GAUSSIAN_DIGIT**2:
-            return [(0, self._lookup(_gaussian_table(variance), count))]
+        if variance <= thresholds.GAUSSIAN_DIGIT**2:
+            return [(0, self._lookup(thresholds.gaussian(variance), count))]
         kept = self._gaussian_proposals(variance, count)
         while (missing := count - kept[0][1].size) > 0:
             more = self._gaussian_proposals(variance, missing)
@@ -263,8 +285,8 @@ class Noise(ABC):
         A proposal is ±(q L + r), complemented on the negative side, with P(q) ∝ exp(-(qL)²/2σ²)
         and r, sign uniform; it is kept with probability exp(-(x² - (qL)²) / 2σ²).
         """
-        low_bits = _gaussian_low_bits(variance)
-        table, surely = _wide_gaussian_tables(variance, low_bits)
+        low_bits = thresholds.gaussian_low_bits(variance)
+        table, surely = thresholds.gaussian_digits(variance, low_bits)
         q = self._lookup(table, count)
         # One word gives the sign, the coin and up to 47 bits of r.
         word = self._words(count, np.uint64)
@@ -462,39 +484,3 @@ def _positive(value: Rational, name: str, most: int) -> Fraction:
     if not NARROWEST <= exact <= most:
         raise ParameterError(f"{name} is {value}; it must lie between 1e-6 and {most}.")
     return exact
-
-
-@lru_cache(maxsize=128)
-def _laplace_tables(scale: Fraction) -> tuple[Table, tuple[tuple[int, Table], ...]]:
-    """Return the table of the two-sided high digit, and the low digits' numbers of bits and tables, highest first."""
-    rate = 1 / scale
-    low_bits = max(0, math.ceil(scale / _HIGH_DIGIT_SCALE) - 1).bit_length()
-    digits = []
-    below = low_bits
-    while below:
-        bits = min(below, _LOW_DIGIT_BITS)
-        below -= bits
-        digits.append((bits, thresholds.low_digit(rate * 2**below, 2**bits)))
-    return thresholds.two_sided(rate, rate * 2**low_bits), tuple(digits)
-
-
-@lru_cache(maxsize=128)
-def _gaussian_table(variance: Fraction) -> Table:
-    return thresholds.gaussian(variance)
-
-
-def _gaussian_low_bits(variance: Fraction) -> int:
-    """Return an m for which σ / 2^m lies between about 64 and 256."""
-    return max(0, (math.isqrt(math.ceil(variance)) // _GAUSSIAN_DIGIT).bit_length())
-
-
-@lru_cache(maxsize=128)
-def _wide_gaussian_tables(variance: Fraction, bits: int) -> tuple[Table, Integers]:
-    """Return the table of the high digit, and for each of its values a coin below which a proposal is surely kept.
-
-    The least likely proposal of digit q is at ((q+1) L)², with rate (2q+1) L² / 2σ².
-    """
-    reduced = variance / 4**bits
-    table = thresholds.half_gaussian(reduced)
-    surely = thresholds.exp_floors(1 / (2 * reduced), 1 / reduced, table.words.size, 16)
-    return table, np.array([*surely, 0], dtype=np.int64)  # beyond the table no proposal is surely kept

@@ -19,11 +19,13 @@ a floor only if everything within 2^128 units agrees with it; otherwise the tabl
 
 from __future__ import annotations
 
+import math
 from bisect import bisect_left
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from decimal import Context, Decimal
 from fractions import Fraction
+from functools import lru_cache
 from itertools import accumulate
 
 import numpy as np
@@ -38,8 +40,12 @@ __all__ = [
     "binomial",
     "exp_floor",
     "exp_floors",
+    "exp_floors_of",
     "gaussian",
+    "gaussian_digits",
+    "gaussian_low_bits",
     "half_gaussian",
+    "laplace_digits",
     "low_digit",
     "two_sided",
 ]
@@ -48,8 +54,13 @@ WORD_BITS = 64
 GUIDE_BITS = 16
 AMBIGUOUS = np.int16(-(2**15))  # marks the words that 16 bits do not decide
 
+GAUSSIAN_DIGIT = 256  # greatest standard deviation that one table draws
+
 _GUARD = 256
 _TOLERANCE_BITS = 128
+_HIGH_DIGIT_SCALE = 64  # greatest scale of the high digit of Laplace noise
+_LOW_DIGIT_BITS = 10
+_POWER_BITS = 8  # binary digits of a whole number that one table of powers covers
 
 Thresholds = Callable[[int], tuple[int, list[int]]]  # from a number of bits to the first outcome and T_0, T_1, ...
 
@@ -151,6 +162,21 @@ def low_digit(rate: Fraction, digits: int) -> Table:
     return Table(_certified(thresholds))
 
 
+@lru_cache(maxsize=128)
+def laplace_digits(scale: Fraction) -> tuple[Table, tuple[tuple[int, Table], ...]]:
+    """Return the table of the two-sided high digit, and the low digits' numbers of bits and tables, highest first."""
+    rate = 1 / scale
+    low_bits = max(0, math.ceil(scale / _HIGH_DIGIT_SCALE) - 1).bit_length()
+    digits = []
+    below = low_bits
+    while below:
+        bits = min(below, _LOW_DIGIT_BITS)
+        below -= bits
+        digits.append((bits, low_digit(rate * 2**below, 2**bits)))
+    return two_sided(rate, rate * 2**low_bits), tuple(digits)
+
+
+@lru_cache(maxsize=128)
 def gaussian(variance: Fraction) -> Table:
     """Make the table of the discrete Gaussian: P(X = x) ∝ exp(-x² / (2 variance))."""
 
@@ -200,6 +226,23 @@ def binomial(rate: Fraction, threshold: int, doublings: int) -> Table:
     return Table(_certified(thresholds))
 
 
+def gaussian_low_bits(variance: Fraction) -> int:
+    """Return an m for which σ / 2^m lies between about 64 and 256."""
+    return max(0, (math.isqrt(math.ceil(variance)) // GAUSSIAN_DIGIT).bit_length())
+
+
+@lru_cache(maxsize=128)
+def gaussian_digits(variance: Fraction, bits: int) -> tuple[Table, Integers]:
+    """Return the table of the high digit, and for each of its values a coin below which a proposal is surely kept.
+
+    The least likely proposal of digit q is at ((q+1) L)², with rate (2q+1) L² / 2σ².
+    """
+    reduced = variance / 4**bits
+    table = half_gaussian(reduced)
+    surely = exp_floors(1 / (2 * reduced), 1 / reduced, table.words.size, 16)
+    return table, np.array([*surely, 0], dtype=np.int64)  # beyond the table no proposal is surely kept
+
+
 # --- exact arithmetic ------------------------------------------------------------------------------
 
 
@@ -221,6 +264,41 @@ def exp_floors(first: Fraction, step: Fraction, count: int, bits: int) -> list[i
         return 0, _floors([start * power >> precision for power in powers], precision, bits)
 
     return _certified(thresholds)(bits)[1]
+
+
+def exp_floors_of(rate: Fraction, multiples: Collection[int], bits: int) -> dict[int, int]:
+    """Return floor(2^bits exp(-k rate)) for each of many different whole numbers k >= 0, exactly.
+
+    A power is put together from its binary digits, eight at a time, because the exponential of a sum is a product.
+    From k rate = bits on, floors are 0: exp(-bits) is below 2^-bits. A product of m table values is off by at most 2^10
+    m units.
+    """
+    vanishing = math.ceil(bits / rate)
+    near = [k for k in multiples if 0 < k < vanishing]
+
+    def thresholds(bits: int, precision: int) -> tuple[int, list[int]]:
+        places = range(0, max(near, default=0).bit_length(), _POWER_BITS)
+        tables = [_digit_powers(rate * 2**place, precision) for place in places]
+        return 0, _floors([_product(k, tables, precision) for k in near], precision, bits)
+
+    floors = dict(zip(near, _certified(thresholds)(bits)[1], strict=True))
+    return {k: floors.get(k, 0 if k else 1 << bits) for k in multiples}
+
+
+@lru_cache(maxsize=128)
+def _digit_powers(rate: Fraction, precision: int) -> tuple[int, ...]:
+    """Return exp(-k rate) in fixed point for all values k of a digit."""
+    return tuple(_powers(_exp(rate, precision), precision, count=2**_POWER_BITS))
+
+
+def _product(number: int, tables: Sequence[tuple[int, ...]], precision: int) -> int:
+    """Multiply the table values of the digits of a whole number, from the last digit on."""
+    product = 1 << precision
+    for table in tables:
+        if digit := number & (2**_POWER_BITS - 1):
+            product = product * table[digit] >> precision
+        number >>= _POWER_BITS
+    return product
 
 
 def _certified(build: Callable[[int, int], tuple[int, list[int]]]) -> Thresholds:

@@ -273,12 +273,12 @@ def forgetful(function: Callable[P, T]) -> Callable[P, T]:
 
     @wraps(function)
     def forget(*args: P.args, **kwargs: P.kwargs) -> T:
-        failure: Exception
+        failure: BaseException
         try:
             return function(*args, **kwargs)
         except MemoryError:  # numpy's tells the number of records
             failure = MemoryError("there is not enough memory to read the points")
-        except Exception as error:
+        except BaseException as error:  # also if somebody interrupts: the frames hold records, and exact counts
             failure = error
         del args, kwargs
         failure.__cause__ = failure.__context__ = None

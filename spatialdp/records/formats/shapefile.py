@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import ExitStack
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -90,12 +91,16 @@ def _bytes(path: Path) -> Bytes:
 
 def _crs(path: Path) -> Any:
     """Return the CRS in the .prj, by its number in a register if it is known there; None without a .prj."""
+    projection = _beside(path, ".prj")
+    return None if projection is None else _known(projection.read_text(encoding="utf-8", errors="replace"))
+
+
+@lru_cache(maxsize=16)
+def _known(wkt: str) -> Any:
+    """Return a CRS, or its number in a register, which takes milliseconds to find."""
     from pyproj import CRS
 
-    projection = _beside(path, ".prj")
-    if projection is None:
-        return None
-    crs = CRS.from_wkt(projection.read_text(encoding="utf-8", errors="replace"))
+    crs = CRS.from_wkt(wkt)
     authority = crs.to_authority(min_confidence=90)
     return crs if authority is None else ":".join(authority)
 

@@ -16,7 +16,7 @@ from functools import cached_property, lru_cache
 import numpy as np
 
 from spatialdp._support.arrays import Array, Floats, Integers
-from spatialdp.space.coverage import knot_sums, prefix_sums
+from spatialdp.space.coverage import add_up, knot_sums
 from spatialdp.space.domain import RASTER_SHIFT
 from spatialdp.space.lattice import LATTICE, cells_of
 from spatialdp.space.regions.borders import Border, plain_areas
@@ -54,8 +54,10 @@ class BorderSums:
         pieces = _pieces_of(self.border)
         assert pieces is not None
         x, y = pieces.axes
-        values = self.values[np.ix_(y.cells, x.cells)] * pieces.changes
-        return prefix_sums(values)
+        sums = np.zeros((y.cells.size + 1, x.cells.size + 1))
+        np.multiply(self.values[:, x.cells][y.cells], pieces.changes, out=sums[1:, 1:])
+        add_up(sums[1:, 1:])
+        return sums
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,6 +13,7 @@ Privacy does not rest on this: sensitivities are computed from the shares in use
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import lru_cache
 
 import numpy as np
 
@@ -25,6 +26,7 @@ __all__ = ["balanced_shares", "mean_variance"]
 _STEPS = 60
 _DROPPED = 1e-3  # shares below are not worth a group of their own
 _FINENESS = 2**20
+_REMEMBERED = 2**12  # nodes of a tree whose shares are remembered
 
 
 def balanced_shares(
@@ -48,6 +50,23 @@ def balanced_shares(
     >>> [str(share) for share in balanced_shares(tree, (False, False, True), 2)]
     ['0', '0', '1']
     """
+    if shape.n_nodes > _REMEMBERED:
+        return _balanced(shape, counted, power, spans)
+    lines = None if spans is None else np.asarray(spans, dtype=np.int64).tobytes()
+    return _remembered(shape.offsets.tobytes(), shape.n_children.tobytes(), tuple(counted), power, lines)
+
+
+@lru_cache(maxsize=64)
+def _remembered(
+    offsets: bytes, n_children: bytes, counted: tuple[bool, ...], power: int, spans: bytes | None
+) -> tuple[Fraction, ...]:
+    """Return the shares of a small tree: every release on a frame asks for those of the same few axes."""
+    shape = TreeShape(np.frombuffer(offsets, dtype=np.int64), np.frombuffer(n_children, dtype=np.int32))
+    lines = None if spans is None else np.frombuffer(spans, dtype=np.int64).reshape(2, -1)
+    return _balanced(shape, counted, power, lines)
+
+
+def _balanced(shape: TreeShape, counted: tuple[bool, ...], power: int, spans: Integers | None) -> tuple[Fraction, ...]:
     wanted = np.array(counted, dtype=bool)
     wanted[-1] = True
     start = [_optimised(shape, wanted, power, spans, first) for first in _starts(wanted)]

@@ -109,11 +109,10 @@ def test_paths_cost_the_same_under_every_law(law):
 @pytest.mark.parametrize("xy", [np.empty((0, 2)), np.full((3000, 2), 0.3), towns()], ids=["empty", "one cell", "towns"])
 def test_the_unbiased_total_is_unbiased_and_its_interval_covers(xy):
     """Fixed seeds; at 300 releases the standard error of a coverage of 90 % is 1.7 points."""
+    prepared = sdp.Adaptive((32, 32), estimate="unbiased").prepare(UNIT, epsilon=0.1)
     errors, inside = [], []
     for seed in range(300):
-        release = sdp.Adaptive((32, 32), estimate="unbiased").release(
-            xy, UNIT, epsilon=0.1, noise=sdp.SeededNoise((7, seed))
-        )
+        release = prepared.release(xy, noise=sdp.SeededNoise((7, seed)))
         errors.append(release.total - len(xy))
         low, high = release.interval(UNIT.bounds, 0.9, about="noise")
         inside.append(low <= len(xy) <= high)

@@ -8,10 +8,13 @@ import pytest
 from spatialdp.mechanisms.adaptive.choices import (
     COUNTS_A_LEAF,
     FAR,
+    MANY,
     MANY_SPLITS,
     SPLITS,
     UNEVEN,
     choose,
+    first_part,
+    first_parts,
     forecast_variance,
     heterogeneity,
 )
@@ -55,6 +58,14 @@ def test_families_of_a_stage_lean_on_each_other():
     values[:16] = 1000.0  # one even family among uneven ones
     found = heterogeneity(values, family, np.ones(values.size), np.zeros(20), first=False)
     assert 0.1 < found[0] < np.median(found[1:])
+
+
+@pytest.mark.parametrize("path", [990_000, 495_000, 7])
+def test_first_blocks_cost_less_where_there_are_many_records(path):
+    few, many = first_parts(path)
+    assert many <= few < path
+    assert first_part(path, 0.0) == first_part(path, MANY) == few
+    assert first_part(path, np.nextafter(MANY, np.inf)) == many
 
 
 @pytest.mark.parametrize("stage", [0, 1, 2, 7])

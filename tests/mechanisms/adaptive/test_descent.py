@@ -75,6 +75,16 @@ def test_every_path_costs_the_same_whatever_the_counts_are(shape, relation, regi
     assert design.total + paths * design.path == UNITS
 
 
+@pytest.mark.parametrize("relation", RELATIONS)
+@pytest.mark.parametrize(("records", "share"), [(100, 18), (10**7, 8)])
+def test_first_blocks_cost_less_where_many_records_were_released(records, share, relation):
+    design = planned((64, 64), Fraction(1), relation=relation)
+    counts = np.full((64, 64), records // 64**2)
+    transcript = descend(design, measuring(design, counts, np.random.default_rng(0))[0])
+    assert set(transcript.units[transcript.tree.level(1)]) == {design.path * share // 100}
+    assert np.all(path_sums(design, transcript) == design.total + design.path)
+
+
 @pytest.mark.parametrize("law", [Law.DISCRETE_LAPLACE, Law.GAUSSIAN])
 @pytest.mark.parametrize("shape", SHAPES)
 def test_released_counts_alone_lead_to_the_same_blocks(shape, law):

@@ -223,10 +223,10 @@ def test_good_blocks_are_chosen():
 )
 def test_variance_agrees_with_simulation(basis, block, terms):
     law = "gaussian" if "delta" in terms else "laplace"
-    mechanism = sdp.Fourier((9, 7), basis=basis, block=block, law=law)
+    prepared = sdp.Fourier((9, 7), basis=basis, block=block, law=law).prepare(DOMAIN, epsilon=1, **terms)
     noise = sdp.SeededNoise(11)
     boxes = np.array([[0, 0, 1, 1], [0.1, 0.2, 0.55, 0.9], [0.3, 0.3, 0.4, 0.45]])
-    releases = [mechanism.release(np.empty((0, 2)), DOMAIN, epsilon=1, noise=noise, **terms) for _ in range(1500)]
+    releases = [prepared.release(np.empty((0, 2)), noise=noise) for _ in range(1500)]
     answers = np.array([release.answer(boxes) for release in releases])
     variance = releases[0].estimate.moments(DOMAIN.boxes(boxes))[0]
     spread = 6 * math.sqrt(5 / 1500)  # six standard errors of a variance whose law has kurtosis up to 3
@@ -237,10 +237,10 @@ def test_variance_agrees_with_simulation(basis, block, terms):
 @pytest.mark.statistical
 def test_intervals_of_the_whole_spectrum_cover():
     counts = np.random.default_rng(0).poisson(20, (6, 7))
-    mechanism, noise = sdp.Fourier((7, 6), block=(7, 6)), sdp.SeededNoise(2)
+    prepared, noise = sdp.Fourier((7, 6), block=(7, 6)).prepare(DOMAIN, epsilon=1), sdp.SeededNoise(2)
     box, truth, hits = (2 / 7, 1 / 6, 6 / 7, 4 / 6), counts[1:4, 2:6].sum(), 0
     for _ in range(500):
-        low, high = mechanism.release(points_of(counts), DOMAIN, epsilon=1, noise=noise).interval(box, level=0.9)
+        low, high = prepared.release(points_of(counts), noise=noise).interval(box, level=0.9)
         hits += low <= truth <= high
     assert 0.9 - 6 * math.sqrt(0.09 / 500) < hits / 500 < 0.99
 

@@ -139,9 +139,9 @@ def test_closed_form_equals_the_walk():
 
 @pytest.mark.statistical
 def test_variance_and_coverage_of_simulated_releases():
-    mechanism, boxes = sdp.Hierarchy((11, 9), levels=(1, 3)), BOXES[:20]
+    prepared, boxes = sdp.Hierarchy((11, 9), levels=(1, 3)).prepare(UNIT, epsilon=1), BOXES[:20]
     noise = SeededNoise(5)
-    releases = [mechanism.release([], UNIT, epsilon=1, noise=noise) for _ in range(2000)]
+    releases = [prepared.release([], noise=noise) for _ in range(2000)]
     answers = np.array([release.answer(boxes) for release in releases])
     variance = releases[0].estimate.moments(UNIT.boxes(boxes))[0]
     assert np.median(answers.var(axis=0) / variance) == pytest.approx(1, abs=0.03)

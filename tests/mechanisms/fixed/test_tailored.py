@@ -97,10 +97,11 @@ def test_box_variances_agree_with_dense_algebra():
 def test_box_variances_agree_with_simulation(law):
     boxes = np.array([[0, 0, 1, 1], [0.1, 0.2, 0.15, 0.9], [0.33, 0.4, 0.71, 0.52]])
     budget = {"epsilon": 1, "delta": 1e-6} if law == "gaussian" else {"epsilon": 1}
-    mechanism, noise, runs = sdp.Tailored((64, 32), law=law), sdp.SeededNoise(4), 2000
+    prepared = sdp.Tailored((64, 32), law=law).prepare(DOMAIN, **budget)
+    noise, runs = sdp.SeededNoise(4), 2000
     answers = np.empty((runs, len(boxes)))
     for run in range(runs):
-        release = mechanism.release(np.empty((0, 2)), DOMAIN, noise=noise, **budget)
+        release = prepared.release(np.empty((0, 2)), noise=noise)
         answers[run] = release.answer(boxes)
     lattice = np.rint(boxes * 2**30).astype(np.int64)
     variance, kurtosis = release.estimate.moments(lattice)

@@ -58,10 +58,8 @@ def test_variance_of_boxes_is_as_stated(law):
     """2,000 seeded releases; a tenth too much or too little would be seen."""
     delta = 1e-6 if law == "gaussian" else 0
     mechanism, boxes = sdp.Uniform((4, 4), law=law), [(0, 0, 4, 4), (0.5, 0, 2, 3)]
-    releases = [
-        mechanism.release([], TRIANGLE, epsilon=0.5, delta=delta, noise=sdp.SeededNoise((5, trial)))
-        for trial in range(2000)
-    ]
+    prepared = mechanism.prepare(TRIANGLE, epsilon=0.5, delta=delta)
+    releases = [prepared.release([], noise=sdp.SeededNoise((5, trial))) for trial in range(2000)]
     stated, _ = releases[0].estimate.moments(TRIANGLE.boxes(boxes))
     assert np.var([release.total for release in releases]) == pytest.approx(stated[0], rel=0.1)
     share = math.sqrt(stated[1] / stated[0])

@@ -116,8 +116,8 @@ def test_variance_formula_against_simulation(form):
 def test_releases_have_the_variance_they_state():
     noise = SeededNoise(7)
     for options in FORMS.values():
-        mechanism = sdp.Wavelet((5, 4), budget="optimised", **options)
-        releases = [mechanism.release([], UNIT, epsilon=1, noise=noise) for _ in range(400)]
+        prepared = sdp.Wavelet((5, 4), budget="optimised", **options).prepare(UNIT, epsilon=1)
+        releases = [prepared.release([], noise=noise) for _ in range(400)]
         answers = np.array([release.answer(BOXES) for release in releases])
         ratio = answers.var(axis=0) / releases[0].estimate.moments(UNIT.boxes(BOXES))[0]
         assert np.median(ratio) == pytest.approx(1, abs=0.15)  # fixed seed; a wrong scale would be off by 2

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import copy
 import io
 import json
 import pickle
 import stat
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
 from unittest import mock
 
@@ -199,6 +203,35 @@ def test_the_state_has_no_records_but_tells_their_counts_and_only_its_owner_may_
         series.save(tmp_path / "a.npz")
     with pytest.raises(FileExistsError):
         series.save(tmp_path / "a.secret")
+
+
+def test_no_month_is_released_twice_by_threads_copies_or_processes(monkeypatch):
+    series, counted = start(), []
+    begun, go_on = threading.Event(), threading.Event()
+
+    def slow(records, frame):
+        counted.append(series.left)
+        begun.set()
+        assert go_on.wait(60)
+        return np.zeros(frame.shape, dtype=np.int64)
+
+    with monkeypatch.context() as patched, ThreadPoolExecutor(2) as threads:
+        patched.setattr(series_module, "count_rows", slow)
+        first = threads.submit(series.add, rows())
+        assert begun.wait(60)
+        second = threads.submit(series.add, rows())
+        assert not second.done()
+        time.sleep(0.1)
+        assert counted == [MONTHS]
+        go_on.set()
+        assert {first.result().measured.shape[0], second.result().measured.shape[0]} == {1, 2}
+    assert counted == [MONTHS, MONTHS - 1]
+    for refused in (copy.copy, copy.deepcopy, pickle.dumps):
+        with pytest.raises(TypeError, match="same month"):
+            refused(series)
+    monkeypatch.setattr(series_module.os, "getpid", lambda: -1)
+    with pytest.raises(ParameterError, match="another process"):
+        series.add(rows())
 
 
 @pytest.mark.parametrize("other", ["epsilon", "horizon", "frame", "noise", "torn"])

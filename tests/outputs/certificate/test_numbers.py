@@ -123,3 +123,19 @@ def test_statements_change_nothing_about_the_numbers():
     release = RELEASES["grid"]()
     other = replace(release, privacy=replace(release.privacy, mechanism="other"))
     assert exactness(release.estimate, DOMAIN) == exactness(other.estimate, DOMAIN)
+
+
+def test_lists_say_what_is_missing_and_how_noisy_a_listed_cell_is():
+    for share, biased in ((0.25, False), (0, True)):
+        release = sdp.Sparse((2**30, 2**30), remeasure=share).release([[0.3, 0.7]] * 300, DOMAIN, epsilon=1)
+        assert "out of 1,152,921,504,606,846,976 cells of a grid" in contents(release.estimate)
+        found = exactness(release.estimate, DOMAIN)
+        assert bool(found.errors) != biased
+        assert biased or dict(found.errors)["one listed cell"] == pytest.approx(release.estimate.variance**0.5)
+        assert "empty cells are expected" in found.notes[0]
+
+
+def test_listed_zones_are_not_called_a_public_list():
+    listed = sdp.Sparse().release(XY, ZONES, epsilon=1)
+    assert "whose noisy count passed a threshold" in contents(listed.estimate)
+    assert "public list" in contents(sdp.ZoneTree().release(XY, ZONES, epsilon=1).estimate)

@@ -254,6 +254,20 @@ def test_a_partition_cannot_change_what_it_says_of_persons(ledger):
         account.partition("home", ["Iowa"], person_stays=False)
 
 
+def test_a_partition_has_one_rule_and_may_get_it_later(account, ledger):
+    by_state, by_kind = "the column 'state'", "the column 'kind'"
+    account.partition("part", ["a"])
+    account.partition("part", ["a"], rule=by_state)
+    account.partition("part", ["b"], rule=by_state)
+    account.partition("part", ["a", "b"])
+    with pytest.raises(ParameterError, match=f"by {by_state}, and now by {by_kind}"):
+        account.partition("part", ["c"], rule=by_kind)
+    assert [entry.facts.get("rule") for entry in ledger.entries if entry.kind == "partition"] == [None, by_state, None]
+    ledger.check()
+    with pytest.raises(ParameterError, match="rule"):
+        account.partition("other", ["a"], rule=" ")
+
+
 @pytest.mark.parametrize("labels", ["Iowa", [], ["a", "a"], ["Cafe\u0301", "Café"], [1], [" a"], ["a\x1b"]])
 def test_labels_are_different_public_names(account, labels):
     with pytest.raises(ParameterError):

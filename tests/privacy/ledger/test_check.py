@@ -179,6 +179,16 @@ def test_bodies_of_another_form_are_found(path, body):
         sdp.Ledger(path).check()
 
 
+def test_a_second_rule_of_a_partition_is_found(folder):
+    ledger = sdp.Ledger(folder / "privacy.ledger")
+    account = ledger.open("crashes", epsilon=1)
+    account.partition("part", ["a"], rule="the column 'state'")
+    body = {"account": "crashes", "at": [], "partition": "part", "labels": ["b"], "person_stays": None, "rule": "other"}
+    ledger.change(lambda each: record(each, Kind.PARTITION, body))
+    with pytest.raises(LedgerError, match="entry 3 does not say"):
+        ledger.check()
+
+
 def test_an_unknown_kind_is_found(path):
     alter(path, "UPDATE entry SET kind = 'refund' WHERE seq = 14")
     forge_chain(path)

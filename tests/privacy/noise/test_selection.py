@@ -18,24 +18,39 @@ from hypothesis import strategies as st
 
 from spatialdp.errors import ParameterError
 from spatialdp.privacy.noise import selection
-from spatialdp.privacy.noise.selection import _rates, amplified_epsilon, decide, exponential, permute_and_flip
+from spatialdp.privacy.noise.selection import (
+    _gaps,
+    _rate,
+    amplified_epsilon,
+    decide,
+    exponential,
+    middle,
+    permute_and_flip,
+)
 from spatialdp.privacy.noise.source import SeededNoise
 from tests.audit.tape import rho
 from tests.helpers.laws import FALSE_ALARM, boundaries, fits, worst_log_ratio
 from tests.helpers.medians import ADD_REMOVE, neighbouring
-from tests.helpers.sources import ScriptedNoise
+from tests.helpers.sources import ScriptedWords
 from tests.reference.median_laws import sampled_law
+
+REFUSED = 2**64 - 1  # the word of a coin that only a best candidate is sure to pass
 
 # --- exponential mechanism and permute-and-flip ---
 
 
+def rates_of(scores, epsilon, sensitivity, monotone):
+    gaps, step = _gaps(scores)
+    return [_rate(epsilon, sensitivity, monotone) * step * gap for gap in gaps]
+
+
 def law_of_exponential(scores, epsilon, sensitivity, monotone=False):
-    weights = [math.exp(-rate) for rate in _rates(scores, epsilon, sensitivity, monotone)]
+    weights = [math.exp(-rate) for rate in rates_of(scores, epsilon, sensitivity, monotone)]
     return dict(enumerate(np.array(weights) / math.fsum(weights)))
 
 
 def law_of_permute_and_flip(scores, epsilon, sensitivity, monotone=False):
-    accept = [math.exp(-rate) for rate in _rates(scores, epsilon, sensitivity, monotone)]
+    accept = [math.exp(-rate) for rate in rates_of(scores, epsilon, sensitivity, monotone)]
     law = dict.fromkeys(range(len(scores)), 0.0)
     for order in itertools.permutations(range(len(scores))):
         still = 1.0
@@ -109,20 +124,76 @@ def test_selection_refuses_what_is_not_exact():
         permute_and_flip([1], Fraction(0), Fraction(1), SeededNoise(0))
 
 
-def test_permute_and_flip_asks_the_next_candidate_where_a_coin_is_refused():
-    """The first one asked, of score 10 below the best, is taken with probability exp(-5), to the last bit."""
-    with mpmath.workprec(200):
-        limit = int(mpmath.floor(mpmath.exp(-5) * mpmath.mpf(2) ** 80))
-    ask_first, ask_last = bytes(8), b"\xff" * 8
-    for number, chosen in ((limit - 1, 0), (limit + 1, 1)):
-        coin = (number >> 64).to_bytes(2, "little") + (number & (2**64 - 1)).to_bytes(8, "little")
-        rest = b"" if chosen == 0 else ask_last + b"\xff" * 10  # a coin that only the best one is sure to pass
-        noise = ScriptedNoise(ask_first + coin + rest)
-        assert permute_and_flip([0, 10], Fraction(1), Fraction(1), noise) == chosen
-        assert noise.used_up
+def word_below(rate, bits):
+    """The first bits of exp(-rate)."""
+    with mpmath.workprec(bits + 100):
+        return int(mpmath.floor(mpmath.exp(-mpmath.mpf(rate)) * mpmath.mpf(2) ** bits))
+
+
+def test_permute_and_flip_follows_a_coin_to_its_last_bit():
+    """A candidate 10 below the best is accepted with probability exp(-5); then one of the two is taken."""
+    limit = word_below(5, 192)
+    for number, accepted in ((limit - 1, True), (limit + 1, False)):
+        coins = [number >> 128, REFUSED, number >> 64 & REFUSED, number & REFUSED]
+        for taken in (0, 1):
+            noise = ScriptedWords([*coins, taken])
+            assert permute_and_flip([0, 10], Fraction(1), Fraction(1), noise) == (taken if accepted else 1)
+            assert not noise.words
+
+
+def test_choices_among_many_candidates_are_those_among_the_best():
+    scores = [*range(1000), 10**9, *range(1000), 10**9, Fraction(1, 3)]
+    noise = SeededNoise(3)
+    for draw in (exponential, permute_and_flip):
+        assert {draw(scores, Fraction(1), Fraction(1), noise) for _ in range(40)} == {1000, 2001}
+
+
+@given(st.lists(st.fractions(0, 9), min_size=1, max_size=6))
+def test_scores_become_whole_steps_below_the_best(scores):
+    gaps, step = _gaps(scores)
+    assert [max(scores) - gap * step for gap in gaps] == scores
+
+
+# --- a place near the median ---
+
+
+def law_of_middle(values, places, epsilon):
+    gaps = [max(0, *(sum(side) - len(values) / 2 for side in _sides(values, k))) for k in range(places)]
+    weights = np.exp(-epsilon * np.array(gaps) / 2)
+    return dict(enumerate(weights / weights.sum()))
+
+
+def _sides(values, k):
+    return [value < k for value in values], [value > k for value in values]
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize("values", [[5, 5, 5, 0, 9], [3, 4], [9, 9, 9, 9], [0, 0, 1]])
+def test_middle_follows_its_law_and_no_other(values):
+    noise = SeededNoise(6)
+    drawn = [middle(np.array(values), 10, Fraction(2), noise) for _ in range(15_000)]
+    assert fits(drawn, law_of_middle(values, 10, 2)) > FALSE_ALARM
+    assert fits(drawn, law_of_middle(values, 10, 2.5)) < FALSE_ALARM
+
+
+@pytest.mark.parametrize(
+    ("values", "place"), [([0], 0), ([9], 9), ([4] * 7, 4), ([1, 2, 2, 8, 9], 2), ([9, 2, 5], 5), ([0, 0, 9], 0)]
+)
+def test_middle_of_much_budget_is_the_median(values, place):
+    assert middle(np.array(values), 10, Fraction(1000), SeededNoise(1)) == place
+
+
+def test_middle_needs_a_budget():
+    with pytest.raises(ParameterError, match="epsilon is 0"):
+        middle(np.array([1]), 10, Fraction(0), SeededNoise(1))
 
 
 # --- deciding by as many bits as it takes ---
+
+
+def decided(sizes, rates, word, more_bits):
+    gaps, step = _gaps([-rate for rate in rates])
+    return decide(sizes, gaps, step, word, more_bits)
 
 
 @given(
@@ -133,7 +204,7 @@ def test_decide_follows_the_cumulative_sums(pairs, word):
     sizes, rates = [p[0] for p in pairs], [p[1] for p in pairs]
     rates = [rate - min(rates) for rate in rates]
     limits = boundaries(sizes, rates, 128)
-    assert decide(sizes, rates, word, lambda: 2**63) == sum(limit < (word << 64 | 2**63) for limit in limits)
+    assert decided(sizes, rates, word, lambda: 2**63) == sum(limit < (word << 64 | 2**63) for limit in limits)
 
 
 def test_decide_takes_more_bits_at_a_boundary():
@@ -147,7 +218,7 @@ def test_decide_takes_more_bits_at_a_boundary():
             ([second, third + 1], j + 1),
         ):
             bits = iter(tail)
-            assert decide(sizes, rates, first, lambda bits=bits: next(bits)) == outcome
+            assert decided(sizes, rates, first, lambda bits=bits: next(bits)) == outcome
             assert next(bits, None) is None
 
 
@@ -157,7 +228,7 @@ def test_decide_is_right_with_any_working_precision(monkeypatch):
     sizes, rates, rest = [3, 5, 1, 2], [Fraction(2), Fraction(0), Fraction(1, 7), Fraction(5)], 2**63
     limits = boundaries(sizes, rates, 128)
     for word in {(limit >> 64) + off for limit in limits for off in range(-20, 21)}:
-        assert decide(sizes, rates, word, lambda: rest) == sum(limit < (word << 64 | rest) for limit in limits)
+        assert decided(sizes, rates, word, lambda: rest) == sum(limit < (word << 64 | rest) for limit in limits)
 
 
 # --- amplification by sampling ---

@@ -104,6 +104,22 @@ def test_gaussian_follows_its_law_and_no_other(variance):
         assert (p > THRESHOLD) == right, (factor, p)
 
 
+@pytest.mark.statistical
+@pytest.mark.parametrize("scale", SCALES, ids=str)
+def test_geometric_follows_its_law_and_no_other(scale):
+    draws = SeededNoise((4, scale.numerator, scale.denominator)).geometric(scale, DRAWS)
+    for factor, right in ((1.0, True), (0.95, False), (1.05, False)):
+        rate = 1 / (float(scale) * factor)
+        p = p_value(draws, lambda k, r=rate: np.where(k < 0, 0.0, -np.expm1(-(k + 1.0) * r)), max(1.0, float(scale)))
+        assert (p > THRESHOLD) == right, (factor, p)
+
+
+def test_geometric_noise_is_what_laplace_noise_is_on_either_side():
+    two_sided = SeededNoise(5).laplace(Fraction(20), (10, 10))
+    one_sided = SeededNoise(5).geometric(Fraction(20), (10, 10))
+    assert np.array_equal(one_sided, np.where(two_sided < 0, -two_sided - 1, two_sided))
+
+
 @pytest.mark.real_bits
 @pytest.mark.statistical
 def test_system_noise_follows_the_law():
@@ -368,7 +384,7 @@ class DictatedDigits(noise_module.Noise):
 
 @pytest.mark.parametrize("power", [10, 20, 30, 39, 60, 99])
 def test_negative_laplace_noise_is_the_complement_of_positive_noise(power):
-    _, low = noise_module._laplace_tables(Fraction(2**power))
+    _, low = tables.laplace_digits(Fraction(2**power))
     rng = np.random.default_rng(1)
     for _ in range(30):
         high, digits = int(rng.integers(50)), [int(rng.integers(2**bits)) for bits, _ in low]
@@ -425,3 +441,11 @@ def test_accepts_has_the_exponential_probability():
     accepted = sum(noise.accepts(Fraction(3, 2)) for _ in range(20_000))
     assert stats.binomtest(accepted, 20_000, math.exp(-1.5)).pvalue > FALSE_ALARM
     assert stats.binomtest(accepted, 20_000, math.exp(-1.35)).pvalue < FALSE_ALARM
+
+
+def test_a_coin_is_compared_to_its_last_bit():
+    limit = tables.exp_floor(Fraction(5), 80)
+    for number, accepted in ((limit - 1, True), (limit + 1, False)):
+        noise = ScriptedNoise((number >> 64).to_bytes(2, "little") + (number & 2**64 - 1).to_bytes(8, "little"))
+        assert noise.accepts(Fraction(5)) is accepted
+        assert noise.used_up

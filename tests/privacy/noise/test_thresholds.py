@@ -43,6 +43,19 @@ def test_exp_floors_are_those_one_by_one(step, bits):
     assert found == [tables.exp_floor((2 * k + 1) * step / 2, bits) for k in range(300)]
 
 
+@pytest.mark.parametrize("bits", [16, 64, 192])
+@pytest.mark.parametrize("rate", [Fraction(1, 3000), Fraction(7, 5), Fraction(1, 10**12), Fraction(500)])
+def test_floors_of_many_powers_are_those_one_by_one(rate, bits):
+    numbers = {0, 1, 2, 255, 256, 257, 70_000, 10**9, int(bits / rate), int(bits / rate) + 1}
+    found = tables.exp_floors_of(rate, numbers, bits)
+    assert found == {k: tables.exp_floor(k * rate, bits) if k * rate < 1000 else 0 for k in numbers}
+
+
+def test_no_powers_have_no_floors():
+    assert tables.exp_floors_of(Fraction(1), [], 64) == {}
+    assert tables.exp_floors_of(Fraction(1), [0], 64) == {0: 2**64}
+
+
 def test_floor_that_is_not_certain_is_computed_again_with_more_digits():
     tried = []
 

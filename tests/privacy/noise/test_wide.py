@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from spatialdp.errors import BudgetError, ParameterError
-from spatialdp.privacy.noise import source as noise_module
 from spatialdp.privacy.noise import thresholds as tables
 from spatialdp.privacy.noise.laws import Law, NoiseLaw
 from spatialdp.privacy.noise.source import SeededNoise, SystemNoise
@@ -131,7 +130,7 @@ def test_every_bit_below_the_scale_is_a_coin(draw):
 def test_a_proposal_whose_coin_ties_is_decided_by_its_exact_value(kept):
     """The coin's 16 bits are the first ones of exp(-rate); the next 64 lie just below it, or just above."""
     variance, bits = Fraction(2**140), 63
-    table, _ = noise_module._wide_gaussian_tables(variance, bits)
+    table, _ = tables.gaussian_digits(variance, bits)
     top = 40_000
     q, low = int(table.guide[top]), (2**47 - 1, 2**16 - 1)
     x = (q << bits) + (low[0] << 16) + low[1]

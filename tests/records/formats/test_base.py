@@ -92,7 +92,7 @@ def test_warnings_are_not_shown_and_results_are_returned():
         assert quietly(read, FILE).sum() == 3
 
 
-@pytest.mark.parametrize("raised", [KeyError("x"), PointsError("ours"), MemoryError("much")])
+@pytest.mark.parametrize("raised", [KeyError("x"), PointsError("ours"), MemoryError("much"), KeyboardInterrupt()])
 def test_errors_of_forgetful_functions_hold_no_variables(raised):
     @forgetful
     def read(records, *, more):

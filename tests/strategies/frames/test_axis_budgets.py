@@ -7,7 +7,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from spatialdp.strategies.frames.axis_budgets import balanced_shares, mean_variance
+from spatialdp._support.tree_shape import TreeShape
+from spatialdp.strategies.frames.axis_budgets import _REMEMBERED, _balanced, balanced_shares, mean_variance
 from spatialdp.transforms.tree_axis import TreeAxis
 from tests.helpers.tables import random_shape
 
@@ -38,9 +39,26 @@ def test_levels_that_do_not_pay_are_dropped():
 
 
 def test_large_fan_outs_have_about_even_shares():
-    from spatialdp._support.tree_shape import TreeShape
-
     shape = TreeShape([0, 1, 51, 2551], [50, *[50] * 50, *[0] * 2500])
     shares = [float(share) for share in balanced_shares(shape, (True, True, True), 2)]
     assert shares == pytest.approx([1 / 3] * 3, abs=0.02)
     assert sum(balanced_shares(shape, (True, True, True), 1)) == 1
+
+
+@pytest.mark.parametrize("leaves", [3, _REMEMBERED])
+def test_small_axes_are_remembered_and_large_ones_have_the_same_shares(leaves):
+    shape, counted = TreeShape([0, 1, 1 + leaves], [leaves, *[0] * leaves]), (True, True)
+    shares = balanced_shares(shape, counted, 2)
+    assert shares == _balanced(shape, counted, 2, None)
+    copy = TreeShape(shape.offsets.copy(), shape.n_children.copy())
+    assert (balanced_shares(copy, counted, 2) is shares) is (leaves < _REMEMBERED)
+
+
+def test_other_levels_noise_or_spans_have_shares_of_their_own():
+    shape = TreeShape([0, 1, 21, 421], [20, *[20] * 20, *[0] * 400])
+    spans = np.array([[0] + [2] * 20 + [3] * 400, [1] + [2] * 20 + [3] * 400])  # the root stands for two levels
+    asked = [((True, True, True), 2, None), ((True, False, True), 2, None), ((True, True, True), 1, None)]
+    asked += [((True, True, True, True), 2, spans)]
+    found = [balanced_shares(shape, *each) for each in asked]
+    assert len(set(found)) == len(asked)
+    assert found == [_balanced(shape, *each) for each in asked]

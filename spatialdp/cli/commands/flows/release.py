@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from spatialdp.cli.groups import FAILED, failure
+from spatialdp.cli.options.account import Payer, payer_options
 from spatialdp.cli.options.frame import Names, places_options
 from spatialdp.cli.options.output import Target, check_output, output_options, quiet_option
 from spatialdp.cli.options.terms import TermsOptions, terms_options
@@ -62,6 +64,7 @@ __all__ = ["command"]
     show_default=True,
     help="Share of the budget for counts of origins and of destinations.",
 )
+@payer_options
 @output_options((".parquet", ".csv"), "File for the flows", several=True)
 @click.option(
     "--seed", type=click.IntRange(0), help="Seed for reproducible noise, for experiments; needs --not-private."
@@ -77,6 +80,7 @@ def command(
     person_column: str | None,
     frame: Frame,
     terms: TermsOptions,
+    payer: Payer,
     target: Target,
     seed: int | None,
     not_private: bool,
@@ -89,7 +93,8 @@ def command(
     is in no place are not counted. No message says so, because their number is private.
 
     A .parquet file holds the complete release, and lines for a GIS; a .csv file has the columns origin, destination and
-    flow. Each release spends its budget, so write both with one command.
+    flow. Each release spends its budget, so write both with one command. With --ledger, an account pays: the command is
+    refused before a record is read if less is left than the release costs.
 
     \b
     Examples:
@@ -98,9 +103,10 @@ def command(
       spatialdp flows moves.parquet --origin from_county --destination to_county --zones counties.parquet \
           --levels state,county --epsilon 1 --person-column id --person shares -o flows.parquet
     """
-    from spatialdp._support.atomic import write_all
+    from spatialdp.errors import LedgerError
     from spatialdp.mechanisms import Flows
     from spatialdp.outputs.files.flows.save import flow_contents
+    from spatialdp.outputs.files.save import write_release
     from spatialdp.privacy.noise.source import SeededNoise, SystemNoise
     from spatialdp.records.rows.trips import read_trips
 
@@ -108,21 +114,30 @@ def command(
         if not quiet:
             click.echo(step, err=True)
 
-    target.spare(*trips)
-    _check_outputs(target, seed, allowed=not_private)
+    target.spare(*trips, *payer.files)
+    _check_outputs(target, seed, allowed=not_private and payer.ledger is None)
     prepared = Flows(**parameters).prepare(frame, **terms.options)
     places = _places_of(frame, origin, destination)
+    account = payer.find()
+    if account is not None:
+        prepared.check(account)
     report("1/3 opening the trips")
     records = read_trips(list(trips), places, _end(origin), _end(destination), person=person_column)
     report("2/3 counting them and adding noise")
-    release: Any = prepared.release(records, noise=SystemNoise() if seed is None else SeededNoise(seed))
+    noise = SystemNoise() if seed is None else SeededNoise(seed)
+    release: Any = prepared.release(records, noise=noise, account=account)
     report(f"3/3 writing {', '.join(str(path) for path in target.files)}")
     files: dict[Path, bytes] = {}
     for path in target.files:
         files |= flow_contents(release, path)
-    write_all(files, overwrite=target.force)
+    try:
+        write_release(release, files, overwrite=target.force)
+    except LedgerError as error:  # the files are there, so this is no mistake of the input
+        raise failure(str(error), FAILED) from None
     for line in _summary(release, prepared.design.smallest_visible):
         report(line)
+    if account is not None:
+        report(f"ledger   {account.name}, {account.in_words()}")
     report(f"{release.privacy}")
 
 
@@ -155,7 +170,7 @@ def _check_outputs(target: Target, seed: int | None, *, allowed: bool) -> None:
     if seed is not None and not allowed:
         raise click.UsageError(
             "--seed makes the noise reproducible, so the release would not be private. Leave that option out, or add "
-            "--not-private."
+            "--not-private, with which no account can pay."
         )
     for path in target.files:
         if path.suffix.lower() == ".csv":

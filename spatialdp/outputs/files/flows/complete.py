@@ -1,13 +1,14 @@
 """How are released flows stored completely, and how is a file checked that claims to hold some? By the rules of `load`.
 
 The file is GeoParquet with a row for each published pair: the codes of its origin and its destination, the estimate,
-and a line if the places lie anywhere. The header holds the places, the margins, the noise, the rule of the list and the
-privacy statement. Nothing depends on the trips but the list, which was paid for, and its numbers. Files come from
-anywhere: every number is checked before it is used.
+and a line if the places lie anywhere. The header holds the places, the margins of a list, the noise, the rule of the
+list and the privacy statement. Nothing depends on the trips but the list, which was paid for, and its numbers. Files
+come from anywhere: every number is checked before it is used.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -15,7 +16,7 @@ import numpy as np
 
 from spatialdp._support.arrays import Array, Floats, Integers, lookup
 from spatialdp._support.json_values import amount, flag
-from spatialdp.estimates.flows.counts import FlowCounts, Listing
+from spatialdp.estimates.flows.counts import FlowCounts, Listing, margins_of
 from spatialdp.estimates.flows.fit import CountNoise
 from spatialdp.outputs.files.limits import WIDEST_STEP, check_estimates, check_moments
 from spatialdp.outputs.files.tables.complete import frame_from_json, frame_to_json
@@ -35,7 +36,7 @@ def flow_header(estimate: FlowCounts) -> dict[str, Any]:
         "kind": estimate.kind,
         "frame": frame_to_json(estimate.frame),
         "places": estimate.places,
-        "margins": {"origins": estimate.origins.tolist(), "destinations": estimate.destinations.tolist()},
+        "margins": None if listing is None else _margins_to_json(estimate),
         "noise": {
             name: {"variance": law.variance, "kurtosis": law.kurtosis, "step": law.step}
             for name, law in (("pair", estimate.pair), ("margin", estimate.margin))
@@ -54,20 +55,29 @@ def flow_columns(estimate: FlowCounts) -> dict[str, Array]:
 
 def rebuild_flows(header: Mapping[str, Any], columns: Mapping[str, Array], domain: Domain | None) -> FlowCounts:
     """Rebuild flows from their rows and header; raise ValueError, KeyError or TypeError if they are not valid."""
-    margins = [_margin(header["margins"][name]) for name in ("origins", "destinations")]
+    check_estimates(columns["estimate"])
+    listing = _listing(header["listing"])
+    if listing is None:
+        if math.isqrt(columns["estimate"].size) ** 2 != columns["estimate"].size:
+            raise ValueError("the rows are not all pairs")
+        margins = margins_of(columns["estimate"])
+    else:
+        margins = _margin(header["margins"]["origins"]), _margin(header["margins"]["destinations"])
     frame = frame_from_json(header["frame"], domain, margins[0].size)
     size = frame.space.size
     if len(frame.axes) != 1 or any(margin.size != size for margin in margins):
         raise ValueError("the margins are not those of the places")
-    check_estimates(columns["estimate"])
-    listing = _listing(header["listing"])
-    numbers = _numbers(columns, frame)
-    if listing is None and not np.array_equal(numbers, np.arange(size**2)):
-        raise ValueError("the rows are not all pairs, in order")
+    if listing is None:
+        _check_all(columns, frame)
+    numbers = None if listing is None else _numbers(columns, frame)
     pair, margin = (_noise(header["noise"][name]) for name in ("pair", "margin"))
-    kept, (origins, destinations) = None if listing is None else numbers, margins
-    biased = flag(header["biased"])
-    return FlowCounts(frame, kept, columns["estimate"], origins, destinations, pair, margin, listing, biased)
+    (origins, destinations), biased = margins, flag(header["biased"])
+    return FlowCounts(frame, numbers, columns["estimate"], origins, destinations, pair, margin, listing, biased)
+
+
+def _margins_to_json(estimate: FlowCounts) -> dict[str, list[float]]:
+    """Return the margins of a list; those of all pairs are their sums."""
+    return {"origins": estimate.origins.tolist(), "destinations": estimate.destinations.tolist()}
 
 
 def _margin(values: Any) -> Floats:
@@ -87,6 +97,14 @@ def _numbers(columns: Mapping[str, Array], frame: Frame) -> Integers:
     if not np.all(np.diff(numbers) > 0):
         raise ValueError("the pairs are not in order and each once")
     return np.asarray(numbers)
+
+
+def _check_all(columns: Mapping[str, Array], frame: Frame) -> None:
+    """Check that the rows are all pairs of places, in order."""
+    labels = np.array(frame.space.labels(), dtype=object)
+    expected = {"origin": np.repeat(labels, labels.size), "destination": np.tile(labels, labels.size)}
+    if not all(np.array_equal(columns[name], names) for name, names in expected.items()):
+        raise ValueError("the rows are not all pairs, in order")
 
 
 def _places(names: Array, labels: Array) -> Integers:

@@ -7,12 +7,11 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from spatialdp._support.atomic import write_all
 from spatialdp.errors import ParameterError
 from spatialdp.outputs.files.flows.rows import pair_rows
 from spatialdp.outputs.files.formats import FORMATS
 from spatialdp.outputs.files.geoparquet import geoparquet_bytes
-from spatialdp.outputs.files.save import check_target
+from spatialdp.outputs.files.save import check_target, write_release
 from spatialdp.outputs.files.statement import statement_beside, statement_members, statement_with_digest
 from spatialdp.wording import either
 
@@ -25,7 +24,7 @@ __all__ = ["flow_contents", "save_flows"]
 def save_flows(release: FlowRelease, path: str | os.PathLike[str], *, overwrite: bool, shape: Any) -> None:
     """Write flows in the format that the file name ends in, completely or not at all; see `FlowRelease.save`."""
     target = check_target(path, overwrite=overwrite)
-    write_all(flow_contents(release, target, shape=shape), overwrite=overwrite)
+    write_release(release, flow_contents(release, target, shape=shape), overwrite=overwrite)
 
 
 def flow_contents(release: FlowRelease, target: Path, *, shape: Any = None) -> dict[Path, bytes]:

@@ -43,7 +43,7 @@ def plot_flows(release: FlowRelease, ax: Axes | None = None, most: int = 200, ti
     chosen = chosen[estimate.values[chosen] > 0]
     origins, destinations = (places[chosen] for places in estimate.ends_of_pairs())
     sizes = estimate.values[chosen]
-    widths = np.maximum(_WIDEST * sizes / sizes.max(), _NARROWEST) if sizes.size else sizes
+    widths = _widths(sizes, sizes)
     apart = origins != destinations
     lines = curves(points[origins[apart]], points[destinations[apart]])
     ax.add_collection(
@@ -58,6 +58,7 @@ def plot_flows(release: FlowRelease, ax: Axes | None = None, most: int = 200, ti
         edgecolors=_STAYING,
         linewidths=1.2,
     )
+    _draw_legend(ax, sizes)
     ax.set_title(title)
     ax.set_aspect("auto" if release.domain is None else _aspect(release))
     ax.set_xlabel(f"{_in_words(estimate, chosen.size)} {decorations.caption_text(release)}", fontsize=7, wrap=True)
@@ -81,8 +82,29 @@ def curves(starts: Floats, ends: Floats) -> Floats:
     return bezier
 
 
+def _widths(flows: Floats, of: Floats) -> Floats:
+    """Return the widths of lines of some flows, on the scale of all that are drawn."""
+    return np.maximum(_WIDEST * flows / of.max(), _NARROWEST) if of.size else flows
+
+
+def _draw_legend(ax: Axes, sizes: Floats) -> None:
+    """Say how wide lines are, for the largest flow that is drawn and two smaller ones, in round numbers."""
+    from matplotlib.lines import Line2D
+
+    if not sizes.size:
+        return
+    largest = float(f"{sizes.max():.1g}")
+    shown = np.array([largest, largest / 2, largest / 5])
+    lines = [
+        Line2D([], [], color=_COLOUR, alpha=0.55, linewidth=width, label=f"{flow:,.6g}")
+        for flow, width in zip(shown.tolist(), _widths(shown, sizes).tolist(), strict=True)
+    ]
+    ax.legend(handles=lines, title="trips", loc="upper left", framealpha=0.8, fontsize=8, title_fontsize=8)
+
+
 def _in_words(estimate: FlowCounts, drawn: int) -> str:
-    words = f"The {drawn:,} largest flows above 0 of {estimate.n_cells:,} published; rings are trips that stay."
+    words = f"The {drawn:,} largest flows above 0 of {estimate.n_cells:,} published. A line bends to the right of its "
+    words += "direction; rings are trips that stay."
     if estimate.listing is None:
         return words
     return (

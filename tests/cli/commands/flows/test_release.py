@@ -118,3 +118,14 @@ def test_seeded_flows_are_marked_and_inputs_are_spared(trips, tmp_path):
     run(*given, "--seed=1", "--not-private", "-o", tmp_path / "o.parquet")
     assert not sdp.load(tmp_path / "o.parquet").privacy.private
     assert "would replace the input" in run(*given, "--force", "-o", trips / "trips.csv", code=2).stderr
+
+
+def test_an_account_pays_or_nothing_is_read(trips, tmp_path):
+    ledger = tmp_path / "privacy.ledger"
+    sdp.Ledger(ledger).open("rides", epsilon=2, about="rides of a week")
+    given = ("flows", trips / "trips.csv", *ENDS, *GRID, "--ledger", ledger, "--account=rides")
+    assert "rides" in run(*given, "--epsilon=1.5", "-o", tmp_path / "one.parquet").stderr
+    assert run(*given, "--epsilon=1", "-o", tmp_path / "two.parquet", code=2).stderr
+    assert not (tmp_path / "two.parquet").exists()
+    told = run(*given, "--epsilon=0.1", "--seed=1", "--not-private", "-o", tmp_path / "two.parquet", code=2).stderr
+    assert "no account can pay" in told

@@ -15,7 +15,7 @@ def test_releases_are_compared_with_their_entries(account, paying):
     run(*command(**paying))
     told = run(*CHECK, "out.parquet").stdout
     assert "The ledger is whole: 3 entries" in told
-    assert "1 releases were paid for by it." in told
+    assert "1 release was paid for by it." in told
     facts = json.loads(run(*CHECK, "out.parquet", "--json").stdout)
     assert (facts["whole"], facts["entries"], facts["releases"]) == (True, 3, 1)
     assert facts["spent"] == {"crashes": {"epsilon": "1", "rho": "0"}}

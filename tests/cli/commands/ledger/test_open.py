@@ -34,7 +34,7 @@ def test_a_witness_is_made(place):
 
 def test_an_account_is_opened_once(account):
     assert "2 left" in run(*OPEN, "--epsilon=2").stdout
-    assert "exists and has --epsilon 2" in refused([*OPEN, "--epsilon=3"])
+    assert "exists and has --epsilon 2, not '3'; give" in refused([*OPEN, "--epsilon=3"])
     assert len(account.entries) == 1
 
 

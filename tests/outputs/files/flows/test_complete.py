@@ -5,6 +5,8 @@ from __future__ import annotations
 import copy
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import spatialdp as sdp
@@ -47,10 +49,13 @@ def forged(case, change):
     return rebuild_flows(header, columns, estimate.frame.domain)
 
 
-CHANGES = {
+LISTED = {
     "a margin is missing": lambda header, _: header["margins"]["origins"].pop(),
     "a margin is empty": lambda header, _: header["margins"].update(origins=[]),
     "a margin is no number": lambda header, _: header["margins"]["origins"].__setitem__(0, float("nan")),
+}
+CHANGES = {
+    "a row is missing": lambda _, columns: columns.update({k: v[:-1] for k, v in columns.items() if k != "origin"}),
     "an estimate is no number": lambda _, columns: columns.update(estimate=columns["estimate"] * np.inf),
     "a place is unknown": lambda _, columns: columns.update(origin=np.roll(columns["origin"] + "0", 1)),
     "the order is another": lambda _, columns: columns.update({k: v[::-1] for k, v in columns.items()}),
@@ -68,16 +73,42 @@ def test_forged_files_are_refused(case, change):
     forged(case, lambda *_: None)
 
 
+@pytest.mark.parametrize("change", LISTED.values(), ids=LISTED)
+def test_forged_margins_are_refused(change):
+    with pytest.raises((ValueError, KeyError, TypeError)):
+        forged("flows, listed", change)
+
+
+def test_the_size_of_a_file_of_all_pairs_does_not_depend_on_the_trips(tmp_path):
+    sizes = set()
+    for number, pairs in enumerate(([], [3] * 999, list(range(30)))):
+        released(epsilon=0.3, pairs=pairs, frame="region").save(tmp_path / f"{number}.parquet")
+        sizes.add((tmp_path / f"{number}.parquet").stat().st_size)
+    assert len(sizes) == 1
+
+
+def test_an_empty_list_is_saved_without_lines(tmp_path):
+    release = sdp.Flows("listed", false=1e-9).release(
+        sdp.Trips(np.zeros((0, 2)), np.zeros((0, 2))), sdp.Domain((0, 0, 1, 1)).grid((2, 2)), epsilon=1
+    )
+    release.save(tmp_path / "flows.parquet")
+    assert sdp.load(tmp_path / "flows.parquet").places().equals(release.places())
+
+
 def test_all_pairs_must_be_there_if_none_are_listed():
-    with pytest.raises(ValueError, match="not all pairs"):
+    with pytest.raises(ValueError, match="all pairs"):
         forged("flows, listed", lambda header, _: header.update(listing=None))
 
 
 def test_damaged_files_are_noticed(tmp_path):
     path = tmp_path / "flows.parquet"
     released().save(path)
-    content = bytearray(path.read_bytes())
-    content[len(content) // 3] ^= 1
-    path.write_bytes(bytes(content))
-    with pytest.raises(sdp.SpatialDPError):
+    table = pq.read_table(path)
+    place = table.column_names.index("estimate")
+    values = table["estimate"].to_numpy().copy()
+    values[3] += 1
+    pq.write_table(
+        table.set_column(place, "estimate", pa.array(values)), path, use_dictionary=False, compression="none"
+    )
+    with pytest.raises(sdp.SpatialDPError, match="altered or damaged"):
         sdp.load(path)

@@ -34,6 +34,16 @@ def test_the_largest_flows_are_drawn_wider():
     assert (np.diff(widths) > 0).all()  # the largest on top
 
 
+def test_a_legend_says_how_wide_lines_are():
+    ax = released(frame="region", pairs=[1] * 90 + [12] * 30).plot(most=2)
+    lines, sizes = ax.get_legend().get_lines(), [90, 45, 18]
+    assert [line.get_label() for line in lines] == [f"{size:g}" for size in sizes]
+    widest = max(lines_of(ax)[1])
+    assert [line.get_linewidth() / widest for line in lines] == pytest.approx(np.array(sizes) / 90, rel=0.1)
+    empty = released(frame="region", pairs=[], epsilon=1000)
+    assert empty.plot().get_legend() is None
+
+
 def test_flows_that_stay_are_rings_and_negative_ones_are_not_drawn():
     release = released(frame="region", pairs=[0] * 50, epsilon=1)
     positive = release.to_frame()["flow"] > 0

@@ -52,7 +52,7 @@ def test_a_ledger_ahead_of_its_witness_is_fine(watched, folder):
     """A process was stopped before it wrote the witness, or did not know of it."""
     pay(sdp.Ledger(folder / "privacy.ledger").account("crashes"), 0.25)
     (note,) = watched.check().notes
-    assert "1 entries behind" in note
+    assert "1 entry behind" in note
     pay(watched.account("crashes"), 0.25)
     assert watched.check().notes == ()
 

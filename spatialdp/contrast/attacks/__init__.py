@@ -1,0 +1,1 @@
+"""What do k-anonymous maps give away, and what do private ones? One module for each attack."""

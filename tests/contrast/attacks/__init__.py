@@ -1,0 +1,1 @@
+"""Tests of attacks on k-anonymous maps and on private ones."""
