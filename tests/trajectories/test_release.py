@@ -68,6 +68,5 @@ def test_a_release_is_certified_and_shows_no_number(release, tmp_path):
     private.certificate(tmp_path / "certificate.md")
     page = (tmp_path / "certificate.md").read_text(encoding="utf-8")
     assert "whole trajectories" in page
-    assert "experimental" in page
     assert repr(release).startswith("<TrajectoryRelease in ")
     assert "600" not in repr(release)

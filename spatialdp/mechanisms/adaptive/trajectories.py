@@ -123,9 +123,9 @@ class Trajectories(Mechanism):
 
     Privacy
     -------
-    The unit is a trajectory or, with ``Person(records=k)``, a person with at most k trajectories. Neighbours differ by
-    one more, or by one that is replaced. There are six steps, and their shares of ε add up to ε (sequential
-    composition; later steps may depend on what earlier ones released):
+    The unit is a trajectory, which statements call a record, or, with ``Person(records=k)``, a person with at most k
+    trajectories. Neighbours differ by one more, or by one that is replaced. There are six steps, and their shares of ε
+    add up to ε (sequential composition; later steps may depend on what earlier ones released):
 
     1. A trajectory is in one pair of ends: L1 norm 1. Listing is post-processing of noise on all pairs, see
        `privacy.noise.filter`.

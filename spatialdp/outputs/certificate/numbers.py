@@ -149,7 +149,8 @@ def _(numbers: FlowCounts) -> str:
 @contents.register
 def _(numbers: PathModel) -> str:
     return (
-        f"as whole trajectories: of {numbers.pairs.size:,} listed pairs of ends, of lengths, and of moves in "
+        f"as whole trajectories (a record is one of them): of {numbers.pairs.size:,} listed pairs of ends, of lengths, "
+        f"and of moves in "
         f"{numbers.system.side:,} × {numbers.system.side:,} cells, from which synthetic trajectories are drawn"
     )
 

@@ -241,9 +241,11 @@ def _at_steps(first: Integers, columns: Array, rows: Array, times: Integers, ste
     """Return the positions at start + i steps, of fixes that are ordered by trajectory and time."""
     sizes = np.diff(first, append=times.size)
     owner = np.repeat(np.arange(first.size), sizes)
-    since = times - np.repeat(times[first], sizes)
-    seen = np.minimum(-(-since // step), longest + 1)  # the first step at which a fix is seen
-    lengths = np.minimum(since[first + sizes - 1] // step, longest) + 1
+    # Times may lie further apart than 63 bits tell: differences of ordered times are right without a sign.
+    since = times.astype(np.uint64) - np.repeat(times[first], sizes).astype(np.uint64)
+    since, unit = np.minimum(since, np.uint64((longest + 1) * step)), np.uint64(step)
+    seen = ((since + unit - np.uint64(1)) // unit).astype(np.int64)  # the first step at which a fix is seen
+    lengths = np.minimum((since[first + sizes - 1] // unit).astype(np.int64), longest) + 1
     starts = np.concatenate([[0], np.cumsum(lengths)])
     wanted = np.repeat(np.arange(first.size), lengths)
     steps = np.arange(starts[-1]) - starts[wanted]

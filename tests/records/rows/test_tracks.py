@@ -104,6 +104,20 @@ def test_frames_are_taken_as_they_are():
     assert as_lists(paths_of(text, DOMAIN, MINUTE, 60)) == wanted
 
 
+@pytest.mark.parametrize(("step", "longest"), [(MINUTE, 60), (10**15, 10_000), (1, 1)])
+def test_times_that_are_very_far_apart_stay_in_their_own_trajectory(step, longest):
+    frame = some_frame(8, 60)
+    calm = sdp.Tracks(frame[["x", "y"]], tid=frame.tid, time=frame.time)
+    ends = np.array([-(2**63) + 1, 2**63 - 1, 0]).astype("datetime64[us]")
+    times = np.concatenate([ends, frame.time.to_numpy().astype("datetime64[us]")])
+    xy = np.concatenate([[[0.5, 0.5]] * 3, frame[["x", "y"]]])
+    wild = sdp.Tracks(xy, tid=np.concatenate([[4, 4, 99], frame.tid + 100]), time=times)
+    one, other = (as_lists(paths_of(each, DOMAIN, step, longest)) for each in (calm, wild))
+    assert len(other) == len(one) + 2
+    assert all(each in other for each in one)
+    assert max(map(len, other)) <= longest + 1
+
+
 def test_no_fixes_are_no_trajectories():
     paths = paths_of(sdp.Tracks([], tid=[], time=[]), DOMAIN, MINUTE, 60, None)
     assert paths.starts.tolist() == [0]
