@@ -231,7 +231,9 @@ class Trajectories(Mechanism):
             standard_deviation=math.sqrt(design.laws[CELLS].variance),
             memory=8 * (10 * system.n_cells + (design.longest + 1) * system.n_cells),
             errors_of="trajectories",
-            listing=Listing(threshold, design.ends.expected, chances, _BYTES_OF_A_STEP, "pairs of ends"),
+            listing=Listing(
+                threshold, design.ends.expected, chances, _BYTES_OF_A_STEP * (design.longest + 1), "pairs of ends"
+            ),
         )
 
     @override
