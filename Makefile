@@ -87,6 +87,7 @@ figures: $(VENV)/.installed explorer-figure
 	$(BIN)/python scripts/reproductions.py --output figures --trials $(TRIALS)
 	$(BIN)/python scripts/adaptive_errors.py --output figures --trials 12 --epsilons 0.01,0.03,0.1,0.3,1,3
 	$(BIN)/python scripts/mwem.py --output figures
+	$(BIN)/python scripts/privbayes.py --output figures
 
 explorer-figure: $(VENV)/.browser
 	$(BIN)/python scripts/explorer_picture.py --output figures

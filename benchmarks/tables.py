@@ -1,7 +1,7 @@
 """How fast does DuckDB, through Ibis, count records of a Parquet file, and bound persons? Against `read_points`.
 
 Each measurement is a process of its own, which reports its processor time and its peak memory. Files have 20 million
-records of 200,000 persons; set SPATIALDP_BENCHMARK_RECORDS to 200000000 for the full size, which takes 10 gigabytes of
+records of 200,000 persons; set SPATIALDP_BENCHMARK_RECORDS to 200000000 for the full size, which takes 5 gigabytes of
 disk. Persons go about in two ways, because what they cost is the number of pairs of person and cell: in one file each
 has a few places and comes back to them, in the other each of a person's 100 records is somewhere else.
 """

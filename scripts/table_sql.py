@@ -43,7 +43,7 @@ def sql(engine: str, person: sdp.Person | None = None) -> str:
     dialect = DIALECTS[engine]
     table = ibis.table({"lon": "float64", "lat": "float64", "user_id": "string"}, name="visits")
     columns = Columns("lon", "lat", None, None if person is None else "user_id")
-    cells = cells_of_table(located(table, columns, dialect), GRID)
+    cells = cells_of_table(located(table, columns, dialect), GRID, dialect)
     answer = counts_of(cells) if person is None else bounded_counts(cells, person, dialect)
     return str(ibis.to_sql(answer, dialect=engine))
 

@@ -33,8 +33,10 @@ if TYPE_CHECKING:  # type checkers and editors read the names of _HOMES here
     from spatialdp.mechanisms import Fourier as Fourier
     from spatialdp.mechanisms import Hierarchy as Hierarchy
     from spatialdp.mechanisms import KdTree as KdTree
+    from spatialdp.mechanisms import PrivBayes as PrivBayes
     from spatialdp.mechanisms import Quadtree as Quadtree
     from spatialdp.mechanisms import Sparse as Sparse
+    from spatialdp.mechanisms import SparseMap as SparseMap
     from spatialdp.mechanisms import Table as Table
     from spatialdp.mechanisms import Tailored as Tailored
     from spatialdp.mechanisms import Trajectories as Trajectories
@@ -43,6 +45,9 @@ if TYPE_CHECKING:  # type checkers and editors read the names of _HOMES here
     from spatialdp.mechanisms import ZoneTree as ZoneTree
     from spatialdp.mechanisms.publish import publish as publish
     from spatialdp.mechanisms.running.series import Running as Running
+    from spatialdp.networks.graph import FlowGraph as FlowGraph
+    from spatialdp.networks.jointly import sample_jointly as sample_jointly
+    from spatialdp.networks.release import NetworkRelease as NetworkRelease
     from spatialdp.outputs.files.geoparquet import load as load
     from spatialdp.planning.epsilon_for import epsilon_for as epsilon_for
     from spatialdp.planning.recommend import recommend as recommend
@@ -92,6 +97,7 @@ _HOMES = {
     "Curator": "curator.session",
     "Domain": "space.domain",
     "Flat": "mechanisms",
+    "FlowGraph": "networks.graph",
     "FlowRelease": "flows.release",
     "Flows": "mechanisms",
     "Fourier": "mechanisms",
@@ -101,8 +107,10 @@ _HOMES = {
     "Hierarchy": "mechanisms",
     "KdTree": "mechanisms",
     "Ledger": "privacy.ledger.ledger",
+    "NetworkRelease": "networks.release",
     "Person": "privacy.unit",
     "Points": "records.points",
+    "PrivBayes": "mechanisms",
     "Privacy": "privacy.statement",
     "Quadtree": "mechanisms",
     "Release": "release",
@@ -115,6 +123,7 @@ _HOMES = {
     "Table": "mechanisms",
     "TableRelease": "table_release",
     "Sparse": "mechanisms",
+    "SparseMap": "mechanisms",
     "Tailored": "mechanisms",
     "Time": "space.frames.time",
     "Tracks": "records.rows.tracks",
@@ -143,6 +152,7 @@ _HOMES = {
     "read_table": "records.engines.tables",
     "read_trips": "records.rows.trips",
     "recommend": "planning.recommend",
+    "sample_jointly": "networks.jointly",
     "workload": "workload",
 }
 

@@ -56,9 +56,9 @@ def with_answers(frame: Any, release: Release, answers: Any, intervals: Callable
 
     if release.estimate.biased:
         click.echo(
-            "note: this release was truncated, rounded, made non-negative, smoothed, listed by its own noise or "
-            "stopped where counts were small. Its errors do not average out, so it has no intervals, and lower and "
-            "upper are left empty.",
+            "note: this release was truncated, rounded, made non-negative, smoothed, modelled, listed by its own "
+            "noise or stopped where counts were small. Its errors do not average out, so it has no intervals, and "
+            "lower and upper are left empty.",
             err=True,
         )
         ends = np.full((len(frame), 2), np.nan)

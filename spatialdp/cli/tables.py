@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from spatialdp.cli.answers import with_answers
+from spatialdp.outputs.files.formats import WITH_AXES
 
 if TYPE_CHECKING:
     from spatialdp._support.arrays import Floats
@@ -39,7 +40,7 @@ class _Part:
 
 def require_table(release: Any) -> TableRelease:
     """Return a release, checked to be a table."""
-    if release.estimate.kind != "table":
+    if release.estimate.kind not in WITH_AXES:
         raise click.UsageError("this release is no table, and has no axes; leave --by out, and ask for boxes or zones.")
     table: TableRelease = release
     return table

@@ -20,7 +20,7 @@ from spatialdp.trees.adjust import NonNegative
 __all__ = ["KINDS", "Estimate", "moments_of"]
 
 # The value of `kind` for each class of estimates, as release files name it.
-KINDS = ("grid", "tree", "field", "zones", "table", "listed", "flows")
+KINDS = ("grid", "tree", "field", "zones", "table", "listed", "listed-map", "flows", "network")
 
 
 class Estimate(Protocol):

@@ -20,7 +20,7 @@ from spatialdp.space.domain import RASTER_SHIFT, Domain
 from spatialdp.trees.adjust import NonNegative
 from spatialdp.wording import either, parameter
 
-__all__ = ["draw_leaves", "draw_parts", "sample", "sample_size"]
+__all__ = ["draw_in_rows", "draw_leaves", "draw_parts", "sample", "sample_size"]
 
 
 LARGEST_SAMPLE = 2**30
@@ -67,6 +67,21 @@ def draw_leaves(weights: Floats, count: int, source: Noise) -> Integers:
             f"{either('n=0', '-n 0')} points, or release with a larger ε or larger cells."
         )
     return _draw((weights / weights.sum() * _SHARES).astype(np.int64), np.zeros(count, dtype=np.int64), source)
+
+
+def draw_in_rows(rows: Floats, numbers: Integers, source: Noise) -> Integers:
+    """Columns of a table: one for each row number, drawn in proportion to the row's weights.
+
+    Parameters
+    ----------
+    rows : (m, k) float array
+        Not negative; some weight of each row is above 0. Weights are rounded to 2^-62 of their row's sum times m.
+    numbers : int array
+    """
+    count, width = rows.shape
+    weights = (rows / rows.sum(axis=1, keepdims=True) * (_SHARES // count)).astype(np.int64)
+    drawn = _draw(weights.ravel(), numbers, source, np.arange(count) * width)
+    return np.asarray(drawn - numbers * width)
 
 
 def _draw(weights: Integers, groups: Integers, source: Noise, first_members: Integers | None = None) -> Integers:

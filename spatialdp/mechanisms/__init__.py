@@ -3,9 +3,11 @@
 from spatialdp.mechanisms.adaptive.adaptive_tree import Adaptive
 from spatialdp.mechanisms.adaptive.flows import Flows
 from spatialdp.mechanisms.adaptive.kdtree import KdTree
+from spatialdp.mechanisms.adaptive.networks.privbayes import PrivBayes
 from spatialdp.mechanisms.adaptive.sparse import Sparse
 from spatialdp.mechanisms.adaptive.trajectories import Trajectories
 from spatialdp.mechanisms.base import Mechanism, Plan
+from spatialdp.mechanisms.combined.sparse_map import SparseMap
 from spatialdp.mechanisms.fixed.flat import Flat
 from spatialdp.mechanisms.fixed.fourier import Fourier
 from spatialdp.mechanisms.fixed.hierarchy import Hierarchy
@@ -30,8 +32,10 @@ __all__ = [
     "Mechanism",
     "Plan",
     "PreparedRelease",
+    "PrivBayes",
     "Quadtree",
     "Sparse",
+    "SparseMap",
     "Table",
     "Tailored",
     "Trajectories",
@@ -45,8 +49,8 @@ MECHANISMS: dict[str, type[Mechanism]] = {
     for mechanism in (Adaptive, Flat, Quadtree, KdTree, Hierarchy, Wavelet, Fourier, Tailored, Uniform)
 }
 
-# Mechanisms that publish a list of few places, and no map of all: most comparisons of maps do not apply to them.
-LISTS: dict[str, type[Mechanism]] = {mechanism.name: mechanism for mechanism in (Sparse,)}
+# Mechanisms that publish a list of few places, alone or over a map: most comparisons of maps do not apply to them.
+LISTS: dict[str, type[Mechanism]] = {mechanism.name: mechanism for mechanism in (Sparse, SparseMap)}
 
 # Mechanisms whose public frame is not a domain; they are asked for in other words, such as `--zones`.
-ON_OTHER_FRAMES: dict[str, type[Mechanism]] = {mechanism.name: mechanism for mechanism in (ZoneTree, Table)}
+ON_OTHER_FRAMES: dict[str, type[Mechanism]] = {mechanism.name: mechanism for mechanism in (ZoneTree, Table, PrivBayes)}

@@ -23,7 +23,7 @@ from spatialdp._support.tree_shape import TreeShape, sums
 from spatialdp.errors import ParameterError
 from spatialdp.trees.least_squares import checked_variances, two_pass
 
-__all__ = ["NonNegative", "non_negative", "project_families", "round_consistent"]
+__all__ = ["NonNegative", "non_negative", "project_families", "project_rows", "round_consistent"]
 
 
 class NonNegative(Option):
@@ -146,6 +146,43 @@ def project_families(tree: TreeShape, estimates: npt.ArrayLike, shares: npt.Arra
         children = tree.level(d + 1)
         result[children] = _project(tree, d, result[children], weights[children], result[tree.level(d)])
     return result
+
+
+def project_rows(tree: TreeShape, rows: npt.ArrayLike) -> Floats:
+    """Remove negative values from rows that all lie over the leaves of one tree, and keep what they add up to.
+
+    Parameters
+    ----------
+    tree : TreeShape
+        The tree over the values of each row, such as blocks over cells.
+    rows : (m, leaves) float array
+        One row for each map, such as one for each category.
+
+    Returns
+    -------
+    (m, leaves) float array
+        None negative. From the total down, families keep the sum of their parent, as in `project_families`: first the
+        rows share the total, then the nodes of each row its own. Sums that were not negative are kept, as far as those
+        above them allow.
+
+    Examples
+    --------
+    >>> from spatialdp.trees.quadtree import quadtree
+    >>> project_rows(quadtree(1), [[6.0, 1, 1, -2], [1, 0, 1, 0]]).round(9).tolist()
+    [[5.333333333, 0.333333333, 0.333333333, 0.0], [1.0, 0.0, 1.0, 0.0]]
+    """
+    values = np.asarray(rows, dtype=np.float64)
+    count, depths = values.shape[0], tree.depth[tree.leaves]
+    levels = [tree.n_children[tree.level(depth)] for depth in range(tree.height + 1)]
+    children = np.concatenate([[count], *(np.tile(level, count) for level in levels)]).astype(np.int32)
+    wide = TreeShape(np.cumsum([0, 1, *(count * level.size for level in levels)]), children)
+    starts = np.arange(count)[:, None] * tree.n_leaves
+    places = [(starts + np.flatnonzero(depths == depth)).ravel() for depth in range(tree.height + 1)]
+    order = np.concatenate(places)
+    projected = project_families(wide, sums(wide, values.ravel()[order]), np.ones(wide.n_nodes))
+    result = np.empty(values.size)
+    result[order] = projected[wide.leaves]
+    return result.reshape(values.shape)
 
 
 def round_consistent(tree: TreeShape, estimates: npt.ArrayLike) -> Integers:

@@ -12,7 +12,7 @@ from spatialdp.mechanisms import LISTS
 from tests.audit import contract, sparse, sparse_bugs
 from tests.audit.mutants import planted
 from tests.audit.replay import replay
-from tests.helpers.cases import LISTED, LISTED_SETTINGS, PERSONS, Setting
+from tests.helpers.cases import LISTED, LISTED_SETTINGS, OVER_MAPS, PERSONS, Setting
 
 BOUNDS = [each for each in PERSONS if each.choice is None]
 
@@ -31,7 +31,7 @@ CLAUSES = [
 
 
 def test_every_list_is_audited():
-    assert {mechanism.name for mechanism in LISTED.values()} == set(LISTS)
+    assert {mechanism.name for mechanism in (LISTED | OVER_MAPS).values()} == set(LISTS)
 
 
 @pytest.mark.parametrize("setting", LISTED_SETTINGS, ids=str)

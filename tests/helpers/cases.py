@@ -187,6 +187,13 @@ LISTED: dict[str, Mechanism] = {
     "sparse, cells by size": sdp.Sparse(cell_size=0.125, false=0.1),
 }
 
+# Lists over maps, which take neither regions nor persons: `tests/audit/test_sparse_map.py` audits them.
+OVER_MAPS: dict[str, Mechanism] = {
+    "list over map": sdp.SparseMap((8, 8), blocks=(4, 2), false=4),
+    "list over levels": sdp.SparseMap((16, 8), blocks=(8, 8), share=0.25, remeasure=0.5, false=9),
+    "list over map, lattice": sdp.SparseMap((2**30, 2**30), blocks=(2, 2), false=3),
+}
+
 VARIANTS = AUDITED | OTHERS
 CASES: dict[str, Mechanism] = {name: variant.small for name, variant in AUDITED.items() if variant.small is not None}
 SMALL: dict[str, Mechanism] = {name: variant.small for name, variant in VARIANTS.items() if variant.small is not None}
@@ -337,7 +344,7 @@ class Setting:
 
     @property
     def mechanism(self) -> Mechanism:
-        return (CASES | LISTED)[self.case]
+        return (CASES | LISTED | OVER_MAPS)[self.case]
 
     @property
     def domain(self) -> Domain:

@@ -55,6 +55,7 @@ RELEASES = {
     "listed": lambda **more: sdp.Sparse((64, 64)).release([[0.3, 0.7]] * 200, DOMAIN, epsilon=1, **more),
     "flows": lambda **more: sdp.Flows().release(sdp.Trips(XY, XY[::-1]), DOMAIN.grid((2, 2)), epsilon=1, **more),
     "table": lambda **more: sdp.Table().release(sdp.Rows(XY[:3], kind=["theft"] * 3), FRAME, epsilon=1, **more),
+    "network": lambda **more: sdp.PrivBayes().release(sdp.Rows(XY[:3], kind=["theft"] * 3), FRAME, epsilon=1, **more),
 }
 UNPAID = {"invariants"}  # what no account can pay for
 

@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import tempfile
 from contextlib import contextmanager
+from importlib.metadata import version
 from pathlib import Path
 
 import numpy as np
@@ -38,6 +39,11 @@ ALL = (
     pytest.param("postgresql", marks=pytest.mark.engines),
     pytest.param("spark", marks=ON_SPARK),
 )
+
+
+def ranges_of_doubles():
+    """Whether DuckDB reckons in which range expressions of doubles are, as it does from version 2 on."""
+    return int(version("duckdb").split(".")[0]) >= 2
 
 
 class DuckDB:

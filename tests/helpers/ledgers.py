@@ -111,7 +111,7 @@ def listening(events):
 
     with contextlib.ExitStack() as patches:
         patches.enter_context(mock.patch.object(source, "_system_bytes", drawn))
-        for kind in (Mechanism, sdp.ZoneTree, sdp.Table):
+        for kind in (Mechanism, sdp.ZoneTree, sdp.Table, sdp.PrivBayes):
             original = kind.__dict__["_records"]
             patches.enter_context(mock.patch.object(kind, "_records_as_it_was", original, create=True))
             patches.enter_context(mock.patch.object(kind, "_records", asked))

@@ -25,6 +25,7 @@ XY = np.random.default_rng(1).random((60, 2))
 FRAMED = {
     "zone-tree": (sdp.ZoneTree(), FRAMES["lopsided"], {"epsilon": 1}),
     "table": (sdp.Table(), TABLE_FRAMES["one cell"], {"epsilon": 1}),
+    "network": (sdp.PrivBayes(), TABLE_FRAMES["one cell"], {"epsilon": 1}),
 }
 RELEASES = FRAMED | {
     name: (mechanism, DOMAINS["two corners"], terms(mechanism, "add-remove")) for name, mechanism in ONE_OF_EACH.items()

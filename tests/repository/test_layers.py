@@ -34,6 +34,7 @@ LINES: dict[str, list[set[str]]] = {
         {"structures"},
         {"release"},
         {"zone_release", "table_release", "running_release", "flows", "trajectories", "clusters"},
+        {"networks"},
         {"mechanisms", "outputs"},
         {"planning"},
         {"evaluation", "curator", "contrast"},
@@ -54,6 +55,7 @@ LINES: dict[str, list[set[str]]] = {
         {"recipe", "level_budgets", "stopping"},
         {"tree_mechanism"},
         {"fixed", "adaptive", "running"},
+        {"combined"},
         {"publish"},
     ],
     "spatialdp.planning": [{"queries", "typical_map"}, {"recommend", "epsilon_for"}],
@@ -76,7 +78,7 @@ HOLD_RECORDS = {"records", "datasets"}
 # A façade may import upwards, into this part, inside its methods.
 FACADES = {
     (f"spatialdp.{release}", "spatialdp.outputs")
-    for release in ("release", "zone_release", "table_release", "running_release", "flows", "trajectories")
+    for release in ("release", "zone_release", "table_release", "running_release", "flows", "trajectories", "networks")
 }
 # Releases of every kind share the method that writes their certificate.
 FACADES |= {("spatialdp.privacy.certified", "spatialdp.outputs")}

@@ -343,6 +343,18 @@ def test_running_totals_are_those_of_the_design(tmp_path):
     ).read_text()
 
 
+def test_synthetic_tables_are_compared(tmp_path):
+    """PrivBayes models pairs of attributes better than maps that are drawn apart; the page shows what the run makes."""
+    done = run("privbayes", tmp_path, "--epsilons", "1", "--trials", "1", "--side", "16")
+    assert done.returncode == 0, done.stderr
+    rows = [line.split("|")[1:-1] for line in (tmp_path / "privbayes.md").read_text().splitlines() if "|" in line]
+    table = {row[1].strip(): [float(cell) for cell in row[2:]] for row in rows[2:]}
+    assert len(table) == 6
+    assert table["PrivBayes"][2] < table["maps of each category"][2]
+    assert table["maps of each category"][1] < table["PrivBayes, whole attributes"][1]
+    assert table["half the records, doubled"][3] < min(errors[3] for errors in list(table.values())[:-1])
+
+
 def test_randomized_response_costs_orders_of_magnitude(tmp_path):
     done = run("randomized_response", tmp_path)
     assert done.returncode == 0, done.stderr
@@ -397,6 +409,14 @@ def test_lists_over_grids_are_compared_with_maps(tmp_path):
     assert len(rows) == 2 * 3
     assert all(float(row[kind]) > 0 for row in rows for kind in ("Hierarchy", "Adaptive", "hybrid"))
     assert "| chattanooga | 0.1 | 0.01 %" in (tmp_path / "list_over_grid.md").read_text()
+
+
+def test_lists_over_maps_are_compared_with_maps(tmp_path):
+    done = run("sparse_map", tmp_path, "--releases", "1", "--sets", "chattanooga")
+    assert done.returncode == 0, done.stderr
+    rows = table(tmp_path / "sparse_map.md")
+    assert [row[:3] for row in rows][:2] == [["chattanooga", "0.1", "0.01 %"], ["chattanooga", "0.1", "1 %"]]
+    assert all(float(number.strip("*")) > 0 for row in rows for number in row[3:])
 
 
 def table(path: Path) -> list[list[str]]:

@@ -8,10 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import nnls
 
-from spatialdp._support.tree_shape import sums
+from spatialdp._support.tree_shape import TreeShape, sums
 from spatialdp.errors import ParameterError
 from spatialdp.trees import adjust
-from spatialdp.trees.adjust import non_negative, project_families, round_consistent
+from spatialdp.trees.adjust import non_negative, project_families, project_rows, round_consistent
 from spatialdp.trees.least_squares import Fit, two_pass
 from spatialdp.trees.quadtree import quadtree
 from spatialdp.trees.tree import Tree
@@ -386,3 +386,26 @@ def test_rounding_of_inconsistent_estimates_adds_up():
     assert found.tolist() == [10, 3, 3, 2, 2]
     with pytest.raises(ParameterError, match="2\\^53"):
         round_consistent(quadtree(1), [np.nan] * 5)
+
+
+# --- rows over one tree ------------------------------------------------------------------------------
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(1, 4))
+def test_rows_share_the_total_and_keep_what_their_nodes_add_up_to(seed, count):
+    """Trees with leaves at several depths; the first level of the projection is the rows."""
+    rng = np.random.default_rng(seed)
+    tree = TreeShape(np.array([0, 1, 4, 8]), np.array([3, 2, 0, 2, 0, 0, 0, 0], dtype=np.int32))
+    rows = rng.normal(3, 3, (count, 5))
+    projected = project_rows(tree, rows)
+    assert projected.min() >= 0
+    assert projected.sum() == pytest.approx(max(rows.sum(), 0.0), abs=1e-9)
+    if np.all(rows.sum(axis=1) >= 0):
+        np.testing.assert_allclose(projected.sum(axis=1), rows.sum(axis=1), atol=1e-9)
+    if rows.min() >= 0:
+        np.testing.assert_allclose(projected, rows)
+
+
+def test_rows_of_one_leaf_are_projected_as_one_family():
+    tree = TreeShape(np.array([0, 1, 2]), np.array([1, 0], dtype=np.int32))
+    assert project_rows(tree, [[5.0], [-2.0], [1.0]]).ravel().round(9).tolist() == [4.0, 0.0, 0.0]

@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any, cast
 
 import click
 
-from spatialdp.outputs.files.formats import FORMATS
+from spatialdp.outputs.files.formats import FORMATS, WITH_AXES
 
 if TYPE_CHECKING:
     from spatialdp.estimates.sparse.listed import ListedCells
+    from spatialdp.estimates.sparse.over_map import ListOverMap
     from spatialdp.privacy.statement import Privacy
     from spatialdp.release import Release
     from spatialdp.space.domain import Domain
@@ -102,13 +103,21 @@ def _map_lines(release: Release) -> list[str]:
 def _place(release: Release) -> dict[str, Any]:
     """Return where a release is, as plain values; zones that are codes alone are nowhere."""
     domain: Domain | None = release.domain
-    if release.estimate.kind == "table":
+    if release.estimate.kind in WITH_AXES:
         return _table_facts(cast("TableRelease", release))
     zones = _zone_facts(cast("ZoneRelease", release)) if release.estimate.kind == "zones" else {}
     place = {} if domain is None else {"bounds": list(domain.bounds), "crs": domain.crs}
     region = {} if zones else {"region": release.domain.region is not None}
-    listing = _list_facts(cast("ListedCells", release.estimate)) if release.estimate.kind == "listed" else {}
+    listing = _listing(release)
     return {"cells": release.estimate.n_cells, **listing, **zones, **place, **region}
+
+
+def _listing(release: Release) -> dict[str, Any]:
+    """Return the facts of a list, alone or over a map; nothing for other releases."""
+    if release.estimate.kind == "listed-map":
+        listed = cast("ListOverMap", release.estimate).listed
+        return {"listed": listed.n_cells, **_list_facts(listed)}
+    return _list_facts(cast("ListedCells", release.estimate)) if release.estimate.kind == "listed" else {}
 
 
 def _list_facts(estimate: ListedCells) -> dict[str, Any]:
@@ -150,7 +159,7 @@ def _place_lines(release: Release) -> list[str]:
 
 def _sizes(release: Release) -> str:
     """Return the number of cells; adaptive trees have blocks of cells, and the plan speaks of the cells in them."""
-    if release.estimate.kind == "table":
+    if release.estimate.kind in WITH_AXES:
         return "\n".join(_table_lines(cast("TableRelease", release).frame))
     if release.estimate.kind == "zones":
         facts = _zone_facts(cast("ZoneRelease", release))
@@ -162,6 +171,10 @@ def _sizes(release: Release) -> str:
         words = cast("ListedCells", release.estimate).in_words(release.privacy.counted)
         lines = words.replace(". ", ".\n").split("\n")
         return "\n".join([f"listed     {number} cells", *(f"{'':10} {line}" for line in lines)])
+    if release.estimate.kind == "listed-map":
+        words = cast("ListOverMap", release.estimate).in_words(release.privacy.counted)
+        lines = words.replace(". ", ".\n").split("\n")
+        return "\n".join([f"blocks     {number}", *(f"{'':10} {line}" for line in lines)])
     if release.privacy.mechanism != "adaptive":
         return f"cells      {number}"
     return f"blocks     {number}, of different sizes"

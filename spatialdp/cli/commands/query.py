@@ -20,6 +20,7 @@ from spatialdp.cli.options.output import Target, output_options
 from spatialdp.cli.options.table import Moments
 from spatialdp.cli.options.values import Numbers
 from spatialdp.cli.tables import answer_table, require_table
+from spatialdp.outputs.files.formats import WITH_AXES
 
 if TYPE_CHECKING:
     import geopandas
@@ -147,7 +148,7 @@ def command(
     source, drawn = load(release), target.path is not None and target.path.suffix.lower() in (".gpkg", ".parquet")
     of_table = axis_queries(getattr(source, "frame", None), on_axes, together=together)
     with _outside_noted():
-        if (of_table or by or source.estimate.kind == "table") and polygons is None:
+        if (of_table or by or source.estimate.kind in WITH_AXES) and polygons is None:
             asked_of_space = _asked_of_space(bbox, boxes, codes, together=together)
             levels = [pair for pairs in by for pair in pairs] + ([] if of_level is None else [("zone", of_level)])
             answers = answer_table(require_table(source), of_table | asked_of_space, levels, level)

@@ -20,13 +20,14 @@ from spatialdp.cli.options.output import Target, check_output, output_options, q
 from spatialdp.cli.options.points import PointsFile, points_options
 from spatialdp.cli.options.terms import TermsOptions, terms_options
 from spatialdp.cli.options.values import Numbers
-from spatialdp.outputs.files.formats import FORMATS
+from spatialdp.outputs.files.formats import FORMATS, WITH_AXES
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from spatialdp.cli.options.frame import Frame
     from spatialdp.estimates.sparse.listed import ListedCells
+    from spatialdp.estimates.sparse.over_map import ListOverMap
     from spatialdp.mechanisms import Mechanism
     from spatialdp.privacy.ledger.account import Account
     from spatialdp.release import Release
@@ -143,7 +144,7 @@ def _summary(release: Release, mechanism: Mechanism) -> list[str]:
 
     if release.estimate.kind == "zones":
         return _zone_summary(cast("ZoneRelease", release))
-    if release.estimate.kind == "table":
+    if release.estimate.kind in WITH_AXES:
         return _table_summary(cast("TableRelease", release))
     if release.estimate.kind == "listed":
         return _list_summary(release)
@@ -163,7 +164,14 @@ def _summary(release: Release, mechanism: Mechanism) -> list[str]:
     if not release.estimate.biased:
         low, high = release.interval(domain.bounds)
         total += f"; 95 % interval {low:,.0f} to {high:,.0f}"
-    return [f"domain   {extent}, {crs}", f"cells    {cells}", f"total    {total}"]
+    return [f"domain   {extent}, {crs}", f"cells    {cells}", *_listed_within(release), f"total    {total}"]
+
+
+def _listed_within(release: Release) -> list[str]:
+    """Return what is listed within the blocks of a map; nothing for other releases."""
+    if release.estimate.kind != "listed-map":
+        return []
+    return [f"listed   {cast('ListOverMap', release.estimate).in_words(release.privacy.counted)}"]
 
 
 def _list_summary(release: Release) -> list[str]:

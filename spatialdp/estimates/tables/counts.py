@@ -18,9 +18,46 @@ from spatialdp.estimates.tables.boxes import ManyMaps
 from spatialdp.estimates.tables.noise import TableNoise
 from spatialdp.space.frames.frame import Frame
 from spatialdp.space.frames.selection import Selection, everything
-from spatialdp.trees.adjust import NonNegative
+from spatialdp.trees.adjust import NonNegative, project_rows
 
-__all__ = ["TableCounts"]
+__all__ = ["TableCounts", "drawable", "sums_of"]
+
+_LARGEST_PROJECTION = 2**24  # cells
+
+
+def sums_of(values: Floats, selections: Sequence[Selection]) -> Floats:
+    """Return the sums of a table over all products of sets, (sets of the first axis, sets of the second, ...).
+
+    Examples
+    --------
+    >>> import spatialdp as sdp
+    >>> frame = Frame(sdp.Domain((0, 0, 1, 1)).grid((2, 1)), kind=sdp.Categories(["theft", "fraud"]))
+    >>> sums_of(np.array([[1.0, 2], [3, 4]]), frame.select({"kind": ["fraud"]})).tolist()
+    [[7.0]]
+    """
+    # The axis on which most is left out comes first, so that the others have less to add up.
+    for place in np.argsort([each.cells.size / each.size for each in selections]).tolist():
+        values = np.moveaxis(selections[place].sums(np.moveaxis(values, place, -1)), -1, place)
+    return values
+
+
+def drawable(frame: Frame, values: Floats) -> Floats:
+    """Return a table without negative values, to draw records from, that keeps totals of categories, ticks and blocks.
+
+    Setting negative cells to 0 would add records to empty places. Nothing else is done to tables of more than 2^24
+    cells, which are too large, and to those whose total is not above 0, which leaves nothing to keep.
+
+    Examples
+    --------
+    >>> import spatialdp as sdp
+    >>> frame = Frame(sdp.Domain((0, 0, 1, 1)).grid((2, 1)), kind=sdp.Categories(["theft", "fraud"]))
+    >>> drawable(frame, np.array([[9.0, -2], [3, 4]])).tolist()
+    [[7.0, 0.0], [3.0, 4.0]]
+    """
+    if values.size > _LARGEST_PROJECTION or values.min() >= 0 or values.sum() <= 0:
+        return np.maximum(values, 0.0)
+    rows = values.reshape(-1, frame.space.size)
+    return project_rows(frame.space.shape, rows).reshape(values.shape)
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,11 +104,7 @@ class TableCounts(ManyMaps):
 
     def sums(self, selections: Sequence[Selection]) -> Floats:
         """Return the sums of all products of sets, (sets of the first axis, sets of the second, ...)."""
-        values = self.values
-        # The axis on which most is left out comes first, so that the others have less to add up.
-        for place in np.argsort([each.cells.size / each.size for each in selections]).tolist():
-            values = np.moveaxis(selections[place].sums(np.moveaxis(values, place, -1)), -1, place)
-        return values
+        return sums_of(self.values, selections)
 
     def moments_of_sums(self, selections: Sequence[Selection]) -> tuple[Floats, Floats]:
         """Return variance and excess kurtosis of the noise in each of these sums."""

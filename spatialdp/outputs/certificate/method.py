@@ -115,8 +115,8 @@ def exactness_section(subject: Subject) -> Section:
 
 
 _BIASED = (
-    "These numbers were truncated, rounded, made non-negative, smoothed or stopped where counts were small. Their "
-    "errors do not average out, so no error is stated here, and the release offers no intervals."
+    "These numbers were truncated, rounded, made non-negative, smoothed, modelled or stopped where counts were small. "
+    "Their errors do not average out, so no error is stated here, and the release offers no intervals."
 )
 _SOURCE = (
     "Errors are root mean squares. They follow from the laws of the noise that the release itself states. Where the "

@@ -22,10 +22,13 @@ from spatialdp.estimates.expected_error import expected_error, sized_boxes
 from spatialdp.estimates.fields.field import Field
 from spatialdp.estimates.flows.counts import FlowCounts
 from spatialdp.estimates.histogram import Histogram
+from spatialdp.estimates.networks.counts import NetworkCounts
 from spatialdp.estimates.sparse.listed import ListedCells
+from spatialdp.estimates.sparse.over_map import ListOverMap
 from spatialdp.estimates.tables.counts import TableCounts
 from spatialdp.estimates.trajectories.model import PathModel
 from spatialdp.estimates.zones.counts import ZoneCounts
+from spatialdp.networks.release import composed_in_words
 from spatialdp.running_release import RunningRelease
 from spatialdp.space.domain import Domain
 from spatialdp.table_release import disjoint_in_words
@@ -118,6 +121,11 @@ def _(numbers: ListedCells) -> str:
 
 
 @contents.register
+def _(numbers: ListOverMap) -> str:
+    return f"{contents(numbers.map)}, and {contents(numbers.listed)}"
+
+
+@contents.register
 def _(numbers: ZoneCounts) -> str:
     zones = numbers.zones
     sizes = (stop - start for start, stop in pairwise(zones.shape.offsets.tolist()))
@@ -130,6 +138,11 @@ def _(numbers: ZoneCounts) -> str:
 @contents.register
 def _(numbers: TableCounts) -> str:
     return f"in the {_sizes(numbers.frame)} of a table"
+
+
+@contents.register
+def _(numbers: NetworkCounts) -> str:
+    return f"in the {_sizes(numbers.frame)} of a table, by a model of tables of each axis and its parents"
 
 
 @contents.register
@@ -181,6 +194,11 @@ def disjoint(numbers: Any) -> str:  # noqa: ARG001 - most releases need no such 
 @disjoint.register
 def _(numbers: TableCounts) -> str:
     return disjoint_in_words(numbers.frame)
+
+
+@disjoint.register
+def _(numbers: NetworkCounts) -> str:  # noqa: ARG001 - the same for every network
+    return composed_in_words()
 
 
 @disjoint.register
@@ -256,6 +274,11 @@ def _(numbers: ListedCells, domain: Domain) -> Exactness:  # noqa: ARG001 - the 
     return Exactness("counts of", errors, (numbers.in_words(), note))
 
 
+@exactness.register
+def _(numbers: ListOverMap, domain: Domain) -> Exactness:
+    return _of_boxes(numbers, domain, numbers.in_words(), _CUT.format(part="block"))
+
+
 def _of_boxes(numbers: Any, domain: Domain, *notes: str) -> Exactness:
     shares = () if numbers.biased else _SHARES.items()
     errors = ((name, expected_error(numbers.unbiased, sized_boxes(domain, share))) for name, share in shares)
@@ -282,6 +305,11 @@ def _(numbers: TableCounts, domain: Domain | None) -> Exactness:  # noqa: ARG001
 
 
 @exactness.register
+def _(numbers: NetworkCounts, domain: Domain | None) -> Exactness:  # noqa: ARG001 - as above
+    return Exactness("one part of the table", (), (_OF_MODELS,))
+
+
+@exactness.register
 def _(numbers: RunningRelease, domain: Domain | None) -> Exactness:  # noqa: ARG001 - as above
     last = numbers.months
     firsts = {f"month {last} alone": last, f"the total of months 1 to {last}": 1}
@@ -294,6 +322,10 @@ _OF_TABLES = (
     "Intervals are about the noise. For whole cells, times and categories, and sums of them, they cover the true "
     "counts. For a box that cuts cells, the records of a cell are assumed to be evenly spread there, and intervals do "
     "not allow for the error of that."
+)
+_OF_MODELS = (
+    "Answers and synthetic records are those of a model, which leaves out how most axes depend on each other. They "
+    "have no intervals. The measured counts of each axis and its parents have."
 )
 
 

@@ -4,7 +4,10 @@ The table is a module of its own, so that help texts can show it before any heav
 imports.
 """
 
-__all__ = ["FORMATS"]
+__all__ = ["FORMATS", "WITH_AXES"]
+
+# Kinds of estimates that are asked by the axes of a frame, and that files hold as rows of these axes.
+WITH_AXES = frozenset({"table", "network"})
 
 # Only GeoParquet holds the complete release: `load` reads no other format.
 FORMATS = {

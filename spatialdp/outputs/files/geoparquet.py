@@ -26,14 +26,17 @@ from spatialdp._support.json_values import parsed
 from spatialdp._support.terminal import printable
 from spatialdp.errors import FileFormatError
 from spatialdp.estimates.flows.counts import FlowCounts
+from spatialdp.estimates.networks.counts import NetworkCounts
 from spatialdp.estimates.tables.counts import TableCounts
 from spatialdp.estimates.zones.counts import ZoneCounts
 from spatialdp.flows.release import FlowRelease
+from spatialdp.networks.release import NetworkRelease
 from spatialdp.outputs.files.flows.complete import rebuild_flows
 from spatialdp.outputs.files.formats import FORMATS
 from spatialdp.outputs.files.frames.domains import domain_from_json, domain_to_json
 from spatialdp.outputs.files.frames.zones import zone_counts
 from spatialdp.outputs.files.layouts import Layout, lay_out, rebuild
+from spatialdp.outputs.files.networks.complete import rebuild_network
 from spatialdp.outputs.files.rows import map_rows
 from spatialdp.outputs.files.statement import read_statement, statement_members
 from spatialdp.outputs.files.tables.complete import rebuild_table
@@ -226,6 +229,9 @@ def _rebuild(table: pa.Table, header: dict[str, Any]) -> Release:
     if header["estimate"]["kind"] == FlowCounts.kind:
         domain = None if header["domain"] is None else domain_from_json(header["domain"])
         return FlowRelease(domain, privacy, rebuild_flows(header["estimate"], columns, domain))  # type: ignore[arg-type]
+    if header["estimate"]["kind"] == NetworkCounts.kind:
+        domain = None if header["domain"] is None else domain_from_json(header["domain"])
+        return NetworkRelease(domain, privacy, rebuild_network(header["estimate"], columns, domain))  # type: ignore[arg-type]
     domain = domain_from_json(header["domain"])
     return Release(domain, privacy, rebuild(header["estimate"], columns, domain))
 

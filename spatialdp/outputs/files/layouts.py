@@ -23,7 +23,9 @@ from spatialdp.estimates.fields.field import LARGEST_FIELD, Field
 from spatialdp.estimates.flows.counts import FlowCounts
 from spatialdp.estimates.flows.places import has_middles, middles
 from spatialdp.estimates.histogram import Histogram
+from spatialdp.estimates.networks.counts import NetworkCounts
 from spatialdp.estimates.sparse.listed import ListedCells
+from spatialdp.estimates.sparse.over_map import ListOverMap
 from spatialdp.estimates.tables.counts import TableCounts
 from spatialdp.estimates.tree_noise import TreeNoise
 from spatialdp.estimates.zones.counts import ZoneCounts
@@ -33,11 +35,12 @@ from spatialdp.outputs.files.frames.domains import domain_to_json
 from spatialdp.outputs.files.frames.lists import list_columns, list_header, listed_cells
 from spatialdp.outputs.files.frames.zones import zone_columns, zone_header, zone_polygons, zones_to_json
 from spatialdp.outputs.files.limits import HIGHEST_TREE, WIDEST_STEP, check_estimates, check_moments, check_tree
+from spatialdp.outputs.files.networks.complete import network_columns, network_header
 from spatialdp.outputs.files.noise_models import most_axis_weights, noise_from_json
 from spatialdp.outputs.files.rows import cell_numbers, edges
 from spatialdp.outputs.files.tables.complete import table_header
 from spatialdp.space.domain import LARGEST_GRID, Domain, most_cells
-from spatialdp.space.lattice import LATTICE
+from spatialdp.space.lattice import LATTICE, cells_of
 from spatialdp.transforms.spectral import most_weights
 from spatialdp.trees.subdivision import block_sums, summed_areas
 from spatialdp.trees.tree import Tree
@@ -110,6 +113,7 @@ def rebuild(header: dict[str, Any], columns: dict[str, Array], domain: Domain) -
         "tree": _tree,
         "field": _field,
         "listed": listed_cells,
+        "listed-map": _list_over_map,
     }
     return kinds[header["kind"]](header, columns, domain)
 
@@ -168,6 +172,40 @@ def _lay_out_list(estimate: ListedCells, domain: Domain) -> Layout:  # noqa: ARG
 
 
 @lay_out.register
+def _lay_out_list_over_map(estimate: ListOverMap, domain: Domain) -> Layout:
+    """The rows are the nodes of the map, and then the listed cells, at the depth -1."""
+    blocks, listed = lay_out(estimate.map, domain), estimate.listed
+    sides = dict(zip(_SIDES, listed.leaf_boxes().T.astype(np.int32), strict=True))
+    rows = {"depth": np.full(listed.n_cells, -1), "children": np.zeros(listed.n_cells), "estimate": listed.values}
+    rows |= sides
+    columns = {name: np.concatenate([of, rows[name].astype(of.dtype)]) for name, of in blocks.columns.items()}
+    header = {"kind": estimate.kind, "map": blocks.header, "list": list_header(listed)}
+    assert blocks.boxes is not None
+    cells = listed.grid.boxes(listed.columns, listed.rows)
+    return Layout(header, columns, np.concatenate([blocks.boxes, cells]))
+
+
+def _list_over_map(header: dict[str, Any], columns: dict[str, Array], domain: Domain) -> ListOverMap:
+    is_listed = columns["depth"] < 0
+    of_map, of_list = ({name: of[some] for name, of in columns.items()} for some in (~is_listed, is_listed))
+    blocks = _tree(header["map"], of_map, domain)
+    fine = [whole(size, 1, LATTICE) for size in header["list"]["shape"]]
+    boxes = np.stack([_integers(of_list[name]) for name in _SIDES], axis=1)
+    if not np.all((boxes >= 0) & (boxes <= LATTICE)) or domain.region is not None:
+        raise ValueError("a listed cell lies outside the domain, or the domain has a region")
+    places = {
+        name: cells_of(boxes[:, axis].astype(np.int64), fine[axis]) for axis, name in enumerate(("column", "row"))
+    }
+    listed = listed_cells(header["list"], places | {"estimate": of_list["estimate"]}, domain)
+    if not np.array_equal(listed.leaf_boxes(), boxes):
+        raise ValueError("a listed box is no cell of the grid")
+    shape = blocks.leaf_shape
+    if shape is None or blocks.shape is None or any(cells % of for cells, of in zip(fine, shape, strict=True)):
+        raise ValueError("a listed cell does not lie in one block")
+    return ListOverMap(blocks, listed)
+
+
+@lay_out.register
 def _lay_out_zones(estimate: ZoneCounts, domain: Domain) -> Layout:  # noqa: ARG001 - zones know where they are
     return Layout(
         zone_header(estimate),
@@ -185,6 +223,13 @@ def _lay_out_table(estimate: TableCounts, domain: Domain | None) -> Layout:
 
 
 _MOST_LINES = 10**6  # more lines would only fill files
+
+
+@lay_out.register
+def _lay_out_network(estimate: NetworkCounts, domain: Domain | None) -> Layout:
+    """The rows are the counts of all tables, and have no place of their own."""
+    frame = {"domain": None if domain is None else domain_to_json(domain)}
+    return Layout(network_header(estimate), network_columns(estimate), frame=frame)
 
 
 @lay_out.register

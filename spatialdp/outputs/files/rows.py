@@ -24,6 +24,7 @@ from spatialdp.estimates.fields.field import Field
 from spatialdp.estimates.histogram import Histogram
 from spatialdp.estimates.leaf_grid import LeafGrid
 from spatialdp.estimates.sparse.listed import ListedCells
+from spatialdp.estimates.sparse.over_map import ListOverMap
 from spatialdp.estimates.zones.counts import ZoneCounts
 from spatialdp.outputs.zones.areas import ZoneAreas, require_domain
 from spatialdp.outputs.zones.tables import zone_columns, zone_numbers
@@ -130,6 +131,11 @@ def _(estimate: ListedCells) -> CellNumbers | None:
     if grid.n_numbers > _MOST_PIXELS:  # a grid that nobody lays out
         return None
     return CellNumbers(grid.domain.grid(grid.shape), grid.numbers(estimate.columns, estimate.rows))
+
+
+@cell_numbers.register
+def _(estimate: ListOverMap) -> CellNumbers | None:
+    return cell_numbers(estimate.map)
 
 
 @cell_numbers.register
@@ -305,7 +311,7 @@ def _listing(estimate: Estimate, counted: str) -> dict[str, str]:  # noqa: ARG00
 
 
 @_listing.register
-def _(estimate: ListedCells, counted: str) -> dict[str, str]:
+def _(estimate: ListedCells | ListOverMap, counted: str) -> dict[str, str]:
     return {"listed": estimate.in_words(counted)}
 
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, cast
 from spatialdp._support.atomic import check_place, write_all
 from spatialdp._support.terminal import printable
 from spatialdp.errors import LedgerError, ParameterError
-from spatialdp.outputs.files.formats import FORMATS
+from spatialdp.outputs.files.formats import FORMATS, WITH_AXES
 from spatialdp.outputs.files.geoparquet import geoparquet_bytes
 from spatialdp.outputs.files.statement import statement, statement_beside, statement_with_digest
 from spatialdp.release import Release
@@ -78,7 +78,7 @@ def contents(release: Release, target: Path, *, shape: tuple[int, int] | None = 
     from spatialdp.outputs.files import exports
 
     kind = FORMATS[target.suffix.lower()]
-    if release.estimate.kind == "table":
+    if release.estimate.kind in WITH_AXES:
         from spatialdp.outputs.files.tables.save import table_contents
 
         return table_contents(cast("TableRelease", release), target, shape=shape)

@@ -26,6 +26,7 @@ from spatialdp.estimates.fields.field import Field
 from spatialdp.estimates.histogram import Histogram
 from spatialdp.estimates.intervals import half_width
 from spatialdp.estimates.sparse.listed import ListedCells
+from spatialdp.estimates.sparse.over_map import ListOverMap
 from spatialdp.estimates.zones.counts import ZoneCounts
 from spatialdp.outputs.maps.ground import has_areas, square_kilometres
 from spatialdp.outputs.maps.values import PIXELS, box_raster, corners, highest, on_grid, pixels
@@ -379,6 +380,11 @@ def _(estimate: Decomposition, level: int | str | None = None) -> TreeCells:
 @map_cells.register
 def _(estimate: Field, level: int | str | None = None) -> MapCells:
     return FieldCells(estimate) if level is None else map_cells(estimate.basis, level)
+
+
+@map_cells.register
+def _(estimate: ListOverMap, level: int | str | None = None) -> MapCells:
+    return map_cells(estimate.map, level)
 
 
 @map_cells.register

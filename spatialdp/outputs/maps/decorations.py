@@ -19,6 +19,7 @@ from spatialdp._support.arrays import Array, Booleans, Floats, Integers
 from spatialdp._support.override import override
 from spatialdp.estimates.base import Estimate
 from spatialdp.estimates.sparse.listed import ListedCells
+from spatialdp.estimates.sparse.over_map import ListOverMap
 from spatialdp.estimates.zones.counts import ZoneCounts
 from spatialdp.outputs.maps.cells import MapCells
 from spatialdp.outputs.maps.colours import NOISE_INK, NOISE_PAPER, VEIL
@@ -230,6 +231,11 @@ def _(estimate: ListedCells, privacy: Privacy) -> str:
     from spatialdp.outputs.maps.lists.cells import searched_in_words
 
     return f" {searched_in_words(estimate, privacy.counted)}"
+
+
+@_missing.register
+def _(estimate: ListOverMap, privacy: Privacy) -> str:
+    return f" {estimate.in_words(privacy.counted)} Listed cells are not drawn."
 
 
 @_missing.register

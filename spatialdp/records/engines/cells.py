@@ -1,11 +1,11 @@
 """In which cell of a grid does each record of a table lie? The lattice's arithmetic as expressions of Ibis.
 
-The two formulas of `space.lattice` are written out for engines: a coordinate is snapped to the lattice in doubles, and
-its cell follows in integers. Each detail keeps one engine from another result, or from an error that would tell of a
-record (``docs/design/tables.md``): both comparisons are positive, because engines disagree about NaN; nothing outside
-the bounds is computed with, because PostgreSQL raises errors for overflow and underflow; and doubles are rounded down
-before they become integers, because casts round in some engines. `records.engines.self_test` compares every engine with
-numpy before a record is touched.
+The two formulas of `space.lattice` are written out for engines (`Dialect.axis_cells`): a coordinate is snapped to the
+lattice in doubles, and its cell follows in integers, or in doubles that are exact. Each detail keeps one engine from
+another result, or from an error that would tell of a record (``docs/design/tables.md``): both comparisons are positive,
+because engines disagree about NaN; nothing outside the bounds is computed with, because PostgreSQL raises errors for
+overflow and underflow; and doubles are rounded down before they become integers, because casts round in some engines.
+`records.engines.self_test` compares every engine with numpy before a record is touched.
 
 The expressions have public values only. Nothing here runs a query.
 """
@@ -18,8 +18,9 @@ import numpy as np
 
 from spatialdp._support.arrays import Booleans
 from spatialdp.records.counting import FINE_SIDE
+from spatialdp.records.engines.dialects import Dialect
 from spatialdp.space.domain import RASTER_SIDE, Domain, Grid
-from spatialdp.space.lattice import LATTICE, LATTICE_BITS, Axis
+from spatialdp.space.lattice import Axis
 
 __all__ = ["FINE_BITS", "cells_of_table", "counts_of", "rows_of_text", "within_grid", "within_raster"]
 
@@ -34,28 +35,23 @@ def number(value: float) -> Any:
     return ibis.literal(repr(float(value))).cast("float64")
 
 
-def axis_cells(values: Any, axis: Axis, count: int) -> tuple[Any, Any]:
-    """Return whether coordinates are within an axis, and their cell of `count` cells; cell 0 for those outside."""
-    import ibis
-
+def axis_cells(values: Any, axis: Axis, count: int, dialect: Dialect) -> tuple[Any, Any]:
+    """Return whether coordinates are within an axis, and their cell of `count` cells; any cell for those outside."""
     low, high, step = number(axis.low), number(axis.high), number(axis.spacing)
-    inside = (values >= low) & (values <= high)
-    # What is outside is replaced as well as filtered: engines may compute a column before they filter rows.
-    distance = ibis.ifelse(inside, values, low) - low
-    # Below one step the rounded quotient is below 1. It is not computed, because PostgreSQL refuses to underflow.
-    line = ibis.ifelse(distance >= step, ibis.least((distance / step).floor(), LATTICE - 1), 0).cast("int64")
-    return inside, (line * count + (count - 1)) >> LATTICE_BITS
+    inside = dialect.within(values, low, high)
+    return inside, dialect.axis_cells(values, inside, low, step, count)
 
 
-def cells_of_table(table: Any, grid: Grid) -> Any:
+def cells_of_table(table: Any, grid: Grid, dialect: Dialect) -> Any:
     """Return the table (cell, and person if there is one) of the records within the bounds; cell = row * nx + column.
 
     The table has the columns x and y, which are doubles, and perhaps person.
     """
     (x_axis, y_axis), (nx, ny) = grid.domain.axes, grid.shape
-    (in_x, column), (in_y, row) = axis_cells(table.x, x_axis, nx), axis_cells(table.y, y_axis, ny)
+    in_x, column = axis_cells(table.x, x_axis, nx, dialect)
+    in_y, row = axis_cells(table.y, y_axis, ny, dialect)
     person = [table.person] if "person" in table.columns else []
-    return table.filter(in_x & in_y).select(*person, cell=row * nx + column)
+    return table.filter(in_x & in_y).select(*person, cell=dialect.cells(column, row, grid.shape))
 
 
 def counts_of(cells: Any) -> Any:

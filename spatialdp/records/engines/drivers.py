@@ -26,6 +26,9 @@ __all__ = ["Driver", "closed_at_the_end", "driver_of"]
 _SILENT = logging.CRITICAL + 1
 _SEVERE = ("OFF", "FATAL", "ERROR")  # levels of Spark's log above warnings
 _BATCH = 2**17  # rows of an answer that are fetched at a time
+_ARRAYS = 2**28  # bytes that the threads of DuckDB may use together for counts in arrays
+_GROUP = 17  # bytes of a group in them: its number, its count, and whether it has any
+_MOST_BITS = 32  # the largest array that DuckDB makes has 2^32 groups
 Pairs = tuple[Integers, Integers]
 
 
@@ -70,12 +73,12 @@ class Driver:
                 stack.enter_context(_quiet_logger(logging.getLogger(name)))
             interactive, ibis.options.interactive = ibis.options.interactive, False
             stack.callback(setattr, ibis.options, "interactive", interactive)
-            stack.enter_context(self._without_progress())
+            stack.enter_context(self._set())
             yield
 
     @contextmanager
-    def _without_progress(self) -> Iterator[None]:
-        """Return a context within which the engine shows nothing of a query: neither progress nor profiles."""
+    def _set(self) -> Iterator[None]:
+        """Return a context within which the engine is set for our queries: it shows neither progress nor profiles."""
         yield
 
     @contextmanager
@@ -107,19 +110,30 @@ class DuckDBDriver(Driver):
 
     @override
     @contextmanager
-    def _without_progress(self) -> Iterator[None]:
+    def _set(self) -> Iterator[None]:
         connection = self.connection
-        asked = "SELECT current_setting('enable_progress_bar'), current_setting('enable_profiling')"
-        ((shown, profiled),) = connection.execute(asked).fetchall()
+        names = ("enable_progress_bar", "enable_profiling", "perfect_ht_threshold", "threads")
+        asked = f"SELECT {', '.join(f'current_setting({name!r})' for name in names)}"
+        ((shown, profiled, bits, threads),) = connection.execute(asked).fetchall()
         connection.execute("SET enable_progress_bar = false")
         connection.execute("PRAGMA disable_profiling")
+        connection.execute(f"SET perfect_ht_threshold = {max(bits, _array_bits(threads))}")
         try:
             yield
         finally:
+            connection.execute(f"SET perfect_ht_threshold = {bits}")
             if shown:
                 connection.execute("SET enable_progress_bar = true")
             if profiled:
                 connection.execute(f"PRAGMA enable_profiling = '{profiled}'")
+
+
+def _array_bits(threads: int) -> int:
+    """Return up to how many groups, as a power of two, DuckDB shall count in an array, which each thread has.
+
+    A hash table, which it takes from 2^12 groups on otherwise, needs five times as much processor time.
+    """
+    return min((_ARRAYS // (_GROUP * threads)).bit_length() - 1, _MOST_BITS)
 
 
 class PostgreSQLDriver(Driver):
@@ -204,7 +218,7 @@ class SparkDriver(Driver):
 
     @override
     @contextmanager
-    def _without_progress(self) -> Iterator[None]:
+    def _set(self) -> Iterator[None]:
         context = getattr(self.connection, "_sc", None)
         if context is None:  # a session of Spark Connect, whose logs are the server's
             yield

@@ -169,12 +169,14 @@ def _questions(table: Any, domain: Domain, driver: Driver, *, with_persons: bool
     """Return one query for all questions: each one's cell numbers begin at a multiple of `_APART`."""
     import ibis
 
-    answers = [counts_of(cells_of_table(table, domain_grid)) for domain_grid in _plain_grids(domain)]
+    answers = [counts_of(cells_of_table(table, domain_grid, driver.dialect)) for domain_grid in _plain_grids(domain)]
     if with_persons:
         grid = _grid_with_region(domain)
-        cells = within_grid(cells_of_table(table, grid), grid)
+        cells = within_grid(cells_of_table(table, grid, driver.dialect), grid)
         answers += [bounded_counts(cells, bound, driver.dialect) for bound in _BOUNDS]
-    return ibis.union(*(each.select(cell=each.cell + k * _APART, n=each.n) for k, each in enumerate(answers)))
+    return ibis.union(
+        *(each.select(cell=each.cell.cast("int64") + k * _APART, n=each.n) for k, each in enumerate(answers))
+    )
 
 
 def _expected(domain: Domain, names: list[str | None] | None) -> Integers:

@@ -69,7 +69,7 @@ class TablePoints(Points):
     @override
     def _counts(self, grid: Grid, person: Person | None) -> Integers:
         nx, ny = grid.shape
-        cells = cells_of_table(self._table, grid)
+        cells = cells_of_table(self._table, grid, self._dialect)
         answer = counts_of(cells) if person is None else bounded_counts(within_grid(cells, grid), person, self._dialect)
         keys, counts = self._ask(answer, grid.domain, nx * ny, "counting cells")
         dense = np.zeros(nx * ny, dtype=np.int64)
@@ -79,7 +79,7 @@ class TablePoints(Points):
 
     @override
     def _fine_cells(self, domain: Domain, person: Person | None) -> tuple[Integers32, Integers32, Integers]:
-        cells = cells_of_table(self._table, Grid(domain, (FINE_SIDE, FINE_SIDE)))
+        cells = cells_of_table(self._table, Grid(domain, (FINE_SIDE, FINE_SIDE)), self._dialect)
         if person is None:
             answer = counts_of(cells)
         else:
@@ -93,7 +93,7 @@ class TablePoints(Points):
     def _persons_above(self, grid: Grid, bound: Bound, candidates: Sequence[int]) -> Integers:
         bounds = np.asarray(candidates, dtype=np.int64)
         most = int(bounds.max(initial=0)) + 1
-        answer = contributions(within_grid(cells_of_table(self._table, grid), grid), bound, most)
+        answer = contributions(within_grid(cells_of_table(self._table, grid, self._dialect), grid), bound, most)
         amounts, persons = self._ask(answer, grid.domain, most + 1, "counting what persons contribute")
         below = np.append(0, np.cumsum(persons))[np.searchsorted(amounts, bounds, side="right")]
         return np.asarray(persons.sum() - below)

@@ -94,3 +94,16 @@ def test_info_of_a_list_tells_what_was_searched(tmp_path):
     assert facts["shape"] == [2**20, 2**20]
     assert facts["threshold"] == release.estimate.threshold
     assert facts["false"] == release.estimate.false
+
+
+def test_info_of_a_list_over_a_map_tells_of_both(tmp_path):
+    mechanism = sdp.SparseMap((2**20, 2**20), blocks=(8, 8))
+    release = mechanism.release([[0.3, 0.5]] * 500, sdp.Domain((0, 0, 1, 1)), epsilon=1)
+    release.save(tmp_path / "both.parquet")
+    told = run("info", tmp_path / "both.parquet").stdout
+    assert "blocks     64" in told
+    assert "have counts of their own." in told
+    facts = json.loads(run("info", tmp_path / "both.parquet", "--json").stdout)
+    assert facts["cells"] == 64
+    assert facts["listed"] == release.estimate.listed.n_cells
+    assert facts["threshold"] == release.estimate.listed.threshold

@@ -251,6 +251,20 @@ def test_list_is_released_and_summed_up(tmp_path):
     assert f"total    {release.total:,.0f} records" in done.stderr
 
 
+def test_list_over_a_map_is_released(tmp_path):
+    (tmp_path / "spots.csv").write_text("x,y\n" + "0.3,0.5\n" * 500)
+    given = ("--x=x", "--y=y", BOUNDS, "--method=sparse-map", "--epsilon=1", "--shape=1048576,1048576")
+    out = tmp_path / "both.parquet"
+    done = run("release", tmp_path / "spots.csv", *given, "--blocks=8,4", "--share=0.25", "-o", out)
+    assert "listed   Within blocks, " in done.stderr
+    assert "on a grid of 8 x 4" in done.stderr
+    assert sdp.load(out).privacy.parameters["share"] == "1/4"
+    assert (
+        "each cell must lie in one block"
+        in run("release", tmp_path / "spots.csv", *given, "--blocks=7,4", "-o", tmp_path / "no.parquet", code=2).stderr
+    )
+
+
 def test_raster_of_a_list_needs_pixels_if_its_grid_is_fine(tmp_path):
     fine = "--shape=1073741824,1073741824"
     assert "give --pixels NX,NY" in listed(tmp_path, fine, "-o", tmp_path / "list.tif", code=2).stderr

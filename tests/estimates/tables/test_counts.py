@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from unittest import mock
+
 import numpy as np
 import pytest
 
 import spatialdp as sdp
+from spatialdp.estimates.tables import counts
+from spatialdp.estimates.tables.counts import drawable
 
 FRAME = sdp.Frame(
     sdp.Domain((0, 0, 3, 1)).grid((3, 1)), kind=sdp.Categories(["a", "b"]), sex=sdp.Categories(["f", "m"])
@@ -32,3 +36,21 @@ def test_values_are_read_only():
     assert (estimate.non_negative().values >= 0).all()
     assert estimate.rounded().biased
     assert np.array_equal(estimate.rounded().values, np.rint(estimate.values))
+
+
+def test_tables_to_draw_from_keep_totals_of_categories_and_blocks():
+    """Setting negative cells to 0 would add records to empty places."""
+    frame = sdp.Frame(sdp.Domain((0, 0, 1, 1)).grid((16, 16)), blocks=4, kind=sdp.Categories(["a", "b"]))
+    values = np.random.default_rng(1).normal(2, 5, frame.shape)
+    values[:, :16] += 20
+    drawn = drawable(frame, values)
+    assert drawn.min() >= 0
+    assert drawn.sum() == pytest.approx(values.sum())
+    np.testing.assert_allclose(drawn.sum(axis=1), values.sum(axis=1))
+    blocks = [each.reshape(2, 16, 16).sum(axis=2) for each in (drawn, values)]
+    kept = blocks[1].min(axis=1) > 0
+    np.testing.assert_allclose(blocks[0][kept], blocks[1][kept])
+    assert np.maximum(values, 0).sum() > 1.2 * values.sum()
+    assert np.array_equal(drawable(frame, values - 100), np.maximum(values - 100, 0))
+    with mock.patch.object(counts, "_LARGEST_PROJECTION", 10):
+        assert np.array_equal(drawable(frame, values), np.maximum(values, 0))

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import ibis
 import numpy as np
+import pyarrow.parquet as pq
 import pytest
 import shapely
 
 import spatialdp as sdp
 from spatialdp.records.engines import cells
 from spatialdp.records.engines.cells import cells_of_table, counts_of, rows_of_text, within_grid, within_raster
+from spatialdp.records.engines.dialects import Dialect, DuckDB
 from spatialdp.records.engines.drivers import driver_of
 from spatialdp.records.engines.schema import Columns, located
 from spatialdp.space.domain import Grid
+from spatialdp.space.lattice import LATTICE_BITS
 from tests.helpers.adversarial import DOMAINS, GRIDS, pairs, table_of
+from tests.helpers.engines import ranges_of_doubles
 
 PAIRS = {"duckdb": 10**5, "postgres": 10**5, "pyspark": 10**5}  # of each domain
 
@@ -21,7 +25,7 @@ PAIRS = {"duckdb": 10**5, "postgres": 10**5, "pyspark": 10**5}  # of each domain
 def numbered_cells(engine, table, grid, size):
     """The cell of each record by its number, -1 for those that are outside, as the engine has it."""
     places = table.select(table.x, table.y, person=table.number)
-    answer = cells_of_table(places, grid)
+    answer = cells_of_table(places, grid, driver_of(engine.backend).dialect)
     found = np.full(size, -1)
     for numbers, where in driver_of(engine.backend).pairs(answer.select(answer.person, answer.cell)):
         found[numbers] = where
@@ -33,10 +37,10 @@ def by_numpy(x, y, grid):
     return np.where(numbers == grid.shape[0] * grid.shape[1], -1, numbers)
 
 
-def assert_same_cells(engine, domain, count):
+def assert_same_cells(engine, domain, count, shapes=GRIDS):
     x, y = pairs(domain, count)
     table = engine.load("adversarial", table_of(x, y))
-    for shape in GRIDS:
+    for shape in shapes:
         expected = by_numpy(x, y, domain.grid(shape))
         assert 0.3 < np.mean(expected >= 0) < 0.9
         assert np.array_equal(numbered_cells(engine, table, domain.grid(shape), count), expected)
@@ -45,6 +49,35 @@ def assert_same_cells(engine, domain, count):
 @pytest.mark.parametrize("domain", DOMAINS.values(), ids=DOMAINS)
 def test_cells_are_those_of_numpy_bit_by_bit(engine, domain):
     assert_same_cells(engine, domain, PAIRS[engine.backend.name])
+
+
+@pytest.mark.parametrize("domain", DOMAINS.values(), ids=DOMAINS)
+def test_doubles_are_exact_up_to_the_last_grid_for_which_duckdb_takes_them(duckdb, domain):
+    most = 2**22
+    numbers = [
+        driver_of(duckdb.backend).dialect.axis_cells(ibis.literal(0.5), True, 0.0, 1.0, n) for n in (most, most + 1)
+    ]
+    assert [number.type().is_floating() for number in numbers] == [True, False]
+    assert_same_cells(duckdb, domain, 10**4, [(most, 3), (3, most - 1), (most + 1, 3), (3, 2 * most)])
+
+
+def test_a_file_whose_statistics_leave_nan_out_is_counted_without_it(duckdb, tmp_path):
+    """DuckDB drops a comparison that holds from the least to the largest value, though it is false for NaN."""
+    x, y = np.random.default_rng(6).uniform(0.1, 0.9, (2, 5000))
+    x[::7], y[::11] = np.nan, np.nan
+    pq.write_table(table_of(x, y), tmp_path / "places.parquet")
+    grid = sdp.Domain((0, 0, 1, 1)).grid((64, 32))
+    table = duckdb.backend.read_parquet(tmp_path / "places.parquet")
+    answer = counts_of(cells_of_table(table, grid, driver_of(duckdb.backend).dialect))
+    assert_counts(duckdb, answer, sdp.Points(x, y)._counts(grid, None))
+    trusting = counts_of(cells_of_table(table, grid, Trusting()))
+    if ranges_of_doubles():
+        with pytest.raises(AssertionError, match="array_equal"):
+            assert_counts(duckdb, trusting, sdp.Points(x, y)._counts(grid, None))
+
+
+class Trusting(DuckDB):
+    within = Dialect.within
 
 
 @pytest.mark.audit
@@ -71,16 +104,16 @@ def test_points_of_postgis_are_in_the_cells_of_their_coordinates(postgresql, dom
 RIGHT = cells.axis_cells
 
 
-def one_sided(values, axis, count):
+def one_sided(values, axis, count, dialect):
     """NaN is above every number in DuckDB."""
-    return values >= cells.number(axis.low), RIGHT(values, axis, count)[1]
+    return values >= cells.number(axis.low), RIGHT(values, axis, count, dialect)[1]
 
 
-def rounded(values, axis, count):
-    inside = RIGHT(values, axis, count)[0]
+def rounded(values, axis, count, dialect):
+    inside = RIGHT(values, axis, count, dialect)[0]
     distance = ibis.ifelse(inside, values, cells.number(axis.low)) - cells.number(axis.low)
     line = (distance / cells.number(axis.spacing)).round().cast("int64")
-    return inside, (line * count + (count - 1)) >> cells.LATTICE_BITS
+    return inside, (line * count + (count - 1)) >> LATTICE_BITS
 
 
 @pytest.mark.parametrize("mutant", [one_sided, rounded])
@@ -124,8 +157,9 @@ def assert_left_out(engine, region):
     table = engine.load("places", table_of(x, y))
     grid = domain.grid((32, 24))
     expected = sdp.Points(x, y)._counts(grid, None)
-    assert_counts(engine, counts_of(within_grid(cells_of_table(table, grid), grid)), expected)
-    fine = within_raster(cells_of_table(table, Grid(domain, (4096, 4096))), domain)
+    dialect = driver_of(engine.backend).dialect
+    assert_counts(engine, counts_of(within_grid(cells_of_table(table, grid, dialect), grid)), expected)
+    fine = within_raster(cells_of_table(table, Grid(domain, (4096, 4096)), dialect), domain)
     columns, rows, counts = sdp.Points(x, y)._fine_cells(domain, None)
     expected = np.zeros((4096, 4096), dtype=np.int64)
     expected[rows >> 18, columns >> 18] = counts
@@ -144,7 +178,8 @@ def test_a_region_without_a_cell_keeps_nothing(duckdb):
     grid = domain.grid((4, 4))
     assert not grid.mask.any()
     table = duckdb.load("places", table_of(*np.full((2, 3), 0.015)))
-    assert_counts(duckdb, counts_of(within_grid(cells_of_table(table, grid), grid)), np.zeros(16))
+    cells = cells_of_table(table, grid, driver_of(duckdb.backend).dialect)
+    assert_counts(duckdb, counts_of(within_grid(cells, grid)), np.zeros(16))
 
 
 def test_public_rows_come_back_as_they_were_written(engine):

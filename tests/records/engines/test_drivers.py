@@ -6,10 +6,14 @@ import logging
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
+import spatialdp as sdp
+from spatialdp.records.engines.cells import cells_of_table, counts_of
 from spatialdp.records.engines.drivers import Driver, DuckDBDriver, PostgreSQLDriver, SparkDriver, driver_of
-from tests.helpers.engines import on_spark
+from tests.helpers.adversarial import table_of
+from tests.helpers.engines import on_spark, ranges_of_doubles
 
 MANY = 300_000
 
@@ -45,6 +49,27 @@ def test_the_progress_bar_of_duckdb_is_off_while_a_query_runs(duckdb, shown):
     with driver.silence():
         assert driver.connection.execute(setting).fetchall() == [(False,)]
     assert driver.connection.execute(setting).fetchall() == [(shown,)]
+
+
+@pytest.mark.skipif(not ranges_of_doubles(), reason="this DuckDB knows no ranges of cells")
+def test_duckdb_counts_in_an_array_where_that_is_small_and_is_set_as_before_afterwards(duckdb, tmp_path):
+    path = tmp_path / "places.parquet"
+    pq.write_table(table_of(*np.random.default_rng(2).random((2, 9))), path)
+    driver, domain = driver_of(duckdb.backend), sdp.Domain((0, 0, 1, 1))
+    table = duckdb.backend.read_parquet(path)
+
+    def plan(side):
+        answer = counts_of(cells_of_table(table, domain.grid((side, side)), driver.dialect))
+        return driver.connection.execute(f"EXPLAIN {duckdb.backend.compile(answer)}").fetchall()[0][1].lower()
+
+    duckdb.run("SET threads = 2")
+    with driver.silence():
+        assert "perfect" in plan(1024)
+        assert "perfect" not in plan(4096)
+    assert "perfect" not in plan(1024)
+    duckdb.run("SET threads = 64")
+    with driver.silence():
+        assert "perfect" not in plan(1024)
 
 
 def test_loggers_are_silent_while_a_query_runs_and_as_before_afterwards(duckdb, caplog):

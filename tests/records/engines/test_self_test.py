@@ -12,6 +12,7 @@ from spatialdp.records.engines import bounding, cells
 from spatialdp.records.engines import self_test as module
 from spatialdp.records.engines.drivers import driver_of
 from spatialdp.records.engines.self_test import adversarial_pairs, self_test
+from spatialdp.space.lattice import LATTICE_BITS
 from tests.helpers.adversarial import DOMAINS
 
 KINDS = [None, "binary", "int64", "decimal(20, 0)", "uuid"]
@@ -38,34 +39,35 @@ def test_engines_pass_with_every_type_of_persons(engine, kind):
     self_test(driver_of(engine.backend), DOMAINS["degrees"], kind_of(kind))
 
 
-def one_sided(values, axis, count):
-    return values >= cells.number(axis.low), RIGHT(values, axis, count)[1]
+def one_sided(values, axis, count, dialect):
+    return values >= cells.number(axis.low), RIGHT(values, axis, count, dialect)[1]
 
 
-def other_side(values, axis, count):
-    return values <= cells.number(axis.high), RIGHT(values, axis, count)[1]
+def other_side(values, axis, count, dialect):
+    return values <= cells.number(axis.high), RIGHT(values, axis, count, dialect)[1]
 
 
-def shifted_last(values, axis, count):
+def shifted_last(values, axis, count, dialect):
     """What SQL makes of the formula without parentheses: a shift binds weaker than a sum."""
-    inside, cell = RIGHT(values, axis, count)
+    inside, cell = RIGHT(values, axis, count, dialect)
+    cell = cell.cast("int64")
     return inside, cell >> (ibis.literal(1) + cell)
 
 
-def rounded(values, axis, count):
-    inside = RIGHT(values, axis, count)[0]
+def rounded(values, axis, count, dialect):
+    inside = RIGHT(values, axis, count, dialect)[0]
     distance = ibis.ifelse(inside, values, cells.number(axis.low)) - cells.number(axis.low)
     line = (distance / cells.number(axis.spacing)).round().cast("int64")
-    return inside, (line * count + (count - 1)) >> cells.LATTICE_BITS
+    return inside, (line * count + (count - 1)) >> LATTICE_BITS
 
 
-def single_precision(values, axis, count):
-    inside, low = RIGHT(values, axis, count)[0], cells.number(axis.low)
-    return inside, RIGHT(ibis.ifelse(inside, values, low).cast("float32").cast("float64"), axis, count)[1]
+def single_precision(values, axis, count, dialect):
+    inside, low = RIGHT(values, axis, count, dialect)[0], cells.number(axis.low)
+    return inside, RIGHT(ibis.ifelse(inside, values, low).cast("float32").cast("float64"), axis, count, dialect)[1]
 
 
-def no_far_edge(values, axis, count):
-    inside, cell = RIGHT(values, axis, count)
+def no_far_edge(values, axis, count, dialect):
+    inside, cell = RIGHT(values, axis, count, dialect)
     return inside & (values < cells.number(axis.high)), cell
 
 
@@ -104,8 +106,8 @@ def test_a_region_that_is_not_left_out_is_refused(duckdb, monkeypatch):
 def test_missing_parentheses_are_refused_although_the_sum_is_right(duckdb, monkeypatch):
     """In SQL, row >> 30 * nx + column is a shift by all that follows."""
 
-    def all_in_one_cell(table, grid):
-        return cells.cells_of_table(table, grid).mutate(cell=ibis.literal(0, "int64"))
+    def all_in_one_cell(table, grid, dialect):
+        return cells.cells_of_table(table, grid, dialect).mutate(cell=ibis.literal(0, "int64"))
 
     monkeypatch.setattr(module, "cells_of_table", all_in_one_cell)
     with pytest.raises(PointsError, match="does not compute"):

@@ -88,7 +88,7 @@ def _shown(line: Mapping[str, str], facts: Mapping[str, Any]) -> list[str]:
         return [line["entry"], when, line["by"], where, kind, _other(line["kind"], facts)]
     costs = [_cost(symbol, line[pot], line[f"{pot}_rounded_up"]) for pot, symbol in _POTS.items() if line[pot] != "0"]
     left = [f"{symbol} {line[f'{pot}_left']}" for pot, symbol in _POTS.items() if line[pot] != "0"]
-    state = "released" if line["state"] == "released" else "paid, outcome unknown"
+    state = "released" if line["state"] == "released" else "paid, no file noted"
     return [
         line["entry"],
         when,

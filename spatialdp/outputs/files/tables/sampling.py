@@ -5,13 +5,16 @@ This is post-processing of released numbers; it reads no record.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from spatialdp._support.arrays import Floats, Integers
 from spatialdp.estimates.sampling import draw_leaves, draw_parts, sample_size
+from spatialdp.estimates.tables.counts import drawable
 from spatialdp.privacy.noise.source import Noise, SystemNoise
+from spatialdp.space.frames.frame import Frame
 from spatialdp.space.frames.time import Time
 from spatialdp.space.frames.zone_axis import ZoneAxis
 
@@ -20,20 +23,31 @@ if TYPE_CHECKING:
 
     from spatialdp.table_release import TableRelease
 
-__all__ = ["sampled_table"]
+__all__ = ["columns_of", "records_of", "sampled_table"]
 
 
 def sampled_table(release: TableRelease, n: int | None, noise: Noise | None, *, as_geodataframe: bool) -> pd.DataFrame:
     """Draw synthetic records; see `TableRelease.sample`."""
-    import pandas as pd
-
     frame, source = release.frame, SystemNoise() if noise is None else noise
     count = sample_size(release.estimate, n)
-    cells = draw_leaves(np.maximum(release.estimate.values, 0.0).ravel(), count, source)
+    cells = draw_leaves(drawable(frame, release.estimate.values).ravel(), count, source)
     places = dict(zip(frame.axes, np.unravel_index(cells, frame.shape), strict=True))
-    columns = _places(frame.space, places[frame.space_name], source)
-    for name in frame.names[1:]:
-        columns[name] = _values(frame.axes[name], places[name], source)
+    leaves = places.pop(frame.space_name)
+    return records_of(frame, leaves, columns_of(frame, places, source), source, as_geodataframe=as_geodataframe)
+
+
+def columns_of(frame: Frame, places: Mapping[str, Integers], source: Noise) -> dict[str, Any]:
+    """Return the values of drawn cells along axes beside space, by their names."""
+    return {name: _values(frame.axes[name], places[name], source) for name in frame.names[1:]}
+
+
+def records_of(
+    frame: Frame, leaves: Integers, values: Mapping[str, Any], source: Noise, *, as_geodataframe: bool
+) -> pd.DataFrame:
+    """Return a table of records: a place in each drawn cell of space, and their values beside it."""
+    import pandas as pd
+
+    columns = _places(frame.space, leaves, source) | dict(values)
     if not as_geodataframe or "zone" in columns:
         return pd.DataFrame(columns)
     import geopandas

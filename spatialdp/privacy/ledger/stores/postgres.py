@@ -183,7 +183,7 @@ class PostgresStore(Store):
     def make(self) -> None:
         """Make the tables if there are none; another process may do the same at the same time."""
         with self._errors_of_the_ledger(), closing(self._connect()) as connection:
-            connection.execute("BEGIN")
+            self._begin(connection)
             self._lock(connection)
             if self._is_there(connection):
                 return
@@ -200,7 +200,7 @@ class PostgresStore(Store):
         """Open a connection for one transaction; an error rolls back whatever was done."""
         with self._errors_of_the_ledger(), closing(self._connect()) as connection:
             # Each statement sees what was committed before it, so nothing is read before the lock is held.
-            connection.execute(f"BEGIN ISOLATION LEVEL READ COMMITTED{' READ ONLY' * read_only}")
+            self._begin(connection, f" ISOLATION LEVEL READ COMMITTED{' READ ONLY' * read_only}")
             self._lock(connection, "_shared" * read_only)
             self._check_format(connection)
             yield PostgresTransaction(connection)
@@ -211,21 +211,20 @@ class PostgresStore(Store):
             import psycopg
         except ImportError:
             raise LedgerError(_NO_PSYCOPG) from None
-        connection: Any = psycopg.connect(self._address, autocommit=True, connect_timeout=self._patience)
-        try:
-            connection.execute("SET synchronous_commit = on")
-            connection.execute(f"SET lock_timeout = '{self._patience}s'")
-            for name in ("synchronous_commit", "fsync"):
-                (found,) = connection.execute(f"SHOW {name}").fetchone()
-                if found != "on":
-                    raise LedgerError(
-                        f"{self._shown} runs with {name} = {printable(found)}, so that it can lose what it has "
-                        "acknowledged; have it turned on, or keep the ledger elsewhere."
-                    )
-        except BaseException:
-            connection.close()
-            raise
-        return connection
+        return psycopg.connect(self._address, autocommit=True, connect_timeout=self._patience)
+
+    def _begin(self, connection: Any, how: str = "") -> None:
+        """Begin a transaction that is durable once it is committed; a pooler may give each another connection."""
+        connection.execute(f"BEGIN{how}")
+        connection.execute("SET LOCAL synchronous_commit = on")
+        connection.execute(f"SET LOCAL lock_timeout = '{self._patience}s'")
+        for name in ("synchronous_commit", "fsync"):
+            (found,) = connection.execute(f"SHOW {name}").fetchone()
+            if found != "on":
+                raise LedgerError(
+                    f"{self._shown} runs with {name} = {printable(found)}, so that it can lose what it has "
+                    "acknowledged; have it turned on, or keep the ledger elsewhere."
+                )
 
     def _lock(self, connection: Any, how: str = "") -> None:
         connection.execute(f"SELECT pg_advisory_xact_lock{how}(%s)", (_LOCK,))

@@ -34,7 +34,7 @@ def test_each_entry_has_a_line(told):
     assert "ε 1/3 (at most 0.333334), left ε 1.66666: quadtree budget geometric, consistent true, height 3" in lines[1]
     assert "saved " in lines[2]
     assert "entry 2: out.parquet " in lines[2]
-    assert "crashes, state Ohio  paid, outcome unknown  ε 1/2 (at most 0.5), left ε 1.16666: ask count" in lines[4]
+    assert "crashes, state Ohio  paid, no file noted  ε 1/2 (at most 0.5), left ε 1.16666: ask count" in lines[4]
     assert "a review" in lines[5]
     assert "limit ε 3, who 'A. Officer', why 'a new year'" in lines[6]
     assert "limit ε 2, δ 1/1000000000" in lines[7]

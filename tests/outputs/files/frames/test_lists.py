@@ -113,3 +113,49 @@ def test_a_cell_that_is_listed_twice_is_refused(tmp_path):
         rewrite(tmp_path / "list.parquet", table=with_column(name, repeated), sign=True)
     with pytest.raises(FileFormatError):
         sdp.load(tmp_path / "list.parquet")
+
+
+def over_map(path, places=PLACES):
+    domain = sdp.Domain((0, 0, 8, 6), crs="EPSG:4326")
+    mechanism = sdp.SparseMap((64, 64), blocks=(8, 4))
+    release = mechanism.release(np.repeat(places, 300, axis=0), domain, epsilon=1)
+    release.save(path)
+    return release
+
+
+def test_lists_over_maps_come_back_bit_by_bit(tmp_path):
+    path = tmp_path / "both.parquet"
+    release = over_map(path)
+    again = sdp.load(path)
+    for name in ("columns", "rows", "values"):
+        assert getattr(again.estimate.listed, name).tobytes() == getattr(release.estimate.listed, name).tobytes()
+    assert again.estimate.map.values.tobytes() == release.estimate.map.values.tobytes()
+    assert again.privacy == release.privacy
+    again.save(tmp_path / "again.parquet")
+    assert (tmp_path / "again.parquet").read_bytes() == path.read_bytes()
+
+
+OVER_MAP_HEADERS = {
+    "cells that are in two blocks": set_to("estimate", "list", "shape", value=[60, 64]),
+    "cells of another grid": set_to("estimate", "list", "shape", value=[128, 64]),
+    "blocks without a grid": set_to("estimate", "map", "shape", value=None),
+    "no law has this noise": set_to("estimate", "list", "noise", "variance", value=1e-300),
+    "neither biased nor not": set_to("estimate", "map", "biased", value=1),
+}
+OVER_MAP_TABLES = {
+    "all is listed": with_column("depth", lambda values: values * 0 - 1),
+    "nothing is listed": with_column("depth", lambda values: np.maximum(values, 0)),
+    "a listed cell outside": with_column("xlo", lambda values: np.append(values[:-1], -5).astype(np.int32)),
+    "a listed box that is no cell": with_column("xhi", lambda values: np.append(values[:-1], 7).astype(np.int32)),
+    "estimate that is no number": with_column("estimate", lambda values: np.append(values[:-1], np.nan)),
+}
+
+
+@pytest.mark.parametrize("name", OVER_MAP_HEADERS | OVER_MAP_TABLES)
+def test_forged_lists_over_maps_are_refused(name, tmp_path):
+    over_map(tmp_path / "both.parquet")
+    header, table = OVER_MAP_HEADERS.get(name), OVER_MAP_TABLES.get(name)
+    given = {"header": header} if table is None else {"table": table}
+    rewrite(tmp_path / "both.parquet", **given, sign=True)
+    with pytest.raises(FileFormatError):
+        sdp.load(tmp_path / "both.parquet")

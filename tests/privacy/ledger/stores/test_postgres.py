@@ -278,7 +278,7 @@ def test_a_server_that_can_lose_entries_is_refused(setting, address, run, monkey
     execute = psycopg.Connection.execute
 
     def without(self, query, *values, **options):
-        return execute(self, "SELECT 1" if query == "SET synchronous_commit = on" else query, *values, **options)
+        return execute(self, "SELECT 1" if query == "SET LOCAL synchronous_commit = on" else query, *values, **options)
 
     sdp.Ledger(address)
     monkeypatch.setattr(psycopg.Connection, "execute", without)

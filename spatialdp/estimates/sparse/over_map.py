@@ -1,0 +1,241 @@
+"""How are hot spots and sums of areas one release? As a list of small cells on top of a map of large blocks.
+
+The map says how many records a block has, and the list where some of them are. A box is answered by the map, and a
+block that it cuts by what lies in the box of its listed cells, and the covered share of all else: of the block's
+estimate minus the listed counts. So whole blocks keep their estimates, and estimates of parts add up.
+
+The noise of the map and that of the listed counts are independent, so variances add up
+(``docs/design/sparse.md``). Everything here is released.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar, NoReturn
+
+import numpy as np
+
+from spatialdp._support.arrays import Array, Booleans, Floats, Integers
+from spatialdp.errors import ReleaseError
+from spatialdp.estimates.base import moments_of
+from spatialdp.estimates.decomposition import Decomposition
+from spatialdp.estimates.sparse.listed import ListedCells
+from spatialdp.estimates.unevenness.allowance import Allowance
+from spatialdp.estimates.zones.shares import LeafAreas
+from spatialdp.space.fine_grid import FineGrid
+from spatialdp.space.polygons import Polygons
+
+__all__ = ["ListOverMap"]
+
+_MOST_PAIRS = 2**21  # of a query and a listed cell that are looked at together
+
+
+@dataclass(frozen=True, eq=False)
+class ListOverMap:
+    """A map of blocks, and counts of listed cells that lie in them; an `Estimate`.
+
+    The leaves are the blocks of the map, with the map's estimates.
+
+    Attributes
+    ----------
+    map : Decomposition
+        Estimated counts of the blocks, which are the cells of a grid.
+    listed : ListedCells
+        Estimated counts of the listed cells. Each of them lies in one block.
+    """
+
+    kind: ClassVar[str] = "listed-map"
+    consistent: ClassVar[bool] = True
+    extrapolates: ClassVar[bool] = False
+
+    map: Decomposition
+    listed: ListedCells
+
+    @property
+    def biased(self) -> bool:
+        """Whether the errors of the estimates no longer average out."""
+        return self.map.biased or self.listed.biased
+
+    @property
+    def unbiased(self) -> ListOverMap:
+        """The estimate that intervals are made of."""
+        return self
+
+    @property
+    def finest(self) -> ListOverMap:
+        """The same estimate."""
+        return self
+
+    @property
+    def values(self) -> Floats:
+        """Estimated counts of the nodes of the map's tree."""
+        return self.map.values
+
+    @property
+    def n_cells(self) -> int:
+        """Number of blocks."""
+        return self.map.n_cells
+
+    @property
+    def total(self) -> float:
+        """Estimated number of records: that of the map."""
+        return self.map.total
+
+    @property
+    def step(self) -> float:
+        """Width of the lattice on which the noise lies."""
+        return max(self.map.step, self.listed.step)
+
+    @property
+    def leaf_steps(self) -> bool:
+        """Whether the noise of each block's estimate is a whole multiple of `step`; it is not taken to be."""
+        return False
+
+    def in_words(self, counted: str = "records") -> str:
+        """Return what is listed in the blocks, for captions and files; `counted` is what is counted."""
+        return (
+            f"Within blocks, {self.listed.n_cells:,} cells have counts of their own. {self.listed.in_words(counted)} "
+            "Blocks and areas count all records, listed or not."
+        )
+
+    def in_steps(self, boxes: Integers) -> Booleans:
+        """Whether the noise of each answer is a whole multiple of `step`; it is not taken to be."""
+        return np.zeros(len(boxes), dtype=bool)
+
+    def polygons_in_steps(self, polygons: Polygons) -> Booleans:
+        """Whether the noise of each polygon's answer is a whole multiple of `step`; it is not taken to be."""
+        return np.zeros(len(polygons), dtype=bool)
+
+    def answer(self, boxes: Integers) -> Floats:
+        """Estimated counts of lattice boxes."""
+        return self.map.answer(boxes) + self._summed(boxes, lambda moved: moved @ self.listed.values)
+
+    def moments(self, boxes: Integers) -> tuple[Floats, Floats]:
+        """Variance and excess kurtosis of the noise in each answer."""
+        return self._with_list(boxes, *self.map.moments(boxes))
+
+    def allowance(self, boxes: Integers) -> Allowance:
+        """What uneven spread within cut blocks and within cut listed cells adds to the error of each answer.
+
+        For blocks it is what the map alone would need, which knows nothing of the places of listed cells.
+        """
+        return Allowance(self.map.allowance(boxes).variance + self.listed.allowance(boxes).variance)
+
+    def uniformity(self, boxes: Integers) -> Floats:
+        """About how far each answer can be off because records are not evenly spread: that of the map and the list."""
+        return self.map.uniformity(boxes) + self.listed.uniformity(boxes)
+
+    def answer_polygons(self, polygons: Polygons) -> Floats:
+        """Estimated counts of polygons."""
+        return self.map.answer_polygons(polygons) + self._summed(polygons, lambda moved: moved @ self.listed.values)
+
+    def polygon_moments(self, polygons: Polygons) -> tuple[Floats, Floats]:
+        """Variance and excess kurtosis of the noise in each polygon's answer."""
+        return self._with_list(polygons, *self.map.polygon_moments(polygons))
+
+    def polygon_allowance(self, polygons: Polygons) -> Allowance:
+        """What uneven spread within cut blocks and listed cells adds to the error of each polygon's answer."""
+        variances = [each.polygon_allowance(polygons).variance for each in (self.map, self.listed)]
+        return Allowance(variances[0] + variances[1])
+
+    def leaf_boxes(self, numbers: Integers | slice = slice(None)) -> Integers:
+        """Lattice boxes of all blocks, or of some by their numbers."""
+        return self.map.leaf_boxes(numbers)
+
+    def leaf_values(self) -> Floats:
+        """Estimated counts of the blocks."""
+        return self.map.leaf_values()
+
+    def leaf_moments(self) -> tuple[Floats, Floats]:
+        """Variance and excess kurtosis of the noise in each block's estimate."""
+        return self.map.leaf_moments()
+
+    def leaf_allowance(self) -> Allowance:
+        """What uneven spread adds to the errors of whole blocks: nothing."""
+        return self.map.leaf_allowance()
+
+    def non_negative(self, method: Any) -> NoReturn:  # noqa: ARG002 - refused in any way
+        """Refused: what is not listed in a block would have to change with the list."""
+        raise _fixed()
+
+    def rounded(self) -> NoReturn:
+        """Refused, as `non_negative` is."""
+        raise _fixed()
+
+    # --- what the list moves within blocks ---------------------------------------------------------
+
+    @cached_property
+    def _block_numbers(self) -> tuple[Integers, Integers]:
+        """Columns and rows of the blocks that hold each listed cell."""
+        assert self.map.shape is not None
+        ratios = [fine // coarse for fine, coarse in zip(self.listed.grid.shape, self.map.shape, strict=True)]
+        return self.listed.columns // ratios[0], self.listed.rows // ratios[1]
+
+    @cached_property
+    def _blocks(self) -> Integers:
+        """Lattice box of the block that holds each listed cell."""
+        assert self.map.shape is not None
+        return FineGrid(self.map.domain, self.map.shape).lattice_boxes(*self._block_numbers)
+
+    @cached_property
+    def _areas(self) -> tuple[LeafAreas, LeafAreas]:
+        """The listed cells and their blocks as polygons."""
+        import shapely
+
+        assert self.map.shape is not None
+        cells = self.listed.grid.boxes(self.listed.columns, self.listed.rows)
+        blocks = FineGrid(self.map.domain, self.map.shape).boxes(*self._block_numbers)
+        of = [np.asarray(shapely.box(*each.T), dtype=object) for each in (cells, blocks)]
+        return LeafAreas(of[0], self.map.domain), LeafAreas(of[1], self.map.domain)
+
+    def _moved(self, queries: Array) -> Iterator[tuple[slice, Floats]]:
+        """For some queries at a time, the covered share of each listed cell minus that of its block, (some, n)."""
+        step = max(1, _MOST_PAIRS // max(1, self.listed.n_cells))
+        cells = self.listed.leaf_boxes()
+        for start in range(0, len(queries), step):
+            chunk = slice(start, start + step)
+            if queries.ndim == 2:
+                yield chunk, _covered(cells, queries[chunk]) - _covered(self._blocks, queries[chunk])
+            else:
+                shares = [self._polygon_shares(areas, queries[chunk]) for areas in self._areas]
+                yield chunk, shares[0] - shares[1]
+
+    def _polygon_shares(self, areas: LeafAreas, polygons: Polygons) -> Floats:
+        sets = areas.of(polygons)
+        shares = np.zeros((len(polygons), self.listed.n_cells))
+        shares[sets.owner, sets.node] = sets.share
+        return shares
+
+    def _summed(self, queries: Array, weigh: Callable[[Floats], Floats]) -> Floats:
+        result = np.zeros(len(queries))
+        if self.listed.n_cells:
+            for chunk, moved in self._moved(queries):
+                result[chunk] = weigh(moved)
+        return result
+
+    def _with_list(self, queries: Array, variance: Floats, kurtosis: Floats) -> tuple[Floats, Floats]:
+        """Variance and excess kurtosis of the map's answers, with the noise of the listed counts."""
+        second, fourth = (self._summed(queries, lambda moved, k=k: (moved**k).sum(axis=1)) for k in (2, 4))  # type: ignore[misc]
+        own = self.listed.variance
+        return moments_of(variance + own * second, kurtosis * variance**2 + self.listed.kurtosis * own**2 * fourth)
+
+
+def _covered(areas: Integers, boxes: Integers) -> Floats:
+    """Return the share of each lattice area that each box covers, (boxes, areas)."""
+    shares = np.ones((len(boxes), len(areas)))
+    for low in (0, 1):
+        overlap = np.minimum(areas[:, low + 2], boxes[:, low + 2, None]) - np.maximum(
+            areas[:, low], boxes[:, low, None]
+        )
+        shares *= np.maximum(overlap, 0) / (areas[:, low + 2] - areas[:, low])
+    return shares
+
+
+def _fixed() -> ReleaseError:
+    return ReleaseError(
+        "this release is a list over a map, whose numbers cannot be adjusted or drawn from alone, because what is not "
+        "listed in a block is its estimate minus the listed counts; take its map or its list, `estimate.map` or "
+        "`estimate.listed`, and adjust that."
+    )

@@ -1,0 +1,1 @@
+"""Mechanisms that are made of others, at one cost."""

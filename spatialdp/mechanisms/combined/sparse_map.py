@@ -1,0 +1,186 @@
+"""How are hot spots and sums of areas published at one cost? As a list of cells over a map of blocks.
+
+A share of ε buys the list of `Sparse`, the rest a `Hierarchy` of large blocks. The shares are public, and each part
+draws noise of its own. For sums of areas alone, `Adaptive` has smaller errors. See ``docs/mechanisms/sparse.md`` and
+``docs/design/sparse.md``.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any, ClassVar, NoReturn
+
+from spatialdp._support.checks import whole_pair
+from spatialdp._support.override import override
+from spatialdp.errors import DomainError, ParameterError
+from spatialdp.estimates.sparse.over_map import ListOverMap
+from spatialdp.mechanisms.adaptive.sparse import Sparse, SparseDesign
+from spatialdp.mechanisms.base import Mechanism, Plan, Terms
+from spatialdp.mechanisms.fixed.hierarchy import Hierarchy
+from spatialdp.mechanisms.recipe import Design, check_cells
+from spatialdp.privacy.budget import Budget, Number, exact
+from spatialdp.privacy.noise.laws import Law
+from spatialdp.privacy.noise.source import Noise
+from spatialdp.records.points import in_memory
+from spatialdp.space.domain import Domain, Grid
+from spatialdp.space.fine_grid import FineGrid
+from spatialdp.structures.tree_levels import BlockLevels
+from spatialdp.wording import parameter
+
+__all__ = ["SparseMap", "SparseMapDesign"]
+
+
+@dataclass(frozen=True)
+class SparseMapDesign:
+    """All that is public about a list over a map.
+
+    Attributes
+    ----------
+    listing : SparseDesign
+    blocks : Design of BlockLevels
+    """
+
+    listing: SparseDesign
+    blocks: Design[BlockLevels]
+
+
+@dataclass(frozen=True)
+class SparseMap(Mechanism):
+    """A list of hot spots among up to 2^60 cells, over a map of blocks that counts all records; one release.
+
+    Parameters
+    ----------
+    shape : (nx, ny), optional
+        Number of columns and rows of the cells that may be listed: whole multiples of `blocks`.
+    cell_size : float or (width, height), optional
+        Instead of `shape`; must divide the domain.
+    blocks : (nx, ny)
+        Number of columns and rows of the map's blocks.
+    share : number
+        Share of the budget for the list, above 0 and below 1. The rest is for the map.
+    false, remeasure : number
+        As for `Sparse`; `remeasure` must be above 0.
+
+    Privacy
+    -------
+    The list is a release of `Sparse` at ε₁ and the map one of `Hierarchy` at ε₂, and ε₁ + ε₂ = ε exactly: sequential
+    composition of two mechanisms whose sensitivities are theirs (1 for each level or step under add-remove, 2 under
+    replace). The shares are public. Putting the list over the map reads released numbers only. Sensitivities of both
+    parts are checked by brute force, and releases are replayed, in ``tests/audit/test_sparse_map.py``.
+
+    Notes
+    -----
+    `Adaptive` has smaller errors for sums of areas in all comparisons that were made. Records of files are kept in
+    memory while they are counted, because both parts read them.
+
+    Examples
+    --------
+    >>> import spatialdp as sdp
+    >>> domain = sdp.Domain(bounds=(0, 0, 1, 1))
+    >>> mechanism = sdp.SparseMap(shape=(2**30, 2**30), blocks=(8, 8))
+    >>> release = mechanism.release([[0.3, 0.7]] * 5000, domain, epsilon=1)
+    >>> [bool(4900 < release.answer(box) < 5100) for box in [(0.25, 0.6, 0.31, 0.71), (0.25, 0.5, 0.5, 0.75)]]
+    [True, True]
+    """
+
+    name: ClassVar[str] = "sparse-map"
+    law: ClassVar[Law] = Law.DISCRETE_LAPLACE  # type: ignore[misc]  # that of lists
+
+    shape: Sequence[int] | None = None
+    cell_size: float | Sequence[float] | None = None
+    blocks: Sequence[int] = (64, 64)
+    share: Number = Fraction(1, 2)
+    false: Number = Fraction(1)
+    remeasure: Number = Fraction(1, 4)
+
+    def __post_init__(self) -> None:
+        check_cells(self)
+        object.__setattr__(self, "blocks", whole_pair(self.blocks, "blocks"))
+        for name in ("share", "false", "remeasure"):
+            object.__setattr__(self, name, exact(getattr(self, name), name))
+        if not 0 < exact(self.share, "share") < 1:
+            raise ParameterError(
+                f"{parameter('share')} is {self.share}; it is the share of the budget for the list, and must be above "
+                "0 and below 1, because list and map both need noise. Give 1/2, or use Sparse or Hierarchy alone."
+            )
+        if not self.remeasure:
+            raise ParameterError(
+                f"{parameter('remeasure')} is 0; counts by which cells were chosen are too high on average, and would "
+                "be taken off the rest of their blocks, so fresh counts are needed. Give a share such as 1/4."
+            )
+        _ = self._listing
+
+    @property
+    def _listing(self) -> Sparse:
+        return Sparse(self.shape, self.cell_size, self.false, self.remeasure)
+
+    @property
+    def _map(self) -> Hierarchy:
+        return Hierarchy(self.blocks)
+
+    @override
+    def _design(self, domain: Domain, terms: Terms) -> SparseMapDesign:
+        if terms.person is not None:
+            raise _no_persons()
+        if domain.region is not None:
+            raise DomainError(
+                "the domain has a region, but a list over a map needs bounds alone: small cells and large blocks end "
+                "differently at a border. Give a domain of bounds, or release a list and a map one by one."
+            )
+        whole = terms.spendable(self.law)
+        first = whole * exact(self.share, "share")
+        listing, blocks = (replace(terms, budget=Budget(cost, 0)) for cost in (first, whole - first))
+        made = SparseMapDesign(self._listing._design(domain, listing), self._map._design(domain, blocks))
+        fine = FineGrid.of(domain, self.shape, self.cell_size).shape
+        if any(cells % number for cells, number in zip(fine, self.blocks, strict=True)):
+            raise ParameterError(
+                f"{parameter('blocks')} are {tuple(self.blocks)} and the grid has {fine[0]} x {fine[1]} cells, but "
+                "each cell must lie in one block; give numbers of blocks that divide the numbers of cells."
+            )
+        return made
+
+    @override
+    def _plan(self, design: SparseMapDesign) -> Plan:
+        listing, blocks = self._listing._plan(design.listing), self._map._plan(design.blocks)
+        steps = {f"map: {name}": cost for name, cost in blocks.budget.items()}
+        return replace(
+            listing,
+            mechanism=self.name,
+            budget=listing.budget | steps,
+            memory=listing.memory + blocks.memory,
+            standard_deviation=math.sqrt(design.listing.law.variance),
+        )
+
+    @override
+    def _blank(self, design: SparseMapDesign) -> None:  # noqa: ARG002 - records decide which cells are listed
+        return None
+
+    @override
+    def _records(self, points: Any, domain: Domain, person: Any) -> Any:
+        records: Any = self._listing._records(points, domain, person)
+        return in_memory(records, domain)  # files are read once
+
+    @override
+    def _prepared_choice(self, domain: Any, terms: Terms, person: Any, chosen: Any) -> NoReturn:  # noqa: ARG002
+        raise _no_persons()
+
+    @override
+    def _estimate(self, points: Any, design: SparseMapDesign, noise: Noise) -> ListOverMap:
+        with points._snapshot():  # a table is seen in one state
+            listed: Any = self._listing._estimate(points, design.listing, noise)
+            blocks: Any = self._map._estimate(points, design.blocks, noise)
+        return ListOverMap(blocks, listed)
+
+    @override
+    def leaf_grid(self, domain: Domain) -> Grid:
+        return self._map.leaf_grid(domain)
+
+
+def _no_persons() -> ParameterError:
+    return ParameterError(
+        f"{parameter('person')} was given, but a list over a map protects records: a person's cells and blocks are "
+        "different numbers, which do not add up. Release a list and a map for persons one by one."
+    )

@@ -1,0 +1,1 @@
+"""Files of releases by networks."""

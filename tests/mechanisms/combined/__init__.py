@@ -1,0 +1,1 @@
+"""Tests of mechanisms whose structure follows the records, for a price."""
