@@ -26,6 +26,7 @@ from benchmarks import (
     spectra,
     table,
     tables,
+    trajectories,
     transforms,
     trees,
     zones,
@@ -34,7 +35,7 @@ from benchmarks import (
 
 MODULES = (
     *(foundation, ledger, curator, persons, zones, zones_location, trees, adaptive, sparse, transforms, spectra),
-    *(files, selection, reading, tables, table, command_line, evaluator, contrast, explorer, maps),
+    *(files, selection, reading, tables, table, trajectories, command_line, evaluator, contrast, explorer, maps),
 )
 
 

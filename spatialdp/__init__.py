@@ -39,6 +39,7 @@ if TYPE_CHECKING:  # type checkers and editors read the names of _HOMES here
     from spatialdp.mechanisms import SparseMap as SparseMap
     from spatialdp.mechanisms import Table as Table
     from spatialdp.mechanisms import Tailored as Tailored
+    from spatialdp.mechanisms import Trajectories as Trajectories
     from spatialdp.mechanisms import Uniform as Uniform
     from spatialdp.mechanisms import Wavelet as Wavelet
     from spatialdp.mechanisms import ZoneTree as ZoneTree
@@ -67,6 +68,7 @@ if TYPE_CHECKING:  # type checkers and editors read the names of _HOMES here
     from spatialdp.records.points import Points as Points
     from spatialdp.records.rows.files import read_rows as read_rows
     from spatialdp.records.rows.rows import Rows as Rows
+    from spatialdp.records.rows.tracks import Tracks as Tracks
     from spatialdp.records.rows.trips import Trips as Trips
     from spatialdp.records.rows.trips import read_trips as read_trips
     from spatialdp.release import Release as Release
@@ -79,6 +81,7 @@ if TYPE_CHECKING:  # type checkers and editors read the names of _HOMES here
     from spatialdp.space.zones.frame import Zones as Zones
     from spatialdp.space.zones.h3 import H3 as H3
     from spatialdp.table_release import TableRelease as TableRelease
+    from spatialdp.trajectories.release import TrajectoryRelease as TrajectoryRelease
     from spatialdp.workload import Workload as Workload
     from spatialdp.zone_release import ZoneRelease as ZoneRelease
 
@@ -123,6 +126,9 @@ _HOMES = {
     "SparseMap": "mechanisms",
     "Tailored": "mechanisms",
     "Time": "space.frames.time",
+    "Tracks": "records.rows.tracks",
+    "Trajectories": "mechanisms",
+    "TrajectoryRelease": "trajectories.release",
     "Trips": "records.rows.trips",
     "Uniform": "mechanisms",
     "Wavelet": "mechanisms",

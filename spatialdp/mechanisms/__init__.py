@@ -5,6 +5,7 @@ from spatialdp.mechanisms.adaptive.flows import Flows
 from spatialdp.mechanisms.adaptive.kdtree import KdTree
 from spatialdp.mechanisms.adaptive.networks.privbayes import PrivBayes
 from spatialdp.mechanisms.adaptive.sparse import Sparse
+from spatialdp.mechanisms.adaptive.trajectories import Trajectories
 from spatialdp.mechanisms.base import Mechanism, Plan
 from spatialdp.mechanisms.combined.sparse_map import SparseMap
 from spatialdp.mechanisms.fixed.flat import Flat
@@ -37,6 +38,7 @@ __all__ = [
     "SparseMap",
     "Table",
     "Tailored",
+    "Trajectories",
     "Uniform",
     "Wavelet",
     "ZoneTree",

@@ -103,9 +103,9 @@ class Plan:
         there count nowhere. 0 where all cells that touch the region belong to it; None without a region.
     person : Person, optional
         The bound on what one person contributes, if the unit of privacy is a person.
-    errors_of : {"boxes", "zones", "table", "flows"}
+    errors_of : {"boxes", "zones", "table", "flows", "trajectories"}
         What the names of `errors` are: shares of the domain's area that boxes cover, levels of zones, parts of a
-        table, or counts of flows.
+        table, counts of flows, or groups of weights of trajectories.
     invariants : tuple of str
         Levels of zones whose totals are published exactly, outside of the promise.
     listing : Listing, optional
@@ -283,5 +283,6 @@ _WORDS = {
     "boxes": _Words("cells", "in one cell", "boxes that cover", _area),
     "zones": _Words("zones", "in one zone of the lowest level", "one zone of the level"),
     "table": _Words("cells", "in one cell", "answers about"),
+    "trajectories": _Words("cells", "in the weight of one cell, in trajectories", "one weight or count of a"),
     "flows": _Words("pairs", "in one pair", "one count of"),
 }

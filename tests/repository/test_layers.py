@@ -33,7 +33,7 @@ LINES: dict[str, list[set[str]]] = {
         {"strategies", "estimates", "datasets"},
         {"structures"},
         {"release"},
-        {"zone_release", "table_release", "running_release", "flows", "clusters"},
+        {"zone_release", "table_release", "running_release", "flows", "trajectories", "clusters"},
         {"networks"},
         {"mechanisms", "outputs"},
         {"planning"},
@@ -78,7 +78,7 @@ HOLD_RECORDS = {"records", "datasets"}
 # A façade may import upwards, into this part, inside its methods.
 FACADES = {
     (f"spatialdp.{release}", "spatialdp.outputs")
-    for release in ("release", "zone_release", "table_release", "running_release", "flows", "networks")
+    for release in ("release", "zone_release", "table_release", "running_release", "flows", "trajectories", "networks")
 }
 # Releases of every kind share the method that writes their certificate.
 FACADES |= {("spatialdp.privacy.certified", "spatialdp.outputs")}

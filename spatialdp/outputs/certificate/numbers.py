@@ -26,6 +26,7 @@ from spatialdp.estimates.networks.counts import NetworkCounts
 from spatialdp.estimates.sparse.listed import ListedCells
 from spatialdp.estimates.sparse.over_map import ListOverMap
 from spatialdp.estimates.tables.counts import TableCounts
+from spatialdp.estimates.trajectories.model import PathModel
 from spatialdp.estimates.zones.counts import ZoneCounts
 from spatialdp.networks.release import composed_in_words
 from spatialdp.running_release import RunningRelease
@@ -158,6 +159,15 @@ def _(numbers: FlowCounts) -> str:
     return f"{pairs}, and in the trips that begin, and that end, in each place"
 
 
+@contents.register
+def _(numbers: PathModel) -> str:
+    return (
+        f"as whole trajectories (a record is one of them): of {numbers.pairs.size:,} listed pairs of ends, of lengths, "
+        f"and of moves in "
+        f"{numbers.system.side:,} × {numbers.system.side:,} cells, from which synthetic trajectories are drawn"
+    )
+
+
 def _cells(inside: int, every: int) -> str:
     return f"{inside:,} cells" if inside == every else f"{inside:,} cells in the region"
 
@@ -243,6 +253,15 @@ def _(numbers: FlowCounts, domain: Domain | None) -> Exactness:  # noqa: ARG001 
         "in each place was counted by itself and misses nothing."
     )
     return Exactness("one count of", errors, (note,))
+
+
+@exactness.register
+def _(numbers: PathModel, domain: Domain) -> Exactness:  # noqa: ARG001 - the model has no answers of boxes
+    note = (
+        "Synthetic trajectories have no intervals. Pairs of ends and moves below a threshold are left out, and a "
+        "trajectory of many positions weighs as much as one of few. The method is experimental."
+    )
+    return Exactness("one number of", (), (note,))
 
 
 @exactness.register

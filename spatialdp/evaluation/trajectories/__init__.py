@@ -1,0 +1,1 @@
+"""How well synthetic trajectories tell what the true ones do."""

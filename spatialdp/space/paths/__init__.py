@@ -1,0 +1,1 @@
+"""The public systems of cells that ways through a domain are told in."""

@@ -1,0 +1,108 @@
+"""In which terms is a way told? Cells of a level of the quadtree, moves between adjacent cells, turns, and lengths.
+
+A reference system is a level of the lattice's quadtree: 2^level by 2^level cells, numbered row by row from the south
+west. A step leads to one of eight adjacent cells (a move, numbered by its direction, east first and then
+counter-clockwise), stays, or jumps over cells. Two moves in a row make a turn of 0 to 4 times 45 degrees. Everything
+here is public. See ``docs/design/trajectories.md``.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from spatialdp._support.arrays import Array, Integers
+from spatialdp.space.lattice import LATTICE_BITS
+
+__all__ = ["CLASSES", "DIRECTIONS", "JUMP", "STAY", "TURNS", "WHOLE", "System", "length_edges", "turns"]
+
+WHOLE = 2**20  # units that one trajectory has to give in each group of weights
+DIRECTIONS = np.array([(1, 0), (1, 1), (0, 1), (-1, 1), (-1, 0), (-1, -1), (0, -1), (1, -1)])
+STAY, JUMP = 8, 9  # steps that are no moves
+TURNS = 5  # from straight on to back
+CLASSES = 6  # of distances between the blocks of both ends: 0 to 4 blocks, and further
+
+_DIRECTION_OF = np.full((3, 3), STAY)
+_DIRECTION_OF[tuple((DIRECTIONS + 1).T)] = np.arange(8)
+
+
+@dataclass(frozen=True)
+class System:
+    """A reference system: the cells of one level of the quadtree.
+
+    Examples
+    --------
+    >>> system = System(2)
+    >>> system.side, system.n_cells
+    (4, 16)
+    >>> system.moves(np.array([0, 0, 5, 0]), np.array([1, 0, 0, 2])).tolist()
+    [0, 8, 5, 9]
+    """
+
+    level: int
+
+    @property
+    def side(self) -> int:
+        """Cells along a side."""
+        return 1 << self.level
+
+    @property
+    def n_cells(self) -> int:
+        """Number of cells."""
+        return 1 << 2 * self.level
+
+    @property
+    def shift(self) -> int:
+        """Binary logarithm of the lattice squares along a side of a cell."""
+        return LATTICE_BITS - self.level
+
+    def of(self, columns: Array, rows: Array) -> Integers:
+        """Return the number of the cell that each lattice square lies in."""
+        wide = (each.astype(np.int64) >> self.shift for each in (columns, rows))
+        column, row = wide
+        return np.asarray(row * self.side + column)
+
+    def moves(self, first: Integers, second: Integers) -> Integers:
+        """Return which move leads from each cell to another one: a direction, `STAY` or `JUMP`."""
+        dy, dx = (b - a for a, b in zip(np.divmod(first, self.side), np.divmod(second, self.side), strict=True))
+        near = np.maximum(np.abs(dx), np.abs(dy)) <= 1
+        return np.asarray(np.where(near, _DIRECTION_OF[np.where(near, dx, 0) + 1, np.where(near, dy, 0) + 1], JUMP))
+
+    def neighbours(self) -> Integers:
+        """Return the cell that each move leads to from each cell, (cells, 8); -1 where it would leave the domain."""
+        row, column = np.divmod(np.arange(self.n_cells), self.side)
+        x, y = column[:, None] + DIRECTIONS[:, 0], row[:, None] + DIRECTIONS[:, 1]
+        inside = (x >= 0) & (x < self.side) & (y >= 0) & (y < self.side)
+        return np.where(inside, y * self.side + x, -1)
+
+    def distances(self, first: Integers, second: Integers) -> Integers:
+        """Return how many moves are needed from each cell to another one."""
+        (row, column), (other_row, other_column) = (np.divmod(cells, self.side) for cells in (first, second))
+        return np.asarray(np.maximum(np.abs(row - other_row), np.abs(column - other_column)))
+
+
+def turns(first: Integers, second: Integers) -> Integers:
+    """Return by how many times 45 degrees one move differs from the move before, to whichever side.
+
+    Examples
+    --------
+    >>> turns(np.array([0, 1, 0]), np.array([7, 1, 4])).tolist()
+    [1, 0, 4]
+    """
+    apart = np.abs(first - second)
+    return np.asarray(np.minimum(apart, 8 - apart))
+
+
+def length_edges(longest: int) -> Integers:
+    """Return where the classes of lengths begin, in steps, and the end of the last one.
+
+    Examples
+    --------
+    >>> length_edges(20).tolist()
+    [0, 1, 2, 3, 4, 5, 6, 8, 10, 13, 16, 20, 21]
+    """
+    wider = (round(6 * 1.28**k) for k in range(1, 1 + max(0, round(math.log(max(longest, 6) / 6, 1.28)))))
+    edges = {*range(min(6, longest) + 1), *(edge for edge in wider if edge < longest), longest}
+    return np.array([*sorted(edges), longest + 1])

@@ -1,0 +1,105 @@
+"""Planted bugs of trajectories, which the audit must catch; see `mutants`."""
+
+from __future__ import annotations
+
+import contextlib
+from dataclasses import replace
+from typing import Any
+from unittest import mock
+
+import numpy as np
+
+from spatialdp.mechanisms.adaptive import trajectories
+from spatialdp.mechanisms.adaptive.trajectories import Trajectories
+from spatialdp.privacy.neighbours import Sensitivity
+from spatialdp.privacy.noise.laws import calibrate
+from spatialdp.records.rows import path_weights, tracks
+from tests.audit.mutants import Mutant
+from tests.audit.trajectories import declared_is_the_maximum, trajectories_replayed
+from tests.helpers.trajectory_cases import TRAJECTORY_PERSONS, TrajectorySetting
+
+Patch = contextlib.AbstractContextManager[Any]
+
+
+def long_trajectories_count_more() -> Patch:
+    """Give each move a whole unit, so that the contribution of a trajectory grows with its length."""
+    return mock.patch.object(path_weights, "_shares", lambda owners, _paths, unit: np.full(owners.size, unit))
+
+
+def cells_are_not_divided() -> Patch:
+    """Give each position a whole unit."""
+
+    def weights(paths: Any, system: Any) -> Any:
+        cells = system.of(paths.columns, paths.rows)
+        return np.bincount(cells, minlength=system.n_cells).astype(np.int64) * path_weights.WHOLE
+
+    return mock.patch.object(path_weights, "cell_weights", weights)
+
+
+def the_choice_is_free() -> Patch:
+    """Take the system with the best score."""
+    return mock.patch.object(trajectories, "exponential", lambda scores, *_: int(np.argmax(scores)))
+
+
+def true_weights_prune() -> Patch:
+    """Keep the cells that someone was in."""
+    real, seen = path_weights.cell_weights, []
+
+    def weights(paths: Any, system: Any) -> Any:
+        seen[:] = [real(paths, system)]
+        return seen[0]
+
+    def occupied(_noisy: Any, _system: Any) -> Any:
+        return np.where(seen[0] > 0, 1.0, 0.0)
+
+    stack = contextlib.ExitStack()
+    stack.enter_context(mock.patch.object(trajectories, "cell_weights", weights))
+    stack.enter_context(mock.patch.object(trajectories, "pruned", occupied))
+    return stack
+
+
+def moves_are_free() -> Patch:
+    """Weigh moves with noise of the whole budget."""
+    real = Trajectories._design
+
+    def design(self: Trajectories, domain: Any, terms: Any) -> Any:
+        made = real(self, domain, terms)
+        law = calibrate(self.law, terms.spendable(self.law), trajectories._sensitivity(2, path_weights.WHOLE, terms))
+        return replace(made, laws=made.laws | {trajectories.MOVES: law})
+
+    return mock.patch.object(Trajectories, "_design", design)
+
+
+def persons_are_not_bounded() -> Patch:
+    """Keep all trajectories of each person."""
+    return mock.patch.object(tracks, "_first_of_each", lambda owners, *_: np.ones(owners.size, dtype=bool))
+
+
+def replace_is_add_remove() -> Patch:
+    """Calibrate for adding a trajectory if one is replaced."""
+    return mock.patch.object(trajectories, "count_sensitivity", return_value=Sensitivity(1, 1))
+
+
+def _sensitivity_of(case: str = "trajectories", relation: str = "add-remove") -> Any:
+    return lambda: declared_is_the_maximum(TrajectorySetting(case, relation))
+
+
+ONE, THREE = TRAJECTORY_PERSONS
+MUTANTS = [
+    Mutant("long trajectories count more", "replay", long_trajectories_count_more, trajectories_replayed()),
+    Mutant("long trajectories count more, brute force", "sensitivity", long_trajectories_count_more, _sensitivity_of()),
+    Mutant("cells are not divided", "sensitivity", cells_are_not_divided, _sensitivity_of()),
+    Mutant("the choice of the system is free", "replay", the_choice_is_free, trajectories_replayed()),
+    Mutant("cells are pruned by true weights", "replay", true_weights_prune, trajectories_replayed()),
+    Mutant("moves are free", "replay", moves_are_free, trajectories_replayed("trajectories, one system")),
+    Mutant(
+        "a person's trajectories are not bounded", "replay", persons_are_not_bounded, trajectories_replayed(person=ONE)
+    ),
+    Mutant("replace is add-remove", "replay", replace_is_add_remove, trajectories_replayed(relation="replace")),
+    Mutant(
+        "replace is add-remove, brute force",
+        "sensitivity",
+        replace_is_add_remove,
+        _sensitivity_of("trajectories, one system", "replace"),
+    ),
+]
