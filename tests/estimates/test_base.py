@@ -16,6 +16,7 @@ from spatialdp.estimates.flows.counts import FlowCounts
 from spatialdp.estimates.histogram import Histogram
 from spatialdp.estimates.networks.counts import NetworkCounts
 from spatialdp.estimates.sparse.listed import ListedCells
+from spatialdp.estimates.sparse.over_map import ListOverMap
 from spatialdp.estimates.tables.counts import TableCounts
 from spatialdp.estimates.zones.counts import ZoneCounts
 from tests.helpers.cases import LARGE
@@ -43,7 +44,8 @@ def test_moments_of_cumulants_undo_the_definition_and_no_noise_has_no_kurtosis(v
     np.testing.assert_allclose(found, np.where(second > 0, kurtosis, 0.0), rtol=1e-9)
 
 
-CLASSES = (Histogram, Decomposition, Field, ZoneCounts, TableCounts, ListedCells, FlowCounts, NetworkCounts)
+CLASSES = (Histogram, Decomposition, Field, ZoneCounts, TableCounts)
+CLASSES += (ListedCells, ListOverMap, FlowCounts, NetworkCounts)
 
 
 def test_every_class_of_estimates_is_listed_by_its_kind():

@@ -53,6 +53,9 @@ RELEASES = {
     ),
     "invariants": lambda **more: sdp.ZoneTree(invariants=["side"]).release(XY, ZONES, epsilon=1, **more),
     "listed": lambda **more: sdp.Sparse((64, 64)).release([[0.3, 0.7]] * 200, DOMAIN, epsilon=1, **more),
+    "listed-map": lambda **more: sdp.SparseMap((64, 64), blocks=(8, 8)).release(
+        [[0.3, 0.7]] * 200, DOMAIN, epsilon=1, **more
+    ),
     "flows": lambda **more: sdp.Flows().release(sdp.Trips(XY, XY[::-1]), DOMAIN.grid((2, 2)), epsilon=1, **more),
     "table": lambda **more: sdp.Table().release(sdp.Rows(XY[:3], kind=["theft"] * 3), FRAME, epsilon=1, **more),
     "network": lambda **more: sdp.PrivBayes().release(sdp.Rows(XY[:3], kind=["theft"] * 3), FRAME, epsilon=1, **more),

@@ -219,6 +219,8 @@ def test_every_figure_is_made_by_make():
         "table_sql",
         "flows",
         "list_over_grid",
+        "sparse_map",
+        "trajectories",
     }
     assert called == {path.stem for path in SCRIPTS.glob("*.py")} - helpers - {"explorer_picture"}
 

@@ -40,6 +40,7 @@ class ManyMaps:
     extrapolates: ClassVar[bool] = False
 
     def _refuse(self) -> NoReturn:
+        """Refuse a question that only a map can answer."""
         many_maps()
 
     @property

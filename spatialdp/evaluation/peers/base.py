@@ -52,6 +52,7 @@ class Peer(Mechanism):
     law: ClassVar[Law] = Law.DISCRETE_LAPLACE  # type: ignore[misc]  # others have a choice
 
     def __post_init__(self) -> None:
+        """Check the parameters."""
         object.__setattr__(self, "shape", whole_pair(self.shape, "shape"))
 
     @override

@@ -57,6 +57,8 @@ def test_a_script_is_run_again_only_for_its_own_functions(monkeypatch):
     main = sys.modules["__main__"]
     monkeypatch.setattr(mean_x, "__module__", "__main__")
     monkeypatch.setattr(main, "mean_x", mean_x, raising=False)
+    monkeypatch.setattr(main, "__spec__", None, raising=False)
+    monkeypatch.setattr(main, "__file__", "/some/script.py", raising=False)  # processes of tests run from no file
     own = pickle.loads(pickle.loads(message(mean_x, None))[0])
     assert {"init_main_from_name", "init_main_from_path"} & set(own)
 
