@@ -42,7 +42,7 @@ from spatialdp.records.rows.tracks import Paths, Tracks, as_tracks, paths_of
 from spatialdp.space.domain import Domain
 from spatialdp.space.paths.systems import CLASSES, TURNS, WHOLE, System, length_edges
 from spatialdp.trajectories.release import TrajectoryRelease
-from spatialdp.wording import either, parameter
+from spatialdp.wording import either, parameter, quoted
 
 __all__ = ["Trajectories", "TrajectoryDesign"]
 
@@ -179,7 +179,8 @@ class Trajectories(Mechanism):
         levels = tuple(whole_number(level, "systems", self.ends, MOST_LEVELS) for level in given)
         if not levels or len(set(levels)) < len(levels):
             raise ParameterError(
-                f"{parameter('systems')} is {self.systems}; give different levels of the quadtree, such as (4, 5, 6)."
+                f"{parameter('systems')} is {quoted(self.systems)}; give different levels of the quadtree, such as "
+                f"{quoted((4, 5, 6))}."
             )
         object.__setattr__(self, "systems", tuple(sorted(levels)))
 

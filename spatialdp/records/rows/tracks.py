@@ -72,7 +72,7 @@ class Tracks:
         if type(self._points) is not Points:
             raise PointsError(
                 "the points stay in a file or an engine, but trajectories need times beside them; read the columns "
-                "into memory, and give them as arrays."
+                "into memory, and give those."
             )
         self._tids, self._times = persons_of(tid, parameter("tid")), times_of(time)
         count = self._points._x.shape[0]
