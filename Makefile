@@ -77,6 +77,8 @@ figures: $(VENV)/.installed explorer-figure
 	$(BIN)/python scripts/gallery.py --output figures
 	$(BIN)/python scripts/zone_budgets.py --output figures
 	$(BIN)/python scripts/hot_spots.py --output figures
+	$(BIN)/python scripts/list_over_grid.py --output figures
+	$(BIN)/python scripts/sparse_map.py --output figures
 	$(BIN)/python scripts/county_map.py --output figures
 	$(BIN)/python scripts/running_totals.py --output figures
 	$(BIN)/python scripts/randomized_response.py --output figures

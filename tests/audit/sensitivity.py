@@ -15,6 +15,7 @@ from unittest import mock
 import numpy as np
 
 from spatialdp.mechanisms import Adaptive, Mechanism
+from spatialdp.mechanisms.adaptive.choices import FIRST_SHARE
 from spatialdp.privacy.noise.laws import Law, NoiseLaw
 from spatialdp.privacy.noise.source import Noise
 from spatialdp.space.domain import Domain
@@ -88,14 +89,17 @@ def costs(
 ) -> tuple[list[Fraction], list[Fraction]]:
     """Return the costs of all measurements, by brute force and by the plan, both in rising order.
 
-    The plan of an adaptive tree states what all blocks on a path cost together, since released counts divide it.
+    The plan of an adaptive tree states what all blocks on a path cost together, since released counts divide it. Where
+    no records were released, the first blocks get the larger share, and the blocks below them the rest.
     """
     computed = largest_costs(mechanism, domain, relation, centres(domain, shape))
     plan = mechanism.plan(domain, **terms(mechanism, relation))
+    steps = list(plan.budget.values())
     if isinstance(mechanism, Adaptive):
-        number, *blocks = computed
-        computed = [number, sum(blocks, Fraction(0))]
-    return computed, sorted(step for step in plan.budget.values() if step)
+        number, blocks = steps
+        first = blocks * Fraction(*FIRST_SHARE)
+        steps = [number, first, blocks - first]
+    return computed, sorted(step for step in steps if step)
 
 
 def declared_is_the_maximum(mechanism: Mechanism, domain: Domain, shape: tuple[int, int], relation: str) -> None:

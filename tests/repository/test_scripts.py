@@ -218,8 +218,6 @@ def test_every_figure_is_made_by_make():
         "planning_laws",
         "table_sql",
         "flows",
-        "list_over_grid",
-        "sparse_map",
         "trajectories",
     }
     assert called == {path.stem for path in SCRIPTS.glob("*.py")} - helpers - {"explorer_picture"}
