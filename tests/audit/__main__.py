@@ -157,10 +157,13 @@ def _code_checksum() -> int:
 
 
 def _commit() -> str:
-    """Return the commit that is audited, and whether files differ from it."""
-    asked = ["describe", "--always", "--abbrev=7", "--exclude=*", "--dirty= with changes"]
-    done = subprocess.run(["git", "-C", str(ROOT), *asked], capture_output=True, text=True, check=False)
-    return done.stdout.strip() or "unknown"
+    """Return the commit that is audited, and whether sources differ from it."""
+
+    def git(*words: str) -> str:
+        return subprocess.run(["git", "-C", str(ROOT), *words], capture_output=True, text=True, check=False).stdout
+
+    changed = git("status", "--porcelain", "--", "spatialdp", "tests")
+    return (git("rev-parse", "--short=7", "HEAD").strip() or "unknown") + (" with changes" if changed else "")
 
 
 def _run(task: Task) -> tuple[Task, float, float]:
