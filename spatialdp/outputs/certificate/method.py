@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
 
 from spatialdp.outputs.certificate.numbers import exactness
@@ -116,8 +117,12 @@ def _parameter(privacy: Privacy) -> tuple[Block, ...]:
 def _widths(noise: StatedNoise) -> tuple[str, str, str]:
     """Return the parameter for reading, the exact parameter, and the step of the noise."""
     ends = list(dict.fromkeys((noise.least, noise.most)))
-    rounded, exact = (" to ".join(map(form, ends)) for form in (format_exact, _exactly))
+    rounded, exact = (" to ".join(map(form, ends)) for form in (_rounded_up, _exactly))
     return rounded, exact, "1" if noise.steps == 1 else f"1/{noise.steps}"
+
+
+def _rounded_up(value: Fraction) -> str:
+    return str(Context(prec=6, rounding=ROUND_CEILING).divide(Decimal(value.numerator), Decimal(value.denominator)))
 
 
 def _exactly(cost: Fraction) -> str:
