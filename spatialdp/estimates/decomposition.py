@@ -9,7 +9,7 @@ among them and reads no record.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar
@@ -133,7 +133,7 @@ class Decomposition:
     def answers(self, boxes: Integers, values: Sequence[Array]) -> Floats:
         """Answers to lattice boxes from several sets of node values, (sets, boxes), in little more time than one."""
         totals = np.zeros((len(values), boxes.shape[0]))
-        for chunk in chunks(boxes):
+        for chunk in chunks(self.tree, boxes):
             for pairs in walk(self.tree, boxes[chunk], self._descended, self.area):
                 ended = np.flatnonzero(~pairs.divided & (pairs.coverage > 0))
                 box, node, coverage = pairs.box.take(ended), pairs.node.take(ended), pairs.coverage.take(ended)
@@ -265,8 +265,8 @@ class Decomposition:
                 f"release with {parameter('consistent', True)}, then adjust them."
             )
 
-    def _walk(self, queries: Array, descend: Booleans | None = None) -> Iterator[Pairs]:
-        """Walk down the tree with boxes (m, 4) or polygons (m,), depth by depth."""
+    def _walk(self, queries: Array, descend: Booleans | None = None) -> list[Pairs]:
+        """The pairs of each depth of boxes (m, 4) or polygons (m,) that walk down the tree."""
         if queries.ndim == 2:
             return walk(self.tree, queries, descend, self.area)
         return walk_polygons(self.tree, self.domain, queries, descend, self.area)
@@ -287,7 +287,7 @@ class Decomposition:
     def _summed(self, queries: Array, weigh: Callable[[Pairs], Floats]) -> Floats:
         """For every box or polygon, the sum of `weigh` over the nodes at which its walk ends."""
         total = np.zeros(queries.shape[0])
-        for chunk in chunks(queries):
+        for chunk in chunks(self.tree, queries):
             for pairs in self._walk(queries[chunk], self._descended):
                 weights = np.where(~pairs.divided, weigh(pairs), 0.0)
                 total[chunk] += np.bincount(pairs.box, weights, minlength=total[chunk].size)
@@ -302,10 +302,11 @@ class Decomposition:
     ) -> Floats:
         """For every box, the sum of `whole` over covered nodes and of `part` over families of leaves that it cuts."""
         total = np.zeros(boxes.shape[0])
-        for chunk in chunks(boxes):
-            for pairs, opened in families.walk(boxes[chunk], self._descended):
+        for chunk in chunks(self.tree, boxes):
+            levels, opened = families.walk(boxes[chunk], self._descended)
+            for pairs in levels:
                 weights = np.where(~pairs.divided & (pairs.coverage > 0), whole(pairs.node), 0.0)
-                if opened is not None:
+                if opened is not None and pairs is levels[-1]:
                     weights[opened.pairs] = part(opened)
                 total[chunk] += np.bincount(pairs.box, weights, minlength=total[chunk].size)
         return total
@@ -342,7 +343,7 @@ class Decomposition:
     def _fitted_cumulants(self, queries: Array) -> tuple[Floats, Floats]:
         """Second and fourth cumulants of the answers from fitted estimates."""
         second, fourth = np.zeros((2, queries.shape[0]))
-        for chunk in chunks(queries):
+        for chunk in chunks(self.tree, queries):
             levels, opened = self._visited(queries[chunk])
             second[chunk], fourth[chunk] = self.noise.fitted_walk(levels, opened, queries[chunk].shape[0])
         return second, fourth
@@ -353,9 +354,8 @@ class Decomposition:
         Families of leaves that are grid cells are not visited: their parent gets the cells' mean coverage.
         """
         if self._families is None or queries.ndim == 1:
-            return list(self._walk(queries)), None
-        visited = list(self._families.walk(queries))
-        levels, opened = [pairs for pairs, _ in visited], visited[-1][1] if visited else None
+            return self._walk(queries), None
+        levels, opened = self._families.walk(queries)
         if opened is not None:
             coverage = levels[-1].coverage.copy()
             coverage[opened.pairs] = opened.powers[0] / self.tree.n_children[levels[-1].node[opened.pairs]]
@@ -367,8 +367,8 @@ class Decomposition:
         if self._leaf_grid is not None:
             return self._leaf_grid.allowance(self.leaf_unevenness, queries)
         variance, shift = np.zeros((2, queries.shape[0]))
-        for chunk in chunks(queries):
-            part = self.unevenness.allowance(list(self._walk(queries[chunk])), queries[chunk].shape[0])
+        for chunk in chunks(self.tree, queries):
+            part = self.unevenness.allowance(self._walk(queries[chunk]), queries[chunk].shape[0])
             variance[chunk], shift[chunk] = part.variance, part.shift
         return Allowance(variance, shift)
 
@@ -377,7 +377,7 @@ class Decomposition:
         """What the released nodes say about the spread of records within leaves, if the leaves follow no grid."""
         fit = self.fit
         variances = fit.noise.fitted_variances()
-        return TreeUnevenness.of(self.tree, fit.values, variances, lambda boxes: list(self._walk(boxes)), self.area)
+        return TreeUnevenness.of(self.tree, fit.values, variances, self._walk, self.area)
 
     @cached_property
     def leaf_unevenness(self) -> GridUnevenness:

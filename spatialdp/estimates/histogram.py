@@ -163,7 +163,7 @@ class Histogram:
             second[part], fourth[part] = (np.where(meets_region, cumulant, 0.0) for cumulant in cumulants)
         return moments_of(second, fourth)
 
-    @property
+    @cached_property
     def border(self) -> Border | None:
         """The cells that lie in the region in part; None if all boxes get plain shares, as noise is fitted to them."""
         return None if self.noise.fitted else Border.of(self.grid)

@@ -33,6 +33,19 @@ def test_a_shape_says_of_its_nodes_what_a_tree_of_boxes_says(seed):
 
 @given(seeds)
 @settings(max_examples=40, deadline=None)
+def test_inner_nodes_of_each_depth_and_the_sizes_of_their_families(seed):
+    shape = shape_of(random_tree(np.random.default_rng(seed)))
+    assert len(shape.levels) == shape.height + 1
+    assert len(shape.inner) == len(shape.family_sizes) == shape.height
+    for depth, (inner, sizes) in enumerate(zip(shape.inner, shape.family_sizes, strict=True)):
+        n_children = shape.n_children[shape.levels[depth]]
+        assert shape.levels[depth] == shape.level(depth)
+        np.testing.assert_array_equal(np.arange(n_children.size)[inner], np.flatnonzero(n_children))
+        np.testing.assert_array_equal(np.broadcast_to(sizes, np.count_nonzero(n_children)), n_children[n_children > 0])
+
+
+@given(seeds)
+@settings(max_examples=40, deadline=None)
 def test_sums_need_no_boxes(seed):
     rng = np.random.default_rng(seed)
     shape = shape_of(random_tree(rng))
