@@ -2,8 +2,8 @@
 
 If the estimates are consistent (a parent is the sum of its children), it does not matter which nodes
 an answer takes, and the noise of the answer follows from the algebra of the least-squares fit
-(`tree_noise`, ``docs/design/tree-noise.md``). If they are not consistent, an answer takes the fewest
-and largest nodes. Walks are in `trees.walk`, the algebra is in `tree_noise`; this module chooses
+(`trees.tree_noise`, ``docs/design/tree-noise.md``). If they are not consistent, an answer takes the fewest
+and largest nodes. Walks are in `space.boxes.walk`, the algebra is in `trees.tree_noise`; this module chooses
 among them and reads no record.
 """
 
@@ -21,19 +21,19 @@ from spatialdp.errors import ReleaseError
 from spatialdp.estimates.base import moments_of
 from spatialdp.estimates.histogram import Histogram
 from spatialdp.estimates.leaf_grid import LeafGrid
-from spatialdp.estimates.tree_noise import GivenWeights, TreeNoise, or_zero
 from spatialdp.estimates.unevenness.allowance import Allowance
 from spatialdp.estimates.unevenness.grid import CellCounts, GridUnevenness
 from spatialdp.estimates.unevenness.tree import TreeUnevenness
+from spatialdp.space.boxes.leaf_families import Families
+from spatialdp.space.boxes.tree import Tree
+from spatialdp.space.boxes.walk import chunks, family_shares, walk, walk_polygons
 from spatialdp.space.domain import Domain
 from spatialdp.space.polygons import Polygons
 from spatialdp.space.regions.borders import RegionArea
 from spatialdp.trees.adjust import NonNegative, non_negative, project_families, round_consistent
-from spatialdp.trees.given_weights import family_shares
-from spatialdp.trees.leaf_families import Families, OpenedNodes
 from spatialdp.trees.least_squares import two_pass
-from spatialdp.trees.tree import Tree
-from spatialdp.trees.walk import Pairs, chunks, walk, walk_polygons
+from spatialdp.trees.pairs import OpenedNodes, Pairs
+from spatialdp.trees.tree_noise import GivenWeights, TreeNoise, or_zero
 from spatialdp.wording import parameter
 
 __all__ = ["Decomposition"]

@@ -17,13 +17,13 @@ from spatialdp.estimates.grid_noise import IndependentNoise
 from spatialdp.estimates.histogram import Histogram
 from spatialdp.estimates.unevenness.allowance import Allowance
 from spatialdp.estimates.unevenness.grid import GridUnevenness
+from spatialdp.space.boxes.leaf_families import Families
+from spatialdp.space.boxes.tree import LatticeBoxes, Tree
 from spatialdp.space.coverage import coverages, prefix_sums, weighted_sums
 from spatialdp.space.domain import Domain, Grid, most_cells
 from spatialdp.space.lattice import cells_of
 from spatialdp.space.polygons import Polygons, scan
 from spatialdp.space.regions.borders import Border
-from spatialdp.trees.leaf_families import Families
-from spatialdp.trees.tree import LatticeBoxes, Tree
 
 __all__ = ["LeafGrid"]
 

@@ -16,16 +16,16 @@ import numpy as np
 
 from spatialdp._support.arrays import Floats, Integers
 from spatialdp._support.override import override
-from spatialdp._support.tree_shape import sums
 from spatialdp.estimates.decomposition import Decomposition
 from spatialdp.privacy.neighbours import Neighbours, Sensitivity, count_sensitivity
 from spatialdp.privacy.unit import Bound, Person
+from spatialdp.space.boxes.blocks import BlockTree, block_tree
+from spatialdp.space.boxes.quadtree import morton_order, quadtree
+from spatialdp.space.boxes.tree import Tree
 from spatialdp.space.domain import Grid
 from spatialdp.structures.base import Laws, Structure, fullest, noise_of, step_of
-from spatialdp.trees.blocks import BlockTree, block_tree
 from spatialdp.trees.least_squares import three_pass, two_pass
-from spatialdp.trees.quadtree import morton_order, quadtree
-from spatialdp.trees.tree import Tree
+from spatialdp.trees.shape import sums
 
 __all__ = ["BlockLevels", "QuadtreeLevels", "TreeLevels", "fitted"]
 
@@ -193,7 +193,7 @@ class BlockLevels(TreeLevels):
     ----------
     grid : Grid
     sides : tuple of int
-        Side of each depth's blocks in cells, root first, as `trees.blocks.levels_of` gives them.
+        Side of each depth's blocks in cells, root first, as `space.boxes.blocks.levels_of` gives them.
     """
 
     grid: Grid

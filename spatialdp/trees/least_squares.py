@@ -8,7 +8,7 @@ measured.
 
 Notation
 --------
-This is the notation of the tree algebra here, in `estimates.tree_noise` and in the explorer's JavaScript; a change of
+This is the notation of the tree algebra here, in `trees.tree_noise` and in the explorer's JavaScript; a change of
 one must change all. For a node v with children c:
 
     y, s   the measurement of v and its variance; s is infinite if v is not measured
@@ -41,9 +41,9 @@ import numpy as np
 import numpy.typing as npt
 
 from spatialdp._support.arrays import Floats
-from spatialdp._support.tree_shape import TreeShape, level_sums
 from spatialdp.errors import ParameterError
 from spatialdp.trees.levels import ByLevel, at_places, joined
+from spatialdp.trees.shape import TreeShape, level_sums
 
 Variances = npt.ArrayLike | list[Floats]
 
@@ -231,7 +231,7 @@ def two_pass(tree: TreeShape, measured: npt.ArrayLike, variances: Variances, *, 
 
     Examples
     --------
-    >>> from spatialdp.trees.quadtree import quadtree
+    >>> from spatialdp.space.boxes.quadtree import quadtree
     >>> fit = two_pass(quadtree(1), [10.0, 1, 2, 3, 2], [1.0, 1.0])
     >>> fit.estimates.round(3).tolist()
     [9.6, 1.4, 2.4, 3.4, 2.4]
@@ -264,7 +264,7 @@ def subtree_variances(tree: TreeShape, variances: Variances) -> SubtreeVariances
 
     Examples
     --------
-    >>> from spatialdp.trees.quadtree import quadtree
+    >>> from spatialdp.space.boxes.quadtree import quadtree
     >>> subtree_variances(quadtree(1), [1.0, 1.0]).up_variance.tolist()
     [0.8, 1.0, 1.0, 1.0, 1.0]
     """

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from spatialdp._support.arrays import Array, Floats, Integers
-from spatialdp._support.tree_shape import TreeShape
+from spatialdp.trees.shape import TreeShape
 
 __all__ = ["ByLevel", "at_places", "by_level", "joined"]
 

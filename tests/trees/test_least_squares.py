@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from spatialdp._support.tree_shape import level_sums, sums
 from spatialdp.errors import ParameterError
+from spatialdp.space.boxes.quadtree import quadtree
+from spatialdp.space.boxes.tree import Tree
 from spatialdp.trees.adjust import non_negative, round_consistent
 from spatialdp.trees.least_squares import subtree_variances, three_pass, two_pass
-from spatialdp.trees.quadtree import quadtree
-from spatialdp.trees.tree import Tree
+from spatialdp.trees.shape import level_sums, sums
 from tests.helpers.fits import FAN_OUTS, assert_adds_up, per_node, random_fit, random_variances, seeds
 from tests.helpers.trees import complete_tree, random_tree
 from tests.reference.dense_trees import complete_up_variances, dense_map, query_variance

@@ -19,8 +19,9 @@ from itertools import pairwise
 import numpy as np
 
 from spatialdp._support.arrays import Array, Booleans, Floats, Integers
-from spatialdp._support.tree_shape import TreeShape
-from spatialdp.trees.walk import Pairs, children
+from spatialdp.space.boxes.walk import children
+from spatialdp.trees.pairs import Pairs
+from spatialdp.trees.shape import TreeShape
 
 __all__ = ["NodeSets", "visited"]
 

@@ -8,10 +8,10 @@ import shapely
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from spatialdp.space.boxes.quadtree import quadtree
+from spatialdp.space.boxes.walk import children, chunks, walk, walk_polygons
 from spatialdp.space.domain import Domain
 from spatialdp.space.lattice import LATTICE
-from spatialdp.trees.quadtree import quadtree
-from spatialdp.trees.walk import children, chunks, walk, walk_polygons
 from tests.helpers.boxes import coverage
 from tests.helpers.trees import dense_membership, random_tree
 

@@ -8,47 +8,24 @@ proportional to the length of the boundary. Polygons are clipped by the nodes th
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import isqrt
 
 import numpy as np
 
 from spatialdp._support.arrays import Array, Booleans, Floats, Integers
-from spatialdp._support.tree_shape import TreeShape
+from spatialdp.space.boxes.tree import Tree
 from spatialdp.space.domain import Domain
 from spatialdp.space.polygons import CRUMB, Polygons, areas_only
 from spatialdp.space.regions.borders import RegionArea
-from spatialdp.trees.tree import Tree
+from spatialdp.trees.pairs import Pairs
+from spatialdp.trees.shape import TreeShape
 
-__all__ = ["Pairs", "area_shares", "children", "chunks", "walk", "walk_polygons"]
+__all__ = ["area_shares", "children", "chunks", "family_shares", "walk", "walk_polygons"]
 
 # Boxes walked together: enough to be worth a numpy call, few enough for their pairs to stay few. The edge of a box
 # cuts about as many nodes of a level as there are along a side of the domain.
 _MOST_BOXES, _FEWEST_BOXES, _CUT_NODES = 2**12, 2**6, 2**18
 _POLYGONS = 64  # polygons walked together: fewer, because each has many pieces
-
-
-@dataclass(frozen=True, eq=False)
-class Pairs:
-    """The (box, node) pairs of one depth.
-
-    Attributes
-    ----------
-    box, node : int arrays
-        Number of the box, or polygon, and of the node.
-    parent : int array
-        Position of the pair of the same box and the node's parent among the divided pairs of the previous depth.
-    coverage : float array
-        Share of the node's area (or of its area in the region) that the box covers, from 0 to 1.
-    divided : bool array
-        Whether the pair is followed by pairs of the node's children at the next depth.
-    """
-
-    box: Array
-    node: Array
-    parent: Array
-    coverage: Floats
-    divided: Booleans
 
 
 def chunks(tree: TreeShape, queries: Array) -> list[slice]:
@@ -171,3 +148,12 @@ def area_shares(tree: Tree, area: RegionArea | None) -> Floats:
         return area.shares(boxes, boxes[parent])
     width, height = (boxes[:, 2:] - boxes[:, :2]).astype(np.float64).T
     return np.asarray(width * height / (width * height)[parent])
+
+
+def family_shares(tree: Tree, area: RegionArea | None) -> Floats:
+    """Share of each node in the area (in the region) of its family; 1 for the root."""
+    shares = area_shares(tree, area)
+    for depth in range(tree.height):
+        children = tree.level(depth + 1)
+        shares[children] /= tree.to_children(depth, tree.family_sums(depth, shares[children]))
+    return shares

@@ -5,8 +5,9 @@ families follow each other in the order of their parents. Every computation on a
 levels: a slice, a sum over families, a repetition for children. A level whose nodes all have the same number of
 children is summed by strides, any other level by `np.add.reduceat`. See ``docs/design/tree-noise.md``.
 
-`trees.tree.Tree` adds the boxes of nodes that are lattice boxes; the nodes of `space.zones.Zones` are zones. A shape is
-public: it is made before the records are seen, or from released numbers, and must hold no count.
+What the nodes are is for others to say: those of `space.boxes.tree.Tree` are boxes of the lattice, and those of
+`space.zones.Zones` are zones. A shape is public: it is made before the records are seen, or from released numbers, and
+must hold no count.
 """
 
 from __future__ import annotations

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 import shapely
 
+from spatialdp.space.boxes.blocks import block_tree
+from spatialdp.space.boxes.leaf_families import Families
+from spatialdp.space.boxes.walk import walk
 from spatialdp.space.domain import Domain
 from spatialdp.space.lattice import LATTICE
-from spatialdp.trees.blocks import block_tree
-from spatialdp.trees.leaf_families import Families
-from spatialdp.trees.walk import walk
 
 REGION = shapely.Polygon([(0, 0), (1, 0), (1, 0.6), (0.3, 1), (0, 0.5)])
 CASES = {

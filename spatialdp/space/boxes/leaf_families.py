@@ -14,31 +14,13 @@ from itertools import product
 import numpy as np
 
 from spatialdp._support.arrays import Array, Booleans, Floats, Integers
+from spatialdp.space.boxes.tree import Tree
+from spatialdp.space.boxes.walk import walk
 from spatialdp.space.coverage import Coverage, prefix_sums
 from spatialdp.space.domain import Grid
-from spatialdp.trees.tree import Tree
-from spatialdp.trees.walk import Pairs, walk
+from spatialdp.trees.pairs import OpenedNodes, Pairs
 
-__all__ = ["Families", "OpenedNodes"]
-
-
-@dataclass(frozen=True, eq=False)
-class OpenedNodes:
-    """The nodes above the leaves that a walk opens: those that a box cuts, and covered ones that were not measured.
-
-    Attributes
-    ----------
-    pairs : bool array
-        Which pairs of the walk's last depth these nodes are.
-    boxes : (m, 4) int array
-        The part of the box that lies within each node.
-    powers : (4, m) array
-        Sums over each node's cells of the first to fourth power of the covered share.
-    """
-
-    pairs: Booleans
-    boxes: Integers
-    powers: Floats
+__all__ = ["Families"]
 
 
 @dataclass(frozen=True, eq=False)

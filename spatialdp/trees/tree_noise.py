@@ -19,12 +19,11 @@ from functools import cached_property
 import numpy as np
 
 from spatialdp._support.arrays import Array, Booleans, Floats
-from spatialdp._support.tree_shape import TreeShape
 from spatialdp.trees.given_weights import given_variances
-from spatialdp.trees.leaf_families import OpenedNodes
 from spatialdp.trees.least_squares import SubtreeVariances, own_weight, subtree_variances
 from spatialdp.trees.levels import ByLevel, at_places, by_level, joined
-from spatialdp.trees.walk import Pairs
+from spatialdp.trees.pairs import OpenedNodes, Pairs
+from spatialdp.trees.shape import TreeShape
 
 __all__ = ["GivenWeights", "TreeNoise", "or_zero"]
 

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from spatialdp._support.tree_shape import TreeShape, sums
 from spatialdp.errors import ParameterError
 from spatialdp.trees.least_squares import two_pass
+from spatialdp.trees.shape import TreeShape, sums
 from tests.helpers.trees import dense_membership, random_tree
 
 seeds = st.integers(0, 2**32 - 1)
