@@ -180,7 +180,7 @@ class Decomposition:
 
         With weights that were fixed beforehand, answers stay as they are, because their errors average out.
         """
-        return self._leaf_grid is None and not self.biased and self.own_weights is None
+        return self.leaf_grid is None and not self.biased and self.own_weights is None
 
     def allowance(self, boxes: Integers) -> Allowance:
         """What uneven spread within cut leaves adds to the error of each answer."""
@@ -274,9 +274,9 @@ class Decomposition:
     @cached_property
     def area(self) -> RegionArea | None:
         """The region, if leaves lie in it in part."""
-        if self._leaf_grid is None:
+        if self.leaf_grid is None:
             return RegionArea.of(self.domain)
-        return None if self._leaf_grid.border is None else self._leaf_grid.border.area
+        return None if self.leaf_grid.border is None else self.leaf_grid.border.area
 
     @cached_property
     def _descended(self) -> Booleans | None:
@@ -315,7 +315,7 @@ class Decomposition:
         """Variance and excess kurtosis of the noise in the answers to boxes (m, 4) or polygons (m,)."""
         if not self.consistent:
             return moments_of(*self._raw_cumulants(queries))
-        grid = self._leaf_grid if self._is_complete else None
+        grid = self.leaf_grid if self._is_complete else None
         sides = None if grid is None else grid.block_sides
         if grid is None or sides is None:
             return moments_of(*self._fitted_cumulants(queries))
@@ -364,8 +364,8 @@ class Decomposition:
 
     def _allowance(self, queries: Array) -> Allowance:
         """What uneven spread adds to the errors of the answers to boxes (m, 4) or polygons (m,)."""
-        if self._leaf_grid is not None:
-            return self._leaf_grid.allowance(self.leaf_unevenness, queries)
+        if self.leaf_grid is not None:
+            return self.leaf_grid.allowance(self.leaf_unevenness, queries)
         variance, shift = np.zeros((2, queries.shape[0]))
         for chunk in chunks(self.tree, queries):
             part = self.unevenness.allowance(self._walk(queries[chunk]), queries[chunk].shape[0])
@@ -382,8 +382,8 @@ class Decomposition:
     @cached_property
     def leaf_unevenness(self) -> GridUnevenness:
         """What the released leaves say about the spread of records within them, if they are the cells of a grid."""
-        assert self._leaf_grid is not None
-        fit, grid = self.fit, self._leaf_grid
+        assert self.leaf_grid is not None
+        fit, grid = self.fit, self.leaf_grid
         cells = grid.histogram(fit.values)
         variance = lambda blocks: fit.moments(cells.grid.lattice_boxes(blocks))[0]  # noqa: E731
         return GridUnevenness.of(CellCounts(cells.values, grid.leaves, variance))
@@ -398,44 +398,43 @@ class Decomposition:
     @property
     def leaf_shape(self) -> tuple[int, int] | None:
         """Columns and rows of the grid whose cells the leaves are; None if they follow no grid."""
-        return None if self._leaf_grid is None else self._leaf_grid.grid.shape
+        return None if self.leaf_grid is None else self.leaf_grid.grid.shape
 
     @cached_property
-    def _leaf_grid(self) -> LeafGrid | None:
+    def leaf_grid(self) -> LeafGrid | None:
+        """The grid whose cells the leaves are; None if they follow no grid."""
         return LeafGrid.of(self.tree, self.domain, self.shape)
 
     @cached_property
     def _leaf_values(self) -> Histogram | None:
         """The leaves as a histogram, if they are cells of one grid: any box is then a few prefix sums."""
-        return None if self._leaf_grid is None else self._leaf_grid.histogram(self.values)
+        return None if self.leaf_grid is None else self.leaf_grid.histogram(self.values)
 
     @cached_property
     def _families(self) -> Families | None:
         """The tree above its leaves, if the leaves are whole cells of one grid and each level has one variance."""
-        if self._leaf_grid is None or not self.tree.height or not self.noise.by_level or self._leaf_grid.border:
+        if self.leaf_grid is None or self.leaf_grid.border or not self.tree.height or not self.noise.by_level:
             return None
-        return self._leaf_grid.families
+        return self.leaf_grid.families
 
     @cached_property
     def _is_complete(self) -> bool:
         """Whether the closed form holds and the tree is large enough for it to be worth while."""
-        if self.tree.n_leaves < _CLOSED_FORM or self._leaf_grid is None or not self.noise.by_level:
+        if self.tree.n_leaves < _CLOSED_FORM or self.leaf_grid is None or self.leaf_grid.border:
             return False
-        if self._leaf_grid.border:
-            return False
-        return self._leaf_grid.block_sides is not None
+        return self.noise.by_level and self.leaf_grid.block_sides is not None
 
     def closed_form(self) -> dict[str, Any] | None:
         """Numbers of each level, root first, for the closed form of `moments`; None where it is not used."""
-        if not (self.consistent and self._is_complete) or self._leaf_grid is None:
+        if not (self.consistent and self._is_complete) or self.leaf_grid is None:
             return None
-        nx, ny = self._leaf_grid.grid.shape
+        nx, ny = self.leaf_grid.grid.shape
         return {
             "nx": nx,
             "ny": ny,
             "own": self.noise.level_weights().tolist(),
             "variances": or_zero(self.variances).tolist(),
             "kurtosis": self.kurtosis.tolist(),
-            "sides": self._leaf_grid.block_sides,
+            "sides": self.leaf_grid.block_sides,
             "fanOuts": self.tree.fan_outs,
         }

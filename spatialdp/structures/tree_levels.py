@@ -10,7 +10,6 @@ from abc import abstractmethod
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from itertools import pairwise
 
 import numpy as np
 
@@ -100,7 +99,7 @@ class TreeLevels(Structure):
     @override
     def measure(self, counts: Integers) -> Iterator[Integers]:
         nodes = self.node_counts(counts)
-        return (nodes[start:stop] for start, stop in pairwise(self.tree.offsets.tolist()))  # views
+        return iter([nodes[level] for level in self.tree.levels])  # views
 
     @override
     def fit(self, noisy: Iterable[Floats], laws: Laws) -> Floats:
@@ -144,7 +143,7 @@ def fitted(tree: Tree, values: Floats, variances: Floats) -> Floats:
     fan_outs = set(tree.fan_outs[:-1])
     similar = variances[np.isfinite(variances)].max() < _MOST_UNLIKE * variances.min()
     if by_level and similar and len(fan_outs) == 1 and 0 not in fan_outs:
-        levels = [values[tree.level(depth)] for depth in range(tree.height + 1)]
+        levels = [values[level] for level in tree.levels]
         return np.concatenate(three_pass(levels, (1 / variances).tolist(), fan_outs.pop()))
     return two_pass(tree, values, variances).estimates
 

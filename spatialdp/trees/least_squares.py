@@ -43,7 +43,7 @@ import numpy.typing as npt
 from spatialdp._support.arrays import Floats
 from spatialdp.errors import ParameterError
 from spatialdp.trees.levels import ByLevel, at_places, joined
-from spatialdp.trees.shape import TreeShape, level_sums
+from spatialdp.trees.shape import TreeShape, level_sums, locked
 
 Variances = npt.ArrayLike | list[Floats]
 
@@ -93,12 +93,12 @@ class SubtreeVariances:
     def variances(self) -> Floats:
         """The s of the measurements, one for each level or one for each node."""
         by_level = np.array([level for level in self.own if not level.ndim])
-        return _locked(by_level if by_level.size == len(self.own) else joined(self.tree, self.own))
+        return locked(by_level if by_level.size == len(self.own) else joined(self.tree, self.own))
 
     @cached_property
     def up_variance(self) -> Floats:
         """V of each node."""
-        return _locked(joined(self.tree, self.up))
+        return locked(joined(self.tree, self.up))
 
     @cached_property
     def children_variance(self) -> Floats:
@@ -106,12 +106,12 @@ class SubtreeVariances:
         values = np.full(int(self.tree.offsets[-2]), np.inf)
         for d, level in enumerate(self.below):
             values[self.tree.levels[d]][self.tree.inner[d]] = level
-        return _locked(values)
+        return locked(values)
 
     @cached_property
     def shares(self) -> Floats:
         """The `parts` of all nodes."""
-        return self.up_variance if self.parts is self.up else _locked(joined(self.tree, self.parts))
+        return self.up_variance if self.parts is self.up else locked(joined(self.tree, self.parts))
 
     @cached_property
     def weights(self) -> ByLevel:
@@ -150,7 +150,7 @@ class Fit(SubtreeVariances):
     estimates: Floats
 
     def __post_init__(self) -> None:
-        _locked(self.estimates)
+        locked(self.estimates)
 
 
 def three_pass(levels: Sequence[npt.ArrayLike], weights: Sequence[float], fan_out: int) -> list[Floats]:
@@ -461,8 +461,3 @@ def _by_level(tree: TreeShape, variances: Variances) -> ByLevel:
             f"negative or NaN; give a number or an array for each level, of the sizes {sizes}."
         )
     return own
-
-
-def _locked(array: Floats) -> Floats:
-    array.setflags(write=False)
-    return array

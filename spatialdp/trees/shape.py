@@ -16,6 +16,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -23,7 +24,9 @@ import numpy.typing as npt
 from spatialdp._support.arrays import Array, Booleans, Floats, Integers, Integers32, read_only
 from spatialdp.errors import ParameterError
 
-__all__ = ["TreeShape", "level_sums", "sums"]
+__all__ = ["TreeShape", "level_sums", "locked", "sums"]
+
+A = TypeVar("A", bound=Array)
 
 # Up to this fan-out, adding strided slices is faster than numpy's sum over a short axis.
 _LARGEST_STRIDED = 16
@@ -90,12 +93,12 @@ class TreeShape:
     @cached_property
     def leaves(self) -> Booleans:
         """Which nodes have no children."""
-        return read_only(self.n_children == 0, np.bool_)
+        return locked(self.n_children == 0)
 
     @cached_property
     def depth(self) -> npt.NDArray[np.int8]:
         """Depth of each node; 0 for the root."""
-        return read_only(np.repeat(np.arange(self.height + 1, dtype=np.int8), np.diff(self.offsets)), np.int8)
+        return locked(np.repeat(np.arange(self.height + 1, dtype=np.int8), np.diff(self.offsets)))
 
     @cached_property
     def parent(self) -> Integers32:
@@ -103,7 +106,7 @@ class TreeShape:
         parent = np.empty(self.n_nodes, dtype=np.int32)
         parent[0] = -1
         parent[1:] = np.repeat(np.arange(self.n_nodes, dtype=np.int32), self.n_children)
-        return read_only(parent, np.int32)
+        return locked(parent)
 
     @cached_property
     def first_child(self) -> Integers32:
@@ -112,7 +115,7 @@ class TreeShape:
         first[0] = 1
         np.cumsum(self.n_children[:-1], out=first[1:])
         first[1:] += 1
-        return read_only(first, np.int32)
+        return locked(first)
 
     @cached_property
     def fan_outs(self) -> tuple[int, ...]:
@@ -279,6 +282,12 @@ def level_sums(leaf_values: npt.ArrayLike, fan_outs: Sequence[int]) -> list[Arra
             )
         levels.append(_stride_sums(levels[-1], fan_out))
     return levels[::-1]
+
+
+def locked(array: A) -> A:
+    """Return a new array that nobody else has, made read-only."""
+    array.setflags(write=False)
+    return array
 
 
 def _summable(values: npt.ArrayLike) -> Array:

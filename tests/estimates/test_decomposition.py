@@ -146,7 +146,7 @@ def test_it_does_not_matter_which_cover_is_taken():
         release.domain, release.estimate.tree, release.estimate.values, release.estimate.variances,
         release.estimate.kurtosis, 0.0, consistent=True,
     )  # fmt: skip
-    walked.__dict__["_leaf_grid"] = None
+    walked.__dict__["leaf_grid"] = None
     boxes = random_boxes(100)
     assert release.answer(boxes) == pytest.approx(walked.answer(UNIT.boxes(boxes)), abs=1e-6)
 

@@ -174,8 +174,9 @@ class Table:
 
 def check_names(source: Source, names: Sequence[str], wanted: Sequence[str]) -> None:
     """Refuse a file that does not have each of the wanted columns of coordinates exactly once."""
+    coordinates = f"{parameter('x')} and {parameter('y')}"
     for name in wanted:
-        _check_name(source, names, name, f"{parameter('x')} and {parameter('y')}")
+        _check_name(source, names, name, coordinates)
 
 
 def check_person_name(source: Source, names: Sequence[str], name: str) -> None:
