@@ -128,7 +128,8 @@ def noise_of(laws: Laws) -> tuple[Floats, Floats]:
 
 def step_of(laws: Laws) -> float:
     """Width of the lattice on which the noise of the last measured group lies."""
-    return next(law.step for law in reversed(laws) if law)
+    *_, last = (law for law in laws if law)
+    return last.step
 
 
 class GridStructure(Structure):
