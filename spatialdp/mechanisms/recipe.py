@@ -11,6 +11,8 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
+from itertools import starmap
 from typing import Any, Generic, TypeVar
 
 from spatialdp._support.arrays import Integers
@@ -66,7 +68,7 @@ class Design(Generic[S_co]):
 
     def carry_out(self, exact: Iterable[Integers | Wide], noise: Noise) -> Estimate:
         """Add noise to exact measurements and fit them; group by group, so that few copies are in memory."""
-        parts = (noisy(part, law, noise) for part, law in zip(exact, self.laws, strict=True))
+        parts = starmap(partial(noisy, noise=noise), zip(exact, self.laws, strict=True))
         return self.structure.estimate(self.structure.fit(parts, self.laws), self.laws)
 
     def blank(self) -> Estimate:

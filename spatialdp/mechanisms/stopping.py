@@ -18,7 +18,7 @@ from spatialdp._support.arrays import Booleans, Floats, Integers
 from spatialdp.privacy.neighbours import Sensitivity
 from spatialdp.privacy.noise.laws import Law, NoiseLaw, calibrate, noisy
 from spatialdp.privacy.noise.source import Noise
-from spatialdp.trees.tree import Tree
+from spatialdp.space.boxes.tree import Tree
 
 __all__ = [
     "NoisyCounts",

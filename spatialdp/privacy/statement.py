@@ -378,8 +378,8 @@ class Privacy:
         spent = sum(self.budget.values())
         names = [*self.parameters, *self.budget, *self.noise]
         sound = (
-            all(isinstance(name, str) and is_printable(name) for name in names)
-            and all(map(_is_plain, self.parameters.values()))
+            all(isinstance(name, str) for name in names)
+            and is_printable("".join([*names, *_texts(list(self.parameters.values()))]))
             and self.unit == unit_of(self.person)
             and self._says_whether_the_bound_was_chosen()
             and (not self.invariants or (self.neighbours == Neighbours.REPLACE and self.person is None))
@@ -445,13 +445,15 @@ def _listed_levels(value: Any) -> tuple[str, ...]:
     return tuple(value)
 
 
-def _is_plain(value: Any) -> bool:
-    """Whether a parameter, and whatever lies in it, is a number or a text that can be shown."""
+def _texts(value: Any) -> list[str]:
+    """Return the texts that lie in a parameter; a `ValueError` is raised if it holds other things than numbers."""
     if isinstance(value, Mapping):
-        return all(map(_is_plain, [*value, *value.values()]))
+        return _texts([*value, *value.values()])
     if isinstance(value, tuple | list):
-        return all(map(_is_plain, value))
-    return is_printable(value) if isinstance(value, str) else value is None or isinstance(value, bool | int | float)
+        return [text for item in value for text in _texts(item)]
+    if not (value is None or isinstance(value, str | bool | int | float)):
+        raise ValueError
+    return [value] if isinstance(value, str) else []
 
 
 def _frozen(value: Any) -> Any:

@@ -32,10 +32,11 @@ from spatialdp.privacy.noise.source import Noise
 from spatialdp.privacy.noise.stated import StatedNoise
 from spatialdp.records.counting import count_cells
 from spatialdp.records.points import Points
+from spatialdp.space.boxes.subdivision import block_sums, summed_areas
+from spatialdp.space.boxes.walk import family_shares
 from spatialdp.space.domain import Domain, Grid, most_cells
 from spatialdp.space.regions.borders import RegionArea
-from spatialdp.trees.given_weights import family_shares, given_weights_fit
-from spatialdp.trees.subdivision import block_sums, summed_areas
+from spatialdp.trees.given_weights import given_weights_fit
 from spatialdp.wording import parameter
 
 __all__ = ["Adaptive", "Reading"]
