@@ -16,9 +16,8 @@ from spatialdp.records.counting import occupied_cells
 from tests.audit import contract
 from tests.audit.replay import replay
 from tests.audit.sensitivity import centres
-from tests.helpers.cases import DOMAINS, OVER_MAPS, RELATIONS, Setting
+from tests.helpers.cases import DOMAINS, OVER_MAP_SETTINGS, OVER_MAPS, RELATIONS, Setting
 
-SETTINGS = [Setting(case, "whole", relation) for case in OVER_MAPS for relation in RELATIONS]
 CLAUSES = [
     contract.parameters_are_frozen,
     contract.plan_is_what_is_recorded,
@@ -32,12 +31,12 @@ CLAUSES = [
 ]
 
 
-@pytest.mark.parametrize("setting", SETTINGS, ids=str)
+@pytest.mark.parametrize("setting", OVER_MAP_SETTINGS, ids=str)
 def test_neighbours_can_only_be_told_apart_by_what_was_paid_for(setting, tmp_path):
     replay(setting, 12, 5, tmp_path, maps=True, every=6)
 
 
-@pytest.mark.parametrize("setting", SETTINGS[::2], ids=str)
+@pytest.mark.parametrize("setting", OVER_MAP_SETTINGS[::2], ids=str)
 def test_lists_over_maps_keep_the_contract(setting, tmp_path):
     for clause in CLAUSES:
         clause(setting)
