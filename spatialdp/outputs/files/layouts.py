@@ -191,17 +191,17 @@ def _list_over_map(header: dict[str, Any], columns: dict[str, Array], domain: Do
     blocks = _tree(header["map"], of_map, domain)
     fine = [whole(size, 1, LATTICE) for size in header["list"]["shape"]]
     boxes = np.stack([_integers(of_list[name]) for name in _SIDES], axis=1)
-    if not np.all((boxes >= 0) & (boxes <= LATTICE)) or domain.region is not None:
-        raise ValueError("a listed cell lies outside the domain, or the domain has a region")
-    places = {
-        name: cells_of(boxes[:, axis].astype(np.int64), fine[axis]) for axis, name in enumerate(("column", "row"))
-    }
-    listed = listed_cells(header["list"], places | {"estimate": of_list["estimate"]}, domain)
-    if not np.array_equal(listed.leaf_boxes(), boxes):
-        raise ValueError("a listed box is no cell of the grid")
+    if not np.all((boxes >= 0) & (boxes <= LATTICE)):
+        raise ValueError("a listed cell lies outside the domain")
     shape = blocks.leaf_shape
     if shape is None or blocks.shape is None or any(cells % of for cells, of in zip(fine, shape, strict=True)):
         raise ValueError("a listed cell does not lie in one block")
+    places = {
+        name: cells_of(boxes[:, axis].astype(np.int64), fine[axis]) for axis, name in enumerate(("column", "row"))
+    }
+    listed = listed_cells(header["list"], places | {"estimate": of_list["estimate"]}, domain, shape)
+    if not np.array_equal(listed.leaf_boxes(), boxes):
+        raise ValueError("a listed box is no cell of the grid")
     return ListOverMap(blocks, listed)
 
 
