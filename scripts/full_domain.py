@@ -52,7 +52,8 @@ BY_NAMES = {
     "marital": "married: Married-civ-spouse Married-AF-spouse Married-spouse-absent; was married: Divorced Separated "
     "Widowed; never: Never-married",
     "education": "1st-4th: Preschool 1st-4th; 5th-8th: 5th-6th 7th-8th; 9th-12th: 9th 10th 11th 12th; "
-    "HS-grad: HS-grad; college: Some-college Assoc-acdm Assoc-voc; Bachelors: Bachelors; advanced: Masters Prof-school Doctorate",
+    "HS-grad: HS-grad; college: Some-college Assoc-acdm Assoc-voc; Bachelors: Bachelors; "
+    "advanced: Masters Prof-school Doctorate",
     "workclass": "private: Private; self-employed: Self-emp-not-inc Self-emp-inc; government: Federal-gov Local-gov "
     "State-gov; without pay: Without-pay",
     "occupation": "white collar: Exec-managerial Prof-specialty Adm-clerical Sales Tech-support; blue collar: "
