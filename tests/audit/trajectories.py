@@ -65,12 +65,10 @@ def groups_of(setting: TrajectorySetting, trajectories: Any, owners: Any = None)
     """Return the exact counts and weights of all groups, by step; those of cells and moves for the finest system."""
     design, paths = setting.design, setting.paths(trajectories, owners)
     system = design.systems[-1]
-    pairs, counts = path_weights.end_counts(paths, design.blocks)
-    ends = np.zeros(design.blocks.n_cells**2, dtype=np.int64)
-    ends[pairs] = counts
     return {
-        mechanism.ENDS: ends,
+        mechanism.ENDS: path_weights.end_counts(paths, design.blocks, design.frame),
         mechanism.LENGTHS: path_weights.length_counts(paths, design.blocks, design.longest),
+        mechanism.WIDTHS: path_weights.extent_counts(paths, design.longest),
         mechanism.CELLS: path_weights.cell_weights(paths, system),
         mechanism.MOVES: path_weights.move_weights(paths, system).ravel(),
         mechanism.HABITS: path_weights.habit_weights(paths, system),
@@ -85,7 +83,7 @@ def short_trajectories() -> list[list[int]]:
 def declared_is_the_maximum(setting: TrajectorySetting) -> None:
     """Check by brute force that no trajectory moves a group by more than its noise is made for, and one does."""
     design, empty = setting.design, groups_of(setting, [])
-    scales = {name: law.parameter for name, law in design.laws.items()} | {mechanism.ENDS: design.ends.scale}
+    scales = {name: law.parameter for name, law in design.laws.items()}
     vectors = [groups_of(setting, [walk]) for walk in short_trajectories()]
     for name, scale in scales.items():
         rows = np.unique(np.array([each[name] for each in vectors]), axis=0)
