@@ -76,6 +76,10 @@ class Stopping:
     threshold: float
     second_laws: tuple[NoiseLaw, ...]
 
+    def named_laws(self) -> dict[str, NoiseLaw]:
+        """Return the noise of second counts by name; the steps below a node that ends pay for them."""
+        return {f"second counts at depth {depth}": law for depth, law in enumerate(self.second_laws)}
+
 
 def stopping_rule(
     threshold: float, left: Sequence[Fraction], law: Law, sensitivities: Sequence[Sensitivity]
