@@ -23,7 +23,8 @@ from spatialdp.estimates.histogram import Histogram
 from spatialdp.estimates.leaf_grid import LeafGrid
 from spatialdp.estimates.tree_counts import TreeCounts
 from spatialdp.estimates.unevenness.allowance import Allowance
-from spatialdp.estimates.unevenness.grid import CellCounts, GridUnevenness
+from spatialdp.estimates.unevenness.blocks import CellCounts
+from spatialdp.estimates.unevenness.grid import GridUnevenness
 from spatialdp.estimates.unevenness.tree import TreeUnevenness
 from spatialdp.space.boxes.leaf_families import Families
 from spatialdp.space.boxes.tree import Tree
