@@ -25,7 +25,7 @@ from spatialdp._support.arrays import Array, Booleans, Floats, Integers, read_on
 from spatialdp._support.tree_shape import TreeShape
 from spatialdp.errors import ReleaseError
 from spatialdp.estimates.base import moments_of
-from spatialdp.estimates.tree_noise import TreeNoise
+from spatialdp.estimates.tree_noise import GivenWeights, TreeNoise
 from spatialdp.estimates.unevenness.allowance import Allowance, Bracket, Sums
 from spatialdp.estimates.zones.sets import NodeSets, visited
 from spatialdp.estimates.zones.shares import LeafAreas
@@ -61,6 +61,8 @@ class ZoneCounts:
         Whether parents are the sums of their children.
     biased : bool
         Whether the errors of the estimates no longer average out.
+    given : GivenWeights, optional
+        The weights of the fit of merged nodes, if it is not by least squares under these variances.
     """
 
     kind: ClassVar[str] = "zones"
@@ -72,6 +74,7 @@ class ZoneCounts:
     step: float
     consistent: bool
     biased: bool = False
+    given: GivenWeights | None = None
 
     def __post_init__(self) -> None:
         for name in ("values", "variances", "kurtosis"):
@@ -90,7 +93,7 @@ class ZoneCounts:
     @cached_property
     def noise(self) -> TreeNoise:
         """The noise of the measurements and of the estimates of merged nodes."""
-        return TreeNoise(self.shape, self.variances, self.kurtosis)
+        return TreeNoise(self.shape, self.variances, self.kurtosis, self.given)
 
     @property
     def listed(self) -> bool:

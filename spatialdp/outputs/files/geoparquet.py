@@ -56,6 +56,7 @@ __all__ = ["load", "statement_of", "to_geodataframe"]
 FORMAT = "spatialdp-release"
 FORMAT_VERSION = 1
 _KEY = b"spatialdp"
+_AREA = "area"  # the column of a table's zones
 _MOST_BYTES_PER_ROW = 512  # before compression; boxes and numbers take less than half of it
 _MOST_INFLATED = 32  # times the size of the file, before compression; polygons of zones are compressed to a third
 
@@ -135,7 +136,7 @@ def _digest(header: dict[str, Any], table: pa.Table) -> str:
 def _content(column: pa.Array) -> bytes:
     """Return the values of a column as bytes, independent of how the column lies in memory."""
     if str(column.type) == "binary":
-        return b"".join(value or b"" for value in column.to_pylist())
+        return b"".join(column.drop_null().to_pylist())
     if str(column.type) == "string":
         return _texts(column)
     return np.ascontiguousarray(column.to_numpy(zero_copy_only=False)).tobytes()
@@ -225,7 +226,7 @@ def _rebuild(table: pa.Table, header: dict[str, Any]) -> Release:
         geometry = table["geometry"].to_pylist() if "geometry" in table.column_names else None
         return ZoneRelease.of(zone_counts(header["zones"], header["estimate"], columns, geometry), privacy)
     if header["estimate"]["kind"] == TableCounts.kind:
-        return _table_release(header, columns, privacy)
+        return _table_release(header, columns, privacy, _areas_in(table))
     if header["estimate"]["kind"] == FlowCounts.kind:
         domain = None if header["domain"] is None else domain_from_json(header["domain"])
         return FlowRelease(domain, privacy, rebuild_flows(header["estimate"], columns, domain))  # type: ignore[arg-type]
@@ -236,10 +237,22 @@ def _rebuild(table: pa.Table, header: dict[str, Any]) -> Release:
     return Release(domain, privacy, rebuild(header["estimate"], columns, domain))
 
 
-def _table_release(header: dict[str, Any], columns: dict[str, Array], privacy: Privacy) -> TableRelease:
+def _table_release(
+    header: dict[str, Any], columns: dict[str, Array], privacy: Privacy, areas: list[bytes | None] | None
+) -> TableRelease:
     """Rebuild a table; one over zones without areas has no domain."""
     domain = None if header["domain"] is None else domain_from_json(header["domain"])
-    return TableRelease(domain, privacy, rebuild_table(header["estimate"], columns, domain))  # type: ignore[arg-type]
+    estimate = rebuild_table(header["estimate"], columns, domain, areas)
+    return TableRelease(domain, privacy, estimate)  # type: ignore[arg-type]
+
+
+def _areas_in(table: pa.Table) -> list[bytes | None] | None:
+    """Return the polygons that the first rows hold; None if there are none, as in earlier files."""
+    if _AREA not in table.column_names:
+        return None
+    column = table[_AREA]
+    areas: list[bytes | None] = column.slice(0, len(column) - column.null_count).to_pylist()
+    return areas
 
 
 def _damaged(source: Path) -> FileFormatError:
@@ -270,7 +283,7 @@ def _table(release: Release) -> pa.Table:
         "rows": len(layout.columns["estimate"]),
     }
     columns = {name: _as_arrow(values) for name, values in layout.columns.items()}
-    table = pa.table(columns | _geometry(layout))
+    table = pa.table(columns | _geometry(layout) | _areas(layout))
     if "geometry" in table.column_names:
         table = table.replace_schema_metadata({b"geo": _geo_metadata(release, layout)})
     header["sha256"] = _digest(header, table)
@@ -291,6 +304,18 @@ def _geometry(layout: Layout) -> dict[str, pa.Array]:
 
     polygons = layout.polygons
     return {} if polygons is None else {"geometry": pa.array(shapely.to_wkb(polygons, byte_order=1), pa.binary())}
+
+
+def _areas(layout: Layout) -> dict[str, pa.Array]:
+    """Return the column of polygons that are not the rows' places, if there are any: in the first rows."""
+    import pyarrow as pa
+    import shapely
+
+    if layout.areas is None:
+        return {}
+    polygons = pa.array(shapely.to_wkb(layout.areas, byte_order=1), pa.binary())
+    others = pa.nulls(len(layout.columns["estimate"]) - len(polygons), pa.binary())
+    return {_AREA: pa.concat_arrays([polygons, others])}
 
 
 def _geo_metadata(release: Release, layout: Layout) -> bytes:
