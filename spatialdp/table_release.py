@@ -49,7 +49,7 @@ class _ManyMaps:
         """
         many_maps()
 
-    answer_polygons = interval_polygons = uniformity = to_geodataframe = to_xarray = explore = _no_map
+    answer_polygons = interval_polygons = uniformity = to_geodataframe = to_xarray = _no_map
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -192,7 +192,7 @@ def test_formats_of_one_map_are_refused_and_nothing_is_left(tmp_path):
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize("ask", ["explore", "to_geodataframe", "to_xarray", "uniformity", "answer_polygons"])
+@pytest.mark.parametrize("ask", ["to_geodataframe", "to_xarray", "uniformity", "answer_polygons"])
 def test_questions_about_one_map_are_refused_in_words(ask):
     with pytest.raises(ReleaseError, match="a map for every time and category"):
         getattr(release_of("cells"), ask)()
