@@ -24,7 +24,7 @@ from spatialdp.evaluation.cache import TrialCache, TrialResults
 from spatialdp.evaluation.functions import check_functions
 from spatialdp.evaluation.labels import Mechanisms, labelled, with_baselines
 from spatialdp.evaluation.metrics import check_metrics
-from spatialdp.evaluation.tables import TableExperiment, table_workloads
+from spatialdp.evaluation.tables.experiment import TableExperiment, table_workloads
 from spatialdp.evaluation.trials import WHOLE_MAP, Experiment, Trial, identity, run_trials
 from spatialdp.evaluation.zones import ZoneExperiment, level_workloads
 from spatialdp.privacy.budget import Budget, Number, exact

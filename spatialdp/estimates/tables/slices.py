@@ -17,7 +17,6 @@ from functools import singledispatch
 import numpy as np
 
 from spatialdp._support.arrays import Floats
-from spatialdp._support.tree_shape import sums
 from spatialdp.errors import ReleaseError
 from spatialdp.estimates.base import Estimate
 from spatialdp.estimates.decomposition import Decomposition
@@ -25,11 +24,12 @@ from spatialdp.estimates.grid_noise import IndependentNoise, WeightedNoise
 from spatialdp.estimates.histogram import Histogram
 from spatialdp.estimates.networks.counts import NetworkCounts
 from spatialdp.estimates.tables.counts import TableCounts
-from spatialdp.estimates.tree_noise import GivenWeights
 from spatialdp.estimates.zones.counts import ZoneCounts
+from spatialdp.space.boxes.tree import Tree
 from spatialdp.space.frames.cells import Cells
 from spatialdp.space.frames.selection import FrameAxis, Selection, depth_first
-from spatialdp.trees.tree import Tree
+from spatialdp.trees.shape import sums
+from spatialdp.trees.tree_noise import GivenWeights
 
 __all__ = ["map_of"]
 

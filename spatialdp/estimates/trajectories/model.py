@@ -15,10 +15,10 @@ from typing import ClassVar
 import numpy as np
 
 from spatialdp._support.arrays import Floats, Integers
-from spatialdp._support.tree_shape import sums
+from spatialdp.space.boxes.quadtree import morton_order, quadtree
 from spatialdp.space.paths.systems import CLASSES, TURNS, System, turns
 from spatialdp.trees.adjust import project_families
-from spatialdp.trees.quadtree import morton_order, quadtree
+from spatialdp.trees.shape import sums
 
 __all__ = ["Chain", "PathModel", "pruned"]
 

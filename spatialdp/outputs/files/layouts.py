@@ -27,7 +27,6 @@ from spatialdp.estimates.networks.counts import NetworkCounts
 from spatialdp.estimates.sparse.listed import ListedCells
 from spatialdp.estimates.sparse.over_map import ListOverMap
 from spatialdp.estimates.tables.counts import TableCounts
-from spatialdp.estimates.tree_noise import TreeNoise
 from spatialdp.estimates.zones.counts import ZoneCounts
 from spatialdp.outputs.files.flows.complete import flow_columns, flow_header
 from spatialdp.outputs.files.flows.rows import pair_lines
@@ -46,11 +45,12 @@ from spatialdp.outputs.files.networks.complete import network_columns, network_h
 from spatialdp.outputs.files.noise_models import most_axis_weights, noise_from_json
 from spatialdp.outputs.files.rows import cell_numbers, edges
 from spatialdp.outputs.files.tables.complete import areas_of, table_header
+from spatialdp.space.boxes.subdivision import block_sums, summed_areas
+from spatialdp.space.boxes.tree import Tree
 from spatialdp.space.domain import LARGEST_GRID, Domain, most_cells
 from spatialdp.space.lattice import LATTICE, cells_of
 from spatialdp.transforms.spectral import most_weights
-from spatialdp.trees.subdivision import block_sums, summed_areas
-from spatialdp.trees.tree import Tree
+from spatialdp.trees.tree_noise import TreeNoise
 
 __all__ = ["Layout", "lay_out", "rebuild"]
 

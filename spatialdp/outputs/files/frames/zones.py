@@ -19,8 +19,6 @@ from spatialdp._support.arrays import Array, Booleans, Floats, Integers, Objects
 from spatialdp._support.foreign.wkb import is_polygonal
 from spatialdp._support.json_values import amount, flag, text, whole
 from spatialdp._support.terminal import is_printable
-from spatialdp._support.tree_shape import TreeShape
-from spatialdp.estimates.tree_noise import GivenWeights
 from spatialdp.estimates.zones.counts import ZoneCounts
 from spatialdp.outputs.files.frames.domains import checked_crs
 from spatialdp.outputs.files.limits import (
@@ -34,6 +32,8 @@ from spatialdp.outputs.files.limits import (
 from spatialdp.space.domain import Domain
 from spatialdp.space.regions.cells import RegionCells
 from spatialdp.space.zones.frame import Zones
+from spatialdp.trees.shape import TreeShape
+from spatialdp.trees.tree_noise import GivenWeights
 
 __all__ = [
     "check_codes",

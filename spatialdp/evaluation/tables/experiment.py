@@ -80,9 +80,9 @@ def table_workloads(frame: Frame, workload: Any) -> tuple[TableWorkload, ...]:
     asked = _usual(frame) if workload is None else workload
     if not isinstance(asked, Mapping) or not asked or not all(isinstance(each, Mapping) for each in asked.values()):
         raise ParameterError(
-            "the workload of an evaluation of tables is no mapping of names to queries; give such as "
-            f"{either('{name: dict(zone=..., kind=...)}', 'names')}, where a query is a part, a list of parts, or the "
-            "name of a level."
+            "the workload of an evaluation of tables is no mapping of names to queries; give one"
+            f"{either(', such as {name: dict(zone=..., kind=...)}', '')}, where a query is a part, a list of parts, or "
+            "the name of a level."
         )
     made = tuple(TableWorkload(str(name), _selections(frame, queries)) for name, queries in asked.items())
     for each in made:
