@@ -33,7 +33,7 @@ from spatialdp.space.zones.frame import Zones
 from spatialdp.transforms.tree_axis import TreeAxis
 from spatialdp.trees.shape import TreeShape
 
-__all__ = ["areas_of", "frame_from_json", "frame_to_json", "rebuild_table", "table_header"]
+__all__ = ["areas_of", "areas_of_frame", "frame_from_json", "frame_to_json", "rebuild_table", "table_header"]
 
 _MOST_AXES = 8
 _MOST_LEVELS = 16
@@ -61,7 +61,12 @@ def table_header(estimate: TableCounts) -> dict[str, Any]:
 
 def areas_of(estimate: TableCounts) -> Objects | None:
     """Return the polygons of a table's zones; None for grids, and for zones that are codes alone."""
-    areas: Objects | None = None if isinstance(estimate.frame.space, Cells) else estimate.frame.space.zones.geometry
+    return areas_of_frame(estimate.frame)
+
+
+def areas_of_frame(frame: Frame) -> Objects | None:
+    """Return the polygons of a frame's zones; None for grids, and for zones that are codes alone."""
+    areas: Objects | None = None if isinstance(frame.space, Cells) else frame.space.zones.geometry
     return areas
 
 
