@@ -122,6 +122,8 @@ def command(
     target.spare(release, boundaries)
     source: Any = load(release)
     on_axes = (*(("time", ",".join(each)) for each in times), *asked)
+    if together and not on_axes:
+        raise click.UsageError("--together is for categories of a table, such as --kind theft,assault; leave it out.")
     queries = axis_queries(getattr(source, "frame", None), on_axes, together=together)
     parts = {name: query[0] if len(query) == 1 else query for name, query in queries.items()}
     if target.file.suffix.lower() == ".html":

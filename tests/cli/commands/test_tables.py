@@ -256,6 +256,7 @@ def test_maps_of_times_and_categories_are_drawn(made, tmp_path):
         (("--kind=arson",), "'arson' is not on the public list"),
         (("--colour=red",), "No such option"),
         (("--kind=theft", "--level=3"), "this release is a grid and has no levels"),
+        (("--together",), "--together is for categories of a table"),
     ],
 )
 def test_maps_that_do_not_fit_are_refused(made, tmp_path, options, words):
