@@ -33,6 +33,7 @@ __all__ = [
     "Parameter",
     "build",
     "counts_in_tables",
+    "counts_trips",
     "find_method",
     "methods",
     "options_of",
@@ -243,10 +244,17 @@ def read_number(text: str) -> Fraction:
 
 
 def methods() -> dict[str, type[Mechanism]]:
-    """Return all methods by name: maps, then lists, and those of zones and tables last."""
-    from spatialdp.mechanisms import LISTS, MECHANISMS, ON_OTHER_FRAMES
+    """Return all methods by name: maps, then lists, those of zones and tables, and those of trips last."""
+    from spatialdp.mechanisms import BETWEEN_PLACES, LISTS, MECHANISMS, ON_OTHER_FRAMES
 
-    return MECHANISMS | LISTS | ON_OTHER_FRAMES
+    return MECHANISMS | LISTS | ON_OTHER_FRAMES | BETWEEN_PLACES
+
+
+def counts_trips(name: str | None) -> bool:
+    """Whether the records of a method have two places; False for a name that no method has."""
+    from spatialdp.mechanisms import BETWEEN_PLACES
+
+    return (name or "").lower() in BETWEEN_PLACES
 
 
 def counts_in_tables(name: str | None) -> bool:

@@ -203,7 +203,10 @@ class Sparse(Mechanism):
     @override
     def _design(self, domain: Domain, terms: Terms) -> SparseDesign:
         grid = ZoneLeaves(domain) if isinstance(domain, Zones) else self._grid(domain)
-        whole = terms.spendable(self.law)
+        return self.priced(grid, terms.spendable(self.law), terms)
+
+    def priced(self, grid: FineGrid | ZoneLeaves, whole: Fraction, terms: Terms) -> SparseDesign:
+        """Return the design of a list at a given cost, which may be a part of a larger release's."""
         fresh = whole * self._remeasure
         sensitivity = _sensitivity(grid, terms)
         choosing = calibrate(self.law, whole - fresh, sensitivity)
@@ -308,7 +311,12 @@ class Sparse(Mechanism):
 
     @override
     def _estimate(self, points: Any, design: SparseDesign, noise: Noise) -> ListedCells | ZoneCounts:
-        occupied, counts = design.occupied(points)
+        return self.listed(*design.occupied(points), design, noise)
+
+    def listed(
+        self, occupied: Integers, counts: Integers, design: SparseDesign, noise: Noise
+    ) -> ListedCells | ZoneCounts:
+        """Return the list, from the exact counts of the occupied cells."""
         numbers, noisy = design.filter.passing(occupied, counts, noise)
         inside = design.grid.inside(numbers)
         numbers, noisy = numbers[inside], noisy[inside]

@@ -34,6 +34,7 @@ from spatialdp.estimates.histogram import Histogram
 from spatialdp.estimates.intervals import quantile_table
 from spatialdp.estimates.networks.counts import NetworkCounts
 from spatialdp.estimates.sparse.listed import ListedCells
+from spatialdp.estimates.sparse.over_map import ListOverMap
 from spatialdp.estimates.tables.counts import TableCounts
 from spatialdp.estimates.zones.counts import ZoneCounts
 from spatialdp.outputs.explorer.data import estimate_data, packed
@@ -79,6 +80,7 @@ _MODULES = (
     "tree",
     "field",
     "listed",
+    "overmap",
     "zones",
     "answers",
     "colours",
@@ -290,8 +292,13 @@ def _(estimate: ZoneCounts) -> int:
 
 
 @singledispatch
-def _view(estimate: Estimate, cells: MapCells) -> dict[str, Any]:  # noqa: ARG001 - only zones have levels to choose
+def _view(estimate: Estimate, cells: MapCells) -> dict[str, Any]:  # noqa: ARG001 - only lists and zones have more
     return {}
+
+
+@_view.register
+def _(estimate: ListOverMap, cells: MapCells) -> dict[str, Any]:
+    return {"finest": min(cells.finest, map_cells(estimate.listed).finest)}
 
 
 @_view.register
@@ -357,6 +364,11 @@ def _(estimate: Field) -> str:
 @size_in_words.register
 def _(estimate: ListedCells) -> str:
     return f"{estimate.n_cells:,} listed cells. {estimate.in_words().removesuffix('.')}"
+
+
+@size_in_words.register
+def _(estimate: ListOverMap) -> str:
+    return f"{estimate.n_cells:,} blocks. {estimate.in_words().removesuffix('.')}"
 
 
 @size_in_words.register
