@@ -13,6 +13,7 @@ listed cells of the blocks that it cuts, some 3 % of them, and the yardstick loo
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
@@ -84,7 +85,7 @@ def sparse_map_release() -> Iterator[Result]:
 
 def sparse_map_boxes() -> Iterator[Result]:
     """Time the answers to 200 boxes from a list over a map against looking at all listed cells for each box."""
-    release = OVER_MAP.release(records(), DOMAIN, epsilon=2)
+    release: Any = OVER_MAP.release(records(), DOMAIN, epsilon=2)
     boxes = np.sort(np.random.default_rng(3).random((200, 2, 2)), axis=1).reshape(-1, 4)
     cells, blocks, values = (
         release.estimate.listed.leaf_boxes(),
@@ -95,7 +96,8 @@ def sparse_map_boxes() -> Iterator[Result]:
     def share(areas: Integers, box: Integers) -> Floats:
         sides = [np.minimum(areas[:, i + 2], box[i + 2]) - np.maximum(areas[:, i], box[i]) for i in (0, 1)]
         whole = [areas[:, i + 2] - areas[:, i] for i in (0, 1)]
-        return np.prod([np.maximum(side, 0) / all_of for side, all_of in zip(sides, whole, strict=True)], axis=0)
+        shares = [np.maximum(side, 0) / all_of for side, all_of in zip(sides, whole, strict=True)]
+        return np.asarray(shares[0] * shares[1])
 
     def one_by_one() -> None:
         plain = release.estimate.map.answer(DOMAIN.boxes(boxes))
