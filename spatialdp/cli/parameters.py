@@ -11,7 +11,7 @@ import inspect
 import re
 import shlex
 from collections.abc import Mapping
-from dataclasses import MISSING, dataclass, fields
+from dataclasses import dataclass, fields
 from enum import StrEnum
 from fractions import Fraction
 from pathlib import Path
@@ -320,13 +320,15 @@ def summary(method: type[Mechanism]) -> str:
 
 def parameters_of(method: type[Mechanism]) -> list[Parameter]:
     """Return the parameters of a method in the order of its signature."""
-    hints, described = get_type_hints(method), _described(method)
+    from spatialdp._support.options import defaults_of
+
+    hints, described, defaults = get_type_hints(method), _described(method), defaults_of(method)
     parameters = []
     for field in fields(method):  # type: ignore[arg-type]  # every mechanism is a dataclass
         kind, text = described.get(field.name, ("", ""))
         text = describe_parameter(text, hints)
-        default = None if field.default is MISSING else field.default
-        parameters.append(Parameter(field.name, hints[field.name], default, field.default is MISSING, kind, text))
+        default, required = defaults.get(field.name), field.name not in defaults
+        parameters.append(Parameter(field.name, hints[field.name], default, required, kind, text))
     return parameters
 
 

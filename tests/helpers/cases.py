@@ -403,6 +403,13 @@ LISTED_SETTINGS = [
     if case != "sparse, cells by size" or region != "two corners"
 ]
 
+LISTED_PERSON_SETTINGS = [
+    Setting(case, "whole", relation, person)
+    for case in ("sparse", "sparse, lattice")
+    for person in PERSONS
+    if person.choice is None  # a chosen bound is refused
+    for relation in RELATIONS
+]
 OVER_MAP_SETTINGS = [
     Setting(case, region, relation)
     for case in OVER_MAPS

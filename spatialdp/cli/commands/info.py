@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from spatialdp.space.domain import Domain
     from spatialdp.space.frames.frame import Frame
     from spatialdp.table_release import TableRelease
+    from spatialdp.trajectories.release import TrajectoryRelease
     from spatialdp.zone_release import ZoneRelease
 
 __all__ = ["command"]
@@ -60,6 +61,8 @@ def command(release: Path, as_json: bool) -> None:
 
 
 def _facts(release: Release) -> dict[str, Any]:
+    if release.estimate.kind == "trajectories":
+        return {"privacy": release.privacy.to_json(), **_path_facts(cast("TrajectoryRelease", release))}
     return {
         "privacy": release.privacy.to_json(),
         **_place(release),
@@ -92,7 +95,40 @@ def _privacy_lines(privacy: Privacy, *, disjoint: str = "") -> list[str]:
     ]
 
 
+def _path_facts(release: TrajectoryRelease) -> dict[str, Any]:
+    """Return the facts of trajectories: systems, step of time, what can be drawn from, and the total."""
+    domain, model = release.domain, release.estimate
+    return {
+        "bounds": list(domain.bounds),
+        "crs": domain.crs,
+        "region": domain.region is not None,
+        "cells_a_side": release.cells_a_side,
+        "blocks_a_side": model.blocks.side,
+        "seconds": float(release.step),
+        "longest": model.longest,
+        "pairs_of_ends": model.ends.n_cells,
+        "pairs_drawn_from": int(model.reachable[3].size),
+        "total": release.total,
+        "interval": release.interval().tolist(),
+    }
+
+
+def _path_lines(release: TrajectoryRelease) -> list[str]:
+    facts = _path_facts(release)
+    side, blocks, (low, high) = facts["cells_a_side"], facts["blocks_a_side"], facts["interval"]
+    return [
+        f"ends       in {blocks} x {blocks} blocks: {facts['pairs_of_ends']:,} pairs, of which "
+        f"{facts['pairs_drawn_from']:,} are drawn from",
+        f"ways       in {side} x {side} cells, at most {facts['longest']:,} steps of {facts['seconds']:g} s",
+        *_place_lines(cast("Release", release)),
+        f"total      about {facts['total']:,.0f} trajectories, 95 % interval {low:,.0f} to {high:,.0f}",
+        "intervals  of counts of ends, lengths and extents; synthetic trajectories have none",
+    ]
+
+
 def _map_lines(release: Release) -> list[str]:
+    if release.estimate.kind == "trajectories":
+        return _path_lines(cast("TrajectoryRelease", release))
     return [
         _sizes(release),
         *_place_lines(release),

@@ -31,6 +31,7 @@ from spatialdp.privacy.neighbours import Sensitivity, count_sensitivity
 from spatialdp.privacy.noise.filter import MOST_FALSE, Filter
 from spatialdp.privacy.noise.laws import Law, NoiseLaw, calibrate
 from spatialdp.privacy.noise.source import Noise
+from spatialdp.privacy.noise.stated import stated
 from spatialdp.privacy.statement import Privacy
 from spatialdp.privacy.unit import Bound, Person
 from spatialdp.records.codes import Codes, as_zone_records
@@ -253,6 +254,7 @@ class Sparse(Mechanism):
             cells=design.grid.n_cells,
             currency="epsilon",
             budget=design.costs,
+            noise=stated(dict(zip(design.costs, (design.choosing, design.fresh), strict=False))),
             standard_deviation=math.sqrt(design.law.variance),
             memory=round(_BYTES_OF_A_CELL * design.filter.expected),
             listing=Listing(

@@ -162,10 +162,12 @@ class SparseMap(Mechanism):
     def _plan(self, design: SparseMapDesign) -> Plan:
         listing, blocks = self._listing._plan(design.listing), self._map._plan(design.blocks)
         steps = {f"map: {name}": cost for name, cost in blocks.budget.items()}
+        noise = {f"map: {name}": drawn for name, drawn in blocks.noise.items()}
         return replace(
             listing,
             mechanism=self.name,
             budget=listing.budget | steps,
+            noise=listing.noise | noise,
             memory=listing.memory + blocks.memory,
             standard_deviation=math.sqrt(design.listing.law.variance),
         )

@@ -26,11 +26,11 @@ from spatialdp.privacy.budget import Number, divide, exact
 from spatialdp.privacy.neighbours import Neighbours
 from spatialdp.privacy.noise.laws import Law
 from spatialdp.privacy.unit import Person
+from spatialdp.space.boxes.blocks import levels_of
 from spatialdp.space.domain import Domain, Grid
 from spatialdp.strategies.levels import BlockQueries, GivenBoxes, Levels, best_budget, best_levels
 from spatialdp.strategies.products import BoxQueries, box_queries
 from spatialdp.structures.tree_levels import BlockLevels
-from spatialdp.trees.blocks import levels_of
 from spatialdp.wording import parameter, quoted
 
 __all__ = ["Hierarchy"]
