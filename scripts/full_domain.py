@@ -65,7 +65,7 @@ BY_NAMES_ABOVE = {"HS-grad": "diploma", "college": "diploma", "Bachelors": "degr
 
 def tree(text: str, above: Mapping[str, str] | None = None, other: str = "") -> Taxonomy:
     """The taxonomy that a text of groups describes; `above` has the labels of another level, and `other` the rest."""
-    labels = {}
+    labels: dict[str, list[str]] = {}
     for group in text.split("; "):
         name, _, values = group.partition(": ")
         higher = [] if above is None else [above.get(name, other)]

@@ -23,8 +23,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from spatialdp._support.arrays import Array, Booleans, Floats, Integers, expand_ranges
-from spatialdp._support.tree_shape import TreeShape
 from spatialdp.privacy.noise.laws import Law
+from spatialdp.trees.shape import TreeShape
 
 __all__ = ["ZoneObjective", "best_shares", "importance_of_levels"]
 

@@ -10,22 +10,21 @@ from abc import abstractmethod
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from itertools import pairwise
 
 import numpy as np
 
 from spatialdp._support.arrays import Floats, Integers
 from spatialdp._support.override import override
-from spatialdp._support.tree_shape import sums
 from spatialdp.estimates.decomposition import Decomposition
 from spatialdp.privacy.neighbours import Neighbours, Sensitivity, count_sensitivity
 from spatialdp.privacy.unit import Bound, Person
+from spatialdp.space.boxes.blocks import BlockTree, block_tree
+from spatialdp.space.boxes.quadtree import morton_order, quadtree
+from spatialdp.space.boxes.tree import Tree
 from spatialdp.space.domain import Grid
 from spatialdp.structures.base import Laws, Structure, fullest, noise_of, step_of
-from spatialdp.trees.blocks import BlockTree, block_tree
 from spatialdp.trees.least_squares import three_pass, two_pass
-from spatialdp.trees.quadtree import morton_order, quadtree
-from spatialdp.trees.tree import Tree
+from spatialdp.trees.shape import sums
 
 __all__ = ["BlockLevels", "QuadtreeLevels", "TreeLevels", "fitted"]
 
@@ -100,7 +99,7 @@ class TreeLevels(Structure):
     @override
     def measure(self, counts: Integers) -> Iterator[Integers]:
         nodes = self.node_counts(counts)
-        return (nodes[start:stop] for start, stop in pairwise(self.tree.offsets.tolist()))  # views
+        return iter([nodes[level] for level in self.tree.levels])  # views
 
     @override
     def fit(self, noisy: Iterable[Floats], laws: Laws) -> Floats:
@@ -144,7 +143,7 @@ def fitted(tree: Tree, values: Floats, variances: Floats) -> Floats:
     fan_outs = set(tree.fan_outs[:-1])
     similar = variances[np.isfinite(variances)].max() < _MOST_UNLIKE * variances.min()
     if by_level and similar and len(fan_outs) == 1 and 0 not in fan_outs:
-        levels = [values[tree.level(depth)] for depth in range(tree.height + 1)]
+        levels = [values[level] for level in tree.levels]
         return np.concatenate(three_pass(levels, (1 / variances).tolist(), fan_outs.pop()))
     return two_pass(tree, values, variances).estimates
 
@@ -193,7 +192,7 @@ class BlockLevels(TreeLevels):
     ----------
     grid : Grid
     sides : tuple of int
-        Side of each depth's blocks in cells, root first, as `trees.blocks.levels_of` gives them.
+        Side of each depth's blocks in cells, root first, as `space.boxes.blocks.levels_of` gives them.
     """
 
     grid: Grid

@@ -17,13 +17,12 @@ from spatialdp.mechanisms.adaptive.trajectories import Trajectories
 from spatialdp.privacy.noise.source import SeededNoise, SystemNoise
 from spatialdp.space.paths.systems import WHOLE
 from tests.audit.mutants import planted
-from tests.audit.replay import EPSILONS, content_of, granted
+from tests.audit.replay import EPSILONS, content_of, granted, replay
 from tests.audit.trajectories import (
     choices_are_within_their_budget,
     declared_is_the_maximum,
     drawn_from,
     groups_of,
-    replay_trajectories,
     some_trajectory,
 )
 from tests.audit.trajectory_bugs import MUTANTS
@@ -45,12 +44,12 @@ def test_every_mechanism_of_trajectories_is_audited():
 
 @every_setting
 def test_neighbours_can_only_be_told_apart_by_what_was_paid_for(setting):
-    replay_trajectories(setting, 3 * len(EPSILONS), zlib.crc32(str(setting).encode()))
+    replay(setting, 3 * len(EPSILONS), zlib.crc32(str(setting).encode()))
 
 
 @every_person
 def test_whole_persons_can_only_be_told_apart_by_what_was_paid_for(setting):
-    replay_trajectories(setting, 3 * len(EPSILONS), zlib.crc32(str(setting).encode()))
+    replay(setting, 3 * len(EPSILONS), zlib.crc32(str(setting).encode()))
 
 
 @every_setting

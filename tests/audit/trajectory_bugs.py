@@ -15,7 +15,8 @@ from spatialdp.privacy.neighbours import Sensitivity
 from spatialdp.privacy.noise.laws import calibrate
 from spatialdp.records.rows import path_weights, tracks
 from tests.audit.mutants import Mutant
-from tests.audit.trajectories import declared_is_the_maximum, trajectories_replayed
+from tests.audit.replay import replayed
+from tests.audit.trajectories import declared_is_the_maximum
 from tests.helpers.trajectory_cases import TRAJECTORY_PERSONS, TrajectorySetting
 
 Patch = contextlib.AbstractContextManager[Any]
@@ -114,20 +115,22 @@ def _sensitivity_of(case: str = "trajectories", relation: str = "add-remove") ->
     return lambda: declared_is_the_maximum(TrajectorySetting(case, relation))
 
 
+def _replayed(case: str = "trajectories", relation: str = "add-remove", person: Any = None) -> Any:
+    return replayed(TrajectorySetting(case, relation, person))
+
+
 ONE, THREE = TRAJECTORY_PERSONS
 MUTANTS = [
-    Mutant("long trajectories count more", "replay", long_trajectories_count_more, trajectories_replayed()),
+    Mutant("long trajectories count more", "replay", long_trajectories_count_more, _replayed()),
     Mutant("long trajectories count more, brute force", "sensitivity", long_trajectories_count_more, _sensitivity_of()),
     Mutant("cells are not divided", "sensitivity", cells_are_not_divided, _sensitivity_of()),
-    Mutant("the choice of the system is free", "replay", the_choice_is_free, trajectories_replayed()),
-    Mutant("cells are pruned by true weights", "replay", true_weights_prune, trajectories_replayed()),
-    Mutant("moves are free", "replay", moves_are_free, trajectories_replayed("trajectories, one system")),
-    Mutant("margins of ends are true", "replay", ends_are_free, trajectories_replayed()),
+    Mutant("the choice of the system is free", "replay", the_choice_is_free, _replayed()),
+    Mutant("cells are pruned by true weights", "replay", true_weights_prune, _replayed()),
+    Mutant("moves are free", "replay", moves_are_free, _replayed("trajectories, one system")),
+    Mutant("margins of ends are true", "replay", ends_are_free, _replayed()),
     Mutant("extents count positions", "sensitivity", extents_are_counted_by_position, _sensitivity_of()),
-    Mutant(
-        "a person's trajectories are not bounded", "replay", persons_are_not_bounded, trajectories_replayed(person=ONE)
-    ),
-    Mutant("replace is add-remove", "replay", replace_is_add_remove, trajectories_replayed(relation="replace")),
+    Mutant("a person's trajectories are not bounded", "replay", persons_are_not_bounded, _replayed(person=ONE)),
+    Mutant("replace is add-remove", "replay", replace_is_add_remove, _replayed(relation="replace")),
     Mutant(
         "replace is add-remove, brute force",
         "sensitivity",

@@ -14,6 +14,7 @@ import click
 from spatialdp.outputs.files.formats import FORMATS, WITH_AXES
 
 if TYPE_CHECKING:
+    from spatialdp.estimates.flows.counts import FlowCounts
     from spatialdp.estimates.sparse.listed import ListedCells
     from spatialdp.estimates.sparse.over_map import ListOverMap
     from spatialdp.privacy.statement import Privacy
@@ -143,22 +144,42 @@ def _place(release: Release) -> dict[str, Any]:
         return _table_facts(cast("TableRelease", release))
     zones = _zone_facts(cast("ZoneRelease", release)) if release.estimate.kind == "zones" else {}
     place = {} if domain is None else {"bounds": list(domain.bounds), "crs": domain.crs}
-    region = {} if zones else {"region": release.domain.region is not None}
+    region = {} if zones or domain is None else {"region": domain.region is not None}
     listing = _listing(release)
     return {"cells": release.estimate.n_cells, **listing, **zones, **place, **region}
 
 
 def _listing(release: Release) -> dict[str, Any]:
-    """Return the facts of a list, alone or over a map; nothing for other releases."""
+    """Return the facts of a list, alone or over a map, and of flows; nothing for other releases."""
     if release.estimate.kind == "listed-map":
         listed = cast("ListOverMap", release.estimate).listed
         return {"listed": listed.n_cells, **_list_facts(listed)}
+    if release.estimate.kind == "flows":
+        return _flow_facts(cast("FlowCounts", release.estimate))
     return _list_facts(cast("ListedCells", release.estimate)) if release.estimate.kind == "listed" else {}
 
 
 def _list_facts(estimate: ListedCells) -> dict[str, Any]:
     """Return what a list was made of: the grid, the threshold, and how many empty cells are expected on it."""
     return {"shape": list(estimate.grid.shape), "threshold": estimate.threshold, "false": estimate.false}
+
+
+def _flow_facts(estimate: FlowCounts) -> dict[str, Any]:
+    """Return between how many places flows are, and by what rule they are listed."""
+    listing = estimate.listing
+    rule = {} if listing is None else {"threshold": listing.threshold, "false": listing.false}
+    return {"places": estimate.places, "listed": listing is not None, **rule}
+
+
+def _flows_in_words(estimate: FlowCounts, counted: str) -> str:
+    number = f"pairs      {estimate.n_cells:,} {'of all' if estimate.listing is None else 'listed'}"
+    lines = [f"places     {estimate.places:,}", number]
+    if estimate.listing is not None:
+        lines += [
+            f"{'':10} Listed are pairs whose noisy count was at least {estimate.listing.threshold:,.6g} {counted}.",
+            f"{'':10} About {estimate.listing.false:,.3g} of them are expected to be without any.",
+        ]
+    return "\n".join(lines)
 
 
 def _table_facts(release: TableRelease) -> dict[str, Any]:
@@ -211,6 +232,8 @@ def _sizes(release: Release) -> str:
         words = cast("ListOverMap", release.estimate).in_words(release.privacy.counted)
         lines = words.replace(". ", ".\n").split("\n")
         return "\n".join([f"blocks     {number}", *(f"{'':10} {line}" for line in lines)])
+    if release.estimate.kind == "flows":
+        return _flows_in_words(cast("FlowCounts", release.estimate), release.privacy.counted)
     if release.privacy.mechanism != "adaptive":
         return f"cells      {number}"
     return f"blocks     {number}, of different sizes"

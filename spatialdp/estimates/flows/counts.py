@@ -39,7 +39,7 @@ def pairs_not_places() -> NoReturn:
     """
     raise ReleaseError(
         "flows are between places, and this needs a map of single places; take the margins, "
-        f"{either('release.origins() or release.destinations()', 'with the library')}, or ask about pairs."
+        f"{either('release.places()', 'with --origin or --destination alone')}, or ask about pairs."
     )
 
 

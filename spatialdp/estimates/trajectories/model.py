@@ -16,13 +16,13 @@ from typing import ClassVar
 import numpy as np
 
 from spatialdp._support.arrays import Booleans, Floats, Integers
-from spatialdp._support.tree_shape import sums
 from spatialdp.estimates.flows.counts import FlowCounts
 from spatialdp.estimates.trajectories.tables import LengthTable
+from spatialdp.space.boxes.quadtree import morton_order, quadtree
 from spatialdp.space.domain import Domain
 from spatialdp.space.paths.systems import TURNS, System, turns
 from spatialdp.trees.adjust import project_families
-from spatialdp.trees.quadtree import morton_order, quadtree
+from spatialdp.trees.shape import sums
 
 __all__ = ["Chain", "PathModel", "pruned"]
 

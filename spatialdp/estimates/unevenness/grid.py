@@ -332,7 +332,7 @@ class GridUnevenness:
         `at_border` are the changes of both sums over cut cells by those on the region's border (`border_changes`). The
         errors of these cells are taken to grow along edges as all others do.
         """
-        (x1, x2), (y1, y2) = (tuple(axis.weights(power) for power in (1, 2)) for axis in (x, y))
+        x1, x2, y1, y2 = x.weights(1), x.weights(2), y.weights(1), y.weights(2)
         across_x = knot_sums(self.squares, (x.knots, x1 - x2), (y.knots, y1))
         across_y = knot_sums(self.squares, (x.knots, x2), (y.knots, y1 - y2))
         few = knot_sums(self.firsts, (x.knots, x1), (y.knots, y1 - y2)) + knot_sums(
@@ -350,13 +350,11 @@ class GridUnevenness:
         """By how much the region's shares of border cells change sums of expected squares and counts x a (1 - a)."""
         if border is None:
             return _NONE, _NONE
-        squares, firsts = self.squares, self.firsts
-        at_squares, at_firsts = border.summed(
-            boxes,
-            lambda cuts: cuts.uncovered_change * _at(squares, cuts.cell),
-            lambda cuts: cuts.uncovered_change * _at(firsts, cuts.cell),
-        )
-        return at_squares, at_firsts
+        squares, firsts = np.zeros((2, len(boxes)))
+        for part, cuts in border.listed(boxes):
+            for total, sums in ((squares[part], self.squares), (firsts[part], self.firsts)):
+                total += np.bincount(cuts.box, cuts.uncovered_change * _at(sums, cuts.cell), minlength=total.size)
+        return squares, firsts
 
     def polygons(self, runs: Runs) -> Floats:
         """Variance that uneven spread adds to the answers of polygons."""

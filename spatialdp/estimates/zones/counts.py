@@ -2,7 +2,7 @@
 
 A tree of zones is measured with every chain of only children as one node (`space.zones.chains`), so values and noise
 here are those of the merged nodes, and a declared zone has those of the node that it is part of. Zones and sets of
-zones need no geometry: their sums and their noise follow from the tree alone, by the algebra of `estimates.tree_noise`.
+zones need no geometry: their sums and their noise follow from the tree alone, by the algebra of `trees.tree_noise`.
 Boxes and polygons are sums of leaves, weighted by the shares of their areas that are covered.
 
 Where in a zone its records are, nobody knows from the zone's count: areas of zones say nothing of where people live. So
@@ -22,16 +22,16 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from spatialdp._support.arrays import Array, Booleans, Floats, Integers, read_only
-from spatialdp._support.tree_shape import TreeShape
 from spatialdp.errors import ReleaseError
 from spatialdp.estimates.base import moments_of
-from spatialdp.estimates.tree_noise import TreeNoise
 from spatialdp.estimates.unevenness.allowance import Allowance, Bracket, Sums
 from spatialdp.estimates.zones.sets import NodeSets, visited
 from spatialdp.estimates.zones.shares import LeafAreas
 from spatialdp.space.polygons import Polygons
 from spatialdp.space.zones.chains import Chains
 from spatialdp.trees.adjust import NonNegative, non_negative, project_families, round_consistent
+from spatialdp.trees.shape import TreeShape
+from spatialdp.trees.tree_noise import TreeNoise
 from spatialdp.wording import either, parameter
 
 if TYPE_CHECKING:

@@ -28,6 +28,7 @@ from spatialdp.privacy.noise.filter import Filter
 from spatialdp.privacy.noise.laws import Law, NoiseLaw, calibrate
 from spatialdp.privacy.noise.selection import exponential
 from spatialdp.privacy.noise.source import Noise
+from spatialdp.privacy.noise.stated import stated
 from spatialdp.privacy.statement import Privacy
 from spatialdp.privacy.unit import Bound, Person
 from spatialdp.records.rows.path_weights import (
@@ -256,6 +257,7 @@ class Trajectories(Mechanism):
             cells=system.n_cells,
             currency="epsilon",
             budget=design.costs,
+            noise=stated({ENDS: NoiseLaw(self.law, design.ends.scale)} | design.laws),
             standard_deviation=math.sqrt(design.laws[CELLS].variance),
             memory=8 * (10 * system.n_cells + (design.longest + 1) * system.n_cells),
             errors_of="trajectories",

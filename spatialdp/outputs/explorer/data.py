@@ -25,6 +25,7 @@ from spatialdp.estimates.fields.field import Field
 from spatialdp.estimates.grid_noise import NoiseModel, SeparableNoise
 from spatialdp.estimates.histogram import Histogram
 from spatialdp.estimates.sparse.listed import ListedCells
+from spatialdp.estimates.sparse.over_map import ListOverMap
 from spatialdp.estimates.unevenness.grid import GridUnevenness
 from spatialdp.space.regions.borders import RegionArea
 from spatialdp.transforms.axis import AxisWeights
@@ -148,6 +149,12 @@ def _list(estimate: ListedCells) -> Json:
         "kurtosis": None if estimate.biased else estimate.kurtosis,
         "step": estimate.step,
     }
+
+
+@estimate_data.register
+def _list_over_map(estimate: ListOverMap) -> Json:
+    parts = {"map": estimate_data(estimate.map), "list": estimate_data(estimate.listed)}
+    return parts | {"blocks": packed(estimate.blocks.T, "i4")}
 
 
 # --- trees -----------------------------------------------------------------------------------------

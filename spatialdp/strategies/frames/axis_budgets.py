@@ -18,8 +18,8 @@ from functools import lru_cache
 import numpy as np
 
 from spatialdp._support.arrays import Booleans, Floats, Integers
-from spatialdp._support.tree_shape import TreeShape
 from spatialdp.transforms.tree_axis import TreeAxis
+from spatialdp.trees.shape import TreeShape
 
 __all__ = ["balanced_shares", "mean_variance"]
 
