@@ -143,12 +143,11 @@ def _(estimate: NetworkCounts) -> Any:
 
 @told.register
 def _(estimate: PathModel) -> Any:
-    """Return listed ends, lengths, habits, which system was chosen, and the weights there, in total and at the ends."""
-    pairs = np.full(estimate.blocks.n_cells**2, _UNLISTED)
-    pairs[estimate.pairs] = estimate.flows
+    """Return ends, lengths, habits, which system was chosen, and the weights there, in total and at the ends."""
+    lengths = [table.values.ravel() for table in (estimate.lengths, estimate.extents)]
     cells, moves = estimate.cells, estimate.moves
     weights = [cells[0], cells[-1], cells.sum(), moves[:1].sum(), moves[-1:].sum(), moves.sum(), len(moves)]
-    return np.concatenate([pairs, estimate.lengths.ravel(), estimate.habits, [estimate.system.level, *weights]])
+    return np.concatenate([told(estimate.ends), *lengths, estimate.habits, [estimate.system.level, *weights]])
 
 
 # --- what is released in another way ---------------------------------------------------------------------
