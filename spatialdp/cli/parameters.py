@@ -14,6 +14,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from enum import StrEnum
 from fractions import Fraction
+from functools import cache
 from pathlib import Path
 from types import NoneType, UnionType
 from typing import TYPE_CHECKING, Any, Union, get_args, get_origin, get_type_hints
@@ -318,7 +319,8 @@ def summary(method: type[Mechanism]) -> str:
     return (inspect.getdoc(method) or "").partition("\n")[0]
 
 
-def parameters_of(method: type[Mechanism]) -> list[Parameter]:
+@cache
+def parameters_of(method: type[Mechanism]) -> tuple[Parameter, ...]:
     """Return the parameters of a method in the order of its signature."""
     from spatialdp._support.options import defaults_of
 
@@ -329,7 +331,7 @@ def parameters_of(method: type[Mechanism]) -> list[Parameter]:
         text = describe_parameter(text, hints)
         default, required = defaults.get(field.name), field.name not in defaults
         parameters.append(Parameter(field.name, hints[field.name], default, required, kind, text))
-    return parameters
+    return tuple(parameters)
 
 
 def _described(method: type[Mechanism]) -> dict[str, tuple[str, str]]:

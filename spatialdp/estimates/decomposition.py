@@ -17,10 +17,11 @@ from typing import Any, ClassVar
 import numpy as np
 
 from spatialdp._support.arrays import Array, Booleans, Floats, Integers, read_only
-from spatialdp.errors import ReleaseError
+from spatialdp._support.override import override
 from spatialdp.estimates.base import moments_of
 from spatialdp.estimates.histogram import Histogram
 from spatialdp.estimates.leaf_grid import LeafGrid
+from spatialdp.estimates.tree_counts import TreeCounts
 from spatialdp.estimates.unevenness.allowance import Allowance
 from spatialdp.estimates.unevenness.blocks import CellCounts
 from spatialdp.estimates.unevenness.grid import GridUnevenness
@@ -31,11 +32,9 @@ from spatialdp.space.boxes.walk import chunks, family_shares, walk, walk_polygon
 from spatialdp.space.domain import Domain
 from spatialdp.space.polygons import Polygons
 from spatialdp.space.regions.borders import RegionArea
-from spatialdp.trees.adjust import NonNegative, non_negative, project_families, round_consistent
 from spatialdp.trees.least_squares import two_pass
 from spatialdp.trees.pairs import OpenedNodes, Pairs
 from spatialdp.trees.tree_noise import GivenWeights, TreeNoise, or_zero
-from spatialdp.wording import parameter
 
 __all__ = ["Decomposition"]
 
@@ -44,7 +43,7 @@ _CLOSED_FORM = 4**7
 
 
 @dataclass(frozen=True, eq=False)
-class Decomposition:
+class Decomposition(TreeCounts):
     """Estimated counts of the nodes of a tree of boxes; an `Estimate`.
 
     Attributes
@@ -69,6 +68,9 @@ class Decomposition:
     own_weights : (nodes,) float array, optional
         The weight of each node's own measurement in the fit, if it was fixed before the measurement was made. By
         default the fit is by least squares.
+    shares : (nodes,) float array, optional
+        With `own_weights`: the share of each node in the difference between its parent and its family. By default
+        differences are divided by area.
     """
 
     kind: ClassVar[str] = "tree"
@@ -83,12 +85,12 @@ class Decomposition:
     biased: bool = False
     shape: tuple[int, int] | None = None
     own_weights: Floats | None = None
+    shares: Floats | None = None
 
     def __post_init__(self) -> None:
-        for name in ("values", "variances", "kurtosis"):
-            object.__setattr__(self, name, read_only(getattr(self, name), np.float64))
-        if self.own_weights is not None:
-            object.__setattr__(self, "own_weights", read_only(self.own_weights, np.float64))
+        for name in ("values", "variances", "kurtosis", "own_weights", "shares"):
+            if getattr(self, name) is not None:
+                object.__setattr__(self, name, read_only(getattr(self, name), np.float64))
 
     @property
     def unbiased(self) -> Decomposition:
@@ -101,6 +103,11 @@ class Decomposition:
         return self
 
     @property
+    @override
+    def nodes(self) -> Tree:
+        return self.tree
+
+    @property
     def n_cells(self) -> int:
         """Number of leaves."""
         return self.tree.n_leaves
@@ -111,16 +118,18 @@ class Decomposition:
         return float(self.answer(self.tree.boxes[:1].astype(np.int64))[0])
 
     @cached_property
+    @override
     def noise(self) -> TreeNoise:
-        """The noise of the measurements and of the estimates."""
         return TreeNoise(self.tree, self.variances, self.kurtosis, self._given)
 
     @property
     def _given(self) -> GivenWeights | None:
-        """The weights of the fit, if it is not by least squares; differences are divided by area."""
+        """The weights of the fit, if it is not by least squares."""
         if self.own_weights is None:
             return None
-        return GivenWeights(self.own_weights, family_shares(self.tree, RegionArea.of(self.domain)))
+        by_area = self.shares is None
+        shares = family_shares(self.tree, RegionArea.of(self.domain)) if by_area else self.shares
+        return GivenWeights(self.own_weights, np.asarray(shares))
 
     def answer(self, boxes: Integers) -> Floats:
         """Estimated counts of lattice boxes; records are assumed to be evenly spread within a leaf."""
@@ -161,19 +170,6 @@ class Decomposition:
     def moments(self, boxes: Integers) -> tuple[Floats, Floats]:
         """Variance and excess kurtosis of the noise in each answer."""
         return self._moments(boxes)
-
-    @property
-    def leaf_steps(self) -> bool:
-        """Whether the noise of each leaf's estimate is a whole multiple of `step`; on trees none is taken to be."""
-        return False
-
-    def in_steps(self, boxes: Integers) -> Booleans:
-        """Whether the noise of each answer is a whole multiple of `step`; on trees none is taken to be."""
-        return np.zeros(len(boxes), dtype=bool)
-
-    def polygons_in_steps(self, polygons: Polygons) -> Booleans:
-        """Whether the noise of each polygon's answer is a whole multiple of `step`; on trees none is taken to be."""
-        return np.zeros(polygons.size, dtype=bool)
 
     @property
     def extrapolates(self) -> bool:
@@ -243,28 +239,8 @@ class Decomposition:
             variances=np.where(cut, subtree, variances),
             kurtosis=np.where(cut, subtree_kurtosis, kurtosis),
             own_weights=None if self.own_weights is None else self.own_weights[index],
+            shares=None if self.shares is None else self.shares[index],
         )
-
-    def non_negative(self, method: NonNegative) -> Decomposition:
-        """Consistent estimates without negative counts; biased."""
-        self._require_consistent()
-        if method is NonNegative.LEAST_SQUARES:
-            values = non_negative(self.tree, self.values, self.variances)
-        else:
-            values = project_families(self.tree, self.values, self.noise.family_share)
-        return replace(self, values=values, biased=True)
-
-    def rounded(self) -> Decomposition:
-        """Consistent estimates of whole counts, each within 1 of the estimate; biased."""
-        self._require_consistent()
-        return replace(self, values=round_consistent(self.tree, self.values).astype(np.float64), biased=True)
-
-    def _require_consistent(self) -> None:
-        if not self.consistent:
-            raise ReleaseError(
-                "the estimates are not consistent, but only estimates that add up can be made non-negative or whole; "
-                f"release with {parameter('consistent', True)}, then adjust them."
-            )
 
     def _walk(self, queries: Array, descend: Booleans | None = None) -> list[Pairs]:
         """The pairs of each depth of boxes (m, 4) or polygons (m,) that walk down the tree."""
@@ -420,7 +396,9 @@ class Decomposition:
 
     @cached_property
     def _is_complete(self) -> bool:
-        """Whether the closed form holds and the tree is large enough for it to be worth while."""
+        """Whether the closed form, which is of least squares, holds, and the tree is large enough for it to pay."""
+        if self.own_weights is not None:
+            return False
         if self.tree.n_leaves < _CLOSED_FORM or self.leaf_grid is None or self.leaf_grid.border:
             return False
         return self.noise.by_level and self.leaf_grid.block_sides is not None

@@ -95,9 +95,9 @@ class LeafGrid:
     def allowance(self, unevenness: GridUnevenness, queries: Array) -> Allowance:
         """What uneven spread within cut leaves adds to the errors of boxes (m, 4) or polygons (m,)."""
         if queries.ndim == 2:
-            x, y = coverages(self.grid, queries)
+            leaves, (x, y) = self._leaf_sums, coverages(self.grid, queries)
             # Boxes without a leaf have no allowance; prefix sums may give them one that is as small as rounding.
-            meets_leaves = weighted_sums(self._leaf_sums, x, y, power=1) > 1e-9
+            meets_leaves = weighted_sums(leaves, x, y, power=1) > 1e-9
             at_border = unevenness.border_changes(self.border, queries)
             return Allowance(np.where(meets_leaves, unevenness.boxes(x, y, at_border), 0.0))
         variance = np.zeros(queries.size)

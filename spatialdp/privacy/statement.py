@@ -23,7 +23,7 @@ from spatialdp.privacy.accounting import Promise, promise_for_records, rho_for
 from spatialdp.privacy.budget import Budget
 from spatialdp.privacy.chosen import CHOICE_STEP
 from spatialdp.privacy.neighbours import Neighbours
-from spatialdp.privacy.noise.stated import StatedNoise
+from spatialdp.privacy.noise.stated import StatedNoise, stated_from_json
 from spatialdp.privacy.odds import factor
 from spatialdp.privacy.receipt import Receipt
 from spatialdp.privacy.unit import MOST, Person, unit_of
@@ -316,9 +316,9 @@ class Privacy:
         >>> statement["budget"], statement["budget_exact"]
         ({'counts': 0.1}, {'counts': '1/10'})
         """
-        return {
-            **with_exact("epsilon", self.epsilon),
-            **with_exact("delta", self.delta),
+        members = {
+            "epsilon": self.epsilon,
+            "delta": self.delta,
             "neighbours": self.neighbours,
             "unit": self.unit,
             **({} if self.person is None else {"person": self.person.to_json()}),
@@ -326,12 +326,13 @@ class Privacy:
             "mechanism": self.mechanism,
             "parameters": dict(self.parameters),
             "currency": self.currency,
-            **with_exact("budget", self.budget),
-            **({"noise": {step: noise.to_json() for step, noise in self.noise.items()}} if self.noise else {}),
+            "budget": self.budget,
+            **({"noise": {step: noise.members for step, noise in self.noise.items()}} if self.noise else {}),
             "private": self.private,
             "version": self.version,
             **({} if self.ledger is None else {"ledger": self.ledger.to_json()}),
         }
+        return with_exact(members)
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Privacy:
@@ -364,7 +365,7 @@ class Privacy:
                 person=Person.from_json(data["person"]) if "person" in data else None,
                 invariants=_listed_levels(data["invariants"]) if "invariants" in data else (),
                 ledger=Receipt.from_json(data["ledger"]) if "ledger" in data else None,
-                noise={step: StatedNoise.from_json(noise) for step, noise in data.get("noise", {}).items()},
+                noise=stated_from_json(data.get("noise", {})),
             )
             statement._check()
         except (KeyError, TypeError, ValueError, AttributeError, ZeroDivisionError):

@@ -9,7 +9,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cache, lru_cache
 
 import numpy as np
 
@@ -60,8 +60,9 @@ class TreeLevels(Structure):
 
     @override
     def sensitivity(self, group: int, neighbours: Neighbours) -> Sensitivity:
-        offsets = self.tree.offsets
-        return count_sensitivity(neighbours, int(offsets[group + 1] - offsets[group]))
+        level = self.tree.levels[group]
+        alone, several = _node_sensitivities(neighbours)
+        return alone if level.stop - level.start == 1 else several
 
     @override
     def once_each(self, group: int, neighbours: Neighbours, most: int) -> int:
@@ -176,6 +177,12 @@ class QuadtreeLevels(TreeLevels):
     @property
     def _height(self) -> int:
         return self.grid.shape[0].bit_length() - 1
+
+
+@cache
+def _node_sensitivities(neighbours: Neighbours) -> tuple[Sensitivity, Sensitivity]:
+    """How far one record can move the counts of a level of one node, and those of a level of several nodes."""
+    return count_sensitivity(neighbours, 1), count_sensitivity(neighbours, 2)
 
 
 @lru_cache(maxsize=2)

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from spatialdp._support.json_values import exact_number, text, whole, with_exact
+from spatialdp._support.json_values import exact_number, text, whole
 from spatialdp.privacy.noise.laws import Law, NoiseLaw
 
-__all__ = ["StatedNoise", "stated"]
+__all__ = ["StatedNoise", "stated", "stated_from_json"]
 
 _MOST_STEPS = 2**62
 
@@ -76,35 +76,16 @@ class StatedNoise:
         """
         return "σ²" if self.law is Law.GAUSSIAN else "t"
 
-    def to_json(self) -> dict[str, Any]:
-        """Return the values for JSON: numbers for programs, and beside them the exact fractions.
+    @property
+    def members(self) -> dict[str, Any]:
+        """The values by the names that they have in a statement, exact numbers as fractions.
 
         Examples
         --------
-        >>> StatedNoise(Law.DISCRETE_LAPLACE, Fraction(1, 2), Fraction(2)).to_json()["least_exact"]
-        '1/2'
+        >>> StatedNoise(Law.DISCRETE_LAPLACE, Fraction(1, 2), Fraction(2)).members["least"]
+        Fraction(1, 2)
         """
-        return {
-            "law": str(self.law),
-            **with_exact("least", self.least),
-            **with_exact("most", self.most),
-            "steps": self.steps,
-        }
-
-    @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> StatedNoise:
-        """Rebuild the values that `to_json` wrote; a `ValueError`, `TypeError` or `KeyError` is raised for others.
-
-        Examples
-        --------
-        >>> noise = StatedNoise(Law.DISCRETE_LAPLACE, Fraction(1, 2), Fraction(2))
-        >>> StatedNoise.from_json(noise.to_json()) == noise
-        True
-        """
-        least, most = exact_number(data, "least"), exact_number(data, "most")
-        if not 0 < least <= most:
-            raise ValueError
-        return cls(Law(text(data["law"])), least, most, whole(data["steps"], 1, _MOST_STEPS))
+        return {"law": str(self.law), "least": self.least, "most": self.most, "steps": self.steps}
 
 
 _NAMES = {Law.DISCRETE_LAPLACE: "discrete Laplace", Law.LAPLACE: "Laplace", Law.GAUSSIAN: "discrete Gaussian"}
@@ -124,3 +105,28 @@ def stated(laws: Mapping[str, NoiseLaw | None]) -> dict[str, StatedNoise]:
     [('counts', 'discrete Gaussian, σ² = 9')]
     """
     return {name: StatedNoise.of([law]) for name, law in laws.items() if law is not None}
+
+
+def stated_from_json(data: Mapping[str, Any]) -> dict[str, StatedNoise]:
+    """Rebuild the noise of all steps from their members in JSON; what is wrong raises a usual error of Python.
+
+    Examples
+    --------
+    >>> from spatialdp._support.json_values import with_exact
+    >>> noise = {"counts": StatedNoise(Law.DISCRETE_LAPLACE, Fraction(1, 2), Fraction(2))}
+    >>> stated_from_json({step: with_exact(each.members) for step, each in noise.items()}) == noise
+    True
+    """
+    read = [
+        (
+            text(each["law"]),
+            exact_number(each, "least"),
+            exact_number(each, "most"),
+            whole(each["steps"], 1, _MOST_STEPS),
+        )
+        for each in data.values()
+    ]
+    if not all(0 < least <= most for _, least, most, _ in read):
+        raise ValueError
+    noise = (StatedNoise(Law(law), least, most, steps) for law, least, most, steps in read)
+    return dict(zip(data, noise, strict=True))

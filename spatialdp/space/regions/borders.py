@@ -117,8 +117,9 @@ class RegionArea:
 
 @lru_cache(maxsize=3)
 def _area_of(domain: Domain) -> RegionArea | None:
-    by_touching = Domain.published(domain.bounds, None, domain.region, RegionCells.TOUCHING)
-    raster = by_touching.grid((RASTER_SIDE, RASTER_SIDE))
+    if domain.region_cells is not RegionCells.TOUCHING:
+        domain = Domain.published(domain.bounds, None, domain.region, RegionCells.TOUCHING)
+    raster = domain.grid((RASTER_SIDE, RASTER_SIDE))
     return RegionArea(raster) if raster.mask.any() and not raster.mask.all() else None
 
 
