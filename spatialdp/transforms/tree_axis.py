@@ -25,9 +25,9 @@ from functools import cached_property
 import numpy as np
 
 from spatialdp._support.arrays import Floats, Integers
-from spatialdp._support.tree_shape import TreeShape, sums
 from spatialdp.errors import ParameterError
 from spatialdp.privacy.neighbours import Sensitivity
+from spatialdp.trees.shape import TreeShape, sums
 
 __all__ = ["TreeAxis"]
 
@@ -249,6 +249,16 @@ class TreeAxis:
         """The leaves among the nodes; a slice if all are on the lowest level."""
         lowest = self.shape.level(self.shape.height)
         return lowest if self.size == lowest.stop - lowest.start else np.flatnonzero(self.shape.leaves)
+
+    @property
+    def own_weights(self) -> Floats:
+        """The weight w of each node's own measurement; 1 for leaves, 0 for nodes that are not measured."""
+        return self._own
+
+    @property
+    def family_shares(self) -> Floats:
+        """Share of each node in what its family lacks, or has too much; 1 for the root."""
+        return self._parts
 
     # --- variances ---------------------------------------------------------------------------------
 

@@ -4,6 +4,7 @@ import { FieldEstimate } from "./field.mjs";
 import { GridEstimate } from "./grid.mjs";
 import { snapBox } from "./lattice.mjs";
 import { ListedEstimate } from "./listed.mjs";
+import { ListOverMapEstimate } from "./overmap.mjs";
 import { TreeEstimate } from "./tree.mjs";
 import { ZoneEstimate } from "./zones.mjs";
 
@@ -11,6 +12,7 @@ const ESTIMATES = {
   field: FieldEstimate,
   grid: GridEstimate,
   listed: ListedEstimate,
+  "listed-map": ListOverMapEstimate,
   tree: TreeEstimate,
   zones: ZoneEstimate,
 };
@@ -25,6 +27,12 @@ export class Release {
     this.estimate = new ESTIMATES[data.kind](data.estimate);
     /** The estimate that intervals are made of. */
     this.unbiased = this.estimate.unbiased ?? this.estimate;
+    this.measure();
+  }
+
+  /** Compute the half-widths of an estimate that keeps them. */
+  measure() {
+    const { quantiles, level } = this;
     this.estimate.measure?.((variance, kurtosis, step) => halfWidth(variance, kurtosis, step, quantiles, level, false));
   }
 
