@@ -33,8 +33,8 @@ from spatialdp.estimates.fields import gaussian
 from spatialdp.estimates.fields.coarse import coarse_counts, coarse_lines
 from spatialdp.estimates.fields.field import Field
 from spatialdp.records.counting import count_cells
+from spatialdp.space.boxes.subdivision import Subdivision
 from spatialdp.space.domain import Grid
-from spatialdp.trees.subdivision import Subdivision
 from spatialdp.workload import Workload
 
 EPSILONS = (0.01, 0.1, 1)
