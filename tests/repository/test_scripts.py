@@ -182,6 +182,15 @@ def test_fields_are_compared_with_plain_trees(tmp_path):
     assert "| empty |" in (tmp_path / "adaptive_worst_cases.md").read_text()
 
 
+def test_the_share_of_the_second_field_is_fitted_without_the_place_that_is_judged(tmp_path):
+    done = run("field_share", tmp_path, "--releases", "1", "--sets", "liege,auckland")
+    assert done.returncode == 0, done.stderr
+    lines = (tmp_path / "field_share.md").read_text().splitlines()
+    low, high = map(float, re.findall(r"it is (.*) to (.*)\.", lines[0])[0])
+    assert 0.1 < low < high < 3  # two places, so two shares
+    assert [line.split(" | ")[1] for line in lines if line.startswith("| random")] == ["0.01", "0.1", "1"]
+
+
 def test_fourier_wins_on_smooth_densities_only(tmp_path):
     done = run("fourier_smooth_and_clustered", tmp_path, "--releases", "2")
     assert done.returncode == 0, done.stderr
@@ -213,6 +222,7 @@ def test_every_figure_is_made_by_make():
         "interval_coverage",
         "adaptive_coverage",
         "adaptive_worst_cases",
+        "field_share",
         "contrast",
         "full_domain",
         "person_bounds",

@@ -16,7 +16,7 @@ import numpy as np
 from spatialdp._support.arrays import Booleans, Floats, Integers, read_only
 from spatialdp.estimates.decomposition import Decomposition
 from spatialdp.estimates.fields.coarse import BlockTree, coarse_counts, coarse_lines, refined
-from spatialdp.estimates.fields.gaussian import gaussian_field, pilot
+from spatialdp.estimates.fields.gaussian import away_from_zero, gaussian_field, pilot
 from spatialdp.estimates.fields.likelihood import with_laplace_noise
 from spatialdp.estimates.fields.raster import LeafRaster
 from spatialdp.estimates.grid_noise import IndependentNoise
@@ -234,7 +234,10 @@ class Field:
         """The field's count of each cell."""
         lines, division = coarse_lines(self.grid.shape), Subdivision(self.grid)
         counts = coarse_counts(self._nodes, division, lines)
-        field = gaussian_field(counts, pilot(counts)) * counts.raster.sizes
+        noise = float(np.sqrt(np.maximum(self.basis.variances, _LEAST_VARIANCE).min()))
+        records = float(np.cumsum(counts.fitted)[-1])  # added up in one order on every machine
+        share = away_from_zero(records, noise)
+        field = gaussian_field(counts, pilot(counts), share) * counts.raster.sizes
         return field if field.shape == self.grid.shape[::-1] else refined(field, self._nodes, division, lines)
 
     def _scaled(self, cells: Floats) -> Floats:

@@ -2,12 +2,17 @@
 
 The field balances two wishes: to agree with every noisy count, as far as its noise allows, and to be smooth, relative
 to the local density. Where counts are large against their noise it interpolates within leaves; where they are small it
-averages neighbours. It is solved by conjugate gradients, without a matrix. ``docs/design/adaptive.md`` has the formulas
-and the measurements. Nothing here sees a record.
+averages neighbours. It is solved by conjugate gradients, without a matrix.
+
+Where there are few records, all cells lean to zero, and sums over large boxes are too low. A second field, which leans
+more strongly, shows where and by how much; the answer goes a share of that difference the other way.
+``docs/design/adaptive.md`` has the formulas and the measurements, and ``scripts/field_share.py`` fits the share.
+Nothing here sees a record.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -17,11 +22,13 @@ from spatialdp._support.arrays import Floats, Integers
 from spatialdp.estimates.fields.raster import LeafRaster, window_sums
 from spatialdp.space.boxes.tree import Tree
 
-__all__ = ["Counts", "gaussian_field", "pilot"]
+__all__ = ["Counts", "away_from_zero", "gaussian_field", "pilot"]
 
-ROUGHNESS = 6.0  # T: how far neighbours may differ, relative to the local density
-PULL = 0.002  # κ: how strongly cells lean to zero
-FLOOR = 0.5  # the least local density, in standard deviations of a leaf's estimate
+ROUGHNESS = 4.0  # T: how far neighbours may differ, relative to the local density
+PULL, STRONG_PULL = 0.002, 0.01  # κ: how strongly cells lean to zero, in both fields
+FLOOR = 0.3  # the least local density, in standard deviations of a leaf's estimate
+SHARE = 0.5  # of the difference of both fields that is added, where there are few records
+FEW, MANY = 1e4, 1e5  # records over the noise of a count: up to here all of the share, and from there on nothing
 ITERATIONS = 100
 ACCURACY = 1e-3  # of the residual, relative to that of the pilot
 _SMALLEST = 1e-9  # the least local density, relative to the greatest
@@ -77,7 +84,26 @@ def pilot(counts: Counts) -> Floats:
     return density
 
 
-def gaussian_field(counts: Counts, density: Floats) -> Floats:
+def away_from_zero(records: float, noise: float) -> float:
+    """Which share of the difference of both fields is added, given released numbers.
+
+    Parameters
+    ----------
+    records : float
+        Estimated number of records.
+    noise : float
+        Standard deviation of the most exact count.
+
+    Examples
+    --------
+    >>> [round(away_from_zero(records, 2**0.5), 3) for records in (0.0, 1e4, 3e4, 1e5, 1e6)]
+    [0.5, 0.5, 0.13, 0.0, 0.0]
+    """
+    strength = max(records * math.sqrt(2) / noise, FEW)
+    return SHARE * max((MANY / strength - 1) / (MANY / FEW - 1), 0.0)
+
+
+def gaussian_field(counts: Counts, density: Floats, share: float = 0.0) -> Floats:
     """Return the field: the density of each cell.
 
     Parameters
@@ -85,19 +111,27 @@ def gaussian_field(counts: Counts, density: Floats) -> Floats:
     counts : Counts
     density : (ny, nx) array
         The pilot, which sets the scale of the field's smoothness; the solution starts from it.
+    share : float
+        How much of the difference from a field that leans to zero more strongly is added.
 
     Notes
     -----
     With x for the densities of cells and a for their sizes, the field minimises Σ_v (y_v - Σ_{i in v} a_i x_i)² / s_v
     + Σ_{i ~ j} (x_i - x_j)² / (T r_ij²) + κ Σ_i x_i² / (T r_i²). Cells i ~ j are neighbours, r is the pilot, but at
-    least half a standard deviation of the leaf's density, and r_ij is the mean of r_i and r_j.
+    least a part of a standard deviation of the leaf's density, and r_ij is the mean of r_i and r_j.
     """
     raster = counts.raster
     deviation = raster.even(np.sqrt(counts.fitted_variances))
     scale = np.maximum(density, FLOOR * deviation)
     scale = np.maximum(scale, max(_SMALLEST * float(scale.max()), 1e-300))
-    system = _System(counts, *_edges(scale, raster), np.where(raster.inside, PULL / (ROUGHNESS * scale**2), 1.0))
-    return np.where(raster.inside, _conjugate_gradients(system, density), 0.0)
+    edges = _edges(scale, raster)
+
+    def solved(pull: float) -> Floats:
+        system = _System(counts, *edges, np.where(raster.inside, pull / (ROUGHNESS * scale**2), 1.0))
+        return np.where(raster.inside, _conjugate_gradients(system, density), 0.0)
+
+    field = solved(PULL)
+    return field + share * (field - solved(STRONG_PULL)) if share > 0 else field
 
 
 def _edges(scale: Floats, raster: LeafRaster) -> tuple[Floats, Floats]:

@@ -12,7 +12,7 @@ import shapely
 
 import spatialdp as sdp
 from spatialdp.estimates.fields import gaussian
-from spatialdp.estimates.fields.gaussian import gaussian_field, pilot
+from spatialdp.estimates.fields.gaussian import away_from_zero, gaussian_field, pilot
 from tests.helpers.trees import dense_membership
 
 
@@ -25,7 +25,7 @@ def counts_of(shape=(12, 10), epsilon=0.5, seed=1, region=None, n=3000):
     return release.estimate._nodes.counts(release.estimate.grid.mask.astype(float), lines)
 
 
-def dense(counts, density):
+def dense(counts, density, pull=gaussian.PULL):
     """The minimiser of the field's objective, written out."""
     raster = counts.raster
     inside = np.flatnonzero(raster.inside)
@@ -35,7 +35,7 @@ def dense(counts, density):
     scale = np.maximum(density, gaussian.FLOOR * raster.even(np.sqrt(counts.fitted_variances)))
     scale = np.maximum(scale, 1e-9 * scale.max()).ravel()
     matrix = members.T @ (members / counts.variances[:, None])
-    matrix += np.diag(gaussian.PULL / (gaussian.ROUGHNESS * scale[inside] ** 2))
+    matrix += np.diag(pull / (gaussian.ROUGHNESS * scale[inside] ** 2))
     for i in range(nx * ny):
         for j in ([i + 1] if i % nx < nx - 1 else []) + ([i + nx] if i < nx * (ny - 1) else []):
             a, b = cells[i], cells[j]
@@ -56,6 +56,33 @@ def test_the_field_is_the_dense_solution(epsilon, region, monkeypatch):
     density = pilot(counts)
     expected = dense(counts, density)
     assert gaussian_field(counts, density) == pytest.approx(expected, abs=1e-4 * np.abs(expected).max())
+
+
+@pytest.mark.parametrize("region", [None, shapely.Point(0.4, 0.5).buffer(0.3)], ids=["whole", "region"])
+def test_a_share_of_the_difference_from_a_stronger_pull_is_added(region, monkeypatch):
+    monkeypatch.setattr(gaussian, "ITERATIONS", 500)
+    monkeypatch.setattr(gaussian, "ACCURACY", 1e-9)
+    counts = counts_of(epsilon=0.05, region=region)
+    density = pilot(counts)
+    weak, strong = (dense(counts, density, pull) for pull in (gaussian.PULL, gaussian.STRONG_PULL))
+    expected = weak + 0.5 * (weak - strong)
+    change = np.abs(expected - weak).max()
+    assert gaussian_field(counts, density) == pytest.approx(weak, abs=change / 100)
+    assert gaussian_field(counts, density, share=0.5) == pytest.approx(expected, abs=change / 100)
+
+
+def test_fewer_records_are_drawn_further_away_from_zero():
+    shares = [away_from_zero(records, noise=10.0) for records in (-1e9, 0.0, *np.geomspace(10, 1e9, 200))]
+    assert shares == sorted(shares, reverse=True)
+    assert (shares[0], shares[-1]) == (gaussian.SHARE, 0.0)
+    assert np.abs(np.diff(shares)).max() < 0.1  # without jumps
+    assert away_from_zero(3e5, noise=10.0) == pytest.approx(away_from_zero(3e4, noise=1.0))
+
+
+def test_a_release_of_few_records_has_more_in_its_field_than_one_without_the_second_field():
+    counts = counts_of(epsilon=0.05)
+    density = pilot(counts)
+    assert gaussian_field(counts, density, share=0.5).sum() > gaussian_field(counts, density).sum()
 
 
 def test_sixty_iterations_come_close():
