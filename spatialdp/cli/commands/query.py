@@ -161,8 +161,6 @@ def command(
             "none or several of --bbox, --boxes, --polygons, --codes and --zones were given; give exactly one of them, "
             "for a table --by, --time or another axis, or for flows --origin, --destination or both."
         )
-    if polygons is not None and by:
-        raise click.UsageError("--by was given, but polygons are answered for one map; leave --by or --polygons out.")
     if (at is not None or together) and not (codes or on_axes or any(ends.values())):
         raise click.UsageError("--at and --together are for --codes; leave them out.")
     if kind is not None and target.path is not None:
@@ -186,7 +184,7 @@ def command(
         elif of_level is not None:
             answers = answer_level(source, of_level, Ask(level, about, drawn))
         elif polygons is not None:
-            answers = _answer_polygons(_single_map(source, of_table), polygons, layer, level, about)
+            answers = _answer_polygons(_single_map(source, of_table, by), polygons, layer, level, about)
         else:
             answers = _answer_boxes(source, bbox, boxes, level, about)
     if len(answers) and answers["estimate"].isna().all():
@@ -194,8 +192,10 @@ def command(
     _write(answers, source, target, kind or (target.path.suffix[1:].lower() if target.path else "csv"))
 
 
-def _single_map(source: Release, queries: dict[str, list[Any]]) -> Release:
+def _single_map(source: Release, queries: dict[str, list[Any]], by: Any) -> Release:
     """Return the map of a table at the time and of the category that was asked for; another release as it is."""
+    if by:
+        raise click.UsageError("--by was given, but polygons are answered for one map; leave --by or --polygons out.")
     if source.estimate.kind not in WITH_AXES:
         return source
     several = [name for name, query in queries.items() if len(query) > 1]

@@ -145,7 +145,7 @@ def test_zones_of_tables_are_asked_by_code_and_level(made):
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ((), "give exactly one of them, or for a table --by, --time or another axis"),
+        ((), "give exactly one of them, for a table --by, --time or another axis"),
         (("--kindd=theft",), "--kindd"),
         (("--kind=arson",), "the category 'arson' is not on the public list"),
         (("--time=08:30",), "time is '08:30', which is no part of this axis"),

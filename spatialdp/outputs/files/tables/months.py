@@ -35,8 +35,8 @@ def save_months(release: RunningRelease, path: str | os.PathLike[str], *, overwr
     target = Path(path)
     if target.suffix.lower() != ".parquet":
         raise ParameterError(
-            f"{target.name} does not end in .parquet, which holds all released months; give such a name, or write the "
-            "table of to_frame() yourself."
+            f"{target.name} does not end in .parquet, and only Parquet holds all released months; give a name that "
+            "ends so."
         )
     write_all({target: layout_bytes(_laid_out(release), release.privacy, release.frame.domain)}, overwrite=overwrite)
 
