@@ -11,8 +11,8 @@ import numpy as np
 
 import spatialdp as sdp
 from benchmarks.measure import Result, seconds
+from spatialdp.space.boxes.quadtree import quadtree as complete_quadtree
 from spatialdp.trees.least_squares import three_pass, two_pass
-from spatialdp.trees.quadtree import quadtree as complete_quadtree
 
 DOMAIN = sdp.Domain((0, 0, 1, 1))
 

@@ -22,14 +22,14 @@ import numpy as np
 
 from benchmarks.measure import Result, cpu_ratio, most_bytes, seconds
 from spatialdp._support.arrays import Floats
-from spatialdp._support.tree_shape import TreeShape
-from spatialdp.estimates.tree_noise import TreeNoise
 from spatialdp.privacy.neighbours import Sensitivity
 from spatialdp.privacy.noise.laws import Law, laws_for
 from spatialdp.space.zones.chains import merged
 from spatialdp.strategies.zone_budgets import ZoneObjective, best_shares, importance_of_levels
 from spatialdp.structures.base import Laws
 from spatialdp.structures.zone_levels import ZoneLevels
+from spatialdp.trees.shape import TreeShape
+from spatialdp.trees.tree_noise import TreeNoise
 
 COUNTIES = 3_100
 

@@ -36,9 +36,9 @@ from spatialdp.estimates.answers import About, Answers
 from spatialdp.estimates.decomposition import Decomposition
 from spatialdp.estimates.fields.field import Field
 from spatialdp.records.counting import count_cells
+from spatialdp.space.boxes.subdivision import block_sums, summed_areas
 from spatialdp.space.domain import Domain, Grid
 from spatialdp.trees.least_squares import two_pass
-from spatialdp.trees.subdivision import block_sums, summed_areas
 
 SIDE = 128
 BOXES = 30  # of each family

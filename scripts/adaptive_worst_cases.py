@@ -20,9 +20,9 @@ import numpy as np
 import spatialdp as sdp
 from spatialdp._support.arrays import Floats, Integers
 from spatialdp.estimates.fields.field import Field
+from spatialdp.space.boxes.subdivision import block_sums, summed_areas
 from spatialdp.space.domain import Domain
 from spatialdp.trees.least_squares import two_pass
-from spatialdp.trees.subdivision import block_sums, summed_areas
 
 SIDE = 256
 EPSILONS = (0.01, 0.1, 1)

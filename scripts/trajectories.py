@@ -36,11 +36,16 @@ SHOWN = 300
 
 
 def tracks_of(data: pd.DataFrame, occupied: int) -> sdp.Tracks:
-    """The trips of one kind: fixes in a row of one taxi with the same occupation."""
+    """The trips of one kind: fixes in a row of one taxi with the same occupation, at least four in a minute or more.
+
+    Shorter ones are taken for errors of the meter. That is a rule for this experiment, which publishes nothing.
+    """
     data = data.sort_values(["user", "second_of_day"], kind="stable")
     trip = (data.user.diff().ne(0) | data.occupied.diff().ne(0)).cumsum()
     time = pd.Timestamp("2024-01-01") + pd.to_timedelta(data.second_of_day, unit="s")
     frame = data.assign(tid=trip, time=time)[data.occupied == occupied]
+    seconds = frame.groupby("tid").second_of_day.transform("max") - frame.groupby("tid").second_of_day.transform("min")
+    frame = frame[(frame.groupby("tid").tid.transform("size") >= 4) & (seconds >= 60)]
     return sdp.Tracks.from_frame(frame, x="lon", y="lat")
 
 

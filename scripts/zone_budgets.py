@@ -21,11 +21,11 @@ import pyarrow.parquet as pq
 
 from spatialdp._support.arrays import Floats, Integers
 from spatialdp._support.tables import markdown
-from spatialdp._support.tree_shape import TreeShape
-from spatialdp.estimates.tree_noise import TreeNoise
 from spatialdp.privacy.noise.laws import Law
 from spatialdp.space.zones.chains import Chains, merged
 from spatialdp.strategies.zone_budgets import ZoneObjective, best_shares, importance_of_levels
+from spatialdp.trees.shape import TreeShape
+from spatialdp.trees.tree_noise import TreeNoise
 
 COUNTIES = Path(__file__).parents[1] / "datasets" / "us_counties.parquet"
 SEED = 17

@@ -68,6 +68,7 @@ if TYPE_CHECKING:  # type checkers and editors read the names of _HOMES here
     from spatialdp.records.points import Points as Points
     from spatialdp.records.rows.files import read_rows as read_rows
     from spatialdp.records.rows.rows import Rows as Rows
+    from spatialdp.records.rows.track_files import read_tracks as read_tracks
     from spatialdp.records.rows.tracks import Tracks as Tracks
     from spatialdp.records.rows.trips import Trips as Trips
     from spatialdp.records.rows.trips import read_trips as read_trips
@@ -150,6 +151,7 @@ _HOMES = {
     "read_points": "records.files",
     "read_rows": "records.rows.files",
     "read_table": "records.engines.tables",
+    "read_tracks": "records.rows.track_files",
     "read_trips": "records.rows.trips",
     "recommend": "planning.recommend",
     "sample_jointly": "networks.jointly",

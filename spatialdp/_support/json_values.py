@@ -119,20 +119,28 @@ def fractions(values: Mapping[str, object]) -> dict[str, Fraction]:
     return {text(name): fraction(value) for name, value in values.items()}
 
 
-def with_exact(name: str, value: Fraction | Mapping[str, Fraction]) -> dict[str, Any]:
-    """Return an exact number, or several with names, for JSON: as numbers for programs, and beside them exactly.
+def with_exact(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return values for JSON: exact numbers as numbers for programs, and beside them exactly, under names of their own.
+
+    Several exact numbers with names have their exact texts beside all of them.
 
     Examples
     --------
-    >>> with_exact("epsilon", Fraction(1, 10))
-    {'epsilon': 0.1, 'epsilon_exact': '1/10'}
-    >>> with_exact("budget", {"counts": Fraction(1, 3)})
+    >>> with_exact({"epsilon": Fraction(1, 10), "private": True})
+    {'epsilon': 0.1, 'epsilon_exact': '1/10', 'private': True}
+    >>> with_exact({"budget": {"counts": Fraction(1, 3)}})
     {'budget': {'counts': 0.3333333333333333}, 'budget_exact': {'counts': '1/3'}}
     """
-    if isinstance(value, Mapping):
-        numbers: Any = {step: float(cost) for step, cost in value.items()}
-        return {name: numbers, f"{name}_exact": {step: str(cost) for step, cost in value.items()}}
-    return {name: float(value), f"{name}_exact": str(value)}
+    result: dict[str, Any] = {}
+    for name, value in values.items():
+        if isinstance(value, Fraction):
+            result |= {name: float(value), f"{name}_exact": str(value)}
+        elif isinstance(value, Mapping) and value and all(isinstance(each, Fraction) for each in value.values()):
+            result[name] = {step: float(each) for step, each in value.items()}
+            result[f"{name}_exact"] = {step: str(each) for step, each in value.items()}
+        else:
+            result[name] = with_exact(value) if isinstance(value, Mapping) else value
+    return result
 
 
 def exact_number(values: Mapping[str, object], name: str) -> Fraction:

@@ -5,8 +5,9 @@
 
 from __future__ import annotations
 
+from dataclasses import MISSING, fields
 from enum import StrEnum
-from typing import Any, Generic, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
 
 from spatialdp.errors import ParameterError
 from spatialdp.wording import parameter
@@ -63,11 +64,20 @@ class Choice(Generic[T]):
     def __set_name__(self, owner: type, name: str) -> None:
         self._name = name
 
-    def __get__(self, instance: Any, owner: type | None = None) -> T:
-        if instance is None:  # dataclasses read the default from the class
-            return self._default
-        option: T = instance.__dict__[self._name]
-        return option
+    def __repr__(self) -> str:
+        return repr(self._default)
 
-    def __set__(self, instance: Any, value: T | str) -> None:
-        instance.__dict__[self._name] = type(self._default).parse(value, self._name)
+    def __set__(self, instance: Any, value: T | str | Choice[T]) -> None:
+        # A dataclass takes the class attribute, which is this object, for the default.
+        option = self._default if isinstance(value, Choice) else type(self._default).parse(value, self._name)
+        instance.__dict__[self._name] = option
+
+    if TYPE_CHECKING:  # instances have the option in their dictionary, so that reading it takes no call
+
+        def __get__(self, instance: Any, owner: type | None = None) -> T: ...
+
+
+def defaults_of(dataclass: Any) -> dict[str, Any]:
+    """Return the defaults of a dataclass's fields by name; that of a `Choice` is its option."""
+    defaults = {field.name: field.default for field in fields(dataclass) if field.default is not MISSING}
+    return {name: each._default if isinstance(each, Choice) else each for name, each in defaults.items()}

@@ -16,6 +16,7 @@ __all__ = ["main"]
 _COMMANDS = {
     "release": "release",
     "flows": "flows.release",
+    "trajectories": "trajectories.release",
     "plan": "planning.plan",
     "recommend": "planning.recommend",
     "epsilon-for": "planning.epsilon_for",

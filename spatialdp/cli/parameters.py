@@ -11,9 +11,10 @@ import inspect
 import re
 import shlex
 from collections.abc import Mapping
-from dataclasses import MISSING, dataclass, fields
+from dataclasses import dataclass, fields
 from enum import StrEnum
 from fractions import Fraction
+from functools import cache
 from pathlib import Path
 from types import NoneType, UnionType
 from typing import TYPE_CHECKING, Any, Union, get_args, get_origin, get_type_hints
@@ -33,6 +34,7 @@ __all__ = [
     "Parameter",
     "build",
     "counts_in_tables",
+    "counts_trips",
     "find_method",
     "methods",
     "options_of",
@@ -243,10 +245,17 @@ def read_number(text: str) -> Fraction:
 
 
 def methods() -> dict[str, type[Mechanism]]:
-    """Return all methods by name: maps, then lists, and those of zones and tables last."""
-    from spatialdp.mechanisms import LISTS, MECHANISMS, ON_OTHER_FRAMES
+    """Return all methods by name: maps, then lists, those of zones and tables, and those of trips last."""
+    from spatialdp.mechanisms import BETWEEN_PLACES, LISTS, MECHANISMS, ON_OTHER_FRAMES
 
-    return MECHANISMS | LISTS | ON_OTHER_FRAMES
+    return MECHANISMS | LISTS | ON_OTHER_FRAMES | BETWEEN_PLACES
+
+
+def counts_trips(name: str | None) -> bool:
+    """Whether the records of a method have two places; False for a name that no method has."""
+    from spatialdp.mechanisms import BETWEEN_PLACES
+
+    return (name or "").lower() in BETWEEN_PLACES
 
 
 def counts_in_tables(name: str | None) -> bool:
@@ -310,16 +319,19 @@ def summary(method: type[Mechanism]) -> str:
     return (inspect.getdoc(method) or "").partition("\n")[0]
 
 
-def parameters_of(method: type[Mechanism]) -> list[Parameter]:
+@cache
+def parameters_of(method: type[Mechanism]) -> tuple[Parameter, ...]:
     """Return the parameters of a method in the order of its signature."""
-    hints, described = get_type_hints(method), _described(method)
+    from spatialdp._support.options import defaults_of
+
+    hints, described, defaults = get_type_hints(method), _described(method), defaults_of(method)
     parameters = []
     for field in fields(method):  # type: ignore[arg-type]  # every mechanism is a dataclass
         kind, text = described.get(field.name, ("", ""))
         text = describe_parameter(text, hints)
-        default = None if field.default is MISSING else field.default
-        parameters.append(Parameter(field.name, hints[field.name], default, field.default is MISSING, kind, text))
-    return parameters
+        default, required = defaults.get(field.name), field.name not in defaults
+        parameters.append(Parameter(field.name, hints[field.name], default, required, kind, text))
+    return tuple(parameters)
 
 
 def _described(method: type[Mechanism]) -> dict[str, tuple[str, str]]:

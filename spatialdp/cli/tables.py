@@ -21,10 +21,10 @@ if TYPE_CHECKING:
     from spatialdp.space.frames.selection import Selection
     from spatialdp.table_release import TableRelease
 
-__all__ = ["answer_table", "require_table"]
+__all__ = ["CUT", "answer_table", "require_table"]
 
 _MOST_ROWS = 2**24
-_CUT = (
+CUT = (
     "note: a box cuts cells. Records are taken to be evenly spread within a cell, and the interval covers the answer "
     "without noise; how records lie within a cut cell is not known."
 )
@@ -67,7 +67,7 @@ def answer_table(
             "levels with --by AXIS=LEVEL, or ask for parts of an axis."
         )
     if any(each.shares is not None for each in selections):
-        click.echo(_CUT, err=True)
+        click.echo(CUT, err=True)
     places = np.meshgrid(*(np.arange(size) for size in sizes), indexing="ij")
     columns = {
         column: np.asarray(values, dtype=None if column in _EDGES else object)[place.ravel()]

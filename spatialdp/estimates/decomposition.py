@@ -2,14 +2,14 @@
 
 If the estimates are consistent (a parent is the sum of its children), it does not matter which nodes
 an answer takes, and the noise of the answer follows from the algebra of the least-squares fit
-(`tree_noise`, ``docs/design/tree-noise.md``). If they are not consistent, an answer takes the fewest
-and largest nodes. Walks are in `trees.walk`, the algebra is in `tree_noise`; this module chooses
+(`trees.tree_noise`, ``docs/design/tree-noise.md``). If they are not consistent, an answer takes the fewest
+and largest nodes. Walks are in `space.boxes.walk`, the algebra is in `trees.tree_noise`; this module chooses
 among them and reads no record.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar
@@ -17,24 +17,24 @@ from typing import Any, ClassVar
 import numpy as np
 
 from spatialdp._support.arrays import Array, Booleans, Floats, Integers, read_only
-from spatialdp.errors import ReleaseError
+from spatialdp._support.override import override
 from spatialdp.estimates.base import moments_of
 from spatialdp.estimates.histogram import Histogram
 from spatialdp.estimates.leaf_grid import LeafGrid
-from spatialdp.estimates.tree_noise import GivenWeights, TreeNoise, or_zero
+from spatialdp.estimates.tree_counts import TreeCounts
 from spatialdp.estimates.unevenness.allowance import Allowance
-from spatialdp.estimates.unevenness.grid import CellCounts, GridUnevenness
+from spatialdp.estimates.unevenness.blocks import CellCounts
+from spatialdp.estimates.unevenness.grid import GridUnevenness
 from spatialdp.estimates.unevenness.tree import TreeUnevenness
+from spatialdp.space.boxes.leaf_families import Families
+from spatialdp.space.boxes.tree import Tree
+from spatialdp.space.boxes.walk import chunks, family_shares, walk, walk_polygons
 from spatialdp.space.domain import Domain
 from spatialdp.space.polygons import Polygons
 from spatialdp.space.regions.borders import RegionArea
-from spatialdp.trees.adjust import NonNegative, non_negative, project_families, round_consistent
-from spatialdp.trees.given_weights import family_shares
-from spatialdp.trees.leaf_families import Families, OpenedNodes
 from spatialdp.trees.least_squares import two_pass
-from spatialdp.trees.tree import Tree
-from spatialdp.trees.walk import Pairs, chunks, walk, walk_polygons
-from spatialdp.wording import parameter
+from spatialdp.trees.pairs import OpenedNodes, Pairs
+from spatialdp.trees.tree_noise import GivenWeights, TreeNoise, or_zero
 
 __all__ = ["Decomposition"]
 
@@ -43,7 +43,7 @@ _CLOSED_FORM = 4**7
 
 
 @dataclass(frozen=True, eq=False)
-class Decomposition:
+class Decomposition(TreeCounts):
     """Estimated counts of the nodes of a tree of boxes; an `Estimate`.
 
     Attributes
@@ -100,6 +100,11 @@ class Decomposition:
         return self
 
     @property
+    @override
+    def nodes(self) -> Tree:
+        return self.tree
+
+    @property
     def n_cells(self) -> int:
         """Number of leaves."""
         return self.tree.n_leaves
@@ -110,8 +115,8 @@ class Decomposition:
         return float(self.answer(self.tree.boxes[:1].astype(np.int64))[0])
 
     @cached_property
+    @override
     def noise(self) -> TreeNoise:
-        """The noise of the measurements and of the estimates."""
         return TreeNoise(self.tree, self.variances, self.kurtosis, self._given)
 
     @property
@@ -133,7 +138,7 @@ class Decomposition:
     def answers(self, boxes: Integers, values: Sequence[Array]) -> Floats:
         """Answers to lattice boxes from several sets of node values, (sets, boxes), in little more time than one."""
         totals = np.zeros((len(values), boxes.shape[0]))
-        for chunk in chunks(boxes):
+        for chunk in chunks(self.tree, boxes):
             for pairs in walk(self.tree, boxes[chunk], self._descended, self.area):
                 ended = np.flatnonzero(~pairs.divided & (pairs.coverage > 0))
                 box, node, coverage = pairs.box.take(ended), pairs.node.take(ended), pairs.coverage.take(ended)
@@ -162,25 +167,12 @@ class Decomposition:
         return self._moments(boxes)
 
     @property
-    def leaf_steps(self) -> bool:
-        """Whether the noise of each leaf's estimate is a whole multiple of `step`; on trees none is taken to be."""
-        return False
-
-    def in_steps(self, boxes: Integers) -> Booleans:
-        """Whether the noise of each answer is a whole multiple of `step`; on trees none is taken to be."""
-        return np.zeros(len(boxes), dtype=bool)
-
-    def polygons_in_steps(self, polygons: Polygons) -> Booleans:
-        """Whether the noise of each polygon's answer is a whole multiple of `step`; on trees none is taken to be."""
-        return np.zeros(polygons.size, dtype=bool)
-
-    @property
     def extrapolates(self) -> bool:
         """Whether an allowance may shift an answer: leaves are not cells of one grid, and estimates are unbiased.
 
         With weights that were fixed beforehand, answers stay as they are, because their errors average out.
         """
-        return self._leaf_grid is None and not self.biased and self.own_weights is None
+        return self.leaf_grid is None and not self.biased and self.own_weights is None
 
     def allowance(self, boxes: Integers) -> Allowance:
         """What uneven spread within cut leaves adds to the error of each answer."""
@@ -244,29 +236,8 @@ class Decomposition:
             own_weights=None if self.own_weights is None else self.own_weights[index],
         )
 
-    def non_negative(self, method: NonNegative) -> Decomposition:
-        """Consistent estimates without negative counts; biased."""
-        self._require_consistent()
-        if method is NonNegative.LEAST_SQUARES:
-            values = non_negative(self.tree, self.values, self.variances)
-        else:
-            values = project_families(self.tree, self.values, self.noise.family_share)
-        return replace(self, values=values, biased=True)
-
-    def rounded(self) -> Decomposition:
-        """Consistent estimates of whole counts, each within 1 of the estimate; biased."""
-        self._require_consistent()
-        return replace(self, values=round_consistent(self.tree, self.values).astype(np.float64), biased=True)
-
-    def _require_consistent(self) -> None:
-        if not self.consistent:
-            raise ReleaseError(
-                "the estimates are not consistent, but only estimates that add up can be made non-negative or whole; "
-                f"release with {parameter('consistent', True)}, then adjust them."
-            )
-
-    def _walk(self, queries: Array, descend: Booleans | None = None) -> Iterator[Pairs]:
-        """Walk down the tree with boxes (m, 4) or polygons (m,), depth by depth."""
+    def _walk(self, queries: Array, descend: Booleans | None = None) -> list[Pairs]:
+        """The pairs of each depth of boxes (m, 4) or polygons (m,) that walk down the tree."""
         if queries.ndim == 2:
             return walk(self.tree, queries, descend, self.area)
         return walk_polygons(self.tree, self.domain, queries, descend, self.area)
@@ -274,9 +245,9 @@ class Decomposition:
     @cached_property
     def area(self) -> RegionArea | None:
         """The region, if leaves lie in it in part."""
-        if self._leaf_grid is None:
+        if self.leaf_grid is None:
             return RegionArea.of(self.domain)
-        return None if self._leaf_grid.border is None else self._leaf_grid.border.area
+        return None if self.leaf_grid.border is None else self.leaf_grid.border.area
 
     @cached_property
     def _descended(self) -> Booleans | None:
@@ -287,7 +258,7 @@ class Decomposition:
     def _summed(self, queries: Array, weigh: Callable[[Pairs], Floats]) -> Floats:
         """For every box or polygon, the sum of `weigh` over the nodes at which its walk ends."""
         total = np.zeros(queries.shape[0])
-        for chunk in chunks(queries):
+        for chunk in chunks(self.tree, queries):
             for pairs in self._walk(queries[chunk], self._descended):
                 weights = np.where(~pairs.divided, weigh(pairs), 0.0)
                 total[chunk] += np.bincount(pairs.box, weights, minlength=total[chunk].size)
@@ -302,10 +273,11 @@ class Decomposition:
     ) -> Floats:
         """For every box, the sum of `whole` over covered nodes and of `part` over families of leaves that it cuts."""
         total = np.zeros(boxes.shape[0])
-        for chunk in chunks(boxes):
-            for pairs, opened in families.walk(boxes[chunk], self._descended):
+        for chunk in chunks(self.tree, boxes):
+            levels, opened = families.walk(boxes[chunk], self._descended)
+            for pairs in levels:
                 weights = np.where(~pairs.divided & (pairs.coverage > 0), whole(pairs.node), 0.0)
-                if opened is not None:
+                if opened is not None and pairs is levels[-1]:
                     weights[opened.pairs] = part(opened)
                 total[chunk] += np.bincount(pairs.box, weights, minlength=total[chunk].size)
         return total
@@ -314,7 +286,7 @@ class Decomposition:
         """Variance and excess kurtosis of the noise in the answers to boxes (m, 4) or polygons (m,)."""
         if not self.consistent:
             return moments_of(*self._raw_cumulants(queries))
-        grid = self._leaf_grid if self._is_complete else None
+        grid = self.leaf_grid if self._is_complete else None
         sides = None if grid is None else grid.block_sides
         if grid is None or sides is None:
             return moments_of(*self._fitted_cumulants(queries))
@@ -342,7 +314,7 @@ class Decomposition:
     def _fitted_cumulants(self, queries: Array) -> tuple[Floats, Floats]:
         """Second and fourth cumulants of the answers from fitted estimates."""
         second, fourth = np.zeros((2, queries.shape[0]))
-        for chunk in chunks(queries):
+        for chunk in chunks(self.tree, queries):
             levels, opened = self._visited(queries[chunk])
             second[chunk], fourth[chunk] = self.noise.fitted_walk(levels, opened, queries[chunk].shape[0])
         return second, fourth
@@ -353,9 +325,8 @@ class Decomposition:
         Families of leaves that are grid cells are not visited: their parent gets the cells' mean coverage.
         """
         if self._families is None or queries.ndim == 1:
-            return list(self._walk(queries)), None
-        visited = list(self._families.walk(queries))
-        levels, opened = [pairs for pairs, _ in visited], visited[-1][1] if visited else None
+            return self._walk(queries), None
+        levels, opened = self._families.walk(queries)
         if opened is not None:
             coverage = levels[-1].coverage.copy()
             coverage[opened.pairs] = opened.powers[0] / self.tree.n_children[levels[-1].node[opened.pairs]]
@@ -364,11 +335,11 @@ class Decomposition:
 
     def _allowance(self, queries: Array) -> Allowance:
         """What uneven spread adds to the errors of the answers to boxes (m, 4) or polygons (m,)."""
-        if self._leaf_grid is not None:
-            return self._leaf_grid.allowance(self.leaf_unevenness, queries)
+        if self.leaf_grid is not None:
+            return self.leaf_grid.allowance(self.leaf_unevenness, queries)
         variance, shift = np.zeros((2, queries.shape[0]))
-        for chunk in chunks(queries):
-            part = self.unevenness.allowance(list(self._walk(queries[chunk])), queries[chunk].shape[0])
+        for chunk in chunks(self.tree, queries):
+            part = self.unevenness.allowance(self._walk(queries[chunk]), queries[chunk].shape[0])
             variance[chunk], shift[chunk] = part.variance, part.shift
         return Allowance(variance, shift)
 
@@ -377,13 +348,13 @@ class Decomposition:
         """What the released nodes say about the spread of records within leaves, if the leaves follow no grid."""
         fit = self.fit
         variances = fit.noise.fitted_variances()
-        return TreeUnevenness.of(self.tree, fit.values, variances, lambda boxes: list(self._walk(boxes)), self.area)
+        return TreeUnevenness.of(self.tree, fit.values, variances, self._walk, self.area)
 
     @cached_property
     def leaf_unevenness(self) -> GridUnevenness:
         """What the released leaves say about the spread of records within them, if they are the cells of a grid."""
-        assert self._leaf_grid is not None
-        fit, grid = self.fit, self._leaf_grid
+        assert self.leaf_grid is not None
+        fit, grid = self.fit, self.leaf_grid
         cells = grid.histogram(fit.values)
         variance = lambda blocks: fit.moments(cells.grid.lattice_boxes(blocks))[0]  # noqa: E731
         return GridUnevenness.of(CellCounts(cells.values, grid.leaves, variance))
@@ -398,44 +369,43 @@ class Decomposition:
     @property
     def leaf_shape(self) -> tuple[int, int] | None:
         """Columns and rows of the grid whose cells the leaves are; None if they follow no grid."""
-        return None if self._leaf_grid is None else self._leaf_grid.grid.shape
+        return None if self.leaf_grid is None else self.leaf_grid.grid.shape
 
     @cached_property
-    def _leaf_grid(self) -> LeafGrid | None:
+    def leaf_grid(self) -> LeafGrid | None:
+        """The grid whose cells the leaves are; None if they follow no grid."""
         return LeafGrid.of(self.tree, self.domain, self.shape)
 
     @cached_property
     def _leaf_values(self) -> Histogram | None:
         """The leaves as a histogram, if they are cells of one grid: any box is then a few prefix sums."""
-        return None if self._leaf_grid is None else self._leaf_grid.histogram(self.values)
+        return None if self.leaf_grid is None else self.leaf_grid.histogram(self.values)
 
     @cached_property
     def _families(self) -> Families | None:
         """The tree above its leaves, if the leaves are whole cells of one grid and each level has one variance."""
-        if self._leaf_grid is None or not self.tree.height or not self.noise.by_level or self._leaf_grid.border:
+        if self.leaf_grid is None or self.leaf_grid.border or not self.tree.height or not self.noise.by_level:
             return None
-        return self._leaf_grid.families
+        return self.leaf_grid.families
 
     @cached_property
     def _is_complete(self) -> bool:
         """Whether the closed form holds and the tree is large enough for it to be worth while."""
-        if self.tree.n_leaves < _CLOSED_FORM or self._leaf_grid is None or not self.noise.by_level:
+        if self.tree.n_leaves < _CLOSED_FORM or self.leaf_grid is None or self.leaf_grid.border:
             return False
-        if self._leaf_grid.border:
-            return False
-        return self._leaf_grid.block_sides is not None
+        return self.noise.by_level and self.leaf_grid.block_sides is not None
 
     def closed_form(self) -> dict[str, Any] | None:
         """Numbers of each level, root first, for the closed form of `moments`; None where it is not used."""
-        if not (self.consistent and self._is_complete) or self._leaf_grid is None:
+        if not (self.consistent and self._is_complete) or self.leaf_grid is None:
             return None
-        nx, ny = self._leaf_grid.grid.shape
+        nx, ny = self.leaf_grid.grid.shape
         return {
             "nx": nx,
             "ny": ny,
             "own": self.noise.level_weights().tolist(),
             "variances": or_zero(self.variances).tolist(),
             "kurtosis": self.kurtosis.tolist(),
-            "sides": self._leaf_grid.block_sides,
+            "sides": self.leaf_grid.block_sides,
             "fanOuts": self.tree.fan_outs,
         }

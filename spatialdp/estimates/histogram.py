@@ -19,13 +19,14 @@ from spatialdp._support.arrays import Booleans, Floats, Integers
 from spatialdp.estimates.base import moments_of
 from spatialdp.estimates.grid_noise import NoiseModel
 from spatialdp.estimates.unevenness.allowance import Allowance
-from spatialdp.estimates.unevenness.grid import CellCounts, GridUnevenness
-from spatialdp.space.coverage import Coverage, Extent, coverages, prefix_sums, weighted_sums
+from spatialdp.estimates.unevenness.blocks import CellCounts
+from spatialdp.estimates.unevenness.grid import GridUnevenness
+from spatialdp.space.coverage import Coverage, coverages, prefix_sums
 from spatialdp.space.domain import Grid
 from spatialdp.space.lattice import LATTICE
 from spatialdp.space.polygons import Polygons, Runs, scan
-from spatialdp.space.regions.border_sums import BorderSums
 from spatialdp.space.regions.borders import Border
+from spatialdp.space.regions.extent import CellSums, Extent
 from spatialdp.trees.adjust import NonNegative
 
 __all__ = ["Histogram"]
@@ -83,16 +84,12 @@ class Histogram:
 
     def answer(self, boxes: Integers) -> Floats:
         """Estimated counts of lattice boxes; records are assumed to be evenly spread within a cell."""
-        inside, meets_region = self._within(boxes)
-        x, y = self.coverages(inside)
-        answers = weighted_sums(self._value_sums, x, y, power=1)
-        if self._border_values is not None:
-            answers += np.where(x.whole & y.whole, 0.0, self._border_values.of(inside))
-        return np.where(meets_region, answers, 0.0)
+        inside, meets_region = self._extent.within(boxes)
+        return np.where(meets_region, self._sums.of(inside), 0.0)
 
     def moments(self, boxes: Integers) -> tuple[Floats, Floats]:
         """Variance and excess kurtosis of the noise in each answer."""
-        inside, meets_region = self._within(boxes)
+        inside, meets_region = self._extent.within(boxes)
         if self.border is None:
             cumulants = self.noise.cumulants(*self.coverages(inside))
         else:
@@ -102,9 +99,9 @@ class Histogram:
 
     def allowance(self, boxes: Integers) -> Allowance:
         """What uneven spread within cut cells adds to the error of each answer."""
-        inside, meets_region = self._within(boxes)
+        inside, meets_region = self._extent.within(boxes)
         if self.noise.by_total:
-            return self._allowance_of_shares(self._covered_cells(inside))
+            return self._allowance_of_shares(self._extent.covered(inside))
         x, y = self.coverages(inside)
         at_border = self.unevenness.border_changes(self.border, inside)
         return Allowance(np.where(meets_region, self.unevenness.boxes(x, y, at_border), 0.0))
@@ -152,7 +149,7 @@ class Histogram:
         """Estimated counts of polygons; records are assumed to be evenly spread within a cell."""
         answers = np.zeros(polygons.size)
         for part, runs, meets_region in self._scanned(polygons):
-            answers[part] = np.where(meets_region, runs.sums(self._value_sums), 0.0)
+            answers[part] = np.where(meets_region, runs.sums(self._sums.prefix), 0.0)
         return answers
 
     def polygon_moments(self, polygons: Polygons) -> tuple[Floats, Floats]:
@@ -163,24 +160,10 @@ class Histogram:
             second[part], fourth[part] = (np.where(meets_region, cumulant, 0.0) for cumulant in cumulants)
         return moments_of(second, fourth)
 
-    @property
+    @cached_property
     def border(self) -> Border | None:
         """The cells that lie in the region in part; None if all boxes get plain shares, as noise is fitted to them."""
         return None if self.noise.fitted else Border.of(self.grid)
-
-    def _within(self, boxes: Integers) -> tuple[Integers, Booleans]:
-        """Lattice boxes cut to the rectangle around the region's cells, and which of them meet the region."""
-        inside, meets_region = self._extent.within(boxes)
-        if self.border is None:
-            return inside, meets_region
-        covered = self._covered_cells(inside)
-        inside[covered > self.n_cells - 1e-6] = (0, 0, LATTICE, LATTICE)
-        return inside, covered > 1e-9
-
-    def _covered_cells(self, boxes: Integers) -> Floats:
-        """How many of the region's cells lattice boxes cover; cut cells count in part."""
-        cells = weighted_sums(self._extent.sums, *self.coverages(boxes), power=1)
-        return cells if self._border_cells is None else cells + self._border_cells.of(boxes)
 
     def _scanned(self, polygons: Polygons) -> Iterator[tuple[slice, Runs, Booleans | bool]]:
         """Polygons cut to the rectangle around the region's cells, and which of them meet the region, in chunks."""
@@ -206,7 +189,7 @@ class Histogram:
 
     def in_steps(self, boxes: Integers) -> Booleans:
         """Whether the noise of each answer is a whole multiple of `step`: of whole cells, each measured by itself."""
-        x, y = self.coverages(self._within(boxes)[0])
+        x, y = self.coverages(self._extent.within(boxes)[0])
         return self.noise.by_cell & x.whole & y.whole
 
     def polygons_in_steps(self, polygons: Polygons) -> Booleans:
@@ -264,19 +247,11 @@ class Histogram:
 
     @cached_property
     def _extent(self) -> Extent:
-        return Extent(self.grid)
+        return Extent(self.grid, self.border)
 
     @cached_property
-    def _border_cells(self) -> BorderSums | None:
-        return None if self.border is None else BorderSums(self.border, self.grid.mask)
-
-    @cached_property
-    def _border_values(self) -> BorderSums | None:
-        return None if self.border is None else BorderSums(self.border, self.values)
-
-    @cached_property
-    def _value_sums(self) -> Floats:
-        return prefix_sums(self.values)
+    def _sums(self) -> CellSums:
+        return CellSums(self.grid, self.values, self.border)
 
     @cached_property
     def _positive_sums(self) -> Floats:

@@ -17,13 +17,13 @@ from spatialdp.estimates.grid_noise import IndependentNoise
 from spatialdp.estimates.histogram import Histogram
 from spatialdp.estimates.unevenness.allowance import Allowance
 from spatialdp.estimates.unevenness.grid import GridUnevenness
+from spatialdp.space.boxes.leaf_families import Families
+from spatialdp.space.boxes.tree import LatticeBoxes, Tree
 from spatialdp.space.coverage import coverages, prefix_sums, weighted_sums
 from spatialdp.space.domain import Domain, Grid, most_cells
 from spatialdp.space.lattice import cells_of
 from spatialdp.space.polygons import Polygons, scan
 from spatialdp.space.regions.borders import Border
-from spatialdp.trees.leaf_families import Families
-from spatialdp.trees.tree import LatticeBoxes, Tree
 
 __all__ = ["LeafGrid"]
 
@@ -57,29 +57,28 @@ class LeafGrid:
         nx, ny = shape or (2**height, 2**height)
         if nx * ny > most_cells(tree.n_leaves):  # too sparse for prefix sums over all cells
             return None
-        grid = Domain(domain.bounds).grid((nx, ny))
-        places = _places(grid, tree.boxes[tree.level(height)], (1, 1))
+        grid = domain.grid((nx, ny))
+        places = _places(grid, tree.boxes[tree.levels[height]], (1, 1))
         if places is None:
             return None
-        in_region = np.flatnonzero(domain.grid((nx, ny)).mask) if domain.region is not None else None
-        if in_region is not None and np.array_equal(np.sort(places), in_region):
-            grid = domain.grid((nx, ny))
+        if domain.region is not None and not np.array_equal(np.sort(places), np.flatnonzero(grid.mask)):
+            grid = Domain(domain.bounds).grid((nx, ny))
         return cls(tree, grid, places)
 
     def histogram(self, values: Floats) -> Histogram:
         """The leaves' estimates, out of those of all nodes, as a histogram; it answers boxes but knows no noise."""
-        cells = np.zeros(self.grid.mask.shape)
-        cells.ravel()[self.places] = values[self.tree.level(self.tree.height)]
+        cells = np.zeros(self.grid.shape[::-1])
+        cells.ravel()[self.places] = values[self.tree.levels[-1]]
         return Histogram(self.grid, cells, IndependentNoise(self.grid, 0.0, 0.0, 0.0))
 
     @cached_property
     def leaves(self) -> Booleans:
         """Which cells of the grid are leaves, (ny, nx)."""
-        leaves = np.zeros(self.grid.mask.shape, dtype=bool)
+        leaves = np.zeros(self.grid.shape[::-1], dtype=bool)
         leaves.ravel()[self.places] = True
         return leaves
 
-    @property
+    @cached_property
     def border(self) -> Border | None:
         """The leaves that lie in the region in part."""
         return Border.of(self.grid)
@@ -96,9 +95,9 @@ class LeafGrid:
     def allowance(self, unevenness: GridUnevenness, queries: Array) -> Allowance:
         """What uneven spread within cut leaves adds to the errors of boxes (m, 4) or polygons (m,)."""
         if queries.ndim == 2:
-            x, y = coverages(self.grid, queries)
+            leaves, (x, y) = self._leaf_sums, coverages(self.grid, queries)
             # Boxes without a leaf have no allowance; prefix sums may give them one that is as small as rounding.
-            meets_leaves = weighted_sums(self._leaf_sums, x, y, power=1) > 1e-9
+            meets_leaves = weighted_sums(leaves, x, y, power=1) > 1e-9
             at_border = unevenness.border_changes(self.border, queries)
             return Allowance(np.where(meets_leaves, unevenness.boxes(x, y, at_border), 0.0))
         variance = np.zeros(queries.size)
@@ -110,7 +109,7 @@ class LeafGrid:
     def block_sides(self) -> tuple[tuple[int, int], ...] | None:
         """Width and height in cells of each depth's nodes, if they are equal blocks that fill the grid."""
         tree = self.tree
-        sides = [_block_side(self.grid, tree.boxes[tree.level(d)]) for d in range(tree.height + 1)]
+        sides = [_block_side(self.grid, tree.boxes[level]) for level in tree.levels]
         return None if None in sides else tuple(side for side in sides if side)
 
     def box_squares(self, boxes: Integers) -> tuple[Floats, list[Floats]]:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import MISSING, fields
-from typing import Any, cast
+from dataclasses import MISSING
+from typing import Any
 
+from spatialdp._support.options import defaults_of
 from spatialdp.errors import ParameterError
 from spatialdp.evaluation.functions import Function, as_mechanism
 from spatialdp.mechanisms import Flat, Mechanism, Uniform
@@ -50,7 +51,7 @@ def labelled(mechanisms: Mechanisms) -> dict[str, Mechanism]:
 
 def _described(mechanism: Mechanism) -> str:
     """Return the name of a mechanism and those of its parameters that differ from the defaults."""
-    default = {field.name: field.default for field in fields(cast(Any, mechanism)) if field.default is not MISSING}
+    default = defaults_of(mechanism)
     parameters = mechanism.parameters().items()
     differing = [f"{name}={value}" for name, value in parameters if str(value) != str(default.get(name, MISSING))]
     return f"{mechanism.name}({', '.join(differing)})"

@@ -22,7 +22,6 @@ import numpy as np
 
 from spatialdp._support.arrays import Floats, Integers
 from spatialdp._support.override import override
-from spatialdp._support.tree_shape import sums
 from spatialdp.errors import ParameterError
 from spatialdp.estimates.answers import About
 from spatialdp.estimates.decomposition import Decomposition
@@ -41,6 +40,7 @@ from spatialdp.records.points import Points, in_memory
 from spatialdp.release import Release
 from spatialdp.space.domain import Domain
 from spatialdp.space.polygons import read_polygons
+from spatialdp.trees.shape import sums
 from spatialdp.wording import parameter
 from spatialdp.workload import Workload, all_cells
 

@@ -15,7 +15,6 @@ import numpy as np
 
 from spatialdp._support.arrays import Floats, Integers
 from spatialdp._support.override import override
-from spatialdp._support.tree_shape import sums
 from spatialdp.errors import ParameterError
 from spatialdp.estimates.answers import About
 from spatialdp.evaluation.cache import TrialResults
@@ -29,6 +28,7 @@ from spatialdp.privacy.unit import MOST, Bound, Person
 from spatialdp.records.codes import as_zone_records
 from spatialdp.records.zones import count_zones
 from spatialdp.space.zones.frame import Zones
+from spatialdp.trees.shape import sums
 from spatialdp.wording import either, parameter
 
 __all__ = ["ZoneExperiment", "ZoneWorkload", "level_workloads"]

@@ -54,3 +54,6 @@ LISTS: dict[str, type[Mechanism]] = {mechanism.name: mechanism for mechanism in 
 
 # Mechanisms whose public frame is not a domain; they are asked for in other words, such as `--zones`.
 ON_OTHER_FRAMES: dict[str, type[Mechanism]] = {mechanism.name: mechanism for mechanism in (ZoneTree, Table, PrivBayes)}
+
+# Mechanisms whose records have two places; the command line releases them with a command of their own.
+BETWEEN_PLACES: dict[str, type[Mechanism]] = {Flows.name: Flows}

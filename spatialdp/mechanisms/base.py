@@ -405,6 +405,7 @@ class Mechanism(ABC):
             version=__version__,
             person=terms.person,
             invariants=self._invariants(),
+            noise=plan.noise,
         )
         json.dumps(statement.to_json(), allow_nan=False)  # a statement that no file can hold must fail before spending
         return statement

@@ -83,7 +83,7 @@ def level_costs(budget: BudgetRule, height: int, whole: Fraction, law: Law) -> t
                 "budget is left to the leaves; raise it."
             )
         return costs
-    rule = LevelBudget.parse(budget)
+    rule = LevelBudget(budget)  # `check_budget` has parsed it
     if rule is LevelBudget.LEAVES:
         return (*[Fraction(0)] * height, whole)
     if rule is LevelBudget.UNIFORM:

@@ -12,6 +12,7 @@ from typing import Any
 
 from spatialdp._support.json_values import with_exact
 from spatialdp._support.tables import html_table
+from spatialdp.privacy.noise.stated import StatedNoise
 from spatialdp.privacy.statement import format_exact, listed
 from spatialdp.privacy.unit import Person
 
@@ -110,6 +111,9 @@ class Plan:
         Levels of zones whose totals are published exactly, outside of the promise.
     listing : Listing, optional
         What will be listed, if the release is a list of few of very many places.
+    noise : dict of str to StatedNoise
+        Law and exact parameter of the noise of each step that draws noise. A step that chooses has none: its law
+        follows from its cost.
 
     Examples
     --------
@@ -153,6 +157,7 @@ class Plan:
     errors_of: str = "boxes"
     invariants: tuple[str, ...] = ()
     listing: Listing | None = None
+    noise: dict[str, StatedNoise] = field(default_factory=dict)
 
     def __str__(self) -> str:
         return "\n".join(f"{name:9} {text}" for name, text in self.rows())
@@ -224,8 +229,7 @@ class Plan:
             "mechanism": self.mechanism,
             "cells": self.cells,
             "currency": self.currency,
-            **with_exact("cost", self._cost),
-            **with_exact("budget", self.budget),
+            **with_exact({"cost": self._cost, "budget": self.budget}),
             "standard_deviation": self.standard_deviation,
             "memory": self.memory,
             "errors": self.errors,

@@ -11,6 +11,8 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
+from itertools import starmap
 from typing import Any, Generic, TypeVar
 
 from spatialdp._support.arrays import Integers
@@ -23,6 +25,7 @@ from spatialdp.privacy.budget import divide
 from spatialdp.privacy.neighbours import Neighbours
 from spatialdp.privacy.noise.laws import Law, NoiseLaw, laws_for, noisy
 from spatialdp.privacy.noise.source import Noise
+from spatialdp.privacy.noise.stated import StatedNoise, stated
 from spatialdp.privacy.noise.wide import Wide
 from spatialdp.privacy.unit import Bound, Person
 from spatialdp.records.counting import count_cells
@@ -65,7 +68,7 @@ class Design(Generic[S_co]):
 
     def carry_out(self, exact: Iterable[Integers | Wide], noise: Noise) -> Estimate:
         """Add noise to exact measurements and fit them; group by group, so that few copies are in memory."""
-        parts = (noisy(part, law, noise) for part, law in zip(exact, self.laws, strict=True))
+        parts = starmap(partial(noisy, noise=noise), zip(exact, self.laws, strict=True))
         return self.structure.estimate(self.structure.fit(parts, self.laws), self.laws)
 
     def blank(self) -> Estimate:
@@ -120,6 +123,10 @@ class StructuredMechanism(Mechanism):
         """Cost of each step, by the name that the plan and the privacy statement show."""
         return dict(zip(design.structure.groups, design.costs, strict=True))
 
+    def _stated(self, design: Any) -> dict[str, StatedNoise]:
+        """Law and parameter of the noise of each group, by the name that the privacy statement shows."""
+        return stated(dict(zip(design.structure.groups, design.laws, strict=True)))
+
     def _finished(self, estimate: Any) -> Estimate:
         """The estimate that is published, made from the fitted one; reads released values only."""
         published: Estimate = estimate
@@ -137,6 +144,7 @@ class StructuredMechanism(Mechanism):
             cells=design.structure.grid.n_cells,
             currency="rho" if self.law is Law.GAUSSIAN else "epsilon",
             budget=self._steps(design),
+            noise=self._stated(design),
             standard_deviation=design.last_deviation,
             memory=design.structure.memory,
         )

@@ -18,7 +18,7 @@ from spatialdp._support.arrays import Booleans, Floats, Integers
 from spatialdp.privacy.neighbours import Sensitivity
 from spatialdp.privacy.noise.laws import Law, NoiseLaw, calibrate, noisy
 from spatialdp.privacy.noise.source import Noise
-from spatialdp.trees.tree import Tree
+from spatialdp.space.boxes.tree import Tree
 
 __all__ = [
     "NoisyCounts",
@@ -75,6 +75,10 @@ class Stopping:
 
     threshold: float
     second_laws: tuple[NoiseLaw, ...]
+
+    def named_laws(self) -> dict[str, NoiseLaw]:
+        """Return the noise of second counts by name; the steps below a node that ends pay for them."""
+        return {f"second counts at depth {depth}": law for depth, law in enumerate(self.second_laws)}
 
 
 def stopping_rule(

@@ -14,9 +14,9 @@ from spatialdp.estimates.decomposition import Decomposition
 from spatialdp.mechanisms.base import Mechanism
 from spatialdp.mechanisms.level_budgets import BudgetRule, LevelBudget, check_budget
 from spatialdp.mechanisms.stopping import NoisyCounts
+from spatialdp.space.boxes.tree import Tree
 from spatialdp.space.domain import Domain
 from spatialdp.structures.tree_levels import fitted
-from spatialdp.trees.tree import Tree
 from spatialdp.wording import either, parameter, quoted
 
 __all__ = ["TreeMechanism"]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
 from typing import Any, NoReturn
@@ -23,6 +23,7 @@ from spatialdp.privacy.accounting import Promise, promise_for_records, rho_for
 from spatialdp.privacy.budget import Budget
 from spatialdp.privacy.chosen import CHOICE_STEP
 from spatialdp.privacy.neighbours import Neighbours
+from spatialdp.privacy.noise.stated import StatedNoise, stated_from_json
 from spatialdp.privacy.odds import factor
 from spatialdp.privacy.receipt import Receipt
 from spatialdp.privacy.unit import MOST, Person, unit_of
@@ -69,6 +70,9 @@ class Privacy:
         compares data sets with the same totals alone: this is not ε-differential privacy in the plain sense.
     ledger : Receipt, optional
         The entry of a ledger that paid for the release, if an account did.
+    noise : mapping of str to StatedNoise
+        Law and exact parameter of the noise of each step that draws noise; empty in files of older versions. Steps that
+        choose something have laws of their own.
 
     Privacy
     -------
@@ -97,10 +101,12 @@ class Privacy:
     person: Person | None = None
     invariants: tuple[str, ...] = ()
     ledger: Receipt | None = None
+    noise: Mapping[str, StatedNoise] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "parameters", FrozenDict(self.parameters))
         object.__setattr__(self, "budget", FrozenDict(self.budget))
+        object.__setattr__(self, "noise", FrozenDict(self.noise))
 
     def __str__(self) -> str:
         delta = f", δ = {format_exact(self.delta)}" if self.delta else ""
@@ -291,6 +297,7 @@ class Privacy:
             ("method", self.mechanism),
             *((f"parameter {name}", str(value)) for name, value in self.parameters.items() if value is not None),
             *((f"spent on {step}", f"{unit} = {format_exact(cost)}") for step, cost in self.budget.items()),
+            *((f"noise of {step}", str(noise)) for step, noise in self.noise.items()),
             *([] if self.ledger is None else [("paid by", str(self.ledger))]),
             ("version", f"spatialdp {self.version}"),
         ]
@@ -309,9 +316,9 @@ class Privacy:
         >>> statement["budget"], statement["budget_exact"]
         ({'counts': 0.1}, {'counts': '1/10'})
         """
-        return {
-            **with_exact("epsilon", self.epsilon),
-            **with_exact("delta", self.delta),
+        members = {
+            "epsilon": self.epsilon,
+            "delta": self.delta,
             "neighbours": self.neighbours,
             "unit": self.unit,
             **({} if self.person is None else {"person": self.person.to_json()}),
@@ -319,11 +326,13 @@ class Privacy:
             "mechanism": self.mechanism,
             "parameters": dict(self.parameters),
             "currency": self.currency,
-            **with_exact("budget", self.budget),
+            "budget": self.budget,
+            **({"noise": {step: noise.members for step, noise in self.noise.items()}} if self.noise else {}),
             "private": self.private,
             "version": self.version,
             **({} if self.ledger is None else {"ledger": self.ledger.to_json()}),
         }
+        return with_exact(members)
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Privacy:
@@ -356,6 +365,7 @@ class Privacy:
                 person=Person.from_json(data["person"]) if "person" in data else None,
                 invariants=_listed_levels(data["invariants"]) if "invariants" in data else (),
                 ledger=Receipt.from_json(data["ledger"]) if "ledger" in data else None,
+                noise=stated_from_json(data.get("noise", {})),
             )
             statement._check()
         except (KeyError, TypeError, ValueError, AttributeError, ZeroDivisionError):
@@ -367,10 +377,10 @@ class Privacy:
 
     def _check(self) -> None:
         spent = sum(self.budget.values())
-        names = [*self.parameters, *self.budget]
+        names = [*self.parameters, *self.budget, *self.noise]
         sound = (
-            all(isinstance(name, str) and is_printable(name) for name in names)
-            and all(map(_is_plain, self.parameters.values()))
+            all(isinstance(name, str) for name in names)
+            and is_printable("".join([*names, *_texts(list(self.parameters.values()))]))
             and self.unit == unit_of(self.person)
             and self._says_whether_the_bound_was_chosen()
             and (not self.invariants or (self.neighbours == Neighbours.REPLACE and self.person is None))
@@ -436,13 +446,15 @@ def _listed_levels(value: Any) -> tuple[str, ...]:
     return tuple(value)
 
 
-def _is_plain(value: Any) -> bool:
-    """Whether a parameter, and whatever lies in it, is a number or a text that can be shown."""
+def _texts(value: Any) -> list[str]:
+    """Return the texts that lie in a parameter; a `ValueError` is raised if it holds other things than numbers."""
     if isinstance(value, Mapping):
-        return all(map(_is_plain, [*value, *value.values()]))
+        return _texts([*value, *value.values()])
     if isinstance(value, tuple | list):
-        return all(map(_is_plain, value))
-    return is_printable(value) if isinstance(value, str) else value is None or isinstance(value, bool | int | float)
+        return [text for item in value for text in _texts(item)]
+    if not (value is None or isinstance(value, str | bool | int | float)):
+        raise ValueError
+    return [value] if isinstance(value, str) else []
 
 
 def _frozen(value: Any) -> Any:

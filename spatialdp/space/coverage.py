@@ -9,7 +9,6 @@ noise in an answer. The derivation is in ``docs/design/boxes.md``. Nothing here 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
@@ -22,7 +21,6 @@ from spatialdp.space.lattice import LATTICE, cells_of
 
 __all__ = [
     "Coverage",
-    "Extent",
     "add_up",
     "block_powers",
     "coverages",
@@ -156,42 +154,3 @@ def fine_coverages(grid: FineGrid, boxes: Integers) -> tuple[Coverage, Coverage]
         for axis in range(2)
     )
     return x, y
-
-
-@dataclass(frozen=True, eq=False)
-class Extent:
-    """The smallest rectangle of cells that contains all cells of a grid's region."""
-
-    grid: Grid
-
-    def within(self, boxes: Integers) -> tuple[Integers, Booleans]:
-        """Clip boxes to the extent, and tell which of them cover any cell of the region.
-
-        The other boxes are known to be empty. A box that contains every cell of the region is answered as the whole
-        grid: transforms measure that total with the least noise.
-        """
-        mask = self.grid.mask
-        if mask.all() or not mask.any():
-            return boxes, np.ones(len(boxes), dtype=bool)
-        low, high = self._around
-        inside = np.clip(boxes, low, high)
-        inside[(inside == (*low[:2], *high[2:])).all(axis=1)] = (0, 0, LATTICE, LATTICE)
-        return inside, weighted_sums(self.sums, *coverages(self.grid, inside), power=1) > 1e-9
-
-    @cached_property
-    def sums(self) -> Floats:
-        """Prefix sums of the number of cells in the region."""
-        return prefix_sums(self.grid.mask)
-
-    @cached_property
-    def cells(self) -> tuple[tuple[int, int], tuple[int, int]]:
-        """Lowest column and row of the region's cells, and one more than the highest column and row."""
-        rows, columns = np.nonzero(self.grid.mask)
-        return (int(columns.min()), int(rows.min())), (int(columns.max()) + 1, int(rows.max()) + 1)
-
-    @cached_property
-    def _around(self) -> tuple[Integers, Integers]:
-        """Lattice lines around the region's cells: the least and the greatest that each side of a box may be."""
-        x, y = self.grid.x_lines, self.grid.y_lines
-        low, high = ((x[column], y[row]) for column, row in self.cells)
-        return np.array(low * 2), np.array(high * 2)

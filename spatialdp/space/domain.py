@@ -172,7 +172,7 @@ class Domain:
             raise DomainError(f"{problem} given; give either shape=(nx, ny) or cell_size=..., and not both.")
         if shape is None:
             return Grid(self, self.shape_of(positive_pair(cell_size, "cell_size")))
-        return Grid(self, whole_pair(shape, "shape"))
+        return Grid(self, shape)  # type: ignore[arg-type]  # a grid checks its shape
 
     @property
     def region_raster(self) -> Booleans | None:

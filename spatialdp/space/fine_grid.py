@@ -6,7 +6,8 @@ Which cell a lattice square is in, and where cells begin, follow the rules of `l
 
 A region is taken as a raster where a grid has more cells than a mask should have: a cell belongs to it if any of its
 lattice squares lies in a raster cell that belongs to the region ("touching"), or if its middle square does ("centres").
-Everything here is public.
+If cells lie in blocks, a cell belongs to the region if its block does, by the rule of plain grids. Everything here is
+public.
 """
 
 from __future__ import annotations
@@ -33,6 +34,14 @@ _MASKED = 2**22  # cells up to which a region is known cell by cell
 class FineGrid:
     """The cells of a domain: nx columns by ny rows, row 0 in the south, up to 2^30 of each.
 
+    Attributes
+    ----------
+    domain : Domain
+    shape : (nx, ny)
+    blocks : (nx, ny), optional
+        Numbers of columns and rows of blocks of cells, which divide those of the cells. Blocks that belong to the
+        region do so with all of their cells.
+
     Examples
     --------
     >>> grid = FineGrid(Domain((0, 0, 1, 1)), (2**30, 2**30))
@@ -47,6 +56,7 @@ class FineGrid:
 
     domain: Domain
     shape: tuple[int, int]
+    blocks: tuple[int, int] | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "shape", whole_pair(self.shape, "shape"))
@@ -77,6 +87,8 @@ class FineGrid:
     @property
     def plain(self) -> Grid | None:
         """The same cells as a grid that is laid out, if there is one with the same region."""
+        if self.blocks is not None and self.domain.region is not None:
+            return None
         most = _MASKED if self.domain.region is not None else LARGEST_GRID
         return Grid(self.domain, self.shape) if self.n_numbers <= most else None
 
@@ -85,6 +97,8 @@ class FineGrid:
         """Number of cells in the region."""
         if self.domain.region is None:
             return self.n_numbers
+        if self.blocks is not None:
+            return int(np.count_nonzero(self._block_mask)) * (self.n_numbers // math.prod(self.blocks))
         if self._mask is not None:
             return int(np.count_nonzero(self._mask))
         columns, rows = (self._runs(axis) for axis in range(2))
@@ -111,9 +125,25 @@ class FineGrid:
         """Return which cells, given by number, belong to the region."""
         if self.domain.region is None:
             return np.ones(numbers.size, dtype=bool)
+        if self.blocks is not None:
+            columns, rows = self.blocks_of(*self.columns_and_rows(numbers))
+            return np.asarray(self._block_mask[rows, columns])
         if self._mask is not None:
             return np.asarray(self._mask.take(numbers))
         return self._meets(*self.columns_and_rows(numbers))
+
+    def blocks_of(self, columns: Integers, rows: Integers) -> tuple[Integers, Integers]:
+        """Return the column and row of the block that each cell is in; only if there are blocks.
+
+        Examples
+        --------
+        >>> grid = FineGrid(Domain((0, 0, 1, 1)), (8, 6), blocks=(2, 3))
+        >>> grid.blocks_of(np.array([3, 4]), np.array([5, 1]))
+        (array([0, 1]), array([2, 0]))
+        """
+        assert self.blocks is not None, "a grid without blocks"
+        across, up = (cells // blocks for cells, blocks in zip(self.shape, self.blocks, strict=True))
+        return columns // across, rows // up
 
     def lattice_boxes(self, columns: Integers, rows: Integers) -> Integers:
         """Return the lattice box (x0, y0, x1, y1) of each cell, (n, 4)."""
@@ -136,6 +166,12 @@ class FineGrid:
         cells = cells_of(np.minimum(lines, LATTICE - 1), count)
         start = cell_lines(cells, count)
         return cells, (lines - start) / (cell_lines(cells + 1, count) - start)
+
+    @property
+    def _block_mask(self) -> Booleans:
+        """Which blocks belong to the region, (rows, columns)."""
+        assert self.blocks is not None, "a grid without blocks"
+        return Grid(self.domain, self.blocks).mask
 
     @cached_property
     def _mask(self) -> Booleans | None:

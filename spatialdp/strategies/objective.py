@@ -15,7 +15,7 @@ from spatialdp.privacy.noise.laws import Law
 from spatialdp.strategies.axis_workload import AxisWorkload
 from spatialdp.transforms.matrices import WindowAxis
 
-__all__ = ["SCALE", "cells_alone", "mean_variance", "rounded", "unit_variance"]
+__all__ = ["SCALE", "cells_alone", "mean_variance", "moved_shares", "rounded", "unit_variance"]
 
 # Weights are multiples of 1/SCALE: fine enough that rounding costs well below 0.5 % of the variance.
 SCALE = 1024
@@ -30,6 +30,21 @@ def unit_variance(axis: WindowAxis, law: Law) -> float:
     """Variance of each of the axis' measurements; 1 is that of one count measured with the whole budget."""
     sensitivity = axis.sensitivities[0]
     return float(sensitivity.l2_squared if law is Law.GAUSSIAN else sensitivity.l1**2)
+
+
+def moved_shares(shares: Floats, caused: Floats, power: int) -> Floats:
+    """Move shares of a budget towards what each of them causes; they do not add up to 1 before they are divided by it.
+
+    Let C_g be the part of an objective that is the noise of group g, whose variance falls with the `power` of its share
+    (2 for Laplace noise, 1 for Gaussian noise). At the optimum the shares are in proportion to C. Each step takes them
+    to the cube root of share² C, or to the square root of share x C.
+
+    Examples
+    --------
+    >>> moved_shares(np.array([0.5, 0.5]), np.array([4.0, 0.5]), 2).round(3).tolist()
+    [1.0, 0.5]
+    """
+    return np.cbrt(shares**2 * caused) if power == 2 else np.sqrt(shares * caused)
 
 
 def cells_alone(size: int) -> WindowAxis:

@@ -24,9 +24,10 @@ import numpy.typing as npt
 from spatialdp._support.arrays import Floats
 from spatialdp._support.override import override
 from spatialdp.errors import ParameterError
-from spatialdp.space.coverage import Coverage, Extent, coverages
+from spatialdp.space.coverage import Coverage, coverages
 from spatialdp.space.domain import Grid
 from spatialdp.space.lattice import box_array
+from spatialdp.space.regions.extent import Extent
 from spatialdp.strategies.axis_workload import AxisWorkload
 from spatialdp.transforms.matrices import WindowAxis
 from spatialdp.wording import either, parameter, quoted

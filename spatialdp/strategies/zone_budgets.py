@@ -23,8 +23,9 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from spatialdp._support.arrays import Array, Booleans, Floats, Integers, expand_ranges
-from spatialdp._support.tree_shape import TreeShape
 from spatialdp.privacy.noise.laws import Law
+from spatialdp.strategies.objective import moved_shares
+from spatialdp.trees.shape import TreeShape
 
 __all__ = ["ZoneObjective", "best_shares", "importance_of_levels"]
 
@@ -426,6 +427,5 @@ def _settled(objective: ZoneObjective, shares: Floats, steps: int) -> Floats:
 
 def _step(objective: ZoneObjective, shares: Floats) -> Floats:
     """The shares, moved towards what each level causes."""
-    caused = objective.at(shares)[1]
-    moved = np.sqrt(shares * caused) if objective.power == 1 else np.cbrt(shares * shares * caused)
+    moved = moved_shares(shares, objective.at(shares)[1], objective.power)
     return np.asarray(moved / moved.sum())

@@ -121,13 +121,15 @@ def fullest(sizes: Integers, most: int) -> int:
 
 def noise_of(laws: Laws) -> tuple[Floats, Floats]:
     """Variance and excess kurtosis of each group's noise; an infinite variance where nothing is measured."""
-    variances = np.array([np.inf if law is None else law.variance for law in laws])
-    return variances, np.array([0.0 if law is None else law.kurtosis for law in laws])
+    moments = [(np.inf, 0.0) if law is None else (law.variance, law.kurtosis) for law in laws]
+    variances, kurtosis = np.array(list(zip(*moments, strict=True)))
+    return variances, kurtosis
 
 
 def step_of(laws: Laws) -> float:
     """Width of the lattice on which the noise of the last measured group lies."""
-    return next(law.step for law in reversed(laws) if law)
+    *_, last = (law for law in laws if law)
+    return last.step
 
 
 class GridStructure(Structure):

@@ -9,23 +9,22 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from functools import lru_cache
-from itertools import pairwise
+from functools import cache, lru_cache
 
 import numpy as np
 
 from spatialdp._support.arrays import Floats, Integers
 from spatialdp._support.override import override
-from spatialdp._support.tree_shape import sums
 from spatialdp.estimates.decomposition import Decomposition
 from spatialdp.privacy.neighbours import Neighbours, Sensitivity, count_sensitivity
 from spatialdp.privacy.unit import Bound, Person
+from spatialdp.space.boxes.blocks import BlockTree, block_tree
+from spatialdp.space.boxes.quadtree import morton_order, quadtree
+from spatialdp.space.boxes.tree import Tree
 from spatialdp.space.domain import Grid
 from spatialdp.structures.base import Laws, Structure, fullest, noise_of, step_of
-from spatialdp.trees.blocks import BlockTree, block_tree
 from spatialdp.trees.least_squares import three_pass, two_pass
-from spatialdp.trees.quadtree import morton_order, quadtree
-from spatialdp.trees.tree import Tree
+from spatialdp.trees.shape import sums
 
 __all__ = ["BlockLevels", "QuadtreeLevels", "TreeLevels", "fitted"]
 
@@ -61,8 +60,9 @@ class TreeLevels(Structure):
 
     @override
     def sensitivity(self, group: int, neighbours: Neighbours) -> Sensitivity:
-        offsets = self.tree.offsets
-        return count_sensitivity(neighbours, int(offsets[group + 1] - offsets[group]))
+        level = self.tree.levels[group]
+        alone, several = _node_sensitivities(neighbours)
+        return alone if level.stop - level.start == 1 else several
 
     @override
     def once_each(self, group: int, neighbours: Neighbours, most: int) -> int:
@@ -100,7 +100,7 @@ class TreeLevels(Structure):
     @override
     def measure(self, counts: Integers) -> Iterator[Integers]:
         nodes = self.node_counts(counts)
-        return (nodes[start:stop] for start, stop in pairwise(self.tree.offsets.tolist()))  # views
+        return iter([nodes[level] for level in self.tree.levels])  # views
 
     @override
     def fit(self, noisy: Iterable[Floats], laws: Laws) -> Floats:
@@ -144,7 +144,7 @@ def fitted(tree: Tree, values: Floats, variances: Floats) -> Floats:
     fan_outs = set(tree.fan_outs[:-1])
     similar = variances[np.isfinite(variances)].max() < _MOST_UNLIKE * variances.min()
     if by_level and similar and len(fan_outs) == 1 and 0 not in fan_outs:
-        levels = [values[tree.level(depth)] for depth in range(tree.height + 1)]
+        levels = [values[level] for level in tree.levels]
         return np.concatenate(three_pass(levels, (1 / variances).tolist(), fan_outs.pop()))
     return two_pass(tree, values, variances).estimates
 
@@ -179,6 +179,12 @@ class QuadtreeLevels(TreeLevels):
         return self.grid.shape[0].bit_length() - 1
 
 
+@cache
+def _node_sensitivities(neighbours: Neighbours) -> tuple[Sensitivity, Sensitivity]:
+    """How far one record can move the counts of a level of one node, and those of a level of several nodes."""
+    return count_sensitivity(neighbours, 1), count_sensitivity(neighbours, 2)
+
+
 @lru_cache(maxsize=2)
 def _quadtree(grid: Grid | None, height: int) -> Tree:
     """The quadtree of a grid's region, or the complete one; cached, because building it takes longer than a release."""
@@ -193,7 +199,7 @@ class BlockLevels(TreeLevels):
     ----------
     grid : Grid
     sides : tuple of int
-        Side of each depth's blocks in cells, root first, as `trees.blocks.levels_of` gives them.
+        Side of each depth's blocks in cells, root first, as `space.boxes.blocks.levels_of` gives them.
     """
 
     grid: Grid

@@ -20,7 +20,6 @@ import numpy as np
 
 from spatialdp._support.arrays import Booleans, Floats, Integers, read_only
 from spatialdp._support.override import override
-from spatialdp._support.tree_shape import TreeShape, sums
 from spatialdp.errors import ParameterError
 from spatialdp.estimates.zones.counts import ZoneCounts
 from spatialdp.privacy.neighbours import Neighbours, Sensitivity, count_sensitivity
@@ -30,6 +29,7 @@ from spatialdp.space.zones.frame import Zones
 from spatialdp.space.zones.hierarchy import ALL_ZONES
 from spatialdp.structures.base import Laws, Structure, fullest, noise_of, step_of
 from spatialdp.trees.least_squares import two_pass
+from spatialdp.trees.shape import TreeShape, sums
 from spatialdp.wording import parameter
 
 __all__ = ["KnownTotals", "ZoneLevels", "level_step"]

@@ -25,9 +25,9 @@ from functools import cached_property
 import numpy as np
 
 from spatialdp._support.arrays import Floats, Integers
-from spatialdp._support.tree_shape import TreeShape, sums
 from spatialdp.errors import ParameterError
 from spatialdp.privacy.neighbours import Sensitivity
+from spatialdp.trees.shape import TreeShape, sums
 
 __all__ = ["TreeAxis"]
 

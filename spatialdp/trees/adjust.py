@@ -19,9 +19,9 @@ import numpy.typing as npt
 
 from spatialdp._support.arrays import Booleans, Floats, Integers
 from spatialdp._support.options import Option
-from spatialdp._support.tree_shape import TreeShape, sums
 from spatialdp.errors import ParameterError
 from spatialdp.trees.least_squares import checked_variances, two_pass
+from spatialdp.trees.shape import TreeShape, sums
 
 __all__ = ["NonNegative", "non_negative", "project_families", "project_rows", "round_consistent"]
 
@@ -86,7 +86,7 @@ def non_negative(tree: TreeShape, estimates: npt.ArrayLike, variances: npt.Array
 
     Examples
     --------
-    >>> from spatialdp.trees.quadtree import quadtree
+    >>> from spatialdp.space.boxes.quadtree import quadtree
     >>> non_negative(quadtree(1), [8.0, -2, 1, 3, 6], [np.inf, 1.0]).tolist()
     [10.0, 0.0, 1.0, 3.0, 6.0]
     >>> non_negative(quadtree(1), [8.0, -2, 1, 3, 6], [0.0, 1.0]).round(3).tolist()
@@ -133,7 +133,7 @@ def project_families(tree: TreeShape, estimates: npt.ArrayLike, shares: npt.Arra
 
     Examples
     --------
-    >>> from spatialdp.trees.quadtree import quadtree
+    >>> from spatialdp.space.boxes.quadtree import quadtree
     >>> project_families(quadtree(1), [8.0, -2, 1, 3, 6], np.ones(5)).round(9).tolist()
     [8.0, 0.0, 0.333333333, 2.333333333, 5.333333333]
     """
@@ -167,7 +167,7 @@ def project_rows(tree: TreeShape, rows: npt.ArrayLike) -> Floats:
 
     Examples
     --------
-    >>> from spatialdp.trees.quadtree import quadtree
+    >>> from spatialdp.space.boxes.quadtree import quadtree
     >>> project_rows(quadtree(1), [[6.0, 1, 1, -2], [1, 0, 1, 0]]).round(9).tolist()
     [[5.333333333, 0.333333333, 0.333333333, 0.0], [1.0, 0.0, 1.0, 0.0]]
     """
@@ -210,7 +210,7 @@ def round_consistent(tree: TreeShape, estimates: npt.ArrayLike) -> Integers:
 
     Examples
     --------
-    >>> from spatialdp.trees.quadtree import quadtree
+    >>> from spatialdp.space.boxes.quadtree import quadtree
     >>> round_consistent(quadtree(1), [2.0, 0.5, 0.5, 1.3, -0.3]).tolist()
     [2, 1, 0, 1, 0]
     """

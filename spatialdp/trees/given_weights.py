@@ -14,12 +14,9 @@ from __future__ import annotations
 import numpy as np
 
 from spatialdp._support.arrays import Floats
-from spatialdp._support.tree_shape import TreeShape
-from spatialdp.space.regions.borders import RegionArea
-from spatialdp.trees.tree import Tree
-from spatialdp.trees.walk import area_shares
+from spatialdp.trees.shape import TreeShape
 
-__all__ = ["family_shares", "given_variances", "given_weights_fit"]
+__all__ = ["given_variances", "given_weights_fit"]
 
 
 def given_weights_fit(tree: TreeShape, measured: Floats, own_weights: Floats, shares: Floats) -> Floats:
@@ -41,7 +38,7 @@ def given_weights_fit(tree: TreeShape, measured: Floats, own_weights: Floats, sh
 
     Examples
     --------
-    >>> from spatialdp.trees.quadtree import quadtree
+    >>> from spatialdp.space.boxes.quadtree import quadtree
     >>> weights, shares = np.array([0.5, 1, 1, 1, 1]), np.array([1, 0.25, 0.25, 0.25, 0.25])
     >>> given_weights_fit(quadtree(1), np.array([10.0, 1, 2, 3, 2]), weights, shares).tolist()
     [9.0, 1.25, 2.25, 3.25, 2.25]
@@ -68,15 +65,6 @@ def given_variances(tree: TreeShape, variances: Floats, own_weights: Floats) -> 
         below = tree.family_sums(depth, result[tree.level(depth + 1)])
         result[level] += (1 - own[level]) ** 2 * below
     return result
-
-
-def family_shares(tree: Tree, area: RegionArea | None) -> Floats:
-    """Share of each node in the area (in the region) of its family; 1 for the root."""
-    shares = area_shares(tree, area)
-    for depth in range(tree.height):
-        children = tree.level(depth + 1)
-        shares[children] /= tree.to_children(depth, tree.family_sums(depth, shares[children]))
-    return shares
 
 
 def _own(tree: TreeShape, own_weights: Floats) -> Floats:

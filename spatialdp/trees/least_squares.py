@@ -8,7 +8,7 @@ measured.
 
 Notation
 --------
-This is the notation of the tree algebra here, in `estimates.tree_noise` and in the explorer's JavaScript; a change of
+This is the notation of the tree algebra here, in `trees.tree_noise` and in the explorer's JavaScript; a change of
 one must change all. For a node v with children c:
 
     y, s   the measurement of v and its variance; s is infinite if v is not measured
@@ -41,9 +41,9 @@ import numpy as np
 import numpy.typing as npt
 
 from spatialdp._support.arrays import Floats
-from spatialdp._support.tree_shape import TreeShape, level_sums
 from spatialdp.errors import ParameterError
 from spatialdp.trees.levels import ByLevel, at_places, joined
+from spatialdp.trees.shape import TreeShape, level_sums, locked
 
 Variances = npt.ArrayLike | list[Floats]
 
@@ -93,25 +93,43 @@ class SubtreeVariances:
     def variances(self) -> Floats:
         """The s of the measurements, one for each level or one for each node."""
         by_level = np.array([level for level in self.own if not level.ndim])
-        return _locked(by_level if by_level.size == len(self.own) else joined(self.tree, self.own))
+        return locked(by_level if by_level.size == len(self.own) else joined(self.tree, self.own))
 
     @cached_property
     def up_variance(self) -> Floats:
         """V of each node."""
-        return _locked(joined(self.tree, self.up))
+        return locked(joined(self.tree, self.up))
 
     @cached_property
     def children_variance(self) -> Floats:
         """VS of the nodes above the lowest level; infinite for leaves."""
         values = np.full(int(self.tree.offsets[-2]), np.inf)
         for d, level in enumerate(self.below):
-            values[self.tree.level(d)][self.tree.inner(d)] = level
-        return _locked(values)
+            values[self.tree.levels[d]][self.tree.inner[d]] = level
+        return locked(values)
 
     @cached_property
     def shares(self) -> Floats:
         """The `parts` of all nodes."""
-        return self.up_variance if self.parts is self.up else _locked(joined(self.tree, self.parts))
+        return self.up_variance if self.parts is self.up else locked(joined(self.tree, self.parts))
+
+    @cached_property
+    def weights(self) -> ByLevel:
+        """For each level above the lowest one, w of its nodes with children: a number, or one for each of them."""
+        levels = zip(self.own[:-1], self.tree.inner, self.below, strict=True)
+        return tuple(own_weight(at_places(own, inner), below) for own, inner, below in levels)
+
+    @cached_property
+    def child_shares(self) -> ByLevel:
+        """For each level below the root, its nodes' shares in the difference between their parent and their own sum.
+
+        A number, or one for each family if siblings share alike, or one for each node.
+        """
+        shares = []
+        for parts, below, sizes in zip(self.parts[1:], self.below, self.tree.family_sizes, strict=True):
+            whole = divisor(below)
+            shares.append(np.asarray(parts / (np.repeat(whole, sizes) if parts.ndim and whole.ndim else whole)))
+        return tuple(shares)
 
     @cached_property
     def is_determined(self) -> bool:
@@ -132,7 +150,7 @@ class Fit(SubtreeVariances):
     estimates: Floats
 
     def __post_init__(self) -> None:
-        _locked(self.estimates)
+        locked(self.estimates)
 
 
 def three_pass(levels: Sequence[npt.ArrayLike], weights: Sequence[float], fan_out: int) -> list[Floats]:
@@ -213,7 +231,7 @@ def two_pass(tree: TreeShape, measured: npt.ArrayLike, variances: Variances, *, 
 
     Examples
     --------
-    >>> from spatialdp.trees.quadtree import quadtree
+    >>> from spatialdp.space.boxes.quadtree import quadtree
     >>> fit = two_pass(quadtree(1), [10.0, 1, 2, 3, 2], [1.0, 1.0])
     >>> fit.estimates.round(3).tolist()
     [9.6, 1.4, 2.4, 3.4, 2.4]
@@ -246,7 +264,7 @@ def subtree_variances(tree: TreeShape, variances: Variances) -> SubtreeVariances
 
     Examples
     --------
-    >>> from spatialdp.trees.quadtree import quadtree
+    >>> from spatialdp.space.boxes.quadtree import quadtree
     >>> subtree_variances(quadtree(1), [1.0, 1.0]).up_variance.tolist()
     [0.8, 1.0, 1.0, 1.0, 1.0]
     """
@@ -310,10 +328,10 @@ def _remove_ancestors(sums: list[Floats], weights: Sequence[float], fan_out: int
 
 def _merge_up(tree: TreeShape, d: int, values: Floats, noise: SubtreeVariances) -> Floats:
     """Combine the nodes of one depth with their children's sums, in place, and return these sums: from y to z."""
-    level, inner = values[tree.level(d)], tree.inner(d)
-    child_sum = tree.inner_sums(d, values[tree.level(d + 1)])
+    level, inner = values[tree.levels[d]], tree.inner[d]
+    child_sum = tree.inner_sums(d, values[tree.levels[d + 1]])
     merged = level[inner] - child_sum
-    merged *= own_weight(at_places(noise.own[d], inner), noise.below[d])
+    merged *= noise.weights[d]
     merged += child_sum
     level[inner] = merged
     return child_sum
@@ -321,17 +339,16 @@ def _merge_up(tree: TreeShape, d: int, values: Floats, noise: SubtreeVariances) 
 
 def _settle_down(tree: TreeShape, d: int, values: Floats, child_sum: Floats, noise: SubtreeVariances) -> None:
     """Divide the difference between each node of one depth and its children among them, in place: from z to x."""
-    children, parts, inner = values[tree.level(d + 1)], noise.parts[d + 1], tree.inner(d)
-    n_children = tree.n_children[tree.level(d)][inner]
-    excess = values[tree.level(d)][inner] - child_sum
+    children, parts, sizes = values[tree.levels[d + 1]], noise.parts[d + 1], tree.family_sizes[d]
+    excess = values[tree.levels[d]][tree.inner[d]] - child_sum
     excess /= divisor(noise.below[d])
     if not parts.ndim:
         excess *= parts
-    ends = np.concatenate([[0], np.cumsum(n_children, dtype=np.int64)])
+    ends = np.concatenate([[0], np.cumsum(np.broadcast_to(sizes, excess.shape), dtype=np.int64)])
     blocks = np.unique(np.append(np.searchsorted(ends, np.arange(0, children.size, _BLOCK)), ends.size - 1))
     for first, last in pairwise(blocks.tolist()):
         part = slice(ends[first], ends[last])
-        change = np.repeat(excess[first:last], tree.fan_outs[d] or n_children[first:last])
+        change = np.repeat(excess[first:last], sizes if isinstance(sizes, int) else sizes[first:last])
         if parts.ndim:
             change *= parts[part]
         children[part] += change
@@ -341,13 +358,12 @@ def _family_variances(tree: TreeShape, d: int, up: Floats) -> Floats:
     """Return VS of the nodes with children of one depth, from the V of the next one."""
     if up.ndim:
         return tree.inner_sums(d, up)
-    n_children = tree.n_children[tree.level(d)][tree.inner(d)]
-    return np.asarray(up * (tree.fan_outs[d] or n_children))
+    return np.asarray(up * tree.family_sizes[d])
 
 
 def _with_below(tree: TreeShape, d: int, own: Floats, below: Floats) -> Floats:
     """Return V of one depth, from s, and from VS of the nodes with children."""
-    inner = tree.inner(d)
+    inner = tree.inner[d]
     if isinstance(inner, slice):
         return _harmonic(own, below)
     up = np.array(np.broadcast_to(own, tree.offsets[d + 1] - tree.offsets[d]))
@@ -381,11 +397,11 @@ def _parts(tree: TreeShape, up: ByLevel, below: ByLevel) -> ByLevel:
     parts = [np.array(np.broadcast_to(each, tree.offsets[d + 1] - tree.offsets[d])) for d, each in enumerate(up)]
     area = _undetermined_area(tree, joined(tree, up))
     for d in range(tree.height):
-        level, children = tree.level(d), tree.level(d + 1)
+        level, children = tree.levels[d], tree.levels[d + 1]
         with np.errstate(invalid="ignore"):
             share = area[children] / tree.to_children(d, tree.family_sums(d, area[children]))
         undetermined, exact = np.zeros((2, tree.n_children[level].size), dtype=bool)
-        undetermined[tree.inner(d)], exact[tree.inner(d)] = np.isinf(below[d]), below[d] == 0
+        undetermined[tree.inner[d]], exact[tree.inner[d]] = np.isinf(below[d]), below[d] == 0
         np.copyto(parts[d + 1], share, where=tree.to_children(d, undetermined))
         evenly = 1.0 / np.maximum(tree.n_children[level], 1)
         np.copyto(parts[d + 1], tree.to_children(d, evenly), where=tree.to_children(d, exact))
@@ -399,7 +415,7 @@ def _undetermined_area(tree: TreeShape, up: Floats) -> Floats:
     area = np.zeros(tree.n_nodes)
     area[leaves] = tree.leaf_sizes(leaves)
     for d in reversed(range(tree.height)):
-        area[tree.level(d)] += undetermined[tree.level(d)] * tree.family_sums(d, area[tree.level(d + 1)])
+        area[tree.levels[d]] += undetermined[tree.levels[d]] * tree.family_sums(d, area[tree.levels[d + 1]])
     return area
 
 
@@ -409,7 +425,7 @@ def _measured_or_zero(tree: TreeShape, measured: npt.ArrayLike, own: ByLevel, in
     for d, level in enumerate(own):
         unmeasured = np.isinf(level)
         if unmeasured.any():
-            np.copyto(values[tree.level(d)], 0.0, where=unmeasured)
+            np.copyto(values[tree.levels[d]], 0.0, where=unmeasured)
     return values
 
 
@@ -433,10 +449,10 @@ def _by_level(tree: TreeShape, variances: Variances) -> ByLevel:
     """Return the variances of each level, a number or one for each node; checked, and copied where they are given."""
     if not isinstance(variances, list) or not any(np.ndim(level) for level in variances):
         array = checked_variances(tree, variances)
-        levels = range(tree.height + 1)
-        return tuple(array[tree.level(d)] if array.size == tree.n_nodes else np.asarray(array[d]) for d in levels)
+        by_node = array.size == tree.n_nodes
+        return tuple(array[level] for level in tree.levels) if by_node else tuple(np.asarray(each) for each in array)
     own = tuple(np.array(level, dtype=np.float64) for level in variances)
-    sizes = np.diff(tree.offsets).tolist()
+    sizes = [level.stop - level.start for level in tree.levels]
     if len(own) != len(sizes) or any(
         level.shape not in {(), (size,)} or not np.all(level >= 0) for level, size in zip(own, sizes, strict=True)
     ):
@@ -445,8 +461,3 @@ def _by_level(tree: TreeShape, variances: Variances) -> ByLevel:
             f"negative or NaN; give a number or an array for each level, of the sizes {sizes}."
         )
     return own
-
-
-def _locked(array: Floats) -> Floats:
-    array.setflags(write=False)
-    return array

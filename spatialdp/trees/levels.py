@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from spatialdp._support.arrays import Array, Floats, Integers
-from spatialdp._support.tree_shape import TreeShape
+from spatialdp.trees.shape import TreeShape
 
 __all__ = ["ByLevel", "at_places", "by_level", "joined"]
 
@@ -29,7 +29,7 @@ def by_level(tree: TreeShape, values: Floats) -> ByLevel:
     """
     if values.size != tree.n_nodes:
         return tuple(np.asarray(value) for value in values)
-    levels = (values[tree.level(depth)] for depth in range(tree.height + 1))
+    levels = (values[level] for level in tree.levels)
     return tuple(np.asarray(level[0]) if np.all(level == level[0]) else level for level in levels)
 
 
@@ -42,8 +42,8 @@ def joined(tree: TreeShape, levels: ByLevel) -> Floats:
     [4.0, 1.0, 2.0]
     """
     values = np.empty(tree.n_nodes)
-    for depth, level in enumerate(levels):
-        values[tree.level(depth)] = level
+    for level, numbers in zip(tree.levels, levels, strict=True):
+        values[level] = numbers
     return values
 
 

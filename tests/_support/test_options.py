@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import inspect
 import pickle
 from dataclasses import dataclass, replace
 
 import pytest
 
-from spatialdp._support.options import Choice, Option
+from spatialdp._support.options import Choice, Option, defaults_of
 from spatialdp.errors import ParameterError
 from spatialdp.privacy.neighbours import Neighbours
 from spatialdp.privacy.noise.laws import Law
@@ -42,6 +43,12 @@ def test_the_default_is_an_option_and_copies_keep_theirs():
     assert Box().size is Size.SMALL
     assert replace(Box("very-large")).size is Size.VERY_LARGE
     assert pickle.loads(pickle.dumps(Box("very-large"))) == Box("very-large")
+
+
+def test_the_default_of_a_field_is_the_option_itself():
+    assert defaults_of(Box) == {"size": Size.SMALL}
+    assert defaults_of(Box)["size"] is Size.SMALL
+    assert str(inspect.signature(Box)) == f"(size: 'Choice[Size]' = {Size.SMALL!r}) -> None"
 
 
 @pytest.mark.parametrize("wrong", ["", "huge", "verylarge", 1, None])

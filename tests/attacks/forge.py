@@ -38,7 +38,8 @@ from spatialdp.cli import main
 from spatialdp.outputs.certificate.certificate import certificate_text
 from spatialdp.outputs.files.geoparquet import _digest
 from tests.attacks.fuzz import ADDRESS_SPACE, altered, damaged, watch
-from tests.helpers.cases import DOMAINS, LISTED, SMALL, terms
+from tests.helpers.cases import DOMAINS, LISTED, OVER_MAPS, SMALL, terms
+from tests.helpers.flow_cases import FLOW_CASES, FLOW_FRAMES, FlowSetting
 from tests.helpers.zone_releases import release_of as zone_release
 from tests.helpers.zone_releases import zones_of
 
@@ -56,10 +57,10 @@ NUMBERS = [-1, 0, 1, 2, 127, 128, 2**15, 2**31 - 1, 2**31, 2**53, 2**63 - 1, 1e-
 @cache
 def original(case: str, region: str) -> pa.Table:
     """A release of a case, as the table of its file."""
-    domain, mechanism = DOMAINS[region], (SMALL | LISTED)[case]
+    domain, mechanism = DOMAINS[region], (SMALL | LISTED | OVER_MAPS)[case]
     width, height = domain.size
     points = np.random.default_rng(0).uniform(0, 1, (60, 2)) * (width, height)
-    if case in LISTED:  # places that stand out, so that the list has rows to alter
+    if case in LISTED | OVER_MAPS:  # places that stand out, so that the list has rows to alter
         points = points.repeat(200, axis=0)
     release = mechanism.release(points, domain, **terms(mechanism, "add-remove"), noise=sdp.SeededNoise(0))
     path = Path(os.environ["FORGE_FOLDER"]) / "original.parquet"
@@ -75,10 +76,23 @@ def original_zones(geometry: bool, known: bool) -> pa.Table:
     return pq.read_table(path)
 
 
+@cache
+def original_flows(case: str, frame: str) -> pa.Table:
+    """A release of flows, as the table of its file."""
+    setting, path = FlowSetting(case, frame, "add-remove"), Path(os.environ["FORGE_FOLDER"]) / "original.parquet"
+    pairs = np.random.default_rng(0).integers(0, setting.places.space.size**2, 12).repeat(40)
+    release = setting.mechanism.release(setting.records(pairs), setting.domain, epsilon=1, noise=sdp.SeededNoise(0))
+    release.save(path, overwrite=True)
+    return pq.read_table(path)
+
+
 def some_original(chance: random.Random) -> pa.Table:
-    if chance.random() < 0.25:
+    kind = chance.random()
+    if kind < 0.2:
         return original_zones(chance.random() < 0.7, chance.random() < 0.3)
-    case = chance.choice([*SMALL, *LISTED])
+    if kind < 0.35:
+        return original_flows(chance.choice(list(FLOW_CASES)), chance.choice(list(FLOW_FRAMES)))
+    case = chance.choice([*OVER_MAPS] if kind < 0.45 else [*SMALL, *LISTED])
     try:
         return original(case, chance.choice(list(DOMAINS)))
     except sdp.SpatialDPError:  # no cell lies in the region, or the workload lies elsewhere
@@ -91,7 +105,7 @@ def header_of(table: pa.Table) -> dict[str, Any]:
 
 def frame_of(header: dict[str, Any]) -> str:
     """The member of a header that says what the public frame is."""
-    return "zones" if "zones" in header else "domain"
+    return next((name for name in ("zones", "domain") if isinstance(header.get(name), dict)), "estimate")
 
 
 def signed(table: pa.Table, header: dict[str, Any]) -> pa.Table:
@@ -413,8 +427,6 @@ def shown(text: str) -> None:
 
 def exercise(release: sdp.Release, folder: Path) -> None:
     """Do everything; errors of ours are answers too, but numbers must be sound."""
-    import matplotlib.pyplot as plt
-
     domain = release.domain or sdp.Domain((0, 0, 1, 1))  # zones that are codes alone have no place
     xmin, ymin, xmax, ymax = domain.bounds
     width, height = domain.size
@@ -478,6 +490,9 @@ def exercise(release: sdp.Release, folder: Path) -> None:
         ordered(release.interval_set([codes, codes[:1]], at=release.zones.levels[-1]), 2)
         ordered(release.interval(codes, at=release.zones.levels[-1]), 3)
 
+    if isinstance(release, sdp.FlowRelease):
+        _do(_with_flows(release, folder) | {"repr": lambda: shown(f"{release!r} {release.privacy}")})
+        return
     frame = release.to_geodataframe
     actions: dict[str, Callable[[], Any]] = {
         "repr": lambda: shown(f"{release!r} {release.privacy} {release.privacy.in_words()}"),
@@ -499,6 +514,51 @@ def exercise(release: sdp.Release, folder: Path) -> None:
         "save .tif": lambda: saved(".tif", shape=(8, 8)),
         "zones": zones_answered,
     }
+    _do(actions)
+
+
+def _with_flows(release: sdp.FlowRelease, folder: Path) -> dict[str, Callable[[], Any]]:
+    """What can be done with flows."""
+
+    def answered(*ends: Any) -> None:
+        asked = {name: end for name, end in zip(("origin", "destination"), ends, strict=True) if end is not None}
+        values = release.answer(**asked)
+        low, high = np.moveaxis(release.interval(**asked), -1, 0)
+        assert np.all(np.isfinite(values)), "a number is not finite"
+        assert np.all(low <= high), "an interval is upside down"
+
+    def saved(suffix: str) -> None:
+        release.save(folder / f"saved{suffix}", overwrite=True)
+        if suffix == ".parquet":
+            assert sdp.load(folder / "saved.parquet").answer() == release.answer()
+
+    def drawn() -> None:
+        axes = release.plot()
+        axes.figure.canvas.draw()
+        shown(axes.get_xlabel())
+
+    def adjusted() -> None:
+        for each in (release.non_negative(), release.rounded()):
+            assert np.isfinite(each.total), "a number is not finite"
+
+    some = release.frame.space.labels()[:2]
+    if release.frame.space_name == "box":
+        xmin, ymin, xmax, ymax = release.domain.bounds
+        some = [release.domain.bounds, (xmin, ymin, xmin + 0.6 * (xmax - xmin), ymin + 0.4 * (ymax - ymin))]
+    return {
+        "answer": lambda: [answered(*ends) for ends in ((None, None), (some, None), (None, some), (some, some))],
+        "to_frame": lambda: (release.to_frame(), release.places(), release.to_geodataframe()),
+        "listed share": lambda: release.listed_share,
+        "plot": drawn,
+        "adjusted": adjusted,
+        **{f"save {suffix}": partial(saved, suffix) for suffix in (".parquet", ".csv")},
+    }
+
+
+def _do(actions: dict[str, Callable[[], Any]]) -> None:
+    """Do everything; only errors of ours may come."""
+    import matplotlib.pyplot as plt
+
     for name, action in actions.items():
         try:
             action()

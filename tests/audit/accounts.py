@@ -13,12 +13,11 @@ from typing import Any
 from unittest import mock
 
 from spatialdp.privacy import payment
-from tests.audit.replay import EPSILONS, _pairs
-from tests.audit.tables import table_pairs
+from tests.audit import tables  # noqa: F401 - says which neighbours tables have
+from tests.audit.replay import EPSILONS, neighbours_of
 from tests.audit.tape import Tape
 from tests.helpers.cases import CASES, DOMAINS, Setting, terms
 from tests.helpers.ledgers import Till, order_of
-from tests.helpers.table_cases import TableSetting
 
 # What happens to the records of a release, in order.
 ORDER = ["check", "records", "spend", "bits"]
@@ -26,9 +25,8 @@ ORDER = ["check", "records", "spend", "bits"]
 
 def entries_are_public(setting: Any, count: int, seed: int = 1) -> None:
     """Check that neighbours pay the same, in the same order, and that the ledger is told the same about them."""
-    pairs = table_pairs if isinstance(setting, TableSetting) else _pairs
     with Tape() as tape, mock.patch.object(payment, "is_system_noise", return_value=True):
-        for index, (kind, first, second) in enumerate(pairs(setting, count, seed)):
+        for index, (kind, first, second) in enumerate(neighbours_of(setting, count, seed)):
             epsilon = EPSILONS[index % len(EPSILONS)]
             one = _paid(setting, first, tape.record(seed + index), epsilon)
             two = _paid(setting, second, tape.play(), epsilon)

@@ -16,8 +16,8 @@ import numpy as np
 from spatialdp.mechanisms.adaptive import adaptive_tree, choices, descent
 from spatialdp.privacy.neighbours import Neighbours
 from spatialdp.records.counting import count_cells
+from spatialdp.space.boxes.subdivision import block_sums, summed_areas
 from spatialdp.trees.least_squares import two_pass
-from spatialdp.trees.subdivision import block_sums, summed_areas
 
 Patch = contextlib.AbstractContextManager[Any]
 

@@ -74,7 +74,8 @@ def far_off(table: Any) -> float:
 FUNCTIONS = (parity, leftmost, fails_for_two, far_off)
 
 
-def _in_this_process(function: Any, tables: Any, seconds: float) -> list[float | None]:
+def in_this_process(function: Any, tables: Any, seconds: float) -> list[float | None]:
+    """Compute a function of each block without processes of their own."""
     found: list[float | None] = []
     for table in tables:
         try:
@@ -100,7 +101,7 @@ def _coarse() -> Iterator[None]:
 
     with (
         mock.patch.object(module, "STEPS", STEPS),
-        mock.patch.object(module, "results", _in_this_process),
+        mock.patch.object(module, "results", in_this_process),
         mock.patch.object(SampleAndAggregate, "combined", combined),
         mock.patch("spatialdp.curator.selections.questions.check_function"),
     ):

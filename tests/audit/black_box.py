@@ -4,7 +4,8 @@
 of a tiny problem next to each other in one release. Each measurement lies within one copy (cells; blocks; subtrees
 below levels without budget; rows of a transform along x; nodes of a level of medians), so the mechanism treats each
 copy as if it were alone, with noise of its own: every copy is a trial of the true `release`. For other mechanisms each
-trial is one release (`one_by_one`).
+trial is one release (`one_by_one`). Zones, tables, lists and whatever else is no map have both: copies (`copies`), and
+every case of every family with one release a trial (`families`, `trials`).
 
 The names of mechanisms and pairs seed the noise: other names give other numbers in `docs/audit.md`.
 """
@@ -15,6 +16,7 @@ import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -26,8 +28,11 @@ from spatialdp.privacy.noise.medians import Median, medians
 from spatialdp.privacy.noise.source import SeededNoise
 from spatialdp.space.domain import Domain
 from spatialdp.space.lattice import LATTICE_BITS
+from tests.audit.copies import COPIES_IN, CopiesIn
 from tests.audit.events import certified
+from tests.audit.families import MAPS, OTHER_FAMILIES, delta_of
 from tests.audit.one_by_one import SINGLE, Data, Single
+from tests.audit.trials import trial
 from tests.helpers.cases import terms
 
 FALSE_ALARM = 1e-3  # probability that any bound of the whole audit is wrong
@@ -67,6 +72,8 @@ class Combination:
         Whether the mechanism releases plain noisy counts; the audit must certify most of ε for these.
     costly : bool
         Whether each trial is one release.
+    family : str
+        What is released, in words.
     """
 
     mechanism: str
@@ -76,6 +83,7 @@ class Combination:
     delta: float = 0.0
     counts: bool = False
     costly: bool = False
+    family: str = MAPS
 
     def certify(self, trials: int, alpha: float, seed: int = 1) -> float:
         """Return a lower bound on ε that is wrong with probability `alpha` at most."""
@@ -152,6 +160,15 @@ def _rows(release: Any, copies: int) -> Any:
     return both.reshape(copies, 4 * 8)
 
 
+def _listed(release: Any, copies: int) -> Any:
+    """Return the counts of the listed cells of every copy, and a number below all of them for cells that are not."""
+    estimate = release.estimate
+    nx, ny = estimate.grid.shape
+    values = np.full((ny, nx), -1.0)
+    values[estimate.rows, estimate.columns] = estimate.values
+    return values.reshape(ny // 4, 4, nx // 4, 4).swapaxes(1, 2).reshape(copies, 16)
+
+
 def _nodes(levels: int) -> Callable[[Any, int], Any]:
     """Return a view of the estimates of the nodes in every copy's subtree."""
 
@@ -207,6 +224,11 @@ COPIES: dict[str, Copies] = {
         lambda a, b: sdp.Wavelet((4, 4 * b), axis="x", law="gaussian"), _rows, 1, 2**14
     ),
     "tailored, rows": Copies(lambda a, b: sdp.Tailored((4, 4 * b), workload=("ranges", "cells")), _rows, 1, 2**10),
+}
+# Lists of cells, of which many pass by their noise alone, so that counts of a few records are listed, too.
+LISTED_COPIES: dict[str, Copies] = {
+    "sparse": Copies(lambda a, b: sdp.Sparse(_shape(a, b), false=20_000), _listed),
+    "sparse, slides": Copies(lambda a, b: sdp.Sparse(_shape(a, b), false=20_000, remeasure=0), _listed),
 }
 COUNTS = {"flat", "flat, fine", "quadtree, raw", "quadtree, raw, cells and root", "hierarchy, raw"}
 
@@ -274,3 +296,49 @@ def costly_combinations() -> Iterator[Combination]:
         for pair in single.pairs:
             for epsilon in single.epsilons:
                 yield Combination(name, pair, Fraction(epsilon), single.draw, costly=True)
+
+
+# --- whatever is no map ----------------------------------------------------------------------------------
+
+OTHER_PAIRS = ("empty and one", "a crowd and one more", "moved")
+OTHER_COUNTS = {"zones, raw", "table, cells"}
+OTHER_COPIES: dict[str, Copies | CopiesIn] = LISTED_COPIES | COPIES_IN
+
+
+def other_combinations() -> Iterator[Combination]:
+    """Yield combinations of zones, tables, lists, flows and months with copies."""
+    family_of = {case: family.name for family in OTHER_FAMILIES for case in family.cases}
+    for name, copies in OTHER_COPIES.items():
+        delta = 1e-6 if "gaussian" in name or name == "running" else 0.0
+        for pair in OTHER_PAIRS:
+            for epsilon in (Fraction(1), Fraction(4)):
+                yield Combination(name, pair, epsilon, copies.draw, delta, name in OTHER_COUNTS, family=family_of[name])
+
+
+def family_combinations(epsilon: Fraction = Fraction(2)) -> Iterator[Combination]:
+    """Yield combinations of all cases of all families but maps, with one release a trial."""
+    for family in OTHER_FAMILIES:
+        for setting in family.few:
+            draw = partial(_one_by_one, setting)
+            yield Combination(
+                named(setting), pair_of(setting), epsilon, draw, delta_of(setting), costly=True, family=family.name
+            )
+
+
+def named(setting: Any) -> str:
+    """Return the name of a setting without its relation, which the pair says."""
+    return str(setting).replace(f", {setting.relation}", "")
+
+
+def pair_of(setting: Any) -> str:
+    """Return the pair of neighbours that suits a setting; where totals are exact, nothing can be added."""
+    added = setting.relation == "add-remove" and not getattr(getattr(setting, "mechanism", None), "invariants", None)
+    if setting.person is not None:
+        return "nobody and someone in one cell" if added else "someone else"
+    return "empty and one" if added else "moved"
+
+
+def _one_by_one(setting: Any, data: Data, epsilon: Fraction, relation: str, trials: int, seed: tuple[int, ...]) -> Any:
+    """Return the samples of one release for each trial; the relation is the setting's."""
+    once, noise = trial(setting, data, epsilon), SeededNoise(seed)
+    return np.array([once(noise) for _ in range(trials)])

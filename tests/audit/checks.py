@@ -20,9 +20,8 @@ import numpy as np
 from spatialdp.privacy.noise.medians import Median
 from spatialdp.privacy.noise.source import SeededNoise, SystemNoise
 from spatialdp.privacy.unit import Person
-from tests.audit import black_box, contract
+from tests.audit import black_box, contract, replay
 from tests.audit.enumeration import exponential_law, log_ratio, worst_line_ratio
-from tests.audit.replay import replay
 from tests.audit.sensitivity import declared_is_the_maximum
 from tests.helpers.cases import CASES, DOMAINS, LARGE, Setting
 from tests.helpers.zone_cases import ZoneSetting
@@ -41,16 +40,14 @@ CLAUSES = {
 }
 
 
-@cache
 def replayed(
     case: str, pairs: int = 25, relation: str = "add-remove", region: str = "whole", person: Person | None = None
 ) -> Check:
-    return lambda: _discard(replay(Setting(case, region, relation, person), pairs))
+    return replay.replayed(Setting(case, region, relation, person), pairs, 1)
 
 
-@cache
 def replayed_on_zones(case: str, frame: str = "lopsided", pairs: int = 12) -> Check:
-    return lambda: _discard(replay(ZoneSetting(case, frame, "add-remove", by_code=True), pairs))
+    return replay.replayed(ZoneSetting(case, frame, "add-remove", by_code=True), pairs, 1)
 
 
 @cache
@@ -69,7 +66,7 @@ def sensitivity_of(case: str, relation: str = "add-remove") -> Check:
 def files_and_maps(case: str) -> Check:
     def check() -> None:
         with tempfile.TemporaryDirectory() as folder:
-            replay(Setting(case, "whole", "add-remove"), 1, folder=Path(folder))
+            replay.replay(Setting(case, "whole", "add-remove"), 1, folder=Path(folder))
 
     return check
 
@@ -137,7 +134,3 @@ def forks() -> None:
 
 def _draw(queue: Any) -> None:
     queue.put(SystemNoise().random_bytes(16))
-
-
-def _discard(_: Any) -> None:
-    return None

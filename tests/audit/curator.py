@@ -1,8 +1,8 @@
 """Do a curator's answers keep their promise? Replays of neighbours, exact losses of all pairs, and who pays when.
 
 Pairs of neighbours are those of `pairs`, with values beside the points, among them those that ever caused a mistake.
-Their replay measures the exact loss (`tape`). `losses` does the same for all pairs of tiny data sets, so that no record
-moves a question further than it pays for. `worst_line_ratio` enumerates the law of drawn quantiles.
+Their replay (`replay`) measures the exact loss. `losses` does the same for all pairs of tiny data sets, so that no
+record moves a question further than it pays for. `worst_line_ratio` enumerates the law of drawn quantiles.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
 from typing import Any
@@ -23,16 +24,14 @@ from spatialdp.curator.asks import Frame, Spending
 from spatialdp.curator.counts import one_area
 from spatialdp.curator.medians import Quantile
 from spatialdp.errors import BudgetError, ReleaseError, SpatialDPError
-from spatialdp.privacy.accounting import rho_for
-from spatialdp.privacy.budget import Budget
 from spatialdp.privacy.neighbours import Neighbours
 from spatialdp.privacy.noise.source import SeededNoise
 from spatialdp.records.rows.held import hold
 from tests.audit.enumeration import Words, boundaries
 from tests.audit.pairs import pairs, person_pairs
-from tests.audit.replay import EPSILONS, captured_messages, content_of
+from tests.audit.replay import captured_messages, content_of, neighbours_of, replayed, seen, share_lost
 from tests.audit.tape import Tape
-from tests.helpers.curator_cases import DOMAIN, CuratorSetting
+from tests.helpers.curator_cases import DELTA, DOMAIN, CuratorSetting
 
 Check = Callable[[], None]
 
@@ -40,6 +39,7 @@ PRICES = (0.0, 10.0, -10.0, 2.0, 3.3, math.nan, math.inf, -1e300, None, "7.5", "
 LABELS = ("Iowa", "Ohio", "Guam", None, "")
 
 
+@neighbours_of.register
 def curator_pairs(setting: CuratorSetting, count: int, seed: int) -> Iterator[tuple[str, Any, Any]]:
     """Yield pairs of neighbours with their names; records that both have are the same in all columns."""
     if setting.person is not None:
@@ -60,19 +60,29 @@ def _drawn(rng: np.random.Generator) -> tuple[Any, Any]:
     return PRICES[int(rng.integers(len(PRICES)))], LABELS[int(rng.integers(len(LABELS)))]
 
 
-def replay_curator(setting: CuratorSetting, count: int, seed: int = 1) -> Fraction:
-    """Replay pairs of neighbours; return the largest share of the promise that any of them lost."""
-    shares = [Fraction(0)]
-    with Tape() as tape:
-        for index, (kind, first, second) in enumerate(curator_pairs(setting, count, seed)):
-            epsilon = EPSILONS[index % len(EPSILONS)]
-            one = _observed(setting, first, tape.record(seed + index), epsilon)
-            two = _observed(setting, second, tape.play(), epsilon)
-            assert one == two, f"{kind}: something that is published differs"
-            tape.finish()
-            shares.append(_share(tape, setting, epsilon))
-            assert shares[-1] <= 1, f"{kind}: the loss is {float(shares[-1]):.4f} times the promise"
-    return max(shares)
+@dataclass(frozen=True)
+class Promise:
+    """What the answers to a question may cost together, in the words of a statement."""
+
+    epsilon: Fraction
+    delta: Fraction
+    currency: str
+
+    @property
+    def privacy(self) -> Promise:
+        return self
+
+
+def promise_of(setting: CuratorSetting, epsilon: Fraction) -> Promise:
+    """Return what the answers to a question may cost at some ε."""
+    if "gaussian" in setting.case:
+        return Promise(epsilon, DELTA, "rho")
+    return Promise(epsilon, Fraction(0), "epsilon")
+
+
+@seen.register
+def _(setting: CuratorSetting, records: Any, noise: Any, epsilon: Fraction) -> tuple[Any, ...]:
+    return promise_of(setting, epsilon), _observed(setting, records, noise, epsilon)
 
 
 def _observed(setting: CuratorSetting, records: Any, noise: Any, epsilon: Fraction) -> Any:
@@ -101,13 +111,6 @@ def _published(answer: Any) -> Any:
     return repr(answer), answer._repr_html_(), content_of(answer), interval
 
 
-def _share(tape: Tape, setting: CuratorSetting, epsilon: Fraction) -> Fraction:
-    """The share of the promise that a replay lost."""
-    if "gaussian" in setting.case:
-        return tape.rho / rho_for(Budget(epsilon, Fraction(1, 10**6)))
-    return tape.epsilon / epsilon
-
-
 # --- all pairs of tiny data sets ------------------------------------------------------------------------
 
 PLACES = ((0.5, 0.5), (3.5, 1.0), (4.0, 4.0), (7.5, 7.5), (99.0, 99.0))
@@ -128,7 +131,7 @@ def losses(setting: CuratorSetting) -> list[Fraction]:
                 setting.asked(setting.curator(first, tape.record(1)), Fraction(1))
                 setting.asked(setting.curator(second, tape.play()), Fraction(1))
                 tape.finish()
-                found.append(_share(tape, setting, Fraction(1)))
+                found.append(share_lost(tape, promise_of(setting, Fraction(1))))
     return found
 
 
@@ -210,12 +213,9 @@ def only_the_systems_noise_is_private() -> None:
     assert not curator.count(epsilon=1).privacy.private, "a seeded answer is called private"
 
 
-@cache
-def curator_replayed(
-    case: str, relation: str = "add-remove", pairs: int = 30, person: Any = None
-) -> Callable[[], None]:
+def curator_replayed(case: str, pairs: int = 30, person: Any = None) -> Check:
     """Return a check that nothing unpaid shows in the answers to a question."""
-    return lambda: replay_curator(CuratorSetting(case, relation, person), pairs) and None
+    return replayed(CuratorSetting(case, "add-remove", person), pairs, 1)
 
 
 @cache

@@ -15,8 +15,9 @@ from spatialdp.mechanisms.adaptive.flows import Flows
 from spatialdp.privacy.neighbours import Sensitivity
 from spatialdp.privacy.noise.laws import calibrate
 from spatialdp.records.rows import trips
-from tests.audit.flows import declared_is_the_maximum, flows_replayed
+from tests.audit.flows import declared_is_the_maximum
 from tests.audit.mutants import Mutant
+from tests.audit.replay import replayed
 from tests.helpers.flow_cases import FlowSetting
 
 Patch = contextlib.AbstractContextManager[Any]
@@ -98,21 +99,23 @@ def list_length_shows_occupied_pairs() -> Patch:
     return stack
 
 
+def _replayed(case: str = "flows", relation: str = "add-remove", person: Any = None) -> Any:
+    return replayed(FlowSetting(case, "zones", relation, person))
+
+
 PERSON = sdp.Person(records=3)
 MUTANTS = [
-    Mutant("margins are free", "replay", margins_are_free, flows_replayed()),
-    Mutant("margins are free, listed", "replay", margins_are_free, flows_replayed("flows, listed")),
-    Mutant("a person's trips are not bounded", "replay", persons_are_not_bounded, flows_replayed(person=PERSON)),
-    Mutant("a person's trips share no place", "replay", origins_are_not_bounded, flows_replayed(person=PERSON)),
-    Mutant("replace is add-remove", "replay", replace_is_add_remove, flows_replayed(relation="replace")),
+    Mutant("margins are free", "replay", margins_are_free, _replayed()),
+    Mutant("margins are free, listed", "replay", margins_are_free, _replayed("flows, listed")),
+    Mutant("a person's trips are not bounded", "replay", persons_are_not_bounded, _replayed(person=PERSON)),
+    Mutant("a person's trips share no place", "replay", origins_are_not_bounded, _replayed(person=PERSON)),
+    Mutant("replace is add-remove", "replay", replace_is_add_remove, _replayed(relation="replace")),
     Mutant(
         "replace is add-remove, brute force",
         "sensitivity",
         replace_is_add_remove,
         lambda: declared_is_the_maximum(FlowSetting("flows", "zones", "replace")),
     ),
-    Mutant("fresh counts are free", "replay", fresh_counts_are_free, flows_replayed("flows, listed")),
-    Mutant(
-        "all pairs with trips are listed", "replay", list_length_shows_occupied_pairs, flows_replayed("flows, listed")
-    ),
+    Mutant("fresh counts are free", "replay", fresh_counts_are_free, _replayed("flows, listed")),
+    Mutant("all pairs with trips are listed", "replay", list_length_shows_occupied_pairs, _replayed("flows, listed")),
 ]

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any
 
@@ -15,11 +15,11 @@ import numpy as np
 
 import spatialdp as sdp
 from spatialdp.mechanisms.adaptive import flows
-from tests.audit.replay import EPSILONS, captured_messages, content_of, granted, published
-from tests.audit.tape import Tape
+from tests.audit.replay import content_of, neighbours_of, published, released, seen
 from tests.helpers.flow_cases import STRAYS, FlowSetting
 
 
+@neighbours_of.register
 def flow_pairs(setting: FlowSetting, count: int, seed: int) -> Iterator[tuple[str, Any, Any]]:
     """Yield neighbours with their names: a trip, or all trips of a person, more or less, or replaced."""
     rng, pairs = np.random.default_rng(seed), setting.places.space.size**2
@@ -40,52 +40,11 @@ def flow_pairs(setting: FlowSetting, count: int, seed: int) -> Iterator[tuple[st
         yield name, setting.records(*first), setting.records(*second)
 
 
-def replay_flows(setting: FlowSetting, count: int, seed: int) -> Fraction:
-    """Replay pairs of neighbours; return the largest share of the promise that any of them lost."""
-    shares = [Fraction(0)]
-    with Tape() as tape:
-        for index, (kind, first, second) in enumerate(flow_pairs(setting, count, seed)):
-            epsilon = EPSILONS[index % len(EPSILONS)]
-            one = _observed(setting, first, tape.record(seed + index), epsilon)
-            two = _observed(setting, second, tape.play(), epsilon)
-            tape.finish()
-            for mine, other in zip(one[1:], two[1:], strict=True):
-                assert mine == other, f"{kind}: something that is published differs"
-            shares.append(tape.epsilon / granted(one[0]))
-            assert shares[-1] <= 1, f"{kind}: the loss is {float(shares[-1]):.4f} times the promise"
-    return max(shares)
-
-
-def _observed(setting: FlowSetting, records: Any, noise: Any, epsilon: Fraction) -> tuple[Any, ...]:
-    with captured_messages() as messages:
-        release = setting.mechanism.release(
-            records, setting.domain, noise=noise, **setting.terms | {"epsilon": epsilon}
-        )
-        rows = [release.to_frame().to_csv(), release.places().to_csv(), str(release.listed_share)]
-    return release, messages, content_of(release.privacy), published_flows(release), rows
-
-
-def published_flows(release: Any) -> tuple[Any, ...]:
-    """Return everything that is published of flows; rows of codes as text."""
-    from spatialdp.outputs.files.layouts import lay_out
-
-    if any(each.dtype == object for each in lay_out(release.estimate, release.domain).columns.values()):
-        layout = lay_out(release.estimate, release.domain)
-        rows = {name: each.tolist() for name, each in layout.columns.items()}
-        lines = None if layout.shapes is None else [str(each) for each in layout.shapes]
-        return f"{release!r} {release.privacy.in_words()}", repr(sorted(layout.header.items(), key=str)), rows, lines
-    return published(release)
-
-
-def flows_replayed(
-    case: str = "flows", frame: str = "zones", relation: str = "add-remove", person: Any = None, pairs: int = 24
-) -> Callable[[], None]:
-    """Return a check that replays neighbours."""
-
-    def check() -> None:
-        replay_flows(FlowSetting(case, frame, relation, person), pairs, 5)
-
-    return check
+@seen.register
+def _(setting: FlowSetting, records: Any, noise: Any, epsilon: Fraction) -> tuple[Any, ...]:
+    release, messages = released(setting, records, noise, epsilon)
+    rows = [release.to_frame().to_csv(), release.places().to_csv(), str(release.listed_share)]
+    return release, messages, content_of(release.privacy), rows, release.privacy.in_words(), *published(release)
 
 
 def declared_is_the_maximum(setting: FlowSetting) -> None:

@@ -110,13 +110,13 @@ def _forget() -> None:
 # --- scales and sensitivities --------------------------------------------------------------------------
 
 
-def _calibrated(change: Callable[[NoiseLaw], NoiseLaw]) -> Patch:
+def calibrated(change: Callable[[NoiseLaw], NoiseLaw]) -> Patch:
     real = laws.calibrate
     return everywhere(real, lambda law, cost, sensitivity: change(real(law, cost, sensitivity)))
 
 
 def small_scale() -> Patch:
-    return _calibrated(lambda law: dataclasses.replace(law, parameter=law.parameter * Fraction(8, 10)))
+    return calibrated(lambda law: dataclasses.replace(law, parameter=law.parameter * Fraction(8, 10)))
 
 
 def replace_is_add_remove() -> Patch:

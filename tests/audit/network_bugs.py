@@ -15,7 +15,8 @@ from spatialdp.mechanisms.adaptive.networks.privbayes import PrivBayes
 from spatialdp.privacy.neighbours import Sensitivity
 from spatialdp.privacy.noise.laws import calibrate
 from tests.audit.mutants import Mutant
-from tests.audit.networks import choices_are_within_their_budget, declared_is_the_maximum, network_replayed
+from tests.audit.networks import choices_are_within_their_budget, declared_is_the_maximum
+from tests.audit.replay import replayed
 from tests.helpers.network_cases import NetworkSetting
 
 Patch = contextlib.AbstractContextManager[Any]
@@ -125,10 +126,16 @@ def empty_parents_are_dropped() -> Patch:
     return mock.patch.object(PrivBayes, "_families", families)
 
 
-REPLAYED = network_replayed()
+def _replayed(
+    case: str = "privbayes, many parents", relation: str = "add-remove", person: Any = None, pairs: int = 30
+) -> Any:
+    return replayed(NetworkSetting(case, "three attributes", relation, person), pairs)
+
+
+REPLAYED = _replayed()
 MUTANTS = [
     Mutant("the true number of records sizes tables", "replay", true_number_sizes_tables,
-           network_replayed("privbayes, small tables", pairs=60)),
+           _replayed("privbayes, small tables", pairs=60)),
     Mutant("the score is divided by the true number", "replay", score_is_divided_by_the_true_number, REPLAYED),
     Mutant("the true number is published", "replay", number_is_published, REPLAYED),
     Mutant("tables are not paid one by one", "replay", tables_are_free, REPLAYED),
@@ -138,8 +145,8 @@ MUTANTS = [
     Mutant("a record moves scores by 1", "replay", choices_move_by_one, REPLAYED),
     Mutant("a record moves scores by 1, enumerated", "enumeration", choices_move_by_one,
            lambda: choices_are_within_their_budget(SETTING)),
-    Mutant("replace is add-remove", "replay", replace_is_add_remove, network_replayed(relation="replace")),
-    Mutant("persons are records", "replay", persons_are_records, network_replayed(person=sdp.Person(records=3))),
+    Mutant("replace is add-remove", "replay", replace_is_add_remove, _replayed(relation="replace")),
+    Mutant("persons are records", "replay", persons_are_records, _replayed(person=sdp.Person(records=3))),
     Mutant("the number of candidates tells", "replay", empty_parents_are_dropped, REPLAYED),
 ]  # fmt: skip
 

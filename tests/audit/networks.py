@@ -1,12 +1,12 @@
 """How are networks of attributes audited? Replays of neighbours, all small data by brute force, and enumerated choices.
 
-A row is known by its cell of the frame, or by none, as for tables.
+A row is known by its cell of the frame, or by none, and neighbours are those of tables (`tables`).
 """
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any
 
@@ -14,59 +14,16 @@ import numpy as np
 
 from spatialdp.mechanisms.adaptive.networks import privbayes
 from spatialdp.mechanisms.adaptive.networks.association import association
-from tests.audit.replay import EPSILONS, captured_messages, content_of, granted
-from tests.audit.tables import table_pairs
-from tests.audit.tape import Tape, log_probabilities
+from tests.audit.replay import content_of, published, released, seen
+from tests.audit.tape import log_probabilities
 from tests.helpers.network_cases import NetworkSetting
 
 
-def replay_network(setting: NetworkSetting, count: int, seed: int) -> Fraction:
-    """Replay pairs of neighbours; return the largest share of the promise that any of them lost."""
-    shares = [Fraction(0)]
-    with Tape() as tape:
-        for index, (kind, first, second) in enumerate(table_pairs(setting, count, seed)):
-            epsilon = EPSILONS[index % len(EPSILONS)]
-            one = _observed(setting, first, tape.record(seed + index), epsilon)
-            two = _observed(setting, second, tape.play(), epsilon)
-            tape.finish()
-            for mine, other in zip(one[1:], two[1:], strict=True):
-                assert mine == other, f"{kind}: something that is published differs"
-            shares.append(tape.epsilon / granted(one[0]))
-            assert shares[-1] <= 1, f"{kind}: the loss is {float(shares[-1]):.4f} times the promise"
-    return max(shares)
-
-
-def _observed(setting: NetworkSetting, records: Any, noise: Any, epsilon: Fraction) -> tuple[Any, ...]:
-    with captured_messages() as messages:
-        release = setting.mechanism.release(
-            records, setting.domain, noise=noise, **setting.terms | {"epsilon": epsilon}
-        )
-        model = release.answer().hex()
-    return release, messages, content_of(release.privacy), published_network(release), model
-
-
-def published_network(release: Any) -> tuple[Any, ...]:
-    """Return everything that is published of a network."""
-    from spatialdp.outputs.files.layouts import lay_out
-
-    layout = lay_out(release.estimate, release.domain)
-    header = repr(sorted(layout.header.items(), key=str))
-    return f"{release!r} {release.in_words()}", header, {name: each.tobytes() for name, each in layout.columns.items()}
-
-
-def network_replayed(
-    case: str = "privbayes, many parents",
-    frame: str = "three attributes",
-    relation: str = "add-remove",
-    person: Any = None,
-    pairs: int = 30,
-) -> Callable[[], None]:
-    """Return a check that replays neighbours."""
-
-    def check() -> None:
-        replay_network(NetworkSetting(case, frame, relation, person), pairs, 5)
-
-    return check
+@seen.register
+def _(setting: NetworkSetting, records: Any, noise: Any, epsilon: Fraction) -> tuple[Any, ...]:
+    release, messages = released(setting, records, noise, epsilon)
+    model = release.answer().hex()
+    return release, messages, content_of(release.privacy), model, release.in_words(), *published(release)
 
 
 def small_tables(shape: tuple[int, int], most: int) -> Iterator[Any]:

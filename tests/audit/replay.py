@@ -2,6 +2,9 @@
 
 The second run gets the noisy outcomes of the first (`tape`). Then everything that is published must be the same, and
 the exact privacy loss, which the tape adds up, must be within the promise.
+
+`replay` is the same for settings of all kinds. What differs is registered for each kind of setting: which neighbours
+there are (`neighbours_of`), and what an adversary sees of a release (`seen`).
 """
 
 from __future__ import annotations
@@ -13,9 +16,9 @@ import json
 import logging
 import pickle
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from fractions import Fraction
-from functools import cached_property
+from functools import cache, cached_property, singledispatch
 from pathlib import Path
 from typing import Any
 
@@ -57,23 +60,33 @@ def captured_messages() -> Iterator[list[str]]:
         root.setLevel(level)
 
 
-def granted(release: Release) -> Fraction:
+def granted(release: Any) -> Fraction:
     """Return the privacy loss that the promise allows, in the currency of the statement."""
     budget = Budget(release.privacy.epsilon, release.privacy.delta)
     return rho_for(budget) if release.privacy.currency == "rho" else budget.epsilon
 
 
-def published(release: Release) -> tuple[Any, ...]:
-    """Return everything that is published: statement, texts, and the header and rows of the file."""
+def share_lost(tape: Tape, release: Any) -> Fraction:
+    """Return the share of the promise that a replay lost."""
+    return (tape.rho if release.privacy.currency == "rho" else tape.epsilon) / granted(release)
+
+
+def published(release: Any) -> tuple[Any, ...]:
+    """Return everything that is published: statement, texts, and the header, rows and shapes of the file."""
     layout = lay_out(release.estimate, release.domain)
-    rows = {name: values.tobytes() for name, values in layout.columns.items()}
     return (
         release.privacy,
         f"{release!r} {release.privacy} {release.domain}",
         json.dumps(layout.header, sort_keys=True),
-        rows,
+        {name: _exactly(values) for name, values in layout.columns.items()},
         b"" if layout.boxes is None else layout.boxes.tobytes(),
+        None if layout.shapes is None else [str(each) for each in layout.shapes],
     )
+
+
+def _exactly(values: Any) -> Any:
+    """Return all of a column: its bytes, or its objects, such as codes."""
+    return values.tolist() if values.dtype == object else values.tobytes()
 
 
 def file_of(release: Release, folder: Path) -> bytes:
@@ -94,13 +107,44 @@ def map_of(release: Release) -> Any:
     return content
 
 
+# --- what differs by the kind of setting -----------------------------------------------------------------
+
+
+@singledispatch
+def neighbours_of(setting: Any, count: int, seed: int) -> Iterator[tuple[str, Any, Any]]:
+    """Yield pairs of neighbours with their names: they differ by a record or, if persons are the unit, by a person."""
+    raise NotImplementedError(f"nobody has said which neighbours {type(setting).__name__} has")
+
+
+@neighbours_of.register
+def _(setting: Setting, count: int, seed: int) -> Iterator[tuple[str, Any, Any]]:
+    unit = pairs if setting.person is None else person_pairs
+    return unit(setting.domain, setting.relation, count, seed)
+
+
+neighbours_of.register(ZoneSetting, zone_pairs)
+
+
+@singledispatch
+def seen(setting: Any, records: Any, noise: Any, epsilon: Fraction) -> tuple[Any, ...]:
+    """Make a release; return it, all messages, all that the object holds, hidden or not, and all that is published."""
+    release, messages = released(setting, records, noise, epsilon)
+    return release, messages, content_of(release), *published(release)
+
+
+def released(setting: Any, records: Any, noise: Any, epsilon: Fraction) -> tuple[Any, list[str]]:
+    """Make a release; return it with all messages."""
+    with captured_messages() as messages:
+        terms = setting.terms | {"epsilon": epsilon}
+        release = setting.mechanism.release(records, setting.domain, noise=noise, **terms)
+    return release, messages
+
+
+# --- the replay ------------------------------------------------------------------------------------------
+
+
 def replay(
-    setting: Setting | ZoneSetting,
-    count: int,
-    seed: int = 1,
-    folder: Path | None = None,
-    every: int = 1,
-    maps: bool = True,
+    setting: Any, count: int, seed: int = 1, folder: Path | None = None, every: int = 1, maps: bool = True
 ) -> Fraction:
     """Replay pairs of neighbours; return the largest share of the promise that any of them lost.
 
@@ -110,47 +154,36 @@ def replay(
     mapped = 0 if maps else None
     shares = [Fraction(0)]
     with Tape() as tape:
-        for index, (kind, first, second) in enumerate(_pairs(setting, count, seed)):
+        for index, (kind, first, second) in enumerate(neighbours_of(setting, count, seed)):
             epsilon = EPSILONS[index % len(EPSILONS)]
-            one, messages_one, content_one = _observed(setting, first, tape.record(seed + index), epsilon)
+            one, *parts_one = seen(setting, first, tape.record(seed + index), epsilon)
             # Before the second release, which must not affect it.
             files_one = _file_and_map(one, index, folder, every, mapped)
-            two, messages_two, content_two = _observed(setting, second, tape.play(), epsilon)
+            two, *parts_two = seen(setting, second, tape.play(), epsilon)
             tape.finish()
-            assert messages_one == messages_two, f"{kind}: the two runs gave different messages"
-            assert content_one == content_two, f"{kind}: the two release objects hold different values"
-            for part, (mine, other) in enumerate(zip(published(one), published(two), strict=True)):
+            for part, (mine, other) in enumerate(zip(parts_one, parts_two, strict=True)):
                 assert mine == other, f"{kind}: part {part} of what is published differs"
             assert files_one == _file_and_map(two, index, folder, every, mapped), f"{kind}: file or map differs"
-            loss = tape.rho if one.privacy.currency == "rho" else tape.epsilon
-            shares.append(loss / granted(one))
-            assert loss <= granted(one), f"{kind}: the loss is {float(shares[-1]):.4f} times the promise"
+            shares.append(share_lost(tape, one))
+            assert shares[-1] <= 1, f"{kind}: the loss is {float(shares[-1]):.4f} times the promise"
     return max(shares)
 
 
-def _pairs(setting: Setting | ZoneSetting, count: int, seed: int) -> Iterator[tuple[str, Any, Any]]:
-    """Yield pairs that differ by one record or, if persons are the unit, by a whole person."""
-    if isinstance(setting, ZoneSetting):
-        return zone_pairs(setting, count, seed)
-    unit = pairs if setting.person is None else person_pairs
-    return unit(setting.domain, setting.relation, count, seed)
+@cache
+def replayed(setting: Any, count: int = 24, seed: int = 5) -> Callable[[], None]:
+    """Return a check that replays pairs of neighbours."""
+
+    def check() -> None:
+        replay(setting, count, seed)
+
+    return check
 
 
-def _file_and_map(release: Release, index: int, folder: Path | None, every: int, mapped: int | None) -> tuple[Any, ...]:
+def _file_and_map(release: Any, index: int, folder: Path | None, every: int, mapped: int | None) -> tuple[Any, ...]:
     """Return the file and the map of a release, if they are compared for this pair."""
     if folder is None or index % every:
         return ()
     return (file_of(release, folder), map_of(release)) if index == mapped else (file_of(release, folder),)
-
-
-def _observed(
-    setting: Setting | ZoneSetting, records: Any, noise: Any, epsilon: Fraction
-) -> tuple[Release, list[str], Any]:
-    """Make a release; return it with all messages and with everything that the object holds, hidden or not."""
-    with captured_messages() as messages:
-        terms = setting.terms | {"epsilon": epsilon}
-        release = setting.mechanism.release(records, setting.domain, noise=noise, **terms)
-    return release, messages, content_of(release)
 
 
 def content_of(value: Any) -> Any:

@@ -14,6 +14,10 @@ from spatialdp.records.rows import rows as rows_module
 from spatialdp.space.frames.time import Time
 from spatialdp.structures.product_sums import ProductSums
 from spatialdp.transforms.tree_axis import TreeAxis
+from tests.audit.mutants import Mutant
+from tests.audit.replay import replayed
+from tests.audit.tables import odd_rows_count_nowhere, table_costs
+from tests.helpers.table_cases import TABLE_PERSONS, TableSetting
 
 Patch = contextlib.AbstractContextManager[Any]
 
@@ -97,3 +101,21 @@ def row_in_two_ticks() -> Patch:
     from spatialdp.mechanisms.fixed import table
 
     return mock.patch.object(table, "count_rows", count)
+
+
+MUTANTS = [
+    Mutant("a chain costs the whole budget", "losses", chain_spends_for_all_levels_and_each,
+           table_costs("table, weights", "zones and days")),
+    Mutant("shares of axes are added", "losses", axes_share_by_sums, table_costs("table, weights", "zones and kinds")),
+    Mutant("a table calibrated for add-remove under replace", "losses", replace_is_add_remove,
+           table_costs("table, cells", "zones and kinds", "replace")),
+    Mutant("a single zone counts once under replace", "losses", single_counts_do_not_leave,
+           table_costs("table, even", "zones alone", "replace")),
+    Mutant("a person's cells lie in different zones", "losses", person_moves_cells_apart,
+           table_costs("table, gaussian", "zones and kinds", "add-remove", TABLE_PERSONS[1])),
+    Mutant("unlisted categories count in the first one", "rows that are nowhere", unlisted_kinds_in_the_first_cell,
+           odd_rows_count_nowhere("table", "zones and kinds")),
+    Mutant("ticks depend on the number of rows", "replay", ticks_from_the_number_of_rows,
+           replayed(TableSetting("table", "zones and days", "add-remove"), 20)),
+    Mutant("a row in two ticks", "losses", row_in_two_ticks, table_costs("table, cells", "zones and days")),
+]  # fmt: skip

@@ -17,14 +17,14 @@ import spatialdp as sdp
 from spatialdp.privacy.accounting import rho_for
 from spatialdp.privacy.budget import Budget
 from spatialdp.privacy.noise.source import SeededNoise
-from tests.audit.replay import EPSILONS, captured_messages, content_of, granted
-from tests.audit.tape import Tape
+from tests.audit.replay import content_of, neighbours_of, published, released, seen
 from tests.audit.zones import loss, measured
 from tests.helpers.table_cases import TableSetting
 
 NOWHERE = -1
 
 
+@neighbours_of.register
 def table_pairs(setting: TableSetting, count: int, seed: int) -> Iterator[tuple[str, Any, Any]]:
     """Yield pairs of neighbours with their names: a row, or all rows of a person, more or less, or replaced."""
     rng, cells = np.random.default_rng(seed), setting.domain.n_cells
@@ -45,43 +45,11 @@ def table_pairs(setting: TableSetting, count: int, seed: int) -> Iterator[tuple[
         yield name, setting.records(*first), setting.records(*second)
 
 
-def replay_table(setting: TableSetting, count: int, seed: int) -> Fraction:
-    """Replay pairs of neighbours; return the largest share of the promise that any of them lost."""
-    shares = [Fraction(0)]
-    with Tape() as tape:
-        for index, (kind, first, second) in enumerate(table_pairs(setting, count, seed)):
-            epsilon = EPSILONS[index % len(EPSILONS)]
-            one = _observed(setting, first, tape.record(seed + index), epsilon)
-            two = _observed(setting, second, tape.play(), epsilon)
-            tape.finish()
-            for mine, other in zip(one[1:], two[1:], strict=True):
-                assert mine == other, f"{kind}: something that is published differs"
-            loss = tape.rho if one[0].privacy.currency == "rho" else tape.epsilon
-            shares.append(loss / granted(one[0]))
-            assert shares[-1] <= 1, f"{kind}: the loss is {float(shares[-1]):.4f} times the promise"
-    return max(shares)
-
-
-def _observed(setting: TableSetting, records: Any, noise: Any, epsilon: Fraction) -> tuple[Any, ...]:
-    with captured_messages() as messages:
-        release = setting.mechanism.release(
-            records, setting.domain, noise=noise, **setting.terms | {"epsilon": epsilon}
-        )
-    values = (
-        content_of(release.estimate.values),
-        content_of(release.privacy),
-        content_of(release.estimate.noise.variances),
-    )
-    return release, messages, values, published_table(release)
-
-
-def published_table(release: Any) -> tuple[Any, ...]:
-    """Return everything that is published of a table."""
-    from spatialdp.outputs.files.layouts import lay_out
-
-    layout = lay_out(release.estimate, release.domain)
-    header = repr(sorted(layout.header.items(), key=str))
-    return f"{release!r} {release.in_words()}", header, {name: each.tobytes() for name, each in layout.columns.items()}
+@seen.register
+def _(setting: TableSetting, records: Any, noise: Any, epsilon: Fraction) -> tuple[Any, ...]:
+    release, messages = released(setting, records, noise, epsilon)
+    variances = content_of(release.estimate.noise.variances)
+    return release, messages, content_of(release.privacy), variances, release.in_words(), *published(release)
 
 
 def shares(setting: TableSetting) -> list[Fraction]:
@@ -126,16 +94,6 @@ def table_costs(
 ) -> Callable[[], None]:
     """Return a check that neighbours cost what they should; see `check_shares`."""
     return lambda: check_shares(TableSetting(case, frame, relation, person))
-
-
-@cache
-def table_replayed(case: str, frame: str, pairs: int = 12, person: sdp.Person | None = None) -> Callable[[], None]:
-    """Return a check that replays pairs of neighbours."""
-
-    def check() -> None:
-        replay_table(TableSetting(case, frame, "add-remove", person), pairs, 5)
-
-    return check
 
 
 @cache

@@ -18,9 +18,9 @@ from tests.audit.curator import (
     losses,
     only_the_systems_noise_is_private,
     refused_questions_draw_nothing,
-    replay_curator,
     worst_line_ratio,
 )
+from tests.audit.replay import replay
 from tests.helpers.curator_cases import (
     ASKS,
     CURATOR_PERSON_SETTINGS,
@@ -40,12 +40,12 @@ def is_choice(setting):
 
 @every_setting
 def test_neighbours_can_only_be_told_apart_by_what_was_paid_for(setting):
-    replay_curator(setting, 30, zlib.crc32(str(setting).encode()))
+    replay(setting, 30, zlib.crc32(str(setting).encode()))
 
 
 @every_person
 def test_whole_persons_can_only_be_told_apart_by_what_was_paid_for(setting):
-    share = replay_curator(setting, 12)  # pairs among which some use the promise up
+    share = replay(setting, 12)  # pairs among which some use the promise up
     if setting.relation == "add-remove" and not is_choice(setting):
         assert share > 0.99, "a person gets more noise than is paid for"
 

@@ -18,11 +18,9 @@ from tests.audit.flows import (
     groups_of,
     lists_are_within_their_budget,
     lists_have_their_law,
-    published_flows,
-    replay_flows,
 )
 from tests.audit.mutants import planted
-from tests.audit.replay import EPSILONS, granted
+from tests.audit.replay import EPSILONS, granted, published, replay
 from tests.helpers.flow_cases import FLOW_CASES, FLOW_FRAMES, FLOW_PERSON_SETTINGS, FLOW_SETTINGS, STRAYS, FlowSetting
 from tests.helpers.laws import FALSE_ALARM
 
@@ -36,19 +34,19 @@ def test_every_mechanism_of_trips_is_audited():
 
 @every_setting
 def test_neighbours_can_only_be_told_apart_by_what_was_paid_for(setting):
-    replay_flows(setting, 3 * len(EPSILONS), zlib.crc32(str(setting).encode()))
+    replay(setting, 3 * len(EPSILONS), zlib.crc32(str(setting).encode()))
 
 
 @every_person
 def test_whole_persons_can_only_be_told_apart_by_what_was_paid_for(setting):
-    replay_flows(setting, 3 * len(EPSILONS), zlib.crc32(str(setting).encode()))
+    replay(setting, 3 * len(EPSILONS), zlib.crc32(str(setting).encode()))
 
 
 @pytest.mark.parametrize("relation", ["add-remove", "replace"])
 @pytest.mark.parametrize("case", ["flows", "flows, slides"])
 def test_promises_are_used_up(case, relation):
     """A trip costs all three groups; a listed one with fresh counts costs a fourth, which others do not pay."""
-    assert replay_flows(FlowSetting(case, "zones", relation), 30, 1) == 1
+    assert replay(FlowSetting(case, "zones", relation), 30, 1) == 1
 
 
 @every_setting
@@ -109,7 +107,7 @@ def test_order_does_not_matter_and_strays_count_nowhere(setting):
         setting.mechanism.release(setting.records(each), setting.domain, noise=SeededNoise(6), **setting.terms)
         for each in (pairs, pairs[::-1], pairs[pairs >= 0])
     ]
-    assert len({repr(published_flows(each)) for each in releases}) == 1
+    assert len({repr(published(each)) for each in releases}) == 1
     assert pickle.loads(pickle.dumps(setting.mechanism)) == setting.mechanism
 
 

@@ -21,11 +21,9 @@ from tests.audit.networks import (
     choices_are_within_their_budget,
     declared_is_the_maximum,
     moves_of_scores,
-    published_network,
-    replay_network,
     small_tables,
 )
-from tests.audit.replay import EPSILONS, granted
+from tests.audit.replay import EPSILONS, granted, published, replay
 from tests.helpers.network_cases import (
     NETWORK_CASES,
     NETWORK_PERSON_SETTINGS,
@@ -85,18 +83,18 @@ def test_no_row_moves_a_measurement_by_more_than_declared(setting):
 
 @every_setting
 def test_neighbours_can_only_be_told_apart_by_what_was_paid_for(setting):
-    replay_network(setting, 2 * len(EPSILONS), zlib.crc32(str(setting).encode()))
+    replay(setting, 2 * len(EPSILONS), zlib.crc32(str(setting).encode()))
 
 
 @every_person
 def test_whole_persons_can_only_be_told_apart_by_what_was_paid_for(setting):
-    replay_network(setting, 2 * len(EPSILONS), zlib.crc32(str(setting).encode()))
+    replay(setting, 2 * len(EPSILONS), zlib.crc32(str(setting).encode()))
 
 
 def test_promises_are_nearly_used_up():
     """Counts cost their share in full, and choices what scores move."""
-    assert replay_network(NetworkSetting("privbayes", "four attributes", "add-remove"), 60, 1) > 0.7
-    assert replay_network(NetworkSetting("privbayes", "zones alone", "add-remove"), 20, 1) == 1
+    assert replay(NetworkSetting("privbayes", "four attributes", "add-remove"), 60, 1) > 0.7
+    assert replay(NetworkSetting("privbayes", "zones alone", "add-remove"), 20, 1) == 1
 
 
 # --- duties ------------------------------------------------------------------------------------------
@@ -121,7 +119,7 @@ def test_order_does_not_matter_and_strays_count_nowhere(setting):
         setting.mechanism.release(setting.records(each), setting.domain, noise=SeededNoise(6), **setting.terms)
         for each in (cells, cells[::-1], cells[cells >= 0])
     ]
-    assert len({repr(published_network(each)) for each in releases}) == 1
+    assert len({repr(published(each)) for each in releases}) == 1
     assert pickle.loads(pickle.dumps(setting.mechanism)) == setting.mechanism
 
 

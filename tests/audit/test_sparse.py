@@ -12,9 +12,7 @@ from spatialdp.mechanisms import LISTS
 from tests.audit import contract, sparse, sparse_bugs
 from tests.audit.mutants import planted
 from tests.audit.replay import replay
-from tests.helpers.cases import LISTED, LISTED_SETTINGS, OVER_MAPS, PERSONS, Setting
-
-BOUNDS = [each for each in PERSONS if each.choice is None]
+from tests.helpers.cases import LISTED, LISTED_PERSON_SETTINGS, LISTED_SETTINGS, OVER_MAPS, Setting
 
 # Of the clauses of every mechanism, those that do not speak of all cells.
 CLAUSES = [
@@ -55,11 +53,9 @@ def test_promises_are_used_up(case, relation):
     assert share > 0.99 if case == "sparse, slides" else share >= 0.74
 
 
-@pytest.mark.parametrize("relation", ["add-remove", "replace"])
-@pytest.mark.parametrize("person", BOUNDS, ids=str)
-@pytest.mark.parametrize("case", ["sparse", "sparse, lattice"])
-def test_whole_persons_can_only_be_told_apart_by_what_was_paid_for(case, person, relation):
-    share = replay(Setting(case, "whole", relation, person), 9)
+@pytest.mark.parametrize("setting", LISTED_PERSON_SETTINGS, ids=str)
+def test_whole_persons_can_only_be_told_apart_by_what_was_paid_for(setting):
+    share = replay(setting, 9)
     assert share >= 0.37  # three quarters of the budget, for half of what a replaced person may change
 
 

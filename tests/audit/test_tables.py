@@ -15,14 +15,11 @@ from spatialdp.mechanisms import ON_OTHER_FRAMES
 from spatialdp.privacy.noise.source import SeededNoise, SystemNoise
 from tests.audit import table_bugs
 from tests.audit.contract import Imitation, Quiet, Turned
-from tests.audit.replay import EPSILONS, granted
+from tests.audit.mutants import planted
+from tests.audit.replay import EPSILONS, granted, published, replay
 from tests.audit.tables import (
     check_shares,
     odd_rows_count_nowhere,
-    published_table,
-    replay_table,
-    table_costs,
-    table_replayed,
 )
 from tests.helpers.table_cases import (
     TABLE_CASES,
@@ -49,17 +46,17 @@ def test_no_person_costs_more_than_the_budget(setting):
 
 @every_setting
 def test_neighbours_can_only_be_told_apart_by_what_was_paid_for(setting):
-    replay_table(setting, 2 * len(EPSILONS), zlib.crc32(str(setting).encode()))
+    replay(setting, 2 * len(EPSILONS), zlib.crc32(str(setting).encode()))
 
 
 @every_person
 def test_whole_persons_can_only_be_told_apart_by_what_was_paid_for(setting):
-    replay_table(setting, 2 * len(EPSILONS), zlib.crc32(str(setting).encode()))
+    replay(setting, 2 * len(EPSILONS), zlib.crc32(str(setting).encode()))
 
 
 @pytest.mark.parametrize("case", ["table", "table, weights", "table, gaussian"])
 def test_promises_are_used_up(case):
-    assert replay_table(TableSetting(case, "blocks, hours and kinds", "add-remove"), 20, 1) > 0.99
+    assert replay(TableSetting(case, "blocks, hours and kinds", "add-remove"), 20, 1) > 0.99
 
 
 # --- duties ------------------------------------------------------------------------------------------
@@ -106,7 +103,7 @@ def test_opposite_noise_gives_opposite_estimates(setting):
 def test_order_and_copies_do_not_matter(setting):
     cells = np.random.default_rng(7).integers(-4, setting.domain.n_cells, 60)
     one, other = (released(setting, setting.records(each), SeededNoise(6)) for each in (cells, cells[::-1]))
-    assert published_table(one) == published_table(other)
+    assert published(one) == published(other)
     mechanism = setting.mechanism
     assert copy.deepcopy(mechanism) == mechanism == pickle.loads(pickle.dumps(mechanism))
 
@@ -148,31 +145,12 @@ def test_the_size_of_a_file_does_not_depend_on_the_rows(tmp_path):
 
 # --- planted bugs ------------------------------------------------------------------------------------
 
-BUGS = {
-    "a chain costs the whole budget": (
-        table_bugs.chain_spends_for_all_levels_and_each, table_costs("table, weights", "zones and days")),
-    "shares of axes are added": (table_bugs.axes_share_by_sums, table_costs("table, weights", "zones and kinds")),
-    "a table calibrated for add-remove under replace": (
-        table_bugs.replace_is_add_remove, table_costs("table, cells", "zones and kinds", "replace")),
-    "a single zone counts once under replace": (
-        table_bugs.single_counts_do_not_leave, table_costs("table, even", "zones alone", "replace")),
-    "a person's cells lie in different zones": (
-        table_bugs.person_moves_cells_apart,
-        table_costs("table, gaussian", "zones and kinds", "add-remove", TABLE_PERSONS[1])),
-    "unlisted categories count in the first one": (
-        table_bugs.unlisted_kinds_in_the_first_cell, odd_rows_count_nowhere("table", "zones and kinds")),
-    "ticks depend on the number of rows": (
-        table_bugs.ticks_from_the_number_of_rows, table_replayed("table", "zones and days", 20)),
-    "a row in two ticks": (table_bugs.row_in_two_ticks, table_costs("table, cells", "zones and days")),
-}  # fmt: skip
 
-
-@pytest.mark.parametrize("bug", BUGS)
-def test_planted_bugs_are_caught(bug):
-    plant, check = BUGS[bug]
-    check()
-    with plant(), pytest.raises(AssertionError):
-        check()
+@pytest.mark.parametrize("mutant", table_bugs.MUTANTS, ids=lambda mutant: mutant.bug)
+def test_planted_bugs_are_caught(mutant):
+    mutant.check()
+    with planted(mutant), pytest.raises(AssertionError):
+        mutant.check()
 
 
 # --- the list ----------------------------------------------------------------------------------------

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any
 
@@ -14,8 +14,8 @@ from spatialdp.errors import ReleaseError
 from spatialdp.mechanisms.adaptive import trajectories as mechanism
 from spatialdp.records.rows import path_weights
 from spatialdp.space.paths.systems import WHOLE
-from tests.audit.replay import EPSILONS, captured_messages, content_of, granted
-from tests.audit.tape import Tape, log_probabilities
+from tests.audit.replay import EPSILONS, captured_messages, content_of, neighbours_of, released, seen
+from tests.audit.tape import log_probabilities
 from tests.helpers.trajectory_cases import TrajectorySetting
 
 
@@ -28,6 +28,7 @@ def some_trajectory(rng: Any) -> list[int]:
     return walk
 
 
+@neighbours_of.register
 def trajectory_pairs(setting: TrajectorySetting, count: int, seed: int) -> Iterator[tuple[str, Any, Any]]:
     """Yield neighbours with their names: a trajectory, or all of a person, more or less, or replaced."""
     rng = np.random.default_rng(seed)
@@ -44,28 +45,12 @@ def trajectory_pairs(setting: TrajectorySetting, count: int, seed: int) -> Itera
         yield f"{size} trajectories, the first of {len(mine[0])} minutes", first, second
 
 
-def replay_trajectories(setting: TrajectorySetting, count: int, seed: int) -> Fraction:
-    """Replay pairs of neighbours; return the largest share of the promise that any of them lost."""
-    shares = [Fraction(0)]
-    with Tape() as tape:
-        for index, (kind, first, second) in enumerate(trajectory_pairs(setting, count, seed)):
-            epsilon = EPSILONS[index % len(EPSILONS)]
-            one = _observed(setting, first, tape.record(seed + index), epsilon)
-            two = _observed(setting, second, tape.play(), epsilon)
-            tape.finish()
-            for mine, other in zip(one[1:], two[1:], strict=True):
-                assert mine == other, f"{kind}: something that is published differs"
-            shares.append(tape.epsilon / granted(one[0]))
-            assert shares[-1] <= 1, f"{kind}: the loss is {float(shares[-1]):.4f} times the promise"
-    return max(shares)
-
-
-def _observed(setting: TrajectorySetting, records: Any, noise: Any, epsilon: Fraction) -> tuple[Any, ...]:
-    with captured_messages() as messages:
-        terms = setting.terms | {"epsilon": epsilon}
-        release: Any = setting.mechanism.release(records, setting.domain, noise=noise, **terms)
+@seen.register
+def _(setting: TrajectorySetting, records: Any, noise: Any, epsilon: Fraction) -> tuple[Any, ...]:
+    release, messages = released(setting, records, noise, epsilon)
+    with captured_messages() as said:
         drawn = drawn_from(release)
-    return release, messages, content_of(release.privacy), content_of(release.estimate), repr(release), drawn
+    return release, messages + said, content_of(release.privacy), content_of(release.estimate), repr(release), drawn
 
 
 def drawn_from(release: Any) -> Any:
@@ -76,27 +61,14 @@ def drawn_from(release: Any) -> Any:
         return str(error)
 
 
-def trajectories_replayed(
-    case: str = "trajectories", relation: str = "add-remove", person: Any = None, pairs: int = 24
-) -> Callable[[], None]:
-    """Return a check that replays neighbours."""
-
-    def check() -> None:
-        replay_trajectories(TrajectorySetting(case, relation, person), pairs, 5)
-
-    return check
-
-
 def groups_of(setting: TrajectorySetting, trajectories: Any, owners: Any = None) -> dict[str, Any]:
     """Return the exact counts and weights of all groups, by step; those of cells and moves for the finest system."""
     design, paths = setting.design, setting.paths(trajectories, owners)
     system = design.systems[-1]
-    pairs, counts = path_weights.end_counts(paths, design.blocks)
-    ends = np.zeros(design.blocks.n_cells**2, dtype=np.int64)
-    ends[pairs] = counts
     return {
-        mechanism.ENDS: ends,
+        mechanism.ENDS: path_weights.end_counts(paths, design.blocks, design.frame),
         mechanism.LENGTHS: path_weights.length_counts(paths, design.blocks, design.longest),
+        mechanism.WIDTHS: path_weights.extent_counts(paths, design.longest),
         mechanism.CELLS: path_weights.cell_weights(paths, system),
         mechanism.MOVES: path_weights.move_weights(paths, system).ravel(),
         mechanism.HABITS: path_weights.habit_weights(paths, system),
@@ -111,7 +83,7 @@ def short_trajectories() -> list[list[int]]:
 def declared_is_the_maximum(setting: TrajectorySetting) -> None:
     """Check by brute force that no trajectory moves a group by more than its noise is made for, and one does."""
     design, empty = setting.design, groups_of(setting, [])
-    scales = {name: law.parameter for name, law in design.laws.items()} | {mechanism.ENDS: design.ends.scale}
+    scales = {name: law.parameter for name, law in design.laws.items()}
     vectors = [groups_of(setting, [walk]) for walk in short_trajectories()]
     for name, scale in scales.items():
         rows = np.unique(np.array([each[name] for each in vectors]), axis=0)

@@ -70,6 +70,13 @@ def _zone(setting: ZoneSetting, leaf: int, level: str) -> int:
     return node
 
 
+def leaves_that_may_change(setting: ZoneSetting) -> list[int]:
+    """Return the leaves of which a record may take another one: all, or those of the first zone with an exact total."""
+    invariants = setting.mechanism.prepare(setting.domain, **setting.terms).statement.invariants
+    zones = [[_zone(setting, leaf, level) for level in invariants] for leaf in range(setting.domain.n_leaves)]
+    return [leaf for leaf, zone in enumerate(zones) if zone == zones[0]]
+
+
 def _person_pair(setting: ZoneSetting, crowd: list[int], rng: Any) -> tuple[str, Any, Any]:
     """A pair that differs by all records of one person, who has one record or many, in one zone or in many."""
     owners = rng.integers(0, 5, len(crowd)).tolist()

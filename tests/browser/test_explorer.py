@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import re
 import shutil
@@ -18,7 +19,7 @@ from spatialdp.estimates.grid_noise import QuadHaarNoise, SeparableNoise
 from spatialdp.outputs.explorer import data as explorer_data
 from spatialdp.outputs.explorer import page as explorer
 from spatialdp.records.counting import count_cells
-from tests.helpers.cases import LARGE, LISTED, in_turn
+from tests.helpers.cases import LARGE, LISTED, OVER_MAPS, in_turn
 from tests.helpers.releases import BOUNDS, POINTS, REGION, release_of, some_boxes
 from tests.helpers.sources import RecordingNoise
 
@@ -95,6 +96,27 @@ def test_page_of_a_list_answers_as_the_library(name, region, tmp_path):
     assert [a["high"] for a in answers] == pytest.approx(ends[:, 1], rel=1e-9, abs=1e-7)
     above = ends[:, 0] > 0
     assert above.sum() > 50
+
+
+@needs_node
+@pytest.mark.parametrize("region", [None, REGION])
+@pytest.mark.parametrize("name", OVER_MAPS)
+def test_page_of_a_list_over_a_map_answers_as_the_library(name, region, tmp_path):
+    domain, boxes = sdp.Domain(BOUNDS, crs="EPSG:4326", region=region), some_boxes()
+    records = np.concatenate([POINTS, np.repeat(POINTS[:40], 200, axis=0)])
+    release = OVER_MAPS[name].release(records, domain, epsilon=1, noise=sdp.SeededNoise(1))
+    release.explore(tmp_path / "map.html")
+    text = (tmp_path / "map.html").read_text()
+    assert "Within blocks" in text
+    blocks = release.estimate.map.leaf_boxes()
+    whole = np.stack([domain.axes[i % 2].coordinates(blocks[:, i]) for i in range(4)], axis=1)
+    for asked in (boxes, whole[:9]):
+        answers, ends = ask(text, asked), release.interval(asked)
+        assert [a["estimate"] for a in answers] == pytest.approx(release.answer(asked), rel=1e-9, abs=1e-6)
+        assert [a["low"] for a in answers] == pytest.approx(ends[:, 0], rel=1e-9, abs=1e-6)
+        assert [a["high"] for a in answers] == pytest.approx(ends[:, 1], rel=1e-9, abs=1e-6)
+    without = dataclasses.replace(release, estimate=release.estimate.map).answer(boxes)
+    assert np.count_nonzero(np.abs(without - release.answer(boxes)) > 1) > 20  # the list moves answers
 
 
 @needs_node

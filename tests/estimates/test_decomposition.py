@@ -10,16 +10,16 @@ import pytest
 import shapely
 
 import spatialdp as sdp
-from spatialdp._support.tree_shape import sums
 from spatialdp.errors import ParameterError, ReleaseError
 from spatialdp.estimates.decomposition import Decomposition
 from spatialdp.privacy.noise.laws import Law, NoiseLaw
 from spatialdp.privacy.noise.source import SeededNoise
+from spatialdp.space.boxes.quadtree import quadtree
+from spatialdp.space.boxes.tree import Tree
 from spatialdp.space.coverage import block_powers
 from spatialdp.space.lattice import LATTICE
 from spatialdp.trees.least_squares import two_pass
-from spatialdp.trees.quadtree import quadtree
-from spatialdp.trees.tree import Tree
+from spatialdp.trees.shape import sums
 from tests.helpers.boxes import coverage, coverage_in_region
 from tests.helpers.cases import LARGE, SMALL, has_least_squares, in_turn, is_consistent, is_tree, select, terms
 from tests.helpers.sources import ZeroNoise
@@ -146,7 +146,7 @@ def test_it_does_not_matter_which_cover_is_taken():
         release.domain, release.estimate.tree, release.estimate.values, release.estimate.variances,
         release.estimate.kurtosis, 0.0, consistent=True,
     )  # fmt: skip
-    walked.__dict__["_leaf_grid"] = None
+    walked.__dict__["leaf_grid"] = None
     boxes = random_boxes(100)
     assert release.answer(boxes) == pytest.approx(walked.answer(UNIT.boxes(boxes)), abs=1e-6)
 

@@ -7,12 +7,12 @@ import pytest
 import shapely
 
 from spatialdp.estimates.leaf_grid import LeafGrid
+from spatialdp.space.boxes.blocks import block_tree
+from spatialdp.space.boxes.quadtree import quadtree
+from spatialdp.space.boxes.tree import Tree
 from spatialdp.space.domain import Domain
 from spatialdp.space.lattice import LATTICE
 from spatialdp.space.polygons import read_polygons
-from spatialdp.trees.blocks import block_tree
-from spatialdp.trees.quadtree import quadtree
-from spatialdp.trees.tree import Tree
 from tests.helpers.boxes import coverage
 
 UNIT = Domain((0, 0, 1, 1))

@@ -187,7 +187,7 @@ LISTED: dict[str, Mechanism] = {
     "sparse, cells by size": sdp.Sparse(cell_size=0.125, false=0.1),
 }
 
-# Lists over maps, which take neither regions nor persons: `tests/audit/test_sparse_map.py` audits them.
+# Lists over maps: `tests/audit/test_sparse_map.py` audits them.
 OVER_MAPS: dict[str, Mechanism] = {
     "list over map": sdp.SparseMap((8, 8), blocks=(4, 2), false=4),
     "list over levels": sdp.SparseMap((16, 8), blocks=(8, 8), share=0.25, remeasure=0.5, false=9),
@@ -401,6 +401,21 @@ LISTED_SETTINGS = [
     for region in DOMAINS
     for relation in RELATIONS
     if case != "sparse, cells by size" or region != "two corners"
+]
+
+LISTED_PERSON_SETTINGS = [
+    Setting(case, "whole", relation, person)
+    for case in ("sparse", "sparse, lattice")
+    for person in PERSONS
+    if person.choice is None  # a chosen bound is refused
+    for relation in RELATIONS
+]
+OVER_MAP_SETTINGS = [
+    Setting(case, region, relation)
+    for case in OVER_MAPS
+    for region in DOMAINS
+    for relation in RELATIONS
+    if case == "list over levels" or region != "two corners"  # larger blocks have no centre there
 ]
 
 # Every case with one bound on persons, in turn, and the first case of each mechanism with all of them; regions and

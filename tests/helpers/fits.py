@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 from hypothesis import strategies as st
 
-from spatialdp._support.tree_shape import sums
+from spatialdp.space.boxes.tree import Tree
 from spatialdp.trees.least_squares import Fit, two_pass
-from spatialdp.trees.tree import Tree
+from spatialdp.trees.shape import sums
 from tests.helpers.trees import random_tree
 
 FAN_OUTS = [(2, 5), (3, 4), (4, 3), (9, 2)]

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 import spatialdp as sdp
-from spatialdp._support.tree_shape import TreeShape
 from spatialdp.transforms.tree_axis import TreeAxis
+from spatialdp.trees.shape import TreeShape
 
 DOMAIN = sdp.Domain((0, 0, 4, 2))
 KINDS = sdp.Categories({"theft": ["burglary", "shoplifting"], "assault": []})

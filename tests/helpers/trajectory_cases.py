@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import shapely
 
 import spatialdp as sdp
 from spatialdp.records.rows.tracks import Paths, paths_of
@@ -18,11 +19,16 @@ from tests.helpers.cases import RELATIONS, terms
 
 SIDE = 8
 DOMAIN = sdp.Domain((0, 0, SIDE, SIDE))
+# Cells 0 and 9 and their neighbours, and 63 as an island; 1 and 10 are cut, 7 and 56 are out.
+REGION = sdp.Domain(
+    (0, 0, SIDE, SIDE), region=shapely.union(shapely.Polygon([(0, 0), (3.4, 0), (0, 3.4)]), shapely.box(7.2, 7.2, 8, 8))
+)
 TRAJECTORY_CASES = {
     "trajectories": sdp.Trajectories(longest=5, ends=1, systems=(1, 2, 3)),
     "trajectories, one system": sdp.Trajectories(longest=9, ends=2, systems=(3,)),
     "trajectories, one block": sdp.Trajectories(longest=2, ends=0, systems=(0, 2)),
     "trajectories, half minutes": sdp.Trajectories(step=30, longest=20, ends=1, systems=(2, 3)),
+    "trajectories, region": sdp.Trajectories(longest=5, ends=1, systems=(2, 3)),
 }
 TRAJECTORY_PERSONS = (sdp.Person(records=1), sdp.Person(records=3))
 
@@ -37,7 +43,7 @@ class TrajectorySetting:
 
     @property
     def domain(self) -> sdp.Domain:
-        return DOMAIN
+        return REGION if "region" in self.case else DOMAIN
 
     @property
     def mechanism(self) -> sdp.Trajectories:
@@ -54,7 +60,9 @@ class TrajectorySetting:
     def paths(self, trajectories: Sequence[Sequence[int]], owners: Sequence[int] | None = None) -> Paths:
         design = self.design
         step = int(design.step * 10**6)
-        return paths_of(self.records(trajectories, owners), DOMAIN, step, design.longest, self.person)
+        around = (design.blocks, design.systems[-1])
+        records = self.records(trajectories, owners)
+        return paths_of(records, self.domain, step, design.longest, self.person, systems=around)
 
     def records(self, trajectories: Sequence[Sequence[int]], owners: Sequence[int] | None = None) -> sdp.Tracks:
         return tracks_of(trajectories, owners)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from spatialdp._support.tree_shape import TreeShape
+from spatialdp.space.boxes.tree import Tree
 from spatialdp.space.lattice import LATTICE
-from spatialdp.trees.tree import Tree
+from spatialdp.trees.shape import TreeShape
 
 
 def random_tree(rng: np.random.Generator, *, height: int = 4, most: int = 5) -> Tree:

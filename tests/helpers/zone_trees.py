@@ -8,10 +8,10 @@ from functools import cached_property
 import numpy as np
 import shapely
 
-from spatialdp._support.tree_shape import TreeShape
 from spatialdp.estimates.zones.counts import ZoneCounts
 from spatialdp.space.domain import Domain
 from spatialdp.space.zones.chains import Chains, merged
+from spatialdp.trees.shape import TreeShape
 
 
 def random_shape(rng: np.random.Generator, *, height: int = 4, most: int = 5, leaves: int = 60) -> TreeShape:

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 import spatialdp as sdp
-from spatialdp._support.tree_shape import sums
 from spatialdp.mechanisms.stopping import NoisyLevel, count_again, count_level, count_tree, joined, stopping_rule
 from spatialdp.privacy.neighbours import Neighbours, count_sensitivity
 from spatialdp.privacy.noise.laws import Law, NoiseLaw
 from spatialdp.privacy.noise.source import SeededNoise
-from spatialdp.trees.quadtree import quadtree
+from spatialdp.space.boxes.quadtree import quadtree
+from spatialdp.trees.shape import sums
 from tests.helpers.sources import RecordingNoise, ZeroNoise
 
 UNIT = sdp.Domain((0, 0, 1, 1))

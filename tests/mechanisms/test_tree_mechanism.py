@@ -11,10 +11,10 @@ import pyarrow.parquet as pq
 import pytest
 
 import spatialdp as sdp
-from spatialdp._support.tree_shape import sums
 from spatialdp.errors import ParameterError
 from spatialdp.mechanisms.stopping import NoisyCounts
-from spatialdp.trees.quadtree import quadtree
+from spatialdp.space.boxes.quadtree import quadtree
+from spatialdp.trees.shape import sums
 
 UNIT = sdp.Domain((0, 0, 1, 1))
 RNG = np.random.default_rng(4)

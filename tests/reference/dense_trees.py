@@ -6,9 +6,9 @@ import numpy as np
 import numpy.typing as npt
 
 from spatialdp._support.arrays import Floats
-from spatialdp._support.tree_shape import TreeShape
 from spatialdp.errors import ParameterError
 from spatialdp.trees.least_squares import Fit, divisor, own_weight
+from spatialdp.trees.shape import TreeShape
 from tests.helpers.trees import dense_membership
 
 __all__ = [

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from spatialdp._support.tree_shape import TreeShape
+from spatialdp.trees.shape import TreeShape
 
 __all__ = ["answer_map", "coverage_of", "cumulants", "membership", "merged_slowly"]
 

@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spatialdp.errors import ParameterError
+from spatialdp.space.boxes.quadtree import morton_order, quadtree
+from spatialdp.space.boxes.tree import Tree
 from spatialdp.trees.least_squares import two_pass
-from spatialdp.trees.quadtree import morton_order, quadtree
-from spatialdp.trees.tree import Tree
 from tests.helpers.fits import per_node, random_fit, random_variances, seeds
 from tests.helpers.trees import random_tree
 from tests.reference.dense_trees import (

@@ -92,7 +92,7 @@ def test_words_need_no_decoding(path):
 
 @pytest.mark.parametrize("path", ["ARCHITECTURE.md", *sorted(p.name for p in (ROOT / "docs" / "design").glob("*.md"))])
 def test_paths_that_the_design_names_exist(path):
-    """Such as `trees/walk.py` or `tests/audit/`: relative to the repository, the package or one of its parts."""
+    """Such as `space/boxes/walk.py` or `tests/audit/`: relative to the repository, the package or one of its parts."""
     text = (ROOT / path if path == "ARCHITECTURE.md" else ROOT / "docs" / "design" / path).read_text(encoding="utf-8")
     named = set(re.findall(r"`((?:[\w.-]+/)+[\w.-]*)`", text))
     places = [ROOT, PACKAGE, *(part for part in PACKAGE.iterdir() if part.is_dir())]

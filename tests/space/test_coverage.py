@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-import shapely
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spatialdp.space.coverage import Coverage, Extent, block_powers, coverages, prefix_sums, weighted_sums
+from spatialdp.space.coverage import Coverage, block_powers, coverages, prefix_sums, weighted_sums
 from spatialdp.space.domain import Domain
 from spatialdp.space.lattice import LATTICE, edge_lines
 
@@ -73,31 +72,6 @@ def test_weighted_sums_are_sums_over_all_cells(shape, seed):
         expected = np.einsum("ij,mi,mj->m", values, y**power, x**power)
         found = weighted_sums(prefix_sums(values), *coverages(grid, boxes), power)
         np.testing.assert_allclose(found, expected, atol=1e-10)
-
-
-class TestExtent:
-    domain = Domain((0, 0, 8, 8), region=shapely.box(2, 3, 5, 4), region_cells="centres")
-    grid = domain.grid((8, 8))
-
-    def test_cells_are_the_rectangle_around_the_region(self):
-        assert Extent(self.grid).cells == ((2, 3), (5, 4))
-
-    def test_boxes_are_cut_to_it_and_those_beside_it_hold_nothing(self):
-        boxes = self.domain.boxes([(0, 0, 3, 8), (0, 0, 8, 2), (2, 3, 4, 4)])
-        inside, held = Extent(self.grid).within(boxes)
-        assert held.tolist() == [True, False, True]
-        assert inside[[0, 2]].tolist() == self.domain.boxes([(2, 3, 3, 4), (2, 3, 4, 4)]).tolist()
-
-    def test_a_box_around_the_region_is_the_whole_grid(self):
-        inside, held = Extent(self.grid).within(self.domain.boxes([(1, 1, 7, 7), (2, 3, 5, 4)]))
-        assert inside.tolist() == [[0, 0, LATTICE, LATTICE]] * 2
-        assert held.all()
-
-    def test_without_a_region_boxes_stay_as_they_are(self):
-        boxes = UNIT.boxes([(0.1, 0.1, 0.2, 0.2), (0.3, 0.3, 0.3, 0.3)])
-        inside, held = Extent(UNIT.grid((4, 4))).within(boxes)
-        assert inside is boxes
-        assert held.all()
 
 
 def test_block_powers_equal_the_definition():

@@ -97,3 +97,18 @@ def test_size_of_cells_gives_the_shape():
         FineGrid.of(sdp.Domain((0, 0, 1, 1)), cell_size=0.3)
     with pytest.raises(ParameterError, match="1073741824"):
         FineGrid.of(sdp.Domain((0, 0, 1, 1)), (2**31, 1))
+
+
+@pytest.mark.parametrize("rule", ["touching", "centres"])
+@pytest.mark.parametrize("shape", [(24, 20), (6 * 2**20, 4 * 2**20)], ids=str)
+def test_cells_in_blocks_belong_to_the_region_if_their_block_does(shape, rule):
+    domain = sdp.Domain(DOMAIN.bounds, region=TRIANGLE, region_cells=rule)
+    grid, mask = FineGrid(domain, shape, (6, 4)), domain.grid((6, 4)).mask
+    ratios = shape[0] // 6, shape[1] // 4
+    assert grid.n_cells == mask.sum() * ratios[0] * ratios[1]
+    assert grid.plain is None
+    random = np.random.default_rng(7)
+    columns, rows = (random.integers(0, count, 500) for count in shape)
+    assert grid.blocks_of(columns, rows)[0].tolist() == (columns // ratios[0]).tolist()
+    assert np.array_equal(grid.inside(grid.numbers(columns, rows)), mask[rows // ratios[1], columns // ratios[0]])
+    assert FineGrid(DOMAIN, shape, (6, 4)).n_cells == shape[0] * shape[1]

@@ -47,7 +47,7 @@ def exact_mean(mechanism, epsilon=1, delta=0):
     estimate = release.estimate
     measured = [
         (side[0], variance)
-        for side, variance in zip(estimate._leaf_grid.block_sides, estimate.variances, strict=True)
+        for side, variance in zip(estimate.leaf_grid.block_sides, estimate.variances, strict=True)
         if np.isfinite(variance)
     ]
     sides, variances = zip(*measured[::-1], strict=True)

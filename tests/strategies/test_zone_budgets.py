@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from spatialdp._support.tree_shape import TreeShape
 from spatialdp.privacy.noise.laws import Law
 from spatialdp.space.zones.chains import merged
 from spatialdp.strategies.levels import BlockQueries, best_budget
 from spatialdp.strategies.zone_budgets import ZoneObjective, best_shares, importance_of_levels
+from spatialdp.trees.shape import TreeShape
 from tests.helpers.trees import complete_tree, random_tree
 from tests.reference.dense_trees import dense_map
 

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 import spatialdp as sdp
-from spatialdp._support.tree_shape import TreeShape
 from spatialdp.privacy.neighbours import Neighbours
 from spatialdp.privacy.noise.laws import Law, laws_for
 from spatialdp.space.zones.frame import Zones
@@ -17,6 +16,7 @@ from spatialdp.structures.axis_pairs import AxisPairs
 from spatialdp.structures.product_sums import ProductSums
 from spatialdp.transforms.axis import IdentityAxis
 from spatialdp.transforms.tree_axis import TreeAxis
+from spatialdp.trees.shape import TreeShape
 from tests.helpers.tables import dense_fit, measured_matrix, random_shares
 
 GRID = sdp.Domain((0, 0, 4, 2)).grid((4, 2))

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 import shapely
 
-from spatialdp._support.tree_shape import sums
 from spatialdp.privacy.noise.laws import Law, NoiseLaw
+from spatialdp.space.boxes.quadtree import quadtree
 from spatialdp.space.domain import Domain
 from spatialdp.structures.tree_levels import BlockLevels, QuadtreeLevels, fitted
 from spatialdp.trees.least_squares import two_pass
-from spatialdp.trees.quadtree import quadtree
+from spatialdp.trees.shape import sums
 from tests.helpers.trees import complete_tree
 
 WHOLE = Domain((0, 0, 1, 1))

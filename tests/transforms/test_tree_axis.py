@@ -7,10 +7,10 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from spatialdp._support.tree_shape import TreeShape
 from spatialdp.errors import ParameterError
 from spatialdp.space.zones.chains import merged
 from spatialdp.transforms.tree_axis import TreeAxis
+from spatialdp.trees.shape import TreeShape
 from tests.helpers.tables import dense_fit, measured_matrix, random_shape, random_shares, working_variances
 
 SEEDS = range(12)

@@ -8,13 +8,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import nnls
 
-from spatialdp._support.tree_shape import TreeShape, sums
 from spatialdp.errors import ParameterError
+from spatialdp.space.boxes.quadtree import quadtree
+from spatialdp.space.boxes.tree import Tree
 from spatialdp.trees import adjust
 from spatialdp.trees.adjust import non_negative, project_families, project_rows, round_consistent
 from spatialdp.trees.least_squares import Fit, two_pass
-from spatialdp.trees.quadtree import quadtree
-from spatialdp.trees.tree import Tree
+from spatialdp.trees.shape import TreeShape, sums
 from tests.helpers.fits import FAN_OUTS, per_node, random_fit, random_variances, seeds
 from tests.helpers.trees import complete_tree, dense_membership, random_tree
 

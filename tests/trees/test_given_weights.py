@@ -7,12 +7,13 @@ import pytest
 import shapely
 from hypothesis import given
 
-from spatialdp._support.tree_shape import sums
+from spatialdp.space.boxes.quadtree import quadtree
+from spatialdp.space.boxes.walk import family_shares
 from spatialdp.space.domain import Domain
 from spatialdp.space.regions.borders import RegionArea
-from spatialdp.trees.given_weights import family_shares, given_variances, given_weights_fit
+from spatialdp.trees.given_weights import given_variances, given_weights_fit
 from spatialdp.trees.least_squares import subtree_variances, two_pass
-from spatialdp.trees.quadtree import quadtree
+from spatialdp.trees.shape import sums
 from tests.helpers.fits import seeds
 from tests.helpers.trees import random_tree
 from tests.reference.dense_trees import given_map

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from spatialdp._support.tree_shape import level_sums, sums
 from spatialdp.errors import ParameterError
+from spatialdp.space.boxes.quadtree import quadtree
+from spatialdp.space.boxes.tree import Tree
 from spatialdp.trees.adjust import non_negative, round_consistent
-from spatialdp.trees.least_squares import three_pass, two_pass
-from spatialdp.trees.quadtree import quadtree
-from spatialdp.trees.tree import Tree
+from spatialdp.trees.least_squares import subtree_variances, three_pass, two_pass
+from spatialdp.trees.shape import level_sums, sums
 from tests.helpers.fits import FAN_OUTS, assert_adds_up, per_node, random_fit, random_variances, seeds
 from tests.helpers.trees import complete_tree, random_tree
 from tests.reference.dense_trees import complete_up_variances, dense_map, query_variance
@@ -191,6 +191,20 @@ def test_variances_by_level_and_by_node_agree():
     by_level, by_node = two_pass(tree, measured, level), two_pass(tree, measured, per_node(tree, level))
     for name in ("estimates", "up_variance", "children_variance"):
         np.testing.assert_array_equal(getattr(by_level, name), getattr(by_node, name))
+
+
+@given(seeds)
+@settings(max_examples=25, deadline=None)
+def test_weights_and_shares_are_those_of_the_formulas(seed):
+    """w = V / s, and a child's share is V / VS."""
+    rng = np.random.default_rng(seed)
+    tree = random_tree(rng)
+    noise = subtree_variances(tree, rng.uniform(0.5, 4.0, tree.n_nodes))
+    for d, (inner, weights, shares) in enumerate(zip(tree.inner, noise.weights, noise.child_shares, strict=True)):
+        level, children = tree.levels[d], tree.levels[d + 1]
+        np.testing.assert_allclose(weights, (noise.up_variance / noise.variances)[level][inner])
+        below = tree.to_children(d, noise.children_variance[level])
+        np.testing.assert_allclose(np.broadcast_to(shares, below.shape), noise.up_variance[children] / below)
 
 
 def test_inputs_are_neither_changed_nor_frozen():

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from spatialdp._support.tree_shape import TreeShape
 from spatialdp.trees.levels import at_places, by_level, joined
+from spatialdp.trees.shape import TreeShape
 
 SHAPE = TreeShape([0, 1, 3, 6], [2, 1, 2, 0, 0, 0])
 

@@ -14,6 +14,7 @@ import click
 from spatialdp.outputs.files.formats import FORMATS, WITH_AXES
 
 if TYPE_CHECKING:
+    from spatialdp.estimates.flows.counts import FlowCounts
     from spatialdp.estimates.sparse.listed import ListedCells
     from spatialdp.estimates.sparse.over_map import ListOverMap
     from spatialdp.privacy.statement import Privacy
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from spatialdp.space.domain import Domain
     from spatialdp.space.frames.frame import Frame
     from spatialdp.table_release import TableRelease
+    from spatialdp.trajectories.release import TrajectoryRelease
     from spatialdp.zone_release import ZoneRelease
 
 __all__ = ["command"]
@@ -59,6 +61,8 @@ def command(release: Path, as_json: bool) -> None:
 
 
 def _facts(release: Release) -> dict[str, Any]:
+    if release.estimate.kind == "trajectories":
+        return {"privacy": release.privacy.to_json(), **_path_facts(cast("TrajectoryRelease", release))}
     return {
         "privacy": release.privacy.to_json(),
         **_place(release),
@@ -91,7 +95,40 @@ def _privacy_lines(privacy: Privacy, *, disjoint: str = "") -> list[str]:
     ]
 
 
+def _path_facts(release: TrajectoryRelease) -> dict[str, Any]:
+    """Return the facts of trajectories: systems, step of time, what can be drawn from, and the total."""
+    domain, model = release.domain, release.estimate
+    return {
+        "bounds": list(domain.bounds),
+        "crs": domain.crs,
+        "region": domain.region is not None,
+        "cells_a_side": release.cells_a_side,
+        "blocks_a_side": model.blocks.side,
+        "seconds": float(release.step),
+        "longest": model.longest,
+        "pairs_of_ends": model.ends.n_cells,
+        "pairs_drawn_from": int(model.reachable[3].size),
+        "total": release.total,
+        "interval": release.interval().tolist(),
+    }
+
+
+def _path_lines(release: TrajectoryRelease) -> list[str]:
+    facts = _path_facts(release)
+    side, blocks, (low, high) = facts["cells_a_side"], facts["blocks_a_side"], facts["interval"]
+    return [
+        f"ends       in {blocks} x {blocks} blocks: {facts['pairs_of_ends']:,} pairs, of which "
+        f"{facts['pairs_drawn_from']:,} are drawn from",
+        f"ways       in {side} x {side} cells, at most {facts['longest']:,} steps of {facts['seconds']:g} s",
+        *_place_lines(cast("Release", release)),
+        f"total      about {facts['total']:,.0f} trajectories, 95 % interval {low:,.0f} to {high:,.0f}",
+        "intervals  of counts of ends, lengths and extents; synthetic trajectories have none",
+    ]
+
+
 def _map_lines(release: Release) -> list[str]:
+    if release.estimate.kind == "trajectories":
+        return _path_lines(cast("TrajectoryRelease", release))
     return [
         _sizes(release),
         *_place_lines(release),
@@ -107,22 +144,42 @@ def _place(release: Release) -> dict[str, Any]:
         return _table_facts(cast("TableRelease", release))
     zones = _zone_facts(cast("ZoneRelease", release)) if release.estimate.kind == "zones" else {}
     place = {} if domain is None else {"bounds": list(domain.bounds), "crs": domain.crs}
-    region = {} if zones else {"region": release.domain.region is not None}
+    region = {} if zones or domain is None else {"region": domain.region is not None}
     listing = _listing(release)
     return {"cells": release.estimate.n_cells, **listing, **zones, **place, **region}
 
 
 def _listing(release: Release) -> dict[str, Any]:
-    """Return the facts of a list, alone or over a map; nothing for other releases."""
+    """Return the facts of a list, alone or over a map, and of flows; nothing for other releases."""
     if release.estimate.kind == "listed-map":
         listed = cast("ListOverMap", release.estimate).listed
         return {"listed": listed.n_cells, **_list_facts(listed)}
+    if release.estimate.kind == "flows":
+        return _flow_facts(cast("FlowCounts", release.estimate))
     return _list_facts(cast("ListedCells", release.estimate)) if release.estimate.kind == "listed" else {}
 
 
 def _list_facts(estimate: ListedCells) -> dict[str, Any]:
     """Return what a list was made of: the grid, the threshold, and how many empty cells are expected on it."""
     return {"shape": list(estimate.grid.shape), "threshold": estimate.threshold, "false": estimate.false}
+
+
+def _flow_facts(estimate: FlowCounts) -> dict[str, Any]:
+    """Return between how many places flows are, and by what rule they are listed."""
+    listing = estimate.listing
+    rule = {} if listing is None else {"threshold": listing.threshold, "false": listing.false}
+    return {"places": estimate.places, "listed": listing is not None, **rule}
+
+
+def _flows_in_words(estimate: FlowCounts, counted: str) -> str:
+    number = f"pairs      {estimate.n_cells:,} {'of all' if estimate.listing is None else 'listed'}"
+    lines = [f"places     {estimate.places:,}", number]
+    if estimate.listing is not None:
+        lines += [
+            f"{'':10} Listed are pairs whose noisy count was at least {estimate.listing.threshold:,.6g} {counted}.",
+            f"{'':10} About {estimate.listing.false:,.3g} of them are expected to be without any.",
+        ]
+    return "\n".join(lines)
 
 
 def _table_facts(release: TableRelease) -> dict[str, Any]:
@@ -175,6 +232,8 @@ def _sizes(release: Release) -> str:
         words = cast("ListOverMap", release.estimate).in_words(release.privacy.counted)
         lines = words.replace(". ", ".\n").split("\n")
         return "\n".join([f"blocks     {number}", *(f"{'':10} {line}" for line in lines)])
+    if release.estimate.kind == "flows":
+        return _flows_in_words(cast("FlowCounts", release.estimate), release.privacy.counted)
     if release.privacy.mechanism != "adaptive":
         return f"cells      {number}"
     return f"blocks     {number}, of different sizes"

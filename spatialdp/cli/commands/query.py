@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from spatialdp.cli.answers import ANSWERS, Ask, answer_codes, answer_level, with_answers
+from spatialdp.cli.flows import answer_flows, require_flows
 from spatialdp.cli.options.axes import AxisCommand, Levels, axis_queries
 from spatialdp.cli.options.frame import Names
 from spatialdp.cli.options.output import Target, output_options
@@ -55,7 +56,24 @@ __all__ = ["command"]
 @click.option("--zones", "of_level", metavar="LEVEL", help="Count in all zones of a level, for a release by zones.")
 @click.option("--at", metavar="LEVEL", help="Level of the --codes, if a code occurs on several levels.")
 @click.option(
-    "--together", is_flag=True, help="Answer each list of --codes as one area, and each list of categories as one."
+    "--together",
+    is_flag=True,
+    help="Answer each list of --codes as one area, and each list of categories, or of the codes of an end, as one.",
+)
+@click.option(
+    "--origin",
+    "origins",
+    multiple=True,
+    metavar="CODES|BOX",
+    help="For flows: count those that begin in these zones, by their codes with commas between them, or in a box "
+    "XMIN,YMIN,XMAX,YMAX, if they are between cells of a grid; may be repeated.",
+)
+@click.option(
+    "--destination",
+    "destinations",
+    multiple=True,
+    metavar="CODES|BOX",
+    help="For flows: the same for where they end. An end that is not named is summed over all places.",
 )
 @click.option(
     "--time",
@@ -103,6 +121,8 @@ def command(
     of_level: str | None,
     at: str | None,
     together: bool,
+    origins: tuple[str, ...],
+    destinations: tuple[str, ...],
     times: tuple[tuple[str, ...], ...],
     by: tuple[tuple[tuple[str, str | None], ...], ...],
     asked: tuple[tuple[str, str], ...],
@@ -112,7 +132,7 @@ def command(
     kind: str | None,
     target: Target,
 ) -> None:
-    r"""Answer boxes, polygons, zones, times or categories from a release.
+    r"""Answer boxes, polygons, zones, times, categories or flows from a release.
 
     The answers are estimated counts, with intervals about the true counts. If persons are the unit of privacy, a note
     on standard error says what is counted. Queries cost no privacy budget: a release
@@ -128,17 +148,19 @@ def command(
       spatialdp query counties.parquet --zones state -o states.gpkg
       spatialdp query table.parquet --time 08:00 10:00 --kind theft
       spatialdp query table.parquet --by time,kind -o hours.csv
+      spatialdp query flows.parquet --origin 37063,37135 --destination 37183
     """
     from spatialdp.outputs.files.geoparquet import load
 
     on_axes = (*(("time", ",".join(each)) for each in times), *asked)
-    places = sum(map(bool, (bbox, boxes, polygons, codes, of_level)))
+    ends = {"origin": origins, "destination": destinations}
+    places = sum(map(bool, (bbox, boxes, polygons, codes, of_level, origins or destinations)))
     if places > 1 or not (places or on_axes or by):
         raise click.UsageError(
             "none or several of --bbox, --boxes, --polygons, --codes and --zones were given; give exactly one of them, "
-            "or for a table --by, --time or another axis."
+            "for a table --by, --time or another axis, or for flows --origin, --destination or both."
         )
-    if (at is not None or together) and not (codes or on_axes):
+    if (at is not None or together) and not (codes or on_axes or any(ends.values())):
         raise click.UsageError("--at and --together are for --codes; leave them out.")
     if kind is not None and target.path is not None:
         raise click.UsageError(
@@ -148,7 +170,11 @@ def command(
     source, drawn = load(release), target.path is not None and target.path.suffix.lower() in (".gpkg", ".parquet")
     of_table = axis_queries(getattr(source, "frame", None), on_axes, together=together)
     with _outside_noted():
-        if (of_table or by or source.estimate.kind in WITH_AXES) and polygons is None:
+        if any(ends.values()):
+            answers = answer_flows(require_flows(source), ends, level, together=together)
+        elif source.estimate.kind == "flows":
+            raise click.UsageError("this release is of flows between places; ask with --origin, --destination or both.")
+        elif (of_table or by or source.estimate.kind in WITH_AXES) and polygons is None:
             asked_of_space = _asked_of_space(bbox, boxes, codes, together=together)
             levels = [pair for pairs in by for pair in pairs] + ([] if of_level is None else [("zone", of_level)])
             answers = answer_table(require_table(source), of_table | asked_of_space, levels, level)

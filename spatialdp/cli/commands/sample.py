@@ -22,7 +22,10 @@ _DRIVERS = {".gpkg": "GPKG", ".geojson": "GeoJSON"}
 @click.command("sample")
 @click.argument("release", type=click.Path(path_type=Path))
 @click.option(
-    "-n", "count", type=click.IntRange(0), help="Number of points; by default the estimated total of the release."
+    "-n",
+    "count",
+    type=click.IntRange(0),
+    help="Number of points, or of trajectories; by default the estimated total of the release.",
 )
 @click.option(
     "--seed", type=click.IntRange(0), help="Draw the same points each time; they are as private as the release."
@@ -31,7 +34,8 @@ _DRIVERS = {".gpkg": "GPKG", ".geojson": "GeoJSON"}
 def command(release: Path, count: int | None, seed: int | None, target: Target) -> None:
     r"""Draw synthetic points that follow a release. They cost no privacy budget, and none of them is a record.
 
-    Points of a release by zones have the codes of their zones, in the column `zone`. Those of a table have columns
+    Of released trajectories, synthetic trajectories are drawn: points with the columns `tid` and `time`. Points of a
+    release by zones have the codes of their zones, in the column `zone`. Those of a table have columns
     for its other axes; zones of a table are codes alone, without points.
 
     The privacy statement of the release is written beside them, into a file whose name ends in .privacy.json.
@@ -48,10 +52,19 @@ def command(release: Path, count: int | None, seed: int | None, target: Target) 
     target.spare(release)
     statement_path = check_output(statement_beside(target.file), (".json",), force=target.force)
     source = load(release)
-    points = source.sample(count, noise=None if seed is None else SeededNoise(seed), as_geodataframe=True)
-    statement = {"summary": f"synthetic points, drawn from: {source.privacy}", **source.privacy.to_json()}
+    points, what = _drawn(source, count, None if seed is None else SeededNoise(seed))
+    statement = {"summary": f"synthetic {what}, drawn from: {source.privacy}", **source.privacy.to_json()}
     content = _file_content(points, target.file.suffix.lower())
     write_all({statement_path: statement_with_digest(content, statement), target.file: content}, overwrite=target.force)
+
+
+def _drawn(source: Any, count: int | None, noise: Any) -> tuple[Any, str]:
+    """Return synthetic records as a frame, and what they are called."""
+    if source.estimate.kind != "trajectories":
+        return source.sample(count, noise=noise, as_geodataframe=True), "points"
+    frame = source.sample(count, noise=noise).drop(columns=["x", "y"])  # which the points have
+    frame.attrs.clear()
+    return frame, "trajectories"
 
 
 def _file_content(points: Any, suffix: str) -> bytes:

@@ -18,7 +18,7 @@ from spatialdp.cli.options.values import join_numbers
 if TYPE_CHECKING:
     from spatialdp.mechanisms import Mechanism
 
-__all__ = ["MethodCommand", "ReleaseCommand"]
+__all__ = ["MethodCommand", "PlanCommand", "ReleaseCommand"]
 
 _FOR_ZONES, _FOR_TABLES = "zone-tree", "table"
 
@@ -42,6 +42,7 @@ class MethodCommand(click.Command):
 
     default_method: ClassVar[str | None] = None
     remark: ClassVar[str] = ""
+    reads_points: ClassVar[bool] = True
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Find the method first, because it decides which options there are; then parse the arguments."""
@@ -49,6 +50,8 @@ class MethodCommand(click.Command):
         ctx.meta["spatialdp.default"] = self._default(typed)
         name = _find_method_name(typed) or ctx.meta["spatialdp.default"]
         ctx.meta["spatialdp.method"] = name if not ctx.resilient_parsing or _exists(name) else None
+        if self.reads_points:
+            _check_points(name)
         try:
             rest = super().parse_args(ctx, join_numbers(typed, _parameter_options(ctx)))
         except click.NoSuchOption as error:
@@ -109,6 +112,17 @@ class MethodCommand(click.Command):
         return build(find_method(name), parameters)
 
 
+def _check_points(name: str | None) -> None:
+    """Refuse a method whose records are trips where records are points."""
+    from spatialdp.cli.parameters import counts_trips
+
+    if counts_trips(name):
+        raise click.UsageError(
+            f"--method {name} counts trips, which have two places, but here records have one; use `spatialdp flows`, "
+            "or choose another method."
+        )
+
+
 class ReleaseCommand(MethodCommand):
     """A command whose method is the adaptive tree, for zones their tree and for times a table, unless one is named."""
 
@@ -132,6 +146,12 @@ class ReleaseCommand(MethodCommand):
         return values
 
 
+class PlanCommand(ReleaseCommand):
+    """A command that reads no records, so that the method may count trips as well."""
+
+    reads_points: ClassVar[bool] = False
+
+
 def _find_method_name(args: Sequence[str]) -> str | None:
     """Return the word after `--method`, before click parses the options that depend on it."""
     for word, following in zip(args, [*args[1:], ""], strict=True):
@@ -153,9 +173,9 @@ def _parameter_options(ctx: click.Context) -> list[click.Option]:
     if name is None:
         return []
     if "spatialdp.options" not in ctx.meta:
-        from spatialdp.cli.parameters import counts_in_tables, find_method, parameters_of
+        from spatialdp.cli.parameters import counts_in_tables, counts_trips, find_method, parameters_of
 
-        of_grid = GRID_OPTIONS if counts_in_tables(name) else []
+        of_grid = GRID_OPTIONS[:2] if counts_trips(name) else GRID_OPTIONS if counts_in_tables(name) else []
         ctx.meta["spatialdp.options"] = [*of_grid, *(each.option() for each in parameters_of(find_method(name)))]
     options: list[click.Option] = ctx.meta["spatialdp.options"]
     return options

@@ -47,14 +47,17 @@ class Target:
                     raise click.UsageError(f"output {path} would replace the input {source}; choose another name.")
 
 
-def output_options(suffixes: Sequence[str], what: str, *, stdout: bool = False, several: bool = False) -> Decorator:
+def output_options(
+    suffixes: Sequence[str], what: str, *, stdout: bool = False, several: bool = False, optional: bool = False
+) -> Decorator:
     """Return the options `-o FILE`, for files with one of these suffixes, and `--force`.
 
-    With `stdout`, the default is standard output, which is also `-o -`. With `several`, `-o` may be repeated.
+    With `stdout`, the default is standard output, which is also `-o -`. With `several`, `-o` may be repeated. With
+    `optional`, the command may write nothing.
     """
 
     def check(output: tuple[str, ...] | str | None, force: bool) -> Target:
-        if stdout and output in (None, "-"):
+        if (stdout and output in (None, "-")) or (optional and output is None):
             return Target((), force)
         names = output if isinstance(output, tuple) else (output or "",)
         target = Target(tuple(check_output(Path(name), suffixes, force=force) for name in names), force)
@@ -69,7 +72,7 @@ def output_options(suffixes: Sequence[str], what: str, *, stdout: bool = False, 
         click.option(
             "-o",
             "--output",
-            required=not stdout,
+            required=not stdout and not optional,
             multiple=several,
             metavar="FILE",
             help=f"{what}: {', '.join(suffixes)}.{default}",

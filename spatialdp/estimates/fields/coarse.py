@@ -17,10 +17,10 @@ import numpy as np
 from spatialdp._support.arrays import Array, Booleans, Floats, Integers, Integers32
 from spatialdp.estimates.fields.gaussian import Counts
 from spatialdp.estimates.fields.raster import LeafRaster, painted
-from spatialdp.estimates.tree_noise import TreeNoise
+from spatialdp.space.boxes.subdivision import Subdivision
+from spatialdp.space.boxes.tree import Tree
 from spatialdp.trees.least_squares import two_pass
-from spatialdp.trees.subdivision import Subdivision
-from spatialdp.trees.tree import Tree
+from spatialdp.trees.tree_noise import TreeNoise
 
 __all__ = ["BlockTree", "coarse_counts", "coarse_lines", "refined"]
 

@@ -22,12 +22,12 @@ from spatialdp.estimates.fields.raster import LeafRaster
 from spatialdp.estimates.grid_noise import IndependentNoise
 from spatialdp.estimates.histogram import Histogram
 from spatialdp.estimates.unevenness.allowance import Allowance
+from spatialdp.space.boxes.subdivision import Subdivision
 from spatialdp.space.domain import Grid
 from spatialdp.space.lattice import cells_of
 from spatialdp.space.polygons import Polygons
 from spatialdp.space.regions.borders import RegionArea
 from spatialdp.trees.adjust import NonNegative
-from spatialdp.trees.subdivision import Subdivision
 
 __all__ = ["LARGEST_FIELD", "Field"]
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from spatialdp._support.arrays import Floats, Integers
 from spatialdp.estimates.fields.raster import LeafRaster, window_sums
-from spatialdp.trees.tree import Tree
+from spatialdp.space.boxes.tree import Tree
 
 __all__ = ["Counts", "gaussian_field", "pilot"]
 

@@ -14,9 +14,9 @@ import math
 import numpy as np
 
 from spatialdp._support.arrays import Floats
-from spatialdp.estimates.tree_noise import TreeNoise
+from spatialdp.space.boxes.tree import Tree
 from spatialdp.trees.least_squares import two_pass
-from spatialdp.trees.tree import Tree
+from spatialdp.trees.tree_noise import TreeNoise
 
 __all__ = ["laplace_moments", "with_laplace_noise"]
 
@@ -38,7 +38,7 @@ def with_laplace_noise(tree: Tree, measured: Floats, variances: Floats) -> tuple
 
     Examples
     --------
-    >>> from spatialdp.trees.quadtree import quadtree
+    >>> from spatialdp.space.boxes.quadtree import quadtree
     >>> tree, variances = quadtree(1), np.full(5, 2.0)
     >>> counts, noise = with_laplace_noise(tree, np.array([40.0, 10, 10, 10, 30]), variances)
     >>> bool(noise.min() > 10)  # the counts contradict each other, so each of them is taken to be far off

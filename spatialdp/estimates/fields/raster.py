@@ -12,7 +12,7 @@ from functools import cached_property
 import numpy as np
 
 from spatialdp._support.arrays import Array, Booleans, Floats, Integers, Integers32
-from spatialdp.trees.subdivision import add_up_rows
+from spatialdp.space.boxes.subdivision import add_up_rows
 
 __all__ = ["LeafRaster", "painted", "window_sums"]
 

@@ -39,7 +39,7 @@ def pairs_not_places() -> NoReturn:
     """
     raise ReleaseError(
         "flows are between places, and this needs a map of single places; take the margins, "
-        f"{either('release.origins() or release.destinations()', 'with the library')}, or ask about pairs."
+        f"{either('release.places()', 'with --origin or --destination alone')}, or ask about pairs."
     )
 
 
@@ -99,7 +99,7 @@ class FlowCounts(ManyMaps):
     origins, destinations : (places,) float arrays
         Estimated counts of trips that begin, and that end, in each place.
     pair, margin : CountNoise
-        The noise of single counts, before a fit.
+        The noise of single counts, before a fit. The margin is None if all pairs were counted, and nothing else.
     listing : Listing or None
         The rule of the list, if pairs are listed.
     biased : bool
@@ -114,7 +114,7 @@ class FlowCounts(ManyMaps):
     origins: Floats
     destinations: Floats
     pair: CountNoise
-    margin: CountNoise
+    margin: CountNoise | None
     listing: Listing | None = None
     biased: bool = False
 
@@ -167,13 +167,24 @@ class FlowCounts(ManyMaps):
         if origins is not None and destinations is not None:
             return self._of_listed(origins, destinations)
         if origins is None and destinations is None:
-            variance, fourth = (2 * self.places * each for each in (self.margin.variance / 4, self.margin.fourth / 16))
+            noise = self._of_margins
+            variance, fourth = (2 * self.places * each for each in (noise.variance / 4, noise.fourth / 16))
             moments = moments_of(np.full((1, 1), variance), np.full((1, 1), fourth))
-            return Answers(np.full((1, 1), self.total), *moments, self.margin.step / 2, whole=True)
+            return Answers(np.full((1, 1), self.total), *moments, noise.step / 2, whole=True)
         if destinations is None:
             assert origins is not None
             return self._of_margin(origins, self.origins, (-1, 1))
         return self._of_margin(destinations, self.destinations, (1, -1))
+
+    @property
+    def _of_margins(self) -> CountNoise:
+        assert self.margin is not None, "a list has margins that were counted"
+        return self.margin
+
+    @property
+    def _in_steps(self) -> bool:
+        """Whether the noise of each pair is that of its own count alone, and not of a fit."""
+        return self.numbers is not None or self.margin is None
 
     @property
     def one_place(self) -> Selection:
@@ -197,7 +208,7 @@ class FlowCounts(ManyMaps):
     def pair_answers(self) -> Answers:
         """Return the answers of all published pairs, in order."""
         variance, kurtosis = (np.full(self.values.size, each) for each in self.pair_moments)
-        return Answers(self.values, variance, kurtosis, self.step, whole=self.numbers is not None)
+        return Answers(self.values, variance, kurtosis, self.step, whole=self._in_steps)
 
     def place_answers(self, *, origins: bool) -> Answers:
         """Return the answers of the margins, one for each place: of origins, or of destinations."""
@@ -226,7 +237,8 @@ class FlowCounts(ManyMaps):
         table = self.values.reshape(self.places, self.places)
         values = _as_matrix(destinations, 1) @ (_as_matrix(origins, 1) @ table).T
         moments = product_moments(origins, destinations, self.pair, self.margin)
-        return Answers(values.T, *moments, self.step, whole=False)
+        whole = self._in_steps and origins.shares is None and destinations.shares is None
+        return Answers(values.T, *moments, self.step, whole=whole)
 
     def _of_listed(self, origins: Selection, destinations: Selection) -> Answers:
         values, squares, fourths = (self._over_list(origins, destinations, power) for power in (1, 2, 4))
@@ -250,10 +262,11 @@ class FlowCounts(ManyMaps):
         squares, fourths = (
             np.bincount(owner, weights=shares**power, minlength=sets.count).astype(np.float64) for power in (2, 4)
         )
-        variance, kurtosis = moments_of(self.margin.variance * squares, self.margin.fourth * fourths)
+        noise = self._of_margins
+        variance, kurtosis = moments_of(noise.variance * squares, noise.fourth * fourths)
         # A set of origins is a row of answers; one of destinations is a column.
         values, variance, kurtosis = (part.reshape(shape) for part in (sets.sums(margin), variance, kurtosis))
-        return Answers(values, variance, kurtosis, self.margin.step, whole=sets.shares is None)
+        return Answers(values, variance, kurtosis, noise.step, whole=sets.shares is None)
 
 
 def margins_of(values: Floats) -> tuple[Floats, Floats]:

@@ -48,15 +48,17 @@ class CountNoise:
         return self.kurtosis * self.variance**2
 
 
-def noise_ratio(pair: CountNoise, margin: CountNoise) -> float:
+def noise_ratio(pair: CountNoise, margin: CountNoise | None) -> float:
     """Return the variance of a margin over that of a pair; at huge ε either may be too small for a double.
+
+    It is infinite if margins were not counted.
 
     Examples
     --------
     >>> noise_ratio(CountNoise(2.0, 3.0, 1.0), CountNoise(8.0, 3.0, 1.0))
     4.0
     """
-    if not pair.variance:
+    if margin is None or not pair.variance:
         return math.inf  # pairs are exact: margins cannot improve them
     return max(margin.variance / pair.variance, _LEAST_RATIO)
 
@@ -87,7 +89,7 @@ def fitted(pairs: Floats, origins: Floats, destinations: Floats, ratio: float) -
 
 
 def product_moments(
-    origins: Selection, destinations: Selection, pair: CountNoise, margin: CountNoise
+    origins: Selection, destinations: Selection, pair: CountNoise, margin: CountNoise | None
 ) -> tuple[Floats, Floats]:
     """Return variance and excess kurtosis of the fitted sums over products of sets, (sets, sets).
 
@@ -115,7 +117,8 @@ def product_moments(
         )
         return np.asarray(of_pair * pairs + of_margin * both)
 
-    return moments_of(cumulant(2, pair.variance, margin.variance), cumulant(4, pair.fourth, margin.fourth))
+    of_margin = (0.0, 0.0) if margin is None else (margin.variance, margin.fourth)
+    return moments_of(cumulant(2, pair.variance, of_margin[0]), cumulant(4, pair.fourth, of_margin[1]))
 
 
 def _power_sums(sets: Selection, shift: Floats) -> list[Floats]:

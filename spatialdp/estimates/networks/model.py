@@ -12,10 +12,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from spatialdp._support.arrays import Floats, Integers
-from spatialdp._support.tree_shape import TreeShape
 from spatialdp.space.frames.frame import Frame
 from spatialdp.space.frames.selection import FrameAxis, parts_of
 from spatialdp.trees.adjust import project_rows
+from spatialdp.trees.shape import TreeShape
 
 __all__ = ["Family", "joint", "owners", "table_shape"]
 

@@ -97,7 +97,7 @@ class ListOverMap:
         """Return what is listed in the blocks, for captions and files; `counted` is what is counted."""
         return (
             f"Within blocks, {self.listed.n_cells:,} cells have counts of their own. {self.listed.in_words(counted)} "
-            "Blocks and areas count all records, listed or not."
+            f"Blocks and areas count all {counted}, listed or not."
         )
 
     def in_steps(self, boxes: Integers) -> Booleans:
@@ -169,12 +169,10 @@ class ListOverMap:
     @cached_property
     def _block_numbers(self) -> tuple[Integers, Integers]:
         """Columns and rows of the blocks that hold each listed cell."""
-        assert self.map.shape is not None
-        ratios = [fine // coarse for fine, coarse in zip(self.listed.grid.shape, self.map.shape, strict=True)]
-        return self.listed.columns // ratios[0], self.listed.rows // ratios[1]
+        return self.listed.grid.blocks_of(self.listed.columns, self.listed.rows)
 
     @cached_property
-    def _blocks(self) -> Integers:
+    def blocks(self) -> Integers:
         """Lattice box of the block that holds each listed cell."""
         assert self.map.shape is not None
         return FineGrid(self.map.domain, self.map.shape).lattice_boxes(*self._block_numbers)
@@ -197,10 +195,27 @@ class ListOverMap:
         for start in range(0, len(queries), step):
             chunk = slice(start, start + step)
             if queries.ndim == 2:
-                yield chunk, _covered(cells, queries[chunk]) - _covered(self._blocks, queries[chunk])
+                yield chunk, _covered(cells, queries[chunk]) - self._of_blocks(queries[chunk])
             else:
-                shares = [self._polygon_shares(areas, queries[chunk]) for areas in self._areas]
-                yield chunk, shares[0] - shares[1]
+                cells_, blocks = self._areas
+                yield chunk, self._polygon_shares(cells_, queries[chunk]) - self._polygon_blocks(blocks, queries[chunk])
+
+    def _of_blocks(self, boxes: Integers) -> Floats:
+        """Return the share that each box covers of the block of each listed cell, as the map counts it."""
+        shares, area = _covered(self.blocks, boxes), self.map.area
+        if area is not None:  # a block on the border of the region is spread over its part of it
+            query, cell = np.nonzero((shares > 0) & (shares < 1))
+            shares[query, cell] = area.shares(boxes[query], self.blocks[cell])
+        return shares
+
+    def _polygon_blocks(self, blocks: LeafAreas, polygons: Polygons) -> Floats:
+        area = self.map.area
+        if area is None:
+            return self._polygon_shares(blocks, polygons)
+        shares = self._polygon_shares(blocks, area.clip(polygons))
+        query, cell = np.nonzero(shares)
+        shares[query, cell] = area.relative(shares[query, cell], self.blocks[cell])
+        return shares
 
     def _polygon_shares(self, areas: LeafAreas, polygons: Polygons) -> Floats:
         sets = areas.of(polygons)

@@ -19,7 +19,7 @@ from spatialdp.privacy.noise.source import Noise
 from spatialdp.space.paths.systems import CLASSES, STAY, length_edges
 from spatialdp.wording import either
 
-__all__ = ["Ways", "draw_ways"]
+__all__ = ["Ways", "draw_ways", "picked"]
 
 _MOST_CHANCES = 2**24  # numbers of a backward pass that are held at a time
 _AT_ONCE = 2**22  # weights of cells that starts are drawn from at a time
@@ -34,8 +34,8 @@ class Ways:
     cells: Integers
 
 
-def draw_ways(model: PathModel, count: int, source: Noise) -> Ways:
-    """Draw a number of trajectories as cells of the model's system.
+def draw_ways(model: PathModel, count: int, source: Noise, *, ways: int = 1) -> Ways:
+    """Draw a number of trajectories as cells of the model's system, with some ways for each, one after the other.
 
     Raises
     ------
@@ -50,8 +50,9 @@ def draw_ways(model: PathModel, count: int, source: Noise) -> Ways:
             "no pair of ends is on the released list, so no trajectory can be drawn; ask for "
             f"{either('n=0', '-n 0')} trajectories, or release with a larger ε or larger blocks of ends."
         )
-    pair = _picked(np.broadcast_to(flows, (1, flows.size)), np.zeros(count, dtype=np.int64), source)
+    pair = picked(np.broadcast_to(flows, (1, flows.size)), np.zeros(count, dtype=np.int64), source)
     lengths = np.maximum(_lengths(model, origins[pair], destinations[pair], source), least[pair])
+    pair, lengths = np.repeat(pair, ways), np.repeat(lengths, ways)
     starts = np.concatenate([[0], np.cumsum(lengths + 1)])
     cells = np.zeros(starts[-1], dtype=np.int64)
     targets = np.unique(destinations[pair])
@@ -80,33 +81,26 @@ def _lengths(model: PathModel, origins: Integers, destinations: Integers, source
     """Draw the steps of each trajectory, given how far apart its ends are."""
     edges = length_edges(model.longest)
     distances = np.minimum(model.blocks.distances(origins, destinations), CLASSES - 1)
-    kind = _picked(model.length_chances, distances, source)
+    kind = picked(model.lengths.lengths_of_kinds, distances, source)
     return edges[kind] + source.below((edges[1:] - edges[:-1])[kind])
 
 
-def _block_of(model: PathModel) -> Integers:
-    """Return the block of ends that each cell lies in."""
-    shift = model.system.level - model.blocks.level
-    row, column = np.divmod(np.arange(model.system.n_cells), model.system.side)
-    return np.asarray((row >> shift) * model.blocks.side + (column >> shift))
-
-
 def _weights(model: PathModel) -> Floats:
-    """Return how much each cell attracts ends within its block."""
-    return np.asarray(model.cells + 1e-6 * max(model.cells.sum(), 1.0) / model.cells.size)
+    """Return how much each cell attracts ends within its block; nothing outside of the region."""
+    return np.asarray(model.inside * (model.cells + 1e-6 * max(model.cells.sum(), 1.0) / model.cells.size))
 
 
 def _arriving(model: PathModel, targets: Integers) -> Floats:
     """Return the relative chance to be in a destination after k steps, from each cell, (k, destinations, cells)."""
     chain = model.chain
     arriving = np.empty((model.longest + 1, targets.size, model.system.n_cells))
-    arriving[0] = np.where(_block_of(model) == targets[:, None], _weights(model), 0.0)
+    arriving[0] = np.where(model.block_of == targets[:, None], _weights(model), 0.0)
     for left in range(1, model.longest + 1):
         before, now = arriving[left - 1], arriving[left]
         now[:] = 0.0
         for move in range(chain.chances.shape[1]):
             now += before[:, chain.following[:, move]] * chain.chances[:, move]
-        now /= now.max(axis=1, keepdims=True)
+        now /= np.maximum(now.max(axis=1, keepdims=True), 1e-300)  # nothing leads to a part of the region by itself
     return arriving
 
 
@@ -114,7 +108,7 @@ def _starts(
     model: PathModel, origins: Integers, place: Integers, lengths: Integers, arriving: Floats, source: Noise
 ) -> Integers:
     """Draw the first cell of each trajectory, within its block and given that it arrives."""
-    block, weights = _block_of(model), _weights(model)
+    block, weights = model.block_of, _weights(model)
     members = np.argsort(block, kind="stable").reshape(model.blocks.n_cells, -1)  # (blocks, cells in each)
     first = np.empty(origins.size, dtype=np.int64)
     at_once = max(1, _AT_ONCE // members.shape[1])
@@ -122,9 +116,10 @@ def _starts(
         part = slice(low, low + at_once)
         cells = members[origins[part]]
         chances = weights[cells] * arriving[lengths[part, None], place[part, None], cells]
-        chances[chances.sum(axis=1) <= 0] = 1.0  # too unlikely for a double
+        lost = chances.sum(axis=1) <= 0
+        chances[lost] = weights[cells[lost]]  # too unlikely for a double, or in another part of the region
         first[part] = np.take_along_axis(
-            cells, _picked(chances, np.arange(cells.shape[0]), source)[:, None], axis=1
+            cells, picked(chances, np.arange(cells.shape[0]), source)[:, None], axis=1
         ).ravel()
     return first
 
@@ -145,14 +140,21 @@ def _walk(model: PathModel, group: _Group, first: Integers, cells: Integers, sou
         weights[:, :STAY] *= chain.turning[last[going], :STAY]
         turned = weights[:, :STAY].sum(axis=1)
         weights[:, :STAY] *= (moving / np.where(turned > 0, turned, 1.0))[:, None]  # turns do not change stays
-        move = _picked(weights, np.arange(going.size), source)
+        move = picked(weights, np.arange(going.size), source)
         now[going] = following[np.arange(going.size), move]
         last[going] = np.where(move == STAY, last[going], move)
         cells[group.starts[going] + step + 1] = now[going]
 
 
-def _picked(weights: Floats, rows: Integers, source: Noise) -> Integers:
-    """Draw a column for each of some rows, in proportion to that row's weights."""
+def picked(weights: Floats, rows: Integers, source: Noise) -> Integers:
+    """Draw a column for each of some rows, in proportion to that row's weights.
+
+    Examples
+    --------
+    >>> from spatialdp.privacy.noise.source import SeededNoise
+    >>> picked(np.array([[0.0, 1.0], [1.0, 0.0]]), np.array([1, 0, 0]), SeededNoise(1)).tolist()
+    [0, 1, 1]
+    """
     ends = np.cumsum(weights, axis=1)
     uniform = (source.uniform_words(rows.size) >> np.uint64(11)).astype(np.float64) * 2.0**-53
     if weights.shape[0] == 1:

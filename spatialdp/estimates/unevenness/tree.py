@@ -19,7 +19,6 @@ from itertools import pairwise
 import numpy as np
 
 from spatialdp._support.arrays import Array, Booleans, Floats, Integers, even_points
-from spatialdp._support.tree_shape import sums as node_sums
 from spatialdp.estimates.unevenness.allowance import Allowance
 from spatialdp.estimates.unevenness.shrinkage import (
     PRIOR,
@@ -31,10 +30,12 @@ from spatialdp.estimates.unevenness.shrinkage import (
     posterior,
     small_box,
 )
+from spatialdp.space.boxes.tree import Tree
+from spatialdp.space.boxes.walk import area_shares
 from spatialdp.space.lattice import LATTICE
 from spatialdp.space.regions.borders import RegionArea
-from spatialdp.trees.tree import Tree
-from spatialdp.trees.walk import Pairs, area_shares
+from spatialdp.trees.pairs import Pairs
+from spatialdp.trees.shape import sums as node_sums
 
 __all__ = ["TreeUnevenness", "calibration_boxes"]
 

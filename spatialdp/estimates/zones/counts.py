@@ -2,7 +2,7 @@
 
 A tree of zones is measured with every chain of only children as one node (`space.zones.chains`), so values and noise
 here are those of the merged nodes, and a declared zone has those of the node that it is part of. Zones and sets of
-zones need no geometry: their sums and their noise follow from the tree alone, by the algebra of `estimates.tree_noise`.
+zones need no geometry: their sums and their noise follow from the tree alone, by the algebra of `trees.tree_noise`.
 Boxes and polygons are sums of leaves, weighted by the shares of their areas that are covered.
 
 Where in a zone its records are, nobody knows from the zone's count: areas of zones say nothing of where people live. So
@@ -21,18 +21,19 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from spatialdp._support.arrays import Array, Booleans, Floats, Integers, read_only
-from spatialdp._support.tree_shape import TreeShape
+from spatialdp._support.arrays import Array, Floats, Integers, read_only
+from spatialdp._support.override import override
 from spatialdp.errors import ReleaseError
 from spatialdp.estimates.base import moments_of
-from spatialdp.estimates.tree_noise import TreeNoise
+from spatialdp.estimates.tree_counts import TreeCounts
 from spatialdp.estimates.unevenness.allowance import Allowance, Bracket, Sums
 from spatialdp.estimates.zones.sets import NodeSets, visited
 from spatialdp.estimates.zones.shares import LeafAreas
 from spatialdp.space.polygons import Polygons
 from spatialdp.space.zones.chains import Chains
-from spatialdp.trees.adjust import NonNegative, non_negative, project_families, round_consistent
-from spatialdp.wording import either, parameter
+from spatialdp.trees.shape import TreeShape
+from spatialdp.trees.tree_noise import TreeNoise
+from spatialdp.wording import either
 
 if TYPE_CHECKING:
     from spatialdp.space.zones.frame import Zones
@@ -43,7 +44,7 @@ LISTED = "listed zones"  # how the name of a frame begins that holds only the zo
 
 
 @dataclass(frozen=True, eq=False)
-class ZoneCounts:
+class ZoneCounts(TreeCounts):
     """Estimated counts of public zones; an `Estimate`.
 
     Attributes
@@ -88,8 +89,8 @@ class ZoneCounts:
         return self.chains.shape
 
     @cached_property
+    @override
     def noise(self) -> TreeNoise:
-        """The noise of the measurements and of the estimates of merged nodes."""
         return TreeNoise(self.shape, self.variances, self.kurtosis)
 
     @property
@@ -106,6 +107,11 @@ class ZoneCounts:
     def finest(self) -> ZoneCounts:
         """The same estimates in the smallest areas that they differ in."""
         return self
+
+    @property
+    @override
+    def nodes(self) -> TreeShape:
+        return self.shape
 
     @property
     def n_cells(self) -> int:
@@ -258,19 +264,6 @@ class ZoneCounts:
 
     # --- leaves ---
 
-    @property
-    def leaf_steps(self) -> bool:
-        """Whether the noise of each leaf's estimate is a whole multiple of `step`; none is taken to be."""
-        return False
-
-    def in_steps(self, boxes: Integers) -> Booleans:
-        """Whether the noise of each answer is a whole multiple of `step`; none is taken to be."""
-        return np.zeros(len(boxes), dtype=bool)
-
-    def polygons_in_steps(self, polygons: Polygons) -> Booleans:
-        """Whether the noise of each polygon's answer is a whole multiple of `step`; none is taken to be."""
-        return np.zeros(polygons.size, dtype=bool)
-
     def leaf_boxes(self, numbers: Integers | slice = slice(None)) -> Integers:
         """The smallest lattice boxes around all leaves, or around some leaves by their numbers."""
         return self.areas.lattice_boxes[numbers]
@@ -287,26 +280,3 @@ class ZoneCounts:
     def leaf_allowance(self) -> Allowance:
         """What uneven spread adds to the errors of whole leaves: nothing."""
         return Allowance(np.zeros(self.n_cells))
-
-    # --- display ---
-
-    def non_negative(self, method: NonNegative) -> ZoneCounts:
-        """Consistent estimates without negative counts; biased."""
-        self._require_consistent()
-        if method is NonNegative.LEAST_SQUARES:
-            values = non_negative(self.shape, self.values, self.variances)
-        else:
-            values = project_families(self.shape, self.values, self.noise.family_share)
-        return replace(self, values=values, biased=True)
-
-    def rounded(self) -> ZoneCounts:
-        """Consistent estimates of whole counts, each within 1 of the estimate; biased."""
-        self._require_consistent()
-        return replace(self, values=round_consistent(self.shape, self.values).astype(np.float64), biased=True)
-
-    def _require_consistent(self) -> None:
-        if not self.consistent:
-            raise ReleaseError(
-                "the estimates are not consistent, but only estimates that add up can be made non-negative or whole; "
-                f"release with {parameter('consistent', True)}, then adjust them."
-            )

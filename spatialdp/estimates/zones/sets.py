@@ -4,7 +4,7 @@ A set is a list of nodes anywhere in the tree, and shares of leaves; a node stan
 holds many sets at once. `visited` goes up from the nodes of each set: a node whose children are all whole is whole
 itself, whatever lies below a whole node is dropped, and a node with something but not all of it below is divided. Then
 it goes down again from the root through divided nodes and gives all their children, which is what
-`estimates.tree_noise.TreeNoise.fitted_walk` needs. So equal areas get equal walks, however they were named, and the
+`trees.tree_noise.TreeNoise.fitted_walk` needs. So equal areas get equal walks, however they were named, and the
 work is the sum of the families along the paths up, not the size of the tree.
 
 Nothing here sees a record.
@@ -19,8 +19,9 @@ from itertools import pairwise
 import numpy as np
 
 from spatialdp._support.arrays import Array, Booleans, Floats, Integers
-from spatialdp._support.tree_shape import TreeShape
-from spatialdp.trees.walk import Pairs, children
+from spatialdp.space.boxes.walk import children
+from spatialdp.trees.pairs import Pairs
+from spatialdp.trees.shape import TreeShape
 
 __all__ = ["NodeSets", "visited"]
 

@@ -24,10 +24,10 @@ from spatialdp.privacy.noise.laws import Law, NoiseLaw, calibrate
 from spatialdp.privacy.noise.source import Noise
 from spatialdp.records.counting import count_cells
 from spatialdp.records.points import Points
+from spatialdp.space.boxes.subdivision import block_sums, summed_areas
+from spatialdp.space.boxes.tree import Tree
 from spatialdp.space.domain import Grid
 from spatialdp.trees.least_squares import two_pass
-from spatialdp.trees.subdivision import block_sums, summed_areas
-from spatialdp.trees.tree import Tree
 
 __all__ = ["BlockCounter", "BlockCounts", "assembled", "count_law", "divided", "leaves_only"]
 

@@ -16,7 +16,7 @@ from spatialdp.evaluation.peers.blocks import BlockCounter, count_law, leaves_on
 from spatialdp.privacy.noise.laws import Law, NoiseLaw
 from spatialdp.privacy.noise.source import Noise
 from spatialdp.records.points import Points
-from spatialdp.trees.subdivision import Subdivision
+from spatialdp.space.boxes.subdivision import Subdivision
 
 __all__ = ["PrivTree"]
 

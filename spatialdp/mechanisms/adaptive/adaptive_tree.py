@@ -29,16 +29,19 @@ from spatialdp.mechanisms.base import Mechanism, Plan, Terms
 from spatialdp.mechanisms.recipe import check_cells, with_cells
 from spatialdp.privacy.noise.laws import Law
 from spatialdp.privacy.noise.source import Noise
+from spatialdp.privacy.noise.stated import StatedNoise
 from spatialdp.records.counting import count_cells
 from spatialdp.records.points import Points
+from spatialdp.space.boxes.subdivision import block_sums, summed_areas
+from spatialdp.space.boxes.walk import family_shares
 from spatialdp.space.domain import Domain, Grid, most_cells
 from spatialdp.space.regions.borders import RegionArea
-from spatialdp.trees.given_weights import family_shares, given_weights_fit
-from spatialdp.trees.subdivision import block_sums, summed_areas
+from spatialdp.trees.given_weights import given_weights_fit
 from spatialdp.wording import parameter
 
 __all__ = ["Adaptive", "Reading"]
 
+_TOTAL, _BLOCKS = "number of records", "blocks of cells"  # the steps, as plans and statements name them
 DEFAULT_CELLS = 2**20  # of a grid that is not given
 SMEARED = 2.0  # least variance of counts, in steps squared, from which sums of them count as continuous
 
@@ -130,6 +133,7 @@ class Adaptive(Mechanism):
             cells=design.grid.n_cells,
             currency="rho" if self.law is Law.GAUSSIAN else "epsilon",
             budget=_steps(design),
+            noise=_stated(design),
             standard_deviation=math.sqrt(design.laws[design.path - max(first_parts(design.path))].variance),
             memory=400 * math.prod(design.grid.shape),  # if every cell is a leaf
         )
@@ -196,8 +200,14 @@ def _step(design: Descent) -> float:
 
 def _steps(design: Descent) -> dict[str, Fraction]:
     """Cost of each step: how a path is divided among its blocks follows from released counts."""
-    steps = {"number of records": design.total, "blocks of cells": UNITS - design.total}
+    steps = {_TOTAL: design.total, _BLOCKS: UNITS - design.total}
     return {name: design.whole * units / UNITS for name, units in steps.items()}
+
+
+def _stated(design: Descent) -> dict[str, StatedNoise]:
+    """The noise of each step: released counts decide which block is counted with which of these laws."""
+    of_blocks = [law for units, law in design.laws.items() if units != design.total]
+    return {_TOTAL: StatedNoise.of([design.laws[design.total]]), _BLOCKS: StatedNoise.of(of_blocks)}
 
 
 def _default_shape(domain: Domain) -> tuple[int, int]:

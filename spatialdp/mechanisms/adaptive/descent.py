@@ -31,10 +31,10 @@ from spatialdp.mechanisms.adaptive.choices import (
 from spatialdp.privacy.neighbours import Neighbours, Sensitivity
 from spatialdp.privacy.noise.laws import Law, NoiseLaw, calibrate
 from spatialdp.privacy.unit import Person
+from spatialdp.space.boxes.subdivision import Subdivision
+from spatialdp.space.boxes.tree import Tree
 from spatialdp.space.domain import Grid
 from spatialdp.trees.least_squares import two_pass
-from spatialdp.trees.subdivision import Subdivision
-from spatialdp.trees.tree import Tree
 
 __all__ = ["UNITS", "Descent", "Measure", "Transcript", "descend", "plan_descent"]
 

@@ -9,7 +9,7 @@ drawn by `privacy.noise.filter` without visiting empty ones, and counted afresh.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, ClassVar
 
@@ -30,6 +30,7 @@ from spatialdp.privacy.neighbours import Sensitivity, count_sensitivity
 from spatialdp.privacy.noise.filter import MOST_FALSE, Filter
 from spatialdp.privacy.noise.laws import Law, NoiseLaw, calibrate
 from spatialdp.privacy.noise.source import Noise
+from spatialdp.privacy.noise.stated import StatedNoise, stated
 from spatialdp.privacy.statement import Privacy
 from spatialdp.privacy.unit import Person
 from spatialdp.records.rows.trips import Trips, as_trips, occupied_pairs
@@ -88,6 +89,13 @@ class FlowDesign:
     def steps(self) -> int:
         """Steps that make up one count."""
         return 1 if self.person is None else self.person.steps
+
+    @property
+    def noise(self) -> dict[str, StatedNoise]:
+        """Law and parameter of the noise of each step."""
+        choosing = [] if self.filter is None else [replace(self.pair, parameter=self.filter.scale)]
+        pairs = [self.pair] if self.filter is None or self.fresh else []
+        return stated(dict(zip(self.costs, [self.margin, self.margin, *choosing, *pairs], strict=True)))
 
     @property
     def listing(self) -> ListedBy | None:
@@ -243,6 +251,7 @@ class Flows(Mechanism):
             cells=pairs,
             currency="epsilon",
             budget=design.costs,
+            noise=design.noise,
             standard_deviation=math.sqrt(design.pair.variance),
             memory=100 * published,
             errors_of="flows",

@@ -22,10 +22,10 @@ from spatialdp.privacy.noise.laws import Law, NoiseLaw, laws_for
 from spatialdp.privacy.noise.source import Noise
 from spatialdp.privacy.unit import Person
 from spatialdp.records.nodes import Nodes, Records
+from spatialdp.space.boxes.tree import Tree
 from spatialdp.space.coverage import prefix_sums
 from spatialdp.space.domain import RASTER_SHIFT, Domain, Grid
 from spatialdp.structures.cells import CellCounts
-from spatialdp.trees.tree import Tree
 
 __all__ = ["Budgets", "Growth", "grow", "plan_growth"]
 

@@ -25,9 +25,10 @@ from spatialdp.mechanisms.level_budgets import BudgetRule, LevelBudget, level_co
 from spatialdp.mechanisms.tree_mechanism import TreeMechanism
 from spatialdp.privacy.budget import Number, exact
 from spatialdp.privacy.neighbours import Neighbours
-from spatialdp.privacy.noise.laws import Law
+from spatialdp.privacy.noise.laws import Law, NoiseLaw
 from spatialdp.privacy.noise.medians import Median, check_epsilon
 from spatialdp.privacy.noise.source import Noise
+from spatialdp.privacy.noise.stated import stated
 from spatialdp.privacy.unit import Person
 from spatialdp.records.nodes import one_by_one
 from spatialdp.records.points import Points, tree_records
@@ -36,6 +37,8 @@ from spatialdp.structures.base import step_of
 from spatialdp.wording import either, parameter
 
 __all__ = ["KdTree", "SplitRule"]
+
+_GRID = "grid for the split lines"
 
 
 class SplitRule(Option):
@@ -222,6 +225,7 @@ class KdTree(TreeMechanism):
             cells=4**self.height,
             currency="epsilon",
             budget=self._steps(design.budgets),
+            noise=stated(_laws(design)),
             standard_deviation=math.sqrt(leaves.variance),
             memory=60 * (4 ** (self.height + 1) // 3),
         )
@@ -233,7 +237,7 @@ class KdTree(TreeMechanism):
     def _steps(self, budgets: Budgets) -> dict[str, Fraction]:
         steps: dict[str, Fraction] = {}
         if budgets.grid:
-            steps["grid for the split lines"] = budgets.grid
+            steps[_GRID] = budgets.grid
         if budgets.line:
             for depth in range(self._n_data_levels):
                 steps[f"lines along x at depth {depth}"] = steps[f"lines along y at depth {depth}"] = budgets.line
@@ -269,6 +273,13 @@ class KdTree(TreeMechanism):
         sampling = None if self.sampling is None else exact(self.sampling, "sampling")
         epsilon = design.budgets.line / _weight(design.person)
         return MedianLines(Median(str(self.median)), epsilon, design.neighbours, sampling, noise)
+
+
+def _laws(design: Growth) -> dict[str, NoiseLaw | None]:
+    """The noise of each step that draws some; lines are chosen, by laws of their own."""
+    laws = {} if design.cells is None else {_GRID: design.cells.laws[0]}
+    laws |= {f"counts at depth {depth}": law for depth, law in enumerate(design.laws)}
+    return laws | ({} if design.stopping is None else design.stopping.named_laws())
 
 
 def _weight(person: Person | None) -> int:

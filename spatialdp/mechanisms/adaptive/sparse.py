@@ -31,6 +31,7 @@ from spatialdp.privacy.neighbours import Sensitivity, count_sensitivity
 from spatialdp.privacy.noise.filter import MOST_FALSE, Filter
 from spatialdp.privacy.noise.laws import Law, NoiseLaw, calibrate
 from spatialdp.privacy.noise.source import Noise
+from spatialdp.privacy.noise.stated import stated
 from spatialdp.privacy.statement import Privacy
 from spatialdp.privacy.unit import Bound, Person
 from spatialdp.records.codes import Codes, as_zone_records
@@ -202,7 +203,10 @@ class Sparse(Mechanism):
     @override
     def _design(self, domain: Domain, terms: Terms) -> SparseDesign:
         grid = ZoneLeaves(domain) if isinstance(domain, Zones) else self._grid(domain)
-        whole = terms.spendable(self.law)
+        return self.priced(grid, terms.spendable(self.law), terms)
+
+    def priced(self, grid: FineGrid | ZoneLeaves, whole: Fraction, terms: Terms) -> SparseDesign:
+        """Return the design of a list at a given cost, which may be a part of a larger release's."""
         fresh = whole * self._remeasure
         sensitivity = _sensitivity(grid, terms)
         choosing = calibrate(self.law, whole - fresh, sensitivity)
@@ -250,6 +254,7 @@ class Sparse(Mechanism):
             cells=design.grid.n_cells,
             currency="epsilon",
             budget=design.costs,
+            noise=stated(dict(zip(design.costs, (design.choosing, design.fresh), strict=False))),
             standard_deviation=math.sqrt(design.law.variance),
             memory=round(_BYTES_OF_A_CELL * design.filter.expected),
             listing=Listing(
@@ -306,7 +311,12 @@ class Sparse(Mechanism):
 
     @override
     def _estimate(self, points: Any, design: SparseDesign, noise: Noise) -> ListedCells | ZoneCounts:
-        occupied, counts = design.occupied(points)
+        return self.listed(*design.occupied(points), design, noise)
+
+    def listed(
+        self, occupied: Integers, counts: Integers, design: SparseDesign, noise: Noise
+    ) -> ListedCells | ZoneCounts:
+        """Return the list, from the exact counts of the occupied cells."""
         numbers, noisy = design.filter.passing(occupied, counts, noise)
         inside = design.grid.inside(numbers)
         numbers, noisy = numbers[inside], noisy[inside]

@@ -1,9 +1,9 @@
 """How are trajectories published? As ends, lengths, and moves in one system of cells, chosen and pruned privately.
 
-Ends and lengths are counted by themselves, so that the tree of moves is there for the way alone. The system of cells is
-a level of the quadtree, chosen by how much of the weight of moves would stand out of the noise. Its cells are weighed
-and pruned, and moves are weighed from the cells that are left. Synthetic trajectories are drawn from that. Everything
-but the trajectories is public. See ``docs/mechanisms/trajectories.md`` and ``docs/design/trajectories.md``.
+Ends, lengths and extents are counted by themselves, so that the tree of moves is there for the way alone. The system of
+cells is a level of the quadtree, chosen by how much of the weight of moves would stand out of the noise. Its cells are
+weighed and pruned, and moves are weighed from the cells that are left. Synthetic trajectories are drawn from that.
+Everything but the trajectories is public. See ``docs/mechanisms/trajectories.md`` and ``docs/design/trajectories.md``.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar
 
-import numpy as np
-
-from spatialdp._support.arrays import Floats
 from spatialdp._support.checks import whole_number
 from spatialdp._support.override import override
 from spatialdp.errors import DomainError, ParameterError
+from spatialdp.estimates.flows.counts import FlowCounts, margins_of
+from spatialdp.estimates.flows.fit import CountNoise
 from spatialdp.estimates.trajectories.model import PathModel, pruned
+from spatialdp.estimates.trajectories.tables import LengthTable
 from spatialdp.mechanisms.base import Mechanism, Terms
 from spatialdp.mechanisms.plan import Listing, Plan
 from spatialdp.privacy.budget import Number, exact
@@ -28,11 +28,13 @@ from spatialdp.privacy.noise.filter import Filter
 from spatialdp.privacy.noise.laws import Law, NoiseLaw, calibrate
 from spatialdp.privacy.noise.selection import exponential
 from spatialdp.privacy.noise.source import Noise
+from spatialdp.privacy.noise.stated import stated
 from spatialdp.privacy.statement import Privacy
 from spatialdp.privacy.unit import Bound, Person
 from spatialdp.records.rows.path_weights import (
     cell_weights,
     end_counts,
+    extent_counts,
     habit_weights,
     learnable,
     length_counts,
@@ -40,26 +42,39 @@ from spatialdp.records.rows.path_weights import (
 )
 from spatialdp.records.rows.tracks import Paths, Tracks, as_tracks, paths_of
 from spatialdp.space.domain import Domain
-from spatialdp.space.paths.systems import CLASSES, TURNS, WHOLE, System, length_edges
+from spatialdp.space.frames.frame import Frame
+from spatialdp.space.paths.systems import (
+    CLASSES,
+    EXTENTS,
+    MOST_CHANCES,
+    MOST_END_LEVELS,
+    MOST_LEVELS,
+    MOST_STEPS,
+    TURNS,
+    WHOLE,
+    System,
+    length_edges,
+)
+from spatialdp.space.regions.cells import RegionCells
 from spatialdp.trajectories.release import TrajectoryRelease
 from spatialdp.wording import either, parameter, quoted
 
 __all__ = ["Trajectories", "TrajectoryDesign"]
 
-FALSE = Fraction(1)  # pairs of ends without trajectories that may be expected on the list
-MOST_STEPS = 10_000
-MOST_LEVELS, MOST_END_LEVELS = 8, 5
+FALSE = Fraction(1)  # pairs of ends without trajectories that may be expected among those that are drawn
 _BYTES_OF_A_STEP = 100
 
-ENDS, LENGTHS, CHOICE = "trajectories of each pair of ends", "lengths by distance", "choice of the system"
+ENDS, LENGTHS, WIDTHS = "trajectories of each pair of ends", "lengths by distance", "extents by length"
+CHOICE = "choice of the system"
 CELLS, MOVES, HABITS = "cells of the system", "moves from cells that are kept", "turns and stays"
 SHARES = {
     ENDS: Fraction(7, 20),
-    LENGTHS: Fraction(1, 10),
-    CHOICE: Fraction(1, 20),
+    LENGTHS: Fraction(2, 25),
+    WIDTHS: Fraction(1, 20),
+    CHOICE: Fraction(3, 100),
     CELLS: Fraction(1, 5),
     MOVES: Fraction(1, 4),
-    HABITS: Fraction(1, 20),
+    HABITS: Fraction(1, 25),
 }
 
 
@@ -78,10 +93,12 @@ class TrajectoryDesign:
         The system in which ends are counted.
     systems : tuple of System
         Those that one is chosen from.
+    frame : Frame
+        The blocks in which trajectories begin and end.
     ends : Filter
-        The rule by which pairs of ends are listed.
+        The rule by which pairs of ends are drawn from.
     laws : dict of str to NoiseLaw
-        Noise of the other groups, by step; weights are whole numbers of 2^-20 trajectories.
+        Noise of the groups, by step; weights are whole numbers of 2^-20 trajectories.
     moved : int
         The most that one unit of privacy changes the score of a system, in these steps of weights.
     threshold : int
@@ -97,6 +114,7 @@ class TrajectoryDesign:
     longest: int
     blocks: System
     systems: tuple[System, ...]
+    frame: Frame
     ends: Filter
     laws: dict[str, NoiseLaw]
     moved: int
@@ -124,17 +142,18 @@ class Trajectories(Mechanism):
     Privacy
     -------
     The unit is a trajectory, which statements call a record, or, with ``Person(records=k)``, a person with at most k
-    trajectories. Neighbours differ by one more, or by one that is replaced. There are six steps, and their shares of ε
-    add up to ε (sequential composition; later steps may depend on what earlier ones released):
+    trajectories. Neighbours differ by one more, or by one that is replaced. The shares of ε of seven steps add up to ε
+    (sequential composition; later steps may depend on what earlier ones released):
 
-    1. A trajectory is in one pair of ends: L1 norm 1. Listing is post-processing of noise on all pairs, see
-       `privacy.noise.filter`.
+    1. A trajectory is in one pair of ends: L1 norm 1. All pairs are published; that few are drawn from is
+       post-processing.
     2. It has one length and one distance between its ends: L1 norm 1.
-    3. The score of a system is the weight of its moves above a public threshold, times a public factor below 1. Weights
+    3. It has one length and one extent: L1 norm 1.
+    4. The score of a system is the weight of its moves above a public threshold, times a public factor below 1. Weights
        of one trajectory add up to at most 1, and ``max(weight - threshold, 0)`` grows no faster than the weight. So
        adding one raises a score by at most 1 and replacing one changes it by at most 1: sensitivity 1, for the
        exponential mechanism.
-    4. to 6. Weights of cells, of moves, and of turns and stays: a trajectory divides one unit of 2^20 whole steps over
+    5. to 7. Weights of cells, of moves, and of turns and stays: a trajectory divides one unit of 2^20 whole steps over
        its tokens, rounded down, so that **whatever its length**, it adds at most one unit to a group in L1 norm. Moves
        are weighed from cells that were kept, which is decided by released numbers.
 
@@ -145,8 +164,8 @@ class Trajectories(Mechanism):
 
     Notes
     -----
-    Fixes outside the domain are left out, and what is left is one trajectory. Of a person, the trajectories that begin
-    first are kept.
+    Fixes outside the domain or its region are left out, and what is left is one trajectory. A fix lies in the region if
+    the cells around it, of all systems, touch the region. Of a person, the trajectories that begin first are kept.
 
     Examples
     --------
@@ -183,13 +202,20 @@ class Trajectories(Mechanism):
                 f"{quoted((4, 5, 6))}."
             )
         object.__setattr__(self, "systems", tuple(sorted(levels)))
+        if self.longest * 4 ** max(levels) > MOST_CHANCES:
+            raise ParameterError(
+                f"{parameter('longest')} is {self.longest:,} and the finest system has {4 ** max(levels):,} cells; "
+                f"their product may be at most {MOST_CHANCES:,}, because drawing trajectories looks at each cell in "
+                "each step. Take longer steps of time, or a coarser system."
+            )
 
     @override
     def _design(self, domain: Domain, terms: Terms) -> TrajectoryDesign:
-        if domain.region is not None:
+        if domain.region_cells is RegionCells.CENTRES:
             raise DomainError(
-                "the domain has a region, but synthetic trajectories may go anywhere within its bounds; give a domain "
-                "without a region."
+                f"the region's cells are those whose centre lies in it ({parameter('region_cells')}), but cells of "
+                "several sizes are needed, each within those of the next size; give the region with the cells that "
+                "touch it."
             )
         if terms.person is not None and (terms.person.bound is not Bound.RECORDS or terms.person.choice is not None):
             raise ParameterError(
@@ -197,12 +223,13 @@ class Trajectories(Mechanism):
                 f"give {either('spatialdp.Person(records=5)', '--person records=5')}, for at most 5."
             )
         blocks, systems = System(self.ends), tuple(map(System, self.systems))
+        frame = Frame(domain.grid((blocks.side, blocks.side)))
         whole, shares = terms.spendable(self.law), dict(SHARES)
         if len(systems) == 1:
             shares[MOVES] += shares.pop(CHOICE)
         costs = {name: whole * share for name, share in shares.items()}
-        pair = calibrate(self.law, costs[ENDS], _sensitivity(blocks.n_cells**2, 1, terms))
-        sizes = {LENGTHS: (CLASSES * (length_edges(self.longest).size - 1), 1)}
+        pairs, lengths = frame.space.size**2, length_edges(self.longest).size - 1
+        sizes = {ENDS: (pairs, 1), LENGTHS: (CLASSES * lengths, 1), WIDTHS: (len(EXTENTS) * lengths, 1)}
         sizes |= {CELLS: (systems[-1].n_cells, WHOLE), MOVES: (2, WHOLE), HABITS: (TURNS + 2, WHOLE)}
         laws = {name: calibrate(self.law, costs[name], _sensitivity(*size, terms)) for name, size in sizes.items()}
         return TrajectoryDesign(
@@ -211,7 +238,8 @@ class Trajectories(Mechanism):
             longest=self.longest,
             blocks=blocks,
             systems=systems,
-            ends=Filter.expecting(FALSE, scale=pair.parameter, cells=blocks.n_cells**2),
+            frame=frame,
+            ends=Filter.expecting(FALSE, scale=laws[ENDS].parameter, cells=pairs),
             laws=laws,
             moved=WHOLE * (1 if terms.person is None else terms.person.most),
             threshold=math.ceil(2 * laws[MOVES].parameter),
@@ -229,6 +257,7 @@ class Trajectories(Mechanism):
             cells=system.n_cells,
             currency="epsilon",
             budget=design.costs,
+            noise=stated({ENDS: NoiseLaw(self.law, design.ends.scale)} | design.laws),
             standard_deviation=math.sqrt(design.laws[CELLS].variance),
             memory=8 * (10 * system.n_cells + (design.longest + 1) * system.n_cells),
             errors_of="trajectories",
@@ -240,13 +269,20 @@ class Trajectories(Mechanism):
     @override
     def _errors(self, design: TrajectoryDesign, domain: Domain) -> tuple[float, dict[str, float]]:  # noqa: ARG002 - base
         """Standard deviations of the noise in one number of each group, in trajectories."""
-        names = {"length": LENGTHS, "cell": CELLS, "move": MOVES, "kind of turn": HABITS}
+        names = {
+            "pair of ends": ENDS,
+            "length": LENGTHS,
+            "extent": WIDTHS,
+            "cell": CELLS,
+            "move": MOVES,
+            "kind of turn": HABITS,
+        }
         roots = {short: math.sqrt(design.laws[name].variance) for short, name in names.items()}
         return roots["cell"], roots
 
     @override
-    def _missed(self, domain: Any) -> float | None:  # noqa: ARG002 - there is no region
-        return None
+    def _missed(self, domain: Any) -> float | None:
+        return None if domain.region is None else 0.0  # all cells that touch the region belong to it
 
     @override
     def _blank(self, design: TrajectoryDesign) -> None:  # noqa: ARG002 - noise shapes the structure
@@ -258,35 +294,40 @@ class Trajectories(Mechanism):
 
     @override
     def _published(self, domain: Domain, statement: Privacy, estimate: Any) -> Any:
-        return TrajectoryRelease(domain, statement, estimate, exact(self.step, "step"))
+        return TrajectoryRelease(domain, statement, estimate)
 
     @override
     def _estimate(self, points: Any, design: TrajectoryDesign, noise: Noise) -> Any:
         tracks: Tracks = points
-        step = int(design.step * 10**6)
-        paths = paths_of(tracks, design.domain, step, design.longest, design.person)
-        pairs, flows = design.ends.passing(*end_counts(paths, design.blocks), noise)
-        lengths = design.laws[LENGTHS].add_to(length_counts(paths, design.blocks, design.longest), noise)
+        laws, step = design.laws, int(design.step * 10**6)
+        around = (design.blocks, design.systems[-1])
+        paths = paths_of(tracks, design.domain, step, design.longest, design.person, systems=around)
+        ends = laws[ENDS].add_to(end_counts(paths, design.blocks, design.frame), noise)
+        lengths = laws[LENGTHS].add_to(length_counts(paths, design.blocks, design.longest), noise)
+        extents = laws[WIDTHS].add_to(extent_counts(paths, design.longest), noise)
         system = _chosen(paths, design, noise)
-        cells = pruned(design.laws[CELLS].add_to(cell_weights(paths, system), noise), system)
-        moves = design.laws[MOVES].add_to(move_weights(paths, system)[cells > 0], noise)
-        habits = design.laws[HABITS].add_to(habit_weights(paths, system), noise)
+        inside = system.inside(design.domain)
+        cells = pruned(laws[CELLS].add_to(cell_weights(paths, system), noise), system, inside)
+        moves = laws[MOVES].add_to(move_weights(paths, system)[cells > 0], noise)
+        habits = laws[HABITS].add_to(habit_weights(paths, system), noise)
         return PathModel(
+            seconds=design.step,
             blocks=design.blocks,
             system=system,
             longest=design.longest,
-            pairs=pairs,
-            flows=flows.astype(np.float64),
-            lengths=_by_distance(lengths),
+            ends=FlowCounts(design.frame, None, ends, *margins_of(ends), _noise_of(laws[ENDS]), None),
+            threshold=design.ends.threshold,
+            lengths=LengthTable(lengths.reshape(CLASSES, -1), _noise_of(laws[LENGTHS])),
+            extents=LengthTable(extents.reshape(len(EXTENTS), -1), _noise_of(laws[WIDTHS])),
             cells=cells,
             moves=moves,
             habits=habits,
-            scale=float(design.laws[MOVES].parameter) * design.laws[MOVES].step,
+            scale=float(laws[MOVES].parameter) * laws[MOVES].step,
         )
 
 
-def _by_distance(lengths: Floats) -> Floats:
-    return lengths.reshape(CLASSES, -1)
+def _noise_of(law: NoiseLaw) -> CountNoise:
+    return CountNoise(law.variance, law.kurtosis, law.step)
 
 
 def _chosen(paths: Paths, design: TrajectoryDesign, noise: Noise) -> System:

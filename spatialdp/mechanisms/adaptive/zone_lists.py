@@ -13,7 +13,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from spatialdp._support.arrays import Array, Booleans, Floats, Integers
-from spatialdp._support.tree_shape import TreeShape
 from spatialdp.estimates.zones.counts import LISTED, ZoneCounts
 from spatialdp.privacy.noise.laws import NoiseLaw
 from spatialdp.privacy.unit import Person
@@ -21,6 +20,7 @@ from spatialdp.records.codes import Codes
 from spatialdp.records.points import Points
 from spatialdp.records.zones import count_zones
 from spatialdp.space.zones.frame import Zones
+from spatialdp.trees.shape import TreeShape
 
 __all__ = ["ZoneLeaves", "listed_counts", "listed_zones"]
 

@@ -1,7 +1,8 @@
 """How are hot spots and sums of areas published at one cost? As a list of cells over a map of blocks.
 
 A share of ε buys the list of `Sparse`, the rest a `Hierarchy` of large blocks. The shares are public, and each part
-draws noise of its own. For sums of areas alone, `Adaptive` has smaller errors. See ``docs/mechanisms/sparse.md`` and
+draws noise of its own. Both count the same: records, or what is kept of each person in the cells, of which a block
+holds the sums. For sums of areas alone, `Adaptive` has smaller errors. See ``docs/mechanisms/sparse.md`` and
 ``docs/design/sparse.md``.
 """
 
@@ -13,18 +14,22 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, ClassVar, NoReturn
 
+import numpy as np
+
+from spatialdp._support.arrays import Integers
 from spatialdp._support.checks import whole_pair
 from spatialdp._support.override import override
-from spatialdp.errors import DomainError, ParameterError
+from spatialdp.errors import ParameterError, PointsError
 from spatialdp.estimates.sparse.over_map import ListOverMap
 from spatialdp.mechanisms.adaptive.sparse import Sparse, SparseDesign
 from spatialdp.mechanisms.base import Mechanism, Plan, Terms
 from spatialdp.mechanisms.fixed.hierarchy import Hierarchy
 from spatialdp.mechanisms.recipe import Design, check_cells
-from spatialdp.privacy.budget import Budget, Number, exact
+from spatialdp.privacy.budget import Number, exact
 from spatialdp.privacy.noise.laws import Law
 from spatialdp.privacy.noise.source import Noise
-from spatialdp.records.points import in_memory
+from spatialdp.privacy.unit import Bound, Person
+from spatialdp.records.counting import can_occupy
 from spatialdp.space.domain import Domain, Grid
 from spatialdp.space.fine_grid import FineGrid
 from spatialdp.structures.tree_levels import BlockLevels
@@ -45,6 +50,15 @@ class SparseMapDesign:
 
     listing: SparseDesign
     blocks: Design[BlockLevels]
+
+    def block_counts(self, occupied: Integers, counts: Integers) -> Integers:
+        """Return the exact counts of all blocks, (ny, nx), from those of the occupied cells."""
+        cells = self.listing.grid
+        assert isinstance(cells, FineGrid)
+        columns, rows = cells.blocks_of(*cells.columns_and_rows(occupied))
+        sums = np.zeros(self.blocks.structure.grid.shape[::-1], dtype=np.int64)
+        np.add.at(sums, (rows, columns), counts)
+        return sums
 
 
 @dataclass(frozen=True)
@@ -68,13 +82,16 @@ class SparseMap(Mechanism):
     -------
     The list is a release of `Sparse` at ε₁ and the map one of `Hierarchy` at ε₂, and ε₁ + ε₂ = ε exactly: sequential
     composition of two mechanisms whose sensitivities are theirs (1 for each level or step under add-remove, 2 under
-    replace). The shares are public. Putting the list over the map reads released numbers only. Sensitivities of both
-    parts are checked by brute force, and releases are replayed, in ``tests/audit/test_sparse_map.py``.
+    replace). What is kept of a person is decided once, over the cells, and blocks are sums of it: so a person moves
+    the cells, and each level of the map, by the bound at most (twice that under replace), also if the bound is on
+    cells, because many of a person's cells may lie in one block. The shares are public. Putting the list over the map
+    reads released numbers only. Sensitivities of both parts are checked by brute force, for records and persons, and
+    releases are replayed, in ``tests/audit/test_sparse_map.py``.
 
     Notes
     -----
-    `Adaptive` has smaller errors for sums of areas in all comparisons that were made. Records of files are kept in
-    memory while they are counted, because both parts read them.
+    `Adaptive` has smaller errors for sums of areas in all comparisons that were made. In a region, the cells that may
+    be listed are those of the blocks that belong to it.
 
     Examples
     --------
@@ -123,33 +140,34 @@ class SparseMap(Mechanism):
 
     @override
     def _design(self, domain: Domain, terms: Terms) -> SparseMapDesign:
-        if terms.person is not None:
-            raise _no_persons()
-        if domain.region is not None:
-            raise DomainError(
-                "the domain has a region, but a list over a map needs bounds alone: small cells and large blocks end "
-                "differently at a border. Give a domain of bounds, or release a list and a map one by one."
-            )
-        whole = terms.spendable(self.law)
+        blocks, cells, whole = self.leaf_grid(domain), self._cells(domain), terms.spendable(self.law)
         first = whole * exact(self.share, "share")
-        listing, blocks = (replace(terms, budget=Budget(cost, 0)) for cost in (first, whole - first))
-        made = SparseMapDesign(self._listing._design(domain, listing), self._map._design(domain, blocks))
+        person = _person_of_blocks(terms.person, cells.n_cells)
+        return SparseMapDesign(
+            self._listing.priced(cells, first, terms),
+            self._map.priced(blocks, whole - first, terms.neighbours, person),
+        )
+
+    def _cells(self, domain: Domain) -> FineGrid:
+        """Return the cells that may be listed; refuses blocks that do not divide them."""
         fine = FineGrid.of(domain, self.shape, self.cell_size).shape
         if any(cells % number for cells, number in zip(fine, self.blocks, strict=True)):
             raise ParameterError(
                 f"{parameter('blocks')} are {tuple(self.blocks)} and the grid has {fine[0]} x {fine[1]} cells, but "
                 "each cell must lie in one block; give numbers of blocks that divide the numbers of cells."
             )
-        return made
+        return FineGrid(domain, fine, (self.blocks[0], self.blocks[1]))
 
     @override
     def _plan(self, design: SparseMapDesign) -> Plan:
         listing, blocks = self._listing._plan(design.listing), self._map._plan(design.blocks)
         steps = {f"map: {name}": cost for name, cost in blocks.budget.items()}
+        noise = {f"map: {name}": drawn for name, drawn in blocks.noise.items()}
         return replace(
             listing,
             mechanism=self.name,
             budget=listing.budget | steps,
+            noise=listing.noise | noise,
             memory=listing.memory + blocks.memory,
             standard_deviation=math.sqrt(design.listing.law.variance),
         )
@@ -161,17 +179,23 @@ class SparseMap(Mechanism):
     @override
     def _records(self, points: Any, domain: Domain, person: Any) -> Any:
         records: Any = self._listing._records(points, domain, person)
-        return in_memory(records, domain)  # files are read once
+        if not can_occupy(records, self._cells(domain)):
+            raise PointsError(
+                "the points are in a table and do not leave its engine, which does not know the blocks of a region; "
+                "export them to a file and give that, or give a domain of bounds alone."
+            )
+        return records
 
     @override
-    def _prepared_choice(self, domain: Any, terms: Terms, person: Any, chosen: Any) -> NoReturn:  # noqa: ARG002
-        raise _no_persons()
+    def _prepared_choice(self, domain: Any, terms: Terms, person: Any, chosen: Any) -> NoReturn:
+        self._listing._prepared_choice(domain, terms, person, chosen)
 
     @override
     def _estimate(self, points: Any, design: SparseMapDesign, noise: Noise) -> ListOverMap:
-        with points._snapshot():  # a table is seen in one state
-            listed: Any = self._listing._estimate(points, design.listing, noise)
-            blocks: Any = self._map._estimate(points, design.blocks, noise)
+        occupied, counts = design.listing.occupied(points)  # records are read once
+        listed: Any = self._listing.listed(occupied, counts, design.listing, noise)
+        exact_counts = design.blocks.structure.measure(design.block_counts(occupied, counts))
+        blocks: Any = design.blocks.carry_out(exact_counts, noise)
         return ListOverMap(blocks, listed)
 
     @override
@@ -179,8 +203,8 @@ class SparseMap(Mechanism):
         return self._map.leaf_grid(domain)
 
 
-def _no_persons() -> ParameterError:
-    return ParameterError(
-        f"{parameter('person')} was given, but a list over a map protects records: a person's cells and blocks are "
-        "different numbers, which do not add up. Release a list and a map for persons one by one."
-    )
+def _person_of_blocks(person: Person | None, cells: int) -> Person | None:
+    """Return how a person is bounded in blocks: each of the cells that are kept counts once more there."""
+    if person is None or person.bound is not Bound.CELLS:
+        return person
+    return Person(records=min(person.most, cells))

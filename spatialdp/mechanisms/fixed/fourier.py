@@ -30,6 +30,7 @@ from spatialdp.privacy.neighbours import Neighbours
 from spatialdp.privacy.noise.laws import Law, choice_epsilon
 from spatialdp.privacy.noise.selection import exponential
 from spatialdp.privacy.noise.source import Noise
+from spatialdp.privacy.noise.stated import StatedNoise
 from spatialdp.privacy.unit import Bound
 from spatialdp.records.points import Points
 from spatialdp.space.domain import Domain, Grid
@@ -194,6 +195,7 @@ class Fourier(GridMechanism):
         return replace(
             plan,
             budget={"choice of the block": cost} | plan.budget if cost else plan.budget,
+            noise=_stated(design),
             standard_deviation=max(map(_noise_norm, design.designs)) / math.sqrt(design.first.structure.n_functions),
             limits={_LIMITED[design.first.bound]: design.largest_count // design.first.steps},
         )
@@ -259,6 +261,12 @@ class BlockDesigns:
         basis, shape = structure.basis, structure.grid.shape
         largest = largest_count(basis, shape)
         return min(largest, _largest_score_count(basis, shape) * self.first.steps) if self.choice_cost else largest
+
+
+def _stated(design: BlockDesigns) -> dict[str, StatedNoise]:
+    """The noise of coefficients: it depends on the block, and so on which one is chosen."""
+    drawn = [law for each in design.designs for law in each.laws if law is not None]
+    return {name: StatedNoise.of(drawn) for name in design.first.structure.groups}
 
 
 def _check_length(shape: tuple[int, int], sizes: tuple[int, int]) -> None:

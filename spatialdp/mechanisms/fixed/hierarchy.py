@@ -21,14 +21,16 @@ from spatialdp._support.options import Choice, Option
 from spatialdp._support.override import override
 from spatialdp.errors import ParameterError
 from spatialdp.mechanisms.base import Terms
-from spatialdp.mechanisms.recipe import Design, GridMechanism
+from spatialdp.mechanisms.recipe import Design, GridMechanism, design_of
 from spatialdp.privacy.budget import Number, divide, exact
+from spatialdp.privacy.neighbours import Neighbours
 from spatialdp.privacy.noise.laws import Law
+from spatialdp.privacy.unit import Person
+from spatialdp.space.boxes.blocks import levels_of
 from spatialdp.space.domain import Domain, Grid
 from spatialdp.strategies.levels import BlockQueries, GivenBoxes, Levels, best_budget, best_levels
 from spatialdp.strategies.products import BoxQueries, box_queries
 from spatialdp.structures.tree_levels import BlockLevels
-from spatialdp.trees.blocks import levels_of
 from spatialdp.wording import parameter, quoted
 
 __all__ = ["Hierarchy"]
@@ -153,9 +155,15 @@ class Hierarchy(GridMechanism):
 
     @override
     def _design(self, domain: Domain, terms: Terms) -> Design[BlockLevels]:
-        grid = self.leaf_grid(domain)
+        return self.priced(self.leaf_grid(domain), terms.spendable(self.law), terms.neighbours, terms.person)
+
+    def priced(
+        self, grid: Grid, whole: Fraction, neighbours: Neighbours, person: Person | None = None
+    ) -> Design[BlockLevels]:
+        """Return the design of a hierarchy at a given cost, which may be a part of a larger release's."""
         sides, _ = self._levels(grid)
-        return self._priced(BlockLevels(grid, levels_of(sides, grid.shape), self.consistent), terms)
+        structure = BlockLevels(grid, levels_of(sides, grid.shape), self.consistent)
+        return design_of(structure, self._costs(structure, whole), self.law, neighbours, person)
 
     @override
     def _costs(self, structure: BlockLevels, whole: Fraction) -> Sequence[Fraction]:

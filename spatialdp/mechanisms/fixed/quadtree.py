@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from spatialdp._support.options import Choice
 from spatialdp._support.override import override
@@ -22,6 +22,7 @@ from spatialdp.mechanisms.stopping import Stopping, count_tree, stopping_rule
 from spatialdp.mechanisms.tree_mechanism import TreeMechanism
 from spatialdp.privacy.noise.laws import Law, laws_for
 from spatialdp.privacy.noise.source import Noise
+from spatialdp.privacy.noise.stated import StatedNoise, stated
 from spatialdp.records.points import Points
 from spatialdp.space.domain import Domain, Grid
 from spatialdp.structures.base import step_of
@@ -115,6 +116,11 @@ class Quadtree(TreeMechanism, StructuredMechanism):
     @override
     def _costs(self, structure: QuadtreeLevels, whole: Fraction) -> Sequence[Fraction]:
         return level_costs(self.budget, structure.tree.height, whole, self.law)
+
+    @override
+    def _stated(self, design: Any) -> dict[str, StatedNoise]:
+        second = stated(design.stopping.named_laws()) if isinstance(design, StoppingDesign) else {}
+        return super()._stated(design) | second
 
     @override
     def _blank(self, design: Design[QuadtreeLevels]) -> Estimate | None:

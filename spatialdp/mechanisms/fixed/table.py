@@ -140,6 +140,7 @@ class Table(StructuredMechanism):
             cells=design.structure.frame.n_cells,
             currency="rho" if self.law is Law.GAUSSIAN else "epsilon",
             budget=self._steps(design),
+            noise=self._stated(design),
             standard_deviation=design.last_deviation,
             memory=design.structure.memory,
             errors_of="table",

@@ -281,6 +281,7 @@ class ZoneTree(StructuredMechanism):
             cells=design.structure.zones.shape.n_nodes,
             currency="rho" if self.law is Law.GAUSSIAN else "epsilon",
             budget=self._steps(design),
+            noise=self._stated(design),
             standard_deviation=design.last_deviation,
             memory=design.structure.memory,
             errors_of="zones",

@@ -38,6 +38,7 @@ from spatialdp.privacy.ledger.account import Spender
 from spatialdp.privacy.neighbours import Neighbours, Sensitivity
 from spatialdp.privacy.noise.laws import Law, NoiseLaw, calibrate, spendable
 from spatialdp.privacy.noise.source import WIDEST, Noise, is_system_noise
+from spatialdp.privacy.noise.stated import stated
 from spatialdp.privacy.payment import PaidNoise
 from spatialdp.privacy.receipt import Receipt
 from spatialdp.privacy.statement import Privacy
@@ -143,10 +144,10 @@ class Running:
             )
         budget, relation = Budget(epsilon, delta), Neighbours.parse(neighbours, "neighbours")
         cost, root = spendable(Law.GAUSSIAN, budget), SquareRoot(self.horizon)
-        statement = self._statement(budget, relation, cost)
-        return RunningSeries(frame, root, _law(root, cost, relation), statement, account)
+        law = _law(root, cost, relation)
+        return RunningSeries(frame, root, law, self._statement(budget, relation, cost, law), account)
 
-    def _statement(self, budget: Budget, neighbours: Neighbours, cost: Fraction) -> Privacy:
+    def _statement(self, budget: Budget, neighbours: Neighbours, cost: Fraction, law: NoiseLaw) -> Privacy:
         return Privacy(
             epsilon=budget.epsilon,
             delta=budget.delta,
@@ -158,6 +159,7 @@ class Running:
             budget={_STEP: cost},
             private=True,
             version=__version__,
+            noise=stated({_STEP: law}),
         )
 
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import shlex
+from importlib import resources
 
+from spatialdp._version import __version__
 from spatialdp.outputs.certificate.account import AccountState
-from spatialdp.outputs.certificate.pages.blocks import Block, Command, Facts, Paragraph, Section, Table
+from spatialdp.outputs.certificate.pages.blocks import Block, Command, Facts, Paragraph, Section, Table, plain
 from spatialdp.outputs.certificate.subject import Subject
 from spatialdp.privacy.receipt import Receipt
 
@@ -17,15 +19,29 @@ def checking_section(subject: Subject) -> Section:
     receipt, account = subject.privacy.ledger, subject.account
     blocks: list[Block] = [*_files(subject), *([] if receipt is None else [Facts(tuple(_receipt(receipt, account)))])]
     blocks += [Paragraph("These commands verify the release:"), Command(_commands(subject))]
-    return Section("7. To check it", (*blocks, Paragraph(_AUDIT)))
+    return Section("7. To check it", (*blocks, Paragraph(f"{_TESTED} {_audited(subject.privacy.version)} {_DIGESTS}")))
 
 
-# The report is made from the source and does not ship with the package, so its digest is not known here.
-_AUDIT = (
+_TESTED = (
     "How spatialdp tests its promises is written in docs/audit.md and docs/threat-model.md of its source, for each "
-    "version. The report of the audit does not ship with the installed package, so this page has no digest of it. "
-    "Digests tell whether files were changed; they are no signatures, and say nothing about who made a file."
+    "version."
 )
+_DIGESTS = "Digests tell whether files were changed; they are no signatures, and say nothing about who made a file."
+
+
+def _audited(version: str) -> str:
+    """Return the digest of the audit's report, if it is known for the version that made the release.
+
+    `python -m tests.audit` writes the digest beside the report.
+    """
+    if version != __version__:
+        return (
+            f"The release was made by spatialdp {plain(version)} and this page by {__version__}, so the page has no "
+            "digest of the report for the release."
+        )
+    asset = resources.files("spatialdp.outputs.certificate") / "assets" / "audit.sha256"
+    digest = asset.read_text(encoding="ascii").split()[0]
+    return f"The report of the audit of spatialdp {__version__}, docs/audit.md, has the SHA-256 {digest}."
 
 
 def _files(subject: Subject) -> list[Block]:

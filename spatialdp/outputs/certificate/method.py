@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
 
 from spatialdp.outputs.certificate.numbers import exactness
 from spatialdp.outputs.certificate.pages.blocks import Block, Bullets, Facts, Paragraph, Section, Table, at_most, plain
 from spatialdp.outputs.certificate.subject import Subject
-from spatialdp.privacy.chosen import CHOICE_STEP
-from spatialdp.privacy.noise.laws import FINE_STEPS
+from spatialdp.privacy.noise.stated import StatedNoise
 from spatialdp.privacy.statement import Privacy, format_exact
 
 __all__ = ["exactness_section", "method_section"]
@@ -16,23 +16,32 @@ __all__ = ["exactness_section", "method_section"]
 _MOST_ROWS = 40  # steps, parameters, errors
 
 _GAUSSIAN = (
-    "discrete Gaussian: a whole number k has a probability proportional to e^(−k² / 2σ²), with σ² = Δ² / 2ρ, where ρ "
-    "is what the measurement costs (a step below, or a part of one) and Δ is the L2 norm of the most that one unit "
-    "moves the numbers measured"
+    "discrete Gaussian: a whole number of steps that adds up to x has a probability proportional to e^(−x² / 2σ²), "
+    "with σ² = Δ² / 2ρ, where ρ is what the measurement costs (a step below, or a part of one) and Δ is the L2 norm of "
+    "the most that one unit moves the numbers measured"
 )
 _LAPLACE = (
-    "{name}: a whole number k {steps}has a probability proportional to e^(−|k| / t), with t = {finer}Δ / ε, where ε is "
-    "what the measurement costs (a step below, or a part of one) and Δ is the most that one unit moves the numbers "
-    "measured, together"
+    "{name}: a whole number of steps that adds up to x has a probability proportional to e^(−|x| / t), with t = Δ / ε, "
+    "where ε is what the measurement costs (a step below, or a part of one) and Δ is the most that one unit moves the "
+    "numbers measured, together"
 )
-# Parameters of mechanisms that choose something, at a cost.
-_CHOOSING = ("median_share", "selection_share")
+# How the names of steps that choose something begin; those that draw noise are in the table of parameters.
+_CHOOSING = ("choice", "lines ", "split")
 _CHOICES = "Steps that choose lines, a block or a bound have laws of their own, at the cost below"
 _LAWS = {
-    "discrete-laplace": _LAPLACE.format(name="discrete Laplace", steps="", finer=""),
-    "laplace": _LAPLACE.format(name="Laplace", steps=f"of steps of 1/{FINE_STEPS} ", finer=f"{FINE_STEPS} "),
+    "discrete-laplace": _LAPLACE.format(name="discrete Laplace"),
+    "laplace": _LAPLACE.format(name="Laplace"),
     "gaussian": _GAUSSIAN,
 }
+
+_NO_PARAMETERS = (
+    "The statement of this release is of an older version, which did not keep the parameters of the noise. They follow "
+    "from the method and the costs above."
+)
+_VARYING = (
+    "Where a step has two parameters, its numbers are drawn with several, which lie between the two. Which number has "
+    "which depends on what was released before it, and follows from the file."
+)
 
 
 def method_section(subject: Subject) -> Section:
@@ -47,7 +56,7 @@ def method_section(subject: Subject) -> Section:
         ("Private", "yes: the statement in the file says that the noise cannot be reproduced"),
         ("Software", f"spatialdp {privacy.version}"),
     ]
-    return Section("4. How it was made", (Facts(tuple(rows)), *_budget(privacy)))
+    return Section("4. How it was made", (Facts(tuple(rows)), *_budget(privacy), *_parameter(privacy)))
 
 
 def _parameters(privacy: Privacy) -> list[tuple[str, str]]:
@@ -75,7 +84,7 @@ def _place(subject: Subject) -> list[tuple[str, str]]:
 def _noise(privacy: Privacy) -> str:
     law = privacy.parameters.get("law", "gaussian" if privacy.currency == "rho" else "discrete-laplace")
     words = _LAWS.get(str(law), plain(law))
-    chosen = CHOICE_STEP in privacy.budget or any(privacy.parameters.get(name) is not None for name in _CHOOSING)
+    chosen = any(step.startswith(_CHOOSING) and step not in privacy.noise for step in privacy.budget)
     return f"{words}. {_CHOICES}" if chosen else words
 
 
@@ -90,6 +99,30 @@ def _budget(privacy: Privacy) -> tuple[Block, ...]:
     whole = sum(privacy.budget.values(), Fraction(0))
     rows.append(("together", format_exact(whole), _exactly(whole)))
     return (Table(("step", f"{symbol}, rounded up", "exactly"), tuple(rows), numbers=(1,)),)
+
+
+def _parameter(privacy: Privacy) -> tuple[Block, ...]:
+    """Return the exact parameter of the noise of each step; statements of older versions do not have it."""
+    if not privacy.noise:
+        return (Paragraph(_NO_PARAMETERS),)
+    first, more = at_most(privacy.noise.items(), _MOST_ROWS)
+    rows = tuple((plain(step), *_widths(noise)) for step, noise in first)
+    left_out = [Paragraph(f"{more:,} more steps draw noise; their parameters are in the file.")] if more else []
+    symbol = first[0][1].symbol
+    table = Table(("noise of step", f"{symbol}, rounded up", "exactly", "in steps of"), rows, numbers=(1,))
+    varying = any(noise.least != noise.most for noise in privacy.noise.values())
+    return (table, *left_out, *([Paragraph(_VARYING)] if varying else []))
+
+
+def _widths(noise: StatedNoise) -> tuple[str, str, str]:
+    """Return the parameter for reading, the exact parameter, and the step of the noise."""
+    ends = list(dict.fromkeys((noise.least, noise.most)))
+    rounded, exact = (" to ".join(map(form, ends)) for form in (_rounded_up, _exactly))
+    return rounded, exact, "1" if noise.steps == 1 else f"1/{noise.steps}"
+
+
+def _rounded_up(value: Fraction) -> str:
+    return str(Context(prec=6, rounding=ROUND_CEILING).divide(Decimal(value.numerator), Decimal(value.denominator)))
 
 
 def _exactly(cost: Fraction) -> str:

@@ -162,9 +162,9 @@ def _(numbers: FlowCounts) -> str:
 @contents.register
 def _(numbers: PathModel) -> str:
     return (
-        f"as whole trajectories (a record is one of them): of {numbers.pairs.size:,} listed pairs of ends, of lengths, "
-        f"and of moves in "
-        f"{numbers.system.side:,} × {numbers.system.side:,} cells, from which synthetic trajectories are drawn"
+        f"as whole trajectories (a record is one of them): of {numbers.ends.n_cells:,} pairs of ends, of lengths, of "
+        f"extents, and of moves in {numbers.system.side:,} × {numbers.system.side:,} cells, from which synthetic "
+        "trajectories are drawn"
     )
 
 
@@ -257,11 +257,18 @@ def _(numbers: FlowCounts, domain: Domain | None) -> Exactness:  # noqa: ARG001 
 
 @exactness.register
 def _(numbers: PathModel, domain: Domain) -> Exactness:  # noqa: ARG001 - the model has no answers of boxes
+    deviations = {
+        "one pair of ends": numbers.ends.pair.variance,
+        "one class of lengths": float(numbers.lengths.by_length.variance[0]),
+        "one class of extents": float(numbers.extents.by_kind.variance[0]),
+        "all trajectories": float(numbers.lengths.total.variance[0]),
+    }
     note = (
-        "Synthetic trajectories have no intervals. Pairs of ends and moves below a threshold are left out, and a "
-        "trajectory of many positions weighs as much as one of few. The method is experimental."
+        "Counts of ends, lengths and extents have intervals. Synthetic trajectories, and what is counted in them, have "
+        "none: pairs of ends and moves below a threshold are left out, and a trajectory of many positions weighs as "
+        "much as one of few. The method is experimental."
     )
-    return Exactness("one number of", (), (note,))
+    return Exactness("one number of", tuple((name, math.sqrt(each)) for name, each in deviations.items()), (note,))
 
 
 @exactness.register

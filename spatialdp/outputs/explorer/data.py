@@ -25,6 +25,7 @@ from spatialdp.estimates.fields.field import Field
 from spatialdp.estimates.grid_noise import NoiseModel, SeparableNoise
 from spatialdp.estimates.histogram import Histogram
 from spatialdp.estimates.sparse.listed import ListedCells
+from spatialdp.estimates.sparse.over_map import ListOverMap
 from spatialdp.estimates.unevenness.grid import GridUnevenness
 from spatialdp.space.regions.borders import RegionArea
 from spatialdp.transforms.axis import AxisWeights
@@ -93,7 +94,7 @@ def _grid_tables(unevenness: GridUnevenness) -> Json:
     """Return what `uneven.mjs` needs to know of the unevenness within cells; it computes expected squares itself."""
     return {
         "within": unevenness.within,
-        "growth": [table.tolist() for table in unevenness.growth],
+        "growth": [table.tolist() for table in unevenness.edges],
         "scales": [asdict(scale) for scale in unevenness.scales],
     }
 
@@ -148,6 +149,12 @@ def _list(estimate: ListedCells) -> Json:
         "kurtosis": None if estimate.biased else estimate.kurtosis,
         "step": estimate.step,
     }
+
+
+@estimate_data.register
+def _list_over_map(estimate: ListOverMap) -> Json:
+    parts = {"map": estimate_data(estimate.map), "list": estimate_data(estimate.listed)}
+    return parts | {"blocks": packed(estimate.blocks.T, "i4")}
 
 
 # --- trees -----------------------------------------------------------------------------------------

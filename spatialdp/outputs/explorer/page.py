@@ -33,6 +33,7 @@ from spatialdp.estimates.fields.field import Field
 from spatialdp.estimates.histogram import Histogram
 from spatialdp.estimates.intervals import quantile_table
 from spatialdp.estimates.sparse.listed import ListedCells
+from spatialdp.estimates.sparse.over_map import ListOverMap
 from spatialdp.estimates.zones.counts import ZoneCounts
 from spatialdp.outputs.explorer.data import estimate_data, packed
 from spatialdp.outputs.explorer.lines import boundary_lines, outline
@@ -74,6 +75,7 @@ _MODULES = (
     "tree",
     "field",
     "listed",
+    "overmap",
     "zones",
     "answers",
     "colours",
@@ -262,8 +264,13 @@ def _(estimate: ZoneCounts) -> int:
 
 
 @singledispatch
-def _view(estimate: Estimate, cells: MapCells) -> dict[str, Any]:  # noqa: ARG001 - only zones have levels to choose
+def _view(estimate: Estimate, cells: MapCells) -> dict[str, Any]:  # noqa: ARG001 - only lists and zones have more
     return {}
+
+
+@_view.register
+def _(estimate: ListOverMap, cells: MapCells) -> dict[str, Any]:
+    return {"finest": min(cells.finest, map_cells(estimate.listed).finest)}
 
 
 @_view.register
@@ -329,6 +336,11 @@ def _(estimate: Field) -> str:
 @size_in_words.register
 def _(estimate: ListedCells) -> str:
     return f"{estimate.n_cells:,} listed cells. {estimate.in_words().removesuffix('.')}"
+
+
+@size_in_words.register
+def _(estimate: ListOverMap) -> str:
+    return f"{estimate.n_cells:,} blocks. {estimate.in_words().removesuffix('.')}"
 
 
 @size_in_words.register

@@ -13,6 +13,7 @@ import io
 import json
 import tempfile
 import warnings
+from collections.abc import Mapping
 from functools import singledispatch
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -120,11 +121,15 @@ def table(release: Release) -> bytes:
 
     Of zones, all levels have rows, and the codes of zones take the place of corners.
     """
+    return comma_separated(_columns(release.estimate, release))
+
+
+def comma_separated(columns: Mapping[str, Any]) -> bytes:
+    """Return columns as comma-separated values, with their names in the first line."""
     import pyarrow as pa
     from pyarrow import csv
 
     buffer = io.BytesIO()
-    columns = _columns(release.estimate, release)
     csv.write_csv(pa.table({name: pa.array(values) for name, values in columns.items()}), buffer)
     return buffer.getvalue()
 

@@ -28,6 +28,7 @@ from spatialdp.errors import FileFormatError
 from spatialdp.estimates.flows.counts import FlowCounts
 from spatialdp.estimates.networks.counts import NetworkCounts
 from spatialdp.estimates.tables.counts import TableCounts
+from spatialdp.estimates.trajectories.model import PathModel
 from spatialdp.estimates.zones.counts import ZoneCounts
 from spatialdp.flows.release import FlowRelease
 from spatialdp.networks.release import NetworkRelease
@@ -40,10 +41,12 @@ from spatialdp.outputs.files.networks.complete import rebuild_network
 from spatialdp.outputs.files.rows import map_rows
 from spatialdp.outputs.files.statement import read_statement, statement_members
 from spatialdp.outputs.files.tables.complete import rebuild_table
+from spatialdp.outputs.files.trajectories.complete import rebuild_paths
 from spatialdp.privacy.statement import Privacy
 from spatialdp.release import Release
 from spatialdp.space import crs as crs_
 from spatialdp.table_release import TableRelease
+from spatialdp.trajectories.release import TrajectoryRelease
 from spatialdp.wording import either, quoted
 from spatialdp.zone_release import ZoneRelease
 
@@ -233,6 +236,8 @@ def _rebuild(table: pa.Table, header: dict[str, Any]) -> Release:
         domain = None if header["domain"] is None else domain_from_json(header["domain"])
         return NetworkRelease(domain, privacy, rebuild_network(header["estimate"], columns, domain))  # type: ignore[arg-type]
     domain = domain_from_json(header["domain"])
+    if header["estimate"]["kind"] == PathModel.kind:
+        return TrajectoryRelease(domain, privacy, rebuild_paths(header["estimate"], columns, domain))  # type: ignore[return-value]
     return Release(domain, privacy, rebuild(header["estimate"], columns, domain))
 
 

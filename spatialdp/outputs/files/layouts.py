@@ -27,7 +27,7 @@ from spatialdp.estimates.networks.counts import NetworkCounts
 from spatialdp.estimates.sparse.listed import ListedCells
 from spatialdp.estimates.sparse.over_map import ListOverMap
 from spatialdp.estimates.tables.counts import TableCounts
-from spatialdp.estimates.tree_noise import TreeNoise
+from spatialdp.estimates.trajectories.model import PathModel
 from spatialdp.estimates.zones.counts import ZoneCounts
 from spatialdp.outputs.files.flows.complete import flow_columns, flow_header
 from spatialdp.outputs.files.flows.rows import pair_lines
@@ -39,11 +39,13 @@ from spatialdp.outputs.files.networks.complete import network_columns, network_h
 from spatialdp.outputs.files.noise_models import most_axis_weights, noise_from_json
 from spatialdp.outputs.files.rows import cell_numbers, edges
 from spatialdp.outputs.files.tables.complete import table_header
+from spatialdp.outputs.files.trajectories.complete import path_columns, path_header
+from spatialdp.space.boxes.subdivision import block_sums, summed_areas
+from spatialdp.space.boxes.tree import Tree
 from spatialdp.space.domain import LARGEST_GRID, Domain, most_cells
 from spatialdp.space.lattice import LATTICE, cells_of
 from spatialdp.transforms.spectral import most_weights
-from spatialdp.trees.subdivision import block_sums, summed_areas
-from spatialdp.trees.tree import Tree
+from spatialdp.trees.tree_noise import TreeNoise
 
 __all__ = ["Layout", "lay_out", "rebuild"]
 
@@ -191,17 +193,17 @@ def _list_over_map(header: dict[str, Any], columns: dict[str, Array], domain: Do
     blocks = _tree(header["map"], of_map, domain)
     fine = [whole(size, 1, LATTICE) for size in header["list"]["shape"]]
     boxes = np.stack([_integers(of_list[name]) for name in _SIDES], axis=1)
-    if not np.all((boxes >= 0) & (boxes <= LATTICE)) or domain.region is not None:
-        raise ValueError("a listed cell lies outside the domain, or the domain has a region")
-    places = {
-        name: cells_of(boxes[:, axis].astype(np.int64), fine[axis]) for axis, name in enumerate(("column", "row"))
-    }
-    listed = listed_cells(header["list"], places | {"estimate": of_list["estimate"]}, domain)
-    if not np.array_equal(listed.leaf_boxes(), boxes):
-        raise ValueError("a listed box is no cell of the grid")
+    if not np.all((boxes >= 0) & (boxes <= LATTICE)):
+        raise ValueError("a listed cell lies outside the domain")
     shape = blocks.leaf_shape
     if shape is None or blocks.shape is None or any(cells % of for cells, of in zip(fine, shape, strict=True)):
         raise ValueError("a listed cell does not lie in one block")
+    places = {
+        name: cells_of(boxes[:, axis].astype(np.int64), fine[axis]) for axis, name in enumerate(("column", "row"))
+    }
+    listed = listed_cells(header["list"], places | {"estimate": of_list["estimate"]}, domain, shape)
+    if not np.array_equal(listed.leaf_boxes(), boxes):
+        raise ValueError("a listed box is no cell of the grid")
     return ListOverMap(blocks, listed)
 
 
@@ -230,6 +232,12 @@ def _lay_out_network(estimate: NetworkCounts, domain: Domain | None) -> Layout:
     """The rows are the counts of all tables, and have no place of their own."""
     frame = {"domain": None if domain is None else domain_to_json(domain)}
     return Layout(network_header(estimate), network_columns(estimate), frame=frame)
+
+
+@lay_out.register
+def _lay_out_paths(estimate: PathModel, domain: Domain) -> Layout:  # type: ignore[misc]  # no estimate of a map
+    """The rows are numbers of all groups, and have no place of their own."""
+    return Layout(path_header(estimate), path_columns(estimate), frame={"domain": domain_to_json(domain)})
 
 
 @lay_out.register

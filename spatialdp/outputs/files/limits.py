@@ -10,8 +10,8 @@ from __future__ import annotations
 import numpy as np
 
 from spatialdp._support.arrays import Array, Booleans, Floats
-from spatialdp._support.tree_shape import TreeShape
-from spatialdp.trees.tree import Tree
+from spatialdp.space.boxes.tree import Tree
+from spatialdp.trees.shape import TreeShape
 
 __all__ = ["HIGHEST_TREE", "WIDEST_STEP", "check_estimates", "check_moments", "check_sums", "check_tree"]
 

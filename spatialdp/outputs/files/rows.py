@@ -22,7 +22,6 @@ from spatialdp.estimates.base import Estimate
 from spatialdp.estimates.decomposition import Decomposition
 from spatialdp.estimates.fields.field import Field
 from spatialdp.estimates.histogram import Histogram
-from spatialdp.estimates.leaf_grid import LeafGrid
 from spatialdp.estimates.sparse.listed import ListedCells
 from spatialdp.estimates.sparse.over_map import ListOverMap
 from spatialdp.estimates.zones.counts import ZoneCounts
@@ -116,7 +115,7 @@ def _(estimate: Histogram) -> CellNumbers:
 
 @cell_numbers.register
 def _(estimate: Decomposition) -> CellNumbers | None:
-    leaves = LeafGrid.of(estimate.tree, estimate.domain, estimate.shape)
+    leaves = estimate.leaf_grid
     return None if leaves is None else CellNumbers(leaves.grid, leaves.places)
 
 

@@ -18,7 +18,6 @@ from spatialdp._support.arrays import Array, Booleans, Floats, Integers, Integer
 from spatialdp._support.checks import whole_number
 from spatialdp._support.options import Option
 from spatialdp._support.override import override
-from spatialdp._support.tree_shape import TreeShape
 from spatialdp.errors import ParameterError, ReleaseError
 from spatialdp.estimates.base import Estimate
 from spatialdp.estimates.decomposition import Decomposition
@@ -32,6 +31,7 @@ from spatialdp.outputs.maps.ground import has_areas, square_kilometres
 from spatialdp.outputs.maps.values import PIXELS, box_raster, corners, highest, on_grid, pixels
 from spatialdp.space.domain import Domain
 from spatialdp.space.lattice import LATTICE
+from spatialdp.trees.shape import TreeShape
 from spatialdp.wording import parameter, quoted
 
 __all__ = ["LEVEL", "FieldCells", "GridCells", "MapCells", "Per", "TreeCells", "map_cells", "measured"]

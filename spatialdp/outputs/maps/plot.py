@@ -259,7 +259,7 @@ def _colouring(
                 f"{parameter('limits')}, {parameter('log')} or {parameter('cmap')} was given, but the classes of "
                 f"relative uncertainty are fixed; leave all three out, or draw {parameter('view', 'half-width')}."
             )
-        with np.errstate(divide="ignore", invalid="ignore"):
+        with np.errstate(divide="ignore", over="ignore", invalid="ignore"):  # nearly 0 is as uncertain as 0
             ratios = cells.half_widths / np.abs(cells.values)
         relative = np.where(cells.half_widths > 0, ratios, 0.0)
         bar = {"ticks": UNCERTAINTIES, "format": lambda share, _: f"{100 * share:g} %", "spacing": "uniform"}

@@ -131,8 +131,8 @@ class Filter:
         post-processing, so the cost is that of the noise. Every cell has its own coin "my noise is at least θ" and, if
         it fell, its own excess; for occupied cells both are thrown away and independent noise is used. The coins are
         drawn before anything is asked of the occupied cells. Laws are compared with those of dense noise by
-        ``tests/privacy/noise/test_filter.py``. Time and memory follow the number of occupied cells (see the threat
-        model).
+        ``tests/privacy/noise/test_filter.py``, and exactly, by enumeration, by ``tests/audit/test_list_law.py``. Time
+        and memory follow the number of occupied cells (see the threat model).
         """
         empty = self._empty(noise)
         excess = noise.geometric(self.scale, empty.size)

@@ -56,6 +56,7 @@ Coordinates = tuple[Array, Array]
 Bytes = npt.NDArray[np.uint8]
 
 # How the columns of times and categories are named.
+COORDINATES = f"{parameter('x')} and {parameter('y')}"
 OTHER_OPTIONS = either("time=... or kind=..., by the name of the axis", "--time-column or --category-column")
 BATCH = 2**16  # records at a time: what is made of them stays in the processor's cache
 
@@ -175,7 +176,7 @@ class Table:
 def check_names(source: Source, names: Sequence[str], wanted: Sequence[str]) -> None:
     """Refuse a file that does not have each of the wanted columns of coordinates exactly once."""
     for name in wanted:
-        _check_name(source, names, name, f"{parameter('x')} and {parameter('y')}")
+        _check_name(source, names, name, COORDINATES)
 
 
 def check_person_name(source: Source, names: Sequence[str], name: str) -> None:

@@ -2,8 +2,8 @@
 
 A trajectory has one unit to give in each group, 2^20 steps (`WHOLE`), and divides it evenly over its tokens: over its
 positions, or its moves. Each token gets the unit divided by the number of tokens, rounded down. So whatever the length
-of a trajectory, the weights that it adds to a group are not negative and add up to at most one unit. Pairs of ends and
-lengths are plain counts. All weights are private.
+of a trajectory, the weights that it adds to a group are not negative and add up to at most one unit. Pairs of ends,
+lengths and extents are plain counts. All weights are private.
 """
 
 from __future__ import annotations
@@ -12,25 +12,47 @@ import numpy as np
 
 from spatialdp._support.arrays import Integers
 from spatialdp.records.rows.tracks import Paths
-from spatialdp.space.paths.systems import CLASSES, JUMP, STAY, TURNS, WHOLE, System, length_edges, turns
+from spatialdp.space.frames.frame import Frame
+from spatialdp.space.paths.systems import (
+    CLASSES,
+    EXTENTS,
+    JUMP,
+    STAY,
+    TURNS,
+    WHOLE,
+    System,
+    extent_classes,
+    length_classes,
+    length_edges,
+    turns,
+)
 
-__all__ = ["cell_weights", "end_counts", "habit_weights", "learnable", "length_counts", "move_weights"]
+__all__ = [
+    "cell_weights",
+    "end_counts",
+    "extent_counts",
+    "habit_weights",
+    "learnable",
+    "length_counts",
+    "move_weights",
+]
 
 
-def end_counts(paths: Paths, blocks: System) -> tuple[Integers, Integers]:
-    """Return the numbers of the pairs of blocks in which trajectories begin and end, in order, and how many do."""
-    origins, destinations = _ends(paths, blocks)
-    occupied, counts = np.unique(origins * blocks.n_cells + destinations, return_counts=True)
-    return occupied, counts.astype(np.int64)
+def end_counts(paths: Paths, blocks: System, frame: Frame) -> Integers:
+    """Return how many trajectories have each pair of ends, origin x places + destination, of the blocks of a frame."""
+    origins, destinations = (frame.space.leaf_of_cell[ends].astype(np.int64) for ends in _ends(paths, blocks))
+    places = frame.space.size
+    return np.bincount(origins * places + destinations, minlength=places**2).astype(np.int64)
 
 
 def length_counts(paths: Paths, blocks: System, longest: int) -> Integers:
     """Return how many trajectories have ends at each class of distances, and each class of lengths."""
-    edges = length_edges(longest)
-    distances = np.minimum(blocks.distances(*_ends(paths, blocks)), CLASSES - 1)
-    bins = np.searchsorted(edges, paths.sizes - 1, side="right") - 1
-    counts = np.bincount(distances * (edges.size - 1) + bins, minlength=CLASSES * (edges.size - 1))
-    return counts.astype(np.int64)
+    return _by_length(np.minimum(blocks.distances(*_ends(paths, blocks)), CLASSES - 1), CLASSES, paths, longest)
+
+
+def extent_counts(paths: Paths, longest: int) -> Integers:
+    """Return how many trajectories have each class of extents, and each class of lengths."""
+    return _by_length(extent_classes(paths.starts, paths.columns, paths.rows), len(EXTENTS), paths, longest)
 
 
 def cell_weights(paths: Paths, system: System) -> Integers:
@@ -68,6 +90,13 @@ def habit_weights(paths: Paths, system: System) -> Integers:
     turned = turns(moves[:-1], moves[1:])[same]
     np.add.at(weights, turned, _shares(owners[1:][same], paths, WHOLE // 2))
     return weights
+
+
+def _by_length(kinds: Integers, count: int, paths: Paths, longest: int) -> Integers:
+    """Return how many trajectories are of each kind and length, one kind after the other."""
+    width = length_edges(longest).size - 1
+    numbers = kinds * width + length_classes(paths.sizes - 1, longest)
+    return np.bincount(numbers, minlength=count * width).astype(np.int64)
 
 
 def _ends(paths: Paths, blocks: System) -> tuple[Integers, Integers]:

@@ -1,14 +1,15 @@
 """Where was each traveller, step by step? Fixes with a trajectory and a time, read off at equal steps of time.
 
 A trajectory is all fixes of one identifier (of one person's identifier, if persons are named), in the order of their
-times. Its position at start + i steps is that of the last fix at or before that time. Fixes outside the domain, without
-a time or without an identifier count nowhere, silently, as if they were not in the data; so do steps after the longest
-length that is allowed. If persons are protected, the trajectories of a person that begin first are kept, up to the
-bound: it depends on this person's records alone. All of this is private.
+times. Its position at start + i steps is that of the last fix at or before that time. Fixes outside the domain or its
+region, without a time or without an identifier count nowhere, silently, as if they were not in the data; so do steps
+after the longest length that is allowed. If persons are protected, the trajectories of a person that begin first are
+kept, up to the bound: it depends on this person's records alone. All of this is private.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -20,8 +21,9 @@ from spatialdp.privacy.unit import Person
 from spatialdp.records.formats.base import forgetful
 from spatialdp.records.persons.identifiers import persons_of, texts_of
 from spatialdp.records.points import Points, as_points
-from spatialdp.records.rows.times import times_of
+from spatialdp.records.rows.times import Times, times_of
 from spatialdp.space.domain import Domain
+from spatialdp.space.paths.systems import System, squares_inside
 from spatialdp.wording import parameter, quoted
 
 if TYPE_CHECKING:
@@ -113,6 +115,13 @@ class Tracks:
             points = Points(geometry, person=persons)
         return cls(points, tid=_column(frame, tid), time=_column(frame, time))
 
+    @classmethod
+    def _of(cls, points: Points, tids: pa.Array, times: Times) -> Tracks:
+        """Take columns that are read already."""
+        tracks = cls.__new__(cls)
+        tracks._points, tracks._tids, tracks._times = points, tids, times
+        return tracks
+
     def __repr__(self) -> str:
         return "Tracks(<private>)"
 
@@ -145,7 +154,15 @@ class Paths:
 
 
 @forgetful
-def paths_of(tracks: Tracks, domain: Domain, step: int, longest: int, person: Person | None = None) -> Paths:
+def paths_of(
+    tracks: Tracks,
+    domain: Domain,
+    step: int,
+    longest: int,
+    person: Person | None = None,
+    *,
+    systems: Sequence[System] = (),
+) -> Paths:
     """Return the positions of the trajectories at equal steps of time.
 
     Parameters
@@ -158,6 +175,8 @@ def paths_of(tracks: Tracks, domain: Domain, step: int, longest: int, person: Pe
         The most steps of a trajectory; later ones are cut off.
     person : Person, optional
         At most how many trajectories of each person are kept.
+    systems : sequence of System
+        If the domain has a region, fixes count that lie in cells of the region in each of these.
 
     Examples
     --------
@@ -173,6 +192,8 @@ def paths_of(tracks: Tracks, domain: Domain, step: int, longest: int, person: Pe
     owners, times = _ranks(tracks._points._persons, columns.size), tracks._times.microseconds
     tids = _ranks(tracks._tids, columns.size)
     counts = (columns >= 0) & (times != _NEVER) & (tids >= 0) & (owners >= 0)
+    if domain.region is not None:
+        counts[counts] = squares_inside(columns[counts], rows[counts], domain, systems)
     columns, rows, owners, times, tids = (each[counts] for each in (columns, rows, owners, times, tids))
     order = np.lexsort((rows, columns, times, tids, owners))
     columns, rows, owners, times, tids = (each[order] for each in (columns, rows, owners, times, tids))

@@ -24,7 +24,7 @@ from spatialdp.space.frames.time import Time
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["Texts", "Values", "value_reader"]
+__all__ = ["Texts", "Values", "column_reader", "value_reader"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,17 +90,30 @@ def value_reader(axis: Time | Categories, kind: pa.DataType | None, called: str,
     >>> read(pa.array(["fraud", "unheard of", None])).places(kinds).tolist()
     [1, 2, 2]
     """
-    is_time = isinstance(axis, Time)
+    return column_reader(kind, called, times=isinstance(axis, Time), by_pandas=by_pandas)
+
+
+def column_reader(
+    kind: pa.DataType | None, called: str, *, times: bool, by_pandas: bool = False, what: str = "categories"
+) -> Reader:
+    """Return the function that reads a column of times or of texts; as for `value_reader`.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> column_reader(pa.int64(), "column 'tid'", times=False)(pa.array([5, None])).texts.to_pylist()
+    ['5', None]
+    """
     if kind is None:
-        return times_of_text if is_time else lambda column: Texts(column, cells=True)
-    reader = _time_reader(kind, by_pandas) if is_time else _text_reader(kind, by_pandas)
+        return times_of_text if times else lambda column: Texts(column, cells=True)
+    reader = _time_reader(kind, by_pandas) if times else _text_reader(kind, by_pandas)
     if reader is not None:
         return reader
     required = (
         "times must be timestamps, dates, or text such as 2024-01-31 08:00. Convert it first: a number does not say in "
         "which unit it counts"
-        if is_time
-        else "categories must be text or whole numbers. Convert it first, to text if nothing else is exact"
+        if times
+        else f"{what} must be text or whole numbers. Convert it first, to text if nothing else is exact"
     )
     raise PointsError(f"{called} is of type {kind}; {required}.")
 

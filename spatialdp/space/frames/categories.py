@@ -14,9 +14,9 @@ import numpy as np
 
 from spatialdp._support.arrays import Integers
 from spatialdp._support.terminal import is_printable
-from spatialdp._support.tree_shape import TreeShape
 from spatialdp.errors import ParameterError
 from spatialdp.space.frames.nesting import level_nodes
+from spatialdp.trees.shape import TreeShape
 from spatialdp.wording import either, parameter, quoted
 
 __all__ = ["Categories"]

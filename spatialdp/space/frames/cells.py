@@ -15,12 +15,12 @@ import numpy as np
 
 from spatialdp._support.arrays import Floats, Integers, Integers32
 from spatialdp._support.checks import whole_number
-from spatialdp._support.tree_shape import TreeShape
 from spatialdp.errors import ParameterError
 from spatialdp.space.coverage import Coverage, coverages
 from spatialdp.space.domain import Domain, Grid
 from spatialdp.space.frames.nesting import level_nodes, nested
 from spatialdp.space.questions import require_inside
+from spatialdp.trees.shape import TreeShape
 from spatialdp.wording import either, parameter, quoted
 
 __all__ = ["Cells"]

@@ -12,7 +12,7 @@ from itertools import pairwise
 import numpy as np
 
 from spatialdp._support.arrays import Booleans, Integers
-from spatialdp._support.tree_shape import TreeShape
+from spatialdp.trees.shape import TreeShape
 
 __all__ = ["level_nodes", "nested"]
 

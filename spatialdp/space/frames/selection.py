@@ -14,8 +14,8 @@ from typing import Any, Protocol
 import numpy as np
 
 from spatialdp._support.arrays import Array, Floats, Integers, expand_ranges
-from spatialdp._support.tree_shape import TreeShape
 from spatialdp.errors import ParameterError
+from spatialdp.trees.shape import TreeShape
 from spatialdp.wording import quoted
 
 __all__ = ["FrameAxis", "Selection", "as_asked", "depth_first", "everything", "of_nodes", "parts_of", "select"]

@@ -21,7 +21,6 @@ import numpy as np
 
 from spatialdp._support.arrays import Integers
 from spatialdp._support.options import Option
-from spatialdp._support.tree_shape import TreeShape
 from spatialdp.errors import ParameterError
 from spatialdp.space.frames.clock import (
     DAY,
@@ -33,6 +32,7 @@ from spatialdp.space.frames.clock import (
     time_zone,
 )
 from spatialdp.space.frames.nesting import level_nodes, nested
+from spatialdp.trees.shape import TreeShape
 from spatialdp.wording import parameter, quoted
 
 __all__ = ["WEEKDAYS", "Fold", "Time"]

@@ -13,12 +13,12 @@ from typing import Any
 import numpy as np
 
 from spatialdp._support.arrays import Integers, Integers32
-from spatialdp._support.tree_shape import TreeShape
 from spatialdp.errors import ParameterError
 from spatialdp.space.domain import Domain
 from spatialdp.space.frames.nesting import level_nodes
 from spatialdp.space.zones.chains import Chains
 from spatialdp.space.zones.frame import Zones
+from spatialdp.trees.shape import TreeShape
 from spatialdp.wording import parameter, quoted
 
 __all__ = ["ZoneAxis"]

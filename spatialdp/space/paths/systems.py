@@ -1,28 +1,56 @@
-"""In which terms is a way told? Cells of a level of the quadtree, moves between adjacent cells, turns, and lengths.
+"""In which terms is a way told? Cells of a level of the quadtree, moves between them, turns, lengths and extents.
 
 A reference system is a level of the lattice's quadtree: 2^level by 2^level cells, numbered row by row from the south
 west. A step leads to one of eight adjacent cells (a move, numbered by its direction, east first and then
-counter-clockwise), stays, or jumps over cells. Two moves in a row make a turn of 0 to 4 times 45 degrees. Everything
-here is public. See ``docs/design/trajectories.md``.
+counter-clockwise), stays, or jumps over cells. Two moves in a row make a turn of 0 to 4 times 45 degrees. The extent
+of a way is the longer side of the box around its positions, as a share of the domain's side. Everything here is public.
+See ``docs/design/trajectories.md``.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from spatialdp._support.arrays import Array, Integers
-from spatialdp.space.lattice import LATTICE_BITS
+from spatialdp._support.arrays import Array, Booleans, Integers
+from spatialdp.space.domain import Domain
+from spatialdp.space.lattice import LATTICE, LATTICE_BITS
 
-__all__ = ["CLASSES", "DIRECTIONS", "JUMP", "STAY", "TURNS", "WHOLE", "System", "length_edges", "turns"]
+__all__ = [
+    "CLASSES",
+    "DIRECTIONS",
+    "EXTENTS",
+    "JUMP",
+    "MOST_CHANCES",
+    "MOST_END_LEVELS",
+    "MOST_LEVELS",
+    "MOST_STEPS",
+    "STAY",
+    "TURNS",
+    "WHOLE",
+    "System",
+    "extent_classes",
+    "length_classes",
+    "length_edges",
+    "squares_inside",
+    "turns",
+]
 
 WHOLE = 2**20  # units that one trajectory has to give in each group of weights
 DIRECTIONS = np.array([(1, 0), (1, 1), (0, 1), (-1, 1), (-1, 0), (-1, -1), (0, -1), (1, -1)])
 STAY, JUMP = 8, 9  # steps that are no moves
 TURNS = 5  # from straight on to back
 CLASSES = 6  # of distances between the blocks of both ends: 0 to 4 blocks, and further
+MOST_STEPS = 10_000  # of a trajectory
+MOST_LEVELS, MOST_END_LEVELS = 8, 5
+MOST_CHANCES = 2**26  # chances to arrive, of each cell after each step, that drawing holds for one destination
+
+# Where the classes of extents begin, as one over the share of the domain's side.
+EXTENTS = (math.inf, 128, 64, 48, 32, 24, 16, 12, 8, 6, 4, 2)
+_EXTENT_EDGES = np.array([math.floor(LATTICE / each) for each in EXTENTS])
 
 _DIRECTION_OF = np.full((3, 3), STAY)
 _DIRECTION_OF[tuple((DIRECTIONS + 1).T)] = np.arange(8)
@@ -63,6 +91,10 @@ class System:
         wide = (each.astype(np.int64) >> self.shift for each in (columns, rows))
         column, row = wide
         return np.asarray(row * self.side + column)
+
+    def inside(self, domain: Domain) -> Booleans:
+        """Return which cells belong to the domain's region, (cells,); all of them if there is none."""
+        return np.asarray(domain.grid((self.side, self.side)).mask.ravel())
 
     def moves(self, first: Integers, second: Integers) -> Integers:
         """Return which move leads from each cell to another one: a direction, `STAY` or `JUMP`."""
@@ -106,3 +138,38 @@ def length_edges(longest: int) -> Integers:
     wider = (round(6 * 1.28**k) for k in range(1, 1 + max(0, round(math.log(max(longest, 6) / 6, 1.28)))))
     edges = {*range(min(6, longest) + 1), *(edge for edge in wider if edge < longest), longest}
     return np.array([*sorted(edges), longest + 1])
+
+
+def length_classes(steps: Integers, longest: int) -> Integers:
+    """Return the class of lengths that each number of steps is in.
+
+    Examples
+    --------
+    >>> length_classes(np.array([0, 7, 20]), 20).tolist()
+    [0, 6, 11]
+    """
+    return np.asarray(np.searchsorted(length_edges(longest), steps, side="right") - 1)
+
+
+def extent_classes(starts: Integers, columns: Array, rows: Array) -> Integers:
+    """Return the class of extents of each way, whose lattice squares lie next to each other from its start on.
+
+    Examples
+    --------
+    >>> extent_classes(np.array([0, 2, 3]), np.array([0, 2**29, 5]), np.array([0, 2**26, 5])).tolist()
+    [11, 0]
+    """
+    widest = np.zeros(starts.size - 1, dtype=np.int64)
+    if widest.size:
+        for places in (columns, rows):
+            low, high = (each.reduceat(places, starts[:-1]) for each in (np.minimum, np.maximum))
+            widest = np.maximum(widest, high.astype(np.int64) - low)
+    return np.asarray(np.searchsorted(_EXTENT_EDGES, widest, side="right") - 1)
+
+
+def squares_inside(columns: Array, rows: Array, domain: Domain, systems: Sequence[System]) -> Booleans:
+    """Return which lattice squares lie in cells of the region in each of some systems; all if there is no region."""
+    if domain.region is None:
+        return np.ones(columns.shape, dtype=bool)
+    inside = [system.inside(domain)[system.of(columns, rows)] for system in systems]
+    return np.asarray(np.logical_and.reduce(inside))

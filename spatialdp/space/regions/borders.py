@@ -117,8 +117,9 @@ class RegionArea:
 
 @lru_cache(maxsize=3)
 def _area_of(domain: Domain) -> RegionArea | None:
-    by_touching = Domain.published(domain.bounds, None, domain.region, RegionCells.TOUCHING)
-    raster = by_touching.grid((RASTER_SIDE, RASTER_SIDE))
+    if domain.region_cells is not RegionCells.TOUCHING:
+        domain = Domain.published(domain.bounds, None, domain.region, RegionCells.TOUCHING)
+    raster = domain.grid((RASTER_SIDE, RASTER_SIDE))
     return RegionArea(raster) if raster.mask.any() and not raster.mask.all() else None
 
 
@@ -160,7 +161,7 @@ class Cuts:
         """By how much the power of each share changes."""
         return np.asarray(self.covered**power - self.plain**power)
 
-    @property
+    @cached_property
     def uncovered_change(self) -> Floats:
         """By how much share x (1 - share) changes."""
         return self.change() - self.change(2)
@@ -190,12 +191,16 @@ class Border:
     def summed(self, boxes: Integers, *weigh: Callable[[Cuts], Floats]) -> Floats:
         """For every lattice box, the sums of each `weigh` over the border cells that it cuts, (sums, boxes)."""
         total = np.zeros((len(weigh), len(boxes)))
-        for start in range(0, len(boxes), _CHUNK):
-            part = slice(start, start + _CHUNK)
-            cuts = self._cuts(boxes[part])
+        for part, cuts in self.listed(boxes):
             for sums, weight in zip(total[:, part], weigh, strict=True):
                 sums[:] = np.bincount(cuts.box, weight(cuts), minlength=sums.size)
         return total
+
+    def listed(self, boxes: Integers) -> Iterator[tuple[slice, Cuts]]:
+        """Yield the border cells that lattice boxes cut, for some of the boxes at a time."""
+        for start in range(0, len(boxes), _CHUNK):
+            part = slice(start, start + _CHUNK)
+            yield part, self._cuts(boxes[part])
 
     def is_cut(self, boxes: Integers) -> Booleans:
         """Whether each lattice box covers a part of a border cell."""
@@ -219,17 +224,17 @@ class Border:
             (np.floor(axis.start).astype(np.int64), np.ceil(axis.stop).astype(np.int64)) for axis in (x, y)
         )
         low_cut, high_cut = (_is_part(y.parts[side]) for side in (0, 2))
-        owners, places = [], []
-        for row, cut in ((y.knots[0], low_cut), (y.knots[2], high_cut)):
-            owner, place = _between(self.cells, row * nx + left, row * nx + right, cut)
-            owners.append(owner)
-            places.append(place)
-        for column, part in ((x.knots[0], x.parts[0]), (x.knots[2], x.parts[2])):
-            ends = column * ny + bottom + low_cut, column * ny + top - high_cut
-            owner, place = _between(by_column, *ends, _is_part(part))
-            owners.append(owner)
-            places.append(order[place])
-        box, place = np.concatenate(owners), np.concatenate(places)
+        ranges = [
+            _between(self.cells, row * nx + left, row * nx + right, cut)
+            for row, cut in ((y.knots[0], low_cut), (y.knots[2], high_cut))
+        ]
+        ranges += [
+            _between(by_column, column * ny + bottom + low_cut, column * ny + top - high_cut, _is_part(part))
+            for column, part in ((x.knots[0], x.parts[0]), (x.knots[2], x.parts[2]))
+        ]
+        edge, place = expand_ranges(*np.concatenate(ranges, axis=1))
+        place = np.where(edge < 2 * len(boxes), place, order[place])
+        box = edge % len(boxes)
         lattice_boxes, full, whole = self._areas
         inside = _common(boxes[box], lattice_boxes[place])
         covered = self.area.parts(inside, whole[place])
@@ -287,6 +292,6 @@ def _is_part(share: Floats) -> Booleans:
 
 
 def _between(values: Integers, low: Integers, high: Integers, chosen: Booleans) -> tuple[Integers, Integers]:
-    """For each chosen range, list the places of the sorted values from `low` up to (not including) `high`."""
+    """Where the sorted values from `low` up to (not including) `high` begin and end; nowhere, unless chosen."""
     first, last = np.searchsorted(values, low), np.searchsorted(values, high)
-    return expand_ranges(first, np.where(chosen, last, first))
+    return first, np.where(chosen, last, first)

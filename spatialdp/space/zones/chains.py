@@ -15,7 +15,7 @@ from functools import cached_property
 import numpy as np
 
 from spatialdp._support.arrays import Array, Integers, Integers8, Integers16, Integers32, expand_ranges, read_only
-from spatialdp._support.tree_shape import TreeShape, sums
+from spatialdp.trees.shape import TreeShape, sums
 
 __all__ = ["Chains", "Group", "first_leaves", "merged"]
 

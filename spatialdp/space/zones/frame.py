@@ -22,7 +22,6 @@ import numpy.typing as npt
 
 from spatialdp._support.arrays import Booleans, Floats, Integers, Objects, read_only
 from spatialdp._support.terminal import printable
-from spatialdp._support.tree_shape import TreeShape
 from spatialdp.errors import ParameterError
 from spatialdp.space import crs as crs_
 from spatialdp.space.domain import Domain
@@ -34,6 +33,7 @@ from spatialdp.space.zones.overlaps import Overlaps, ZoneCheck, check_overlaps, 
 from spatialdp.space.zones.parts import parted
 from spatialdp.space.zones.reading import read_zone_frame
 from spatialdp.space.zones.search import Search
+from spatialdp.trees.shape import TreeShape
 from spatialdp.wording import either, parameter, quoted
 
 if TYPE_CHECKING:

@@ -18,8 +18,8 @@ import numpy as np
 from spatialdp._support.arrays import Array, Booleans, Integers, Objects
 from spatialdp._support.checks import whole_number
 from spatialdp._support.terminal import is_printable, printable
-from spatialdp._support.tree_shape import TreeShape
 from spatialdp.errors import ParameterError
+from spatialdp.trees.shape import TreeShape
 from spatialdp.wording import either, parameter
 
 if TYPE_CHECKING:

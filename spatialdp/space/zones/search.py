@@ -16,9 +16,9 @@ import numpy.typing as npt
 
 from spatialdp._support.arrays import Booleans, Integers, Integers32, Objects, expand_ranges
 from spatialdp._support.terminal import printable
-from spatialdp._support.tree_shape import TreeShape, sums
 from spatialdp.errors import ParameterError
 from spatialdp.space.zones.chains import first_leaves
+from spatialdp.trees.shape import TreeShape, sums
 from spatialdp.wording import parameter
 
 __all__ = ["Search"]

@@ -4,8 +4,8 @@ Measurements of a table are products, one factor for each axis, and so are their
 the estimates, and the mean variance over the parts of a level of each axis. So each axis is optimised by itself: the
 objective is the mean variance of the parts of a level, summed over the levels that may be counted. With s_g the
 variance of the measurements of level g, and C_g the part of the objective that is their noise, the optimum has shares
-in proportion to C_g. Each step moves the shares towards that: to the cube root of share² C for Laplace noise, to the
-square root of share x C for Gaussian noise. Levels that end with next to nothing are dropped.
+in proportion to C_g. Each step moves the shares towards that (`objective.moved_shares`). Levels that end with next to
+nothing are dropped.
 
 Privacy does not rest on this: sensitivities are computed from the shares in use.
 """
@@ -18,8 +18,9 @@ from functools import lru_cache
 import numpy as np
 
 from spatialdp._support.arrays import Booleans, Floats, Integers
-from spatialdp._support.tree_shape import TreeShape
+from spatialdp.strategies.objective import moved_shares
 from spatialdp.transforms.tree_axis import TreeAxis
+from spatialdp.trees.shape import TreeShape
 
 __all__ = ["balanced_shares", "mean_variance"]
 
@@ -91,7 +92,7 @@ def _optimised(shape: TreeShape, wanted: Booleans, power: int, spans: Integers |
     for _ in range(_STEPS if (start > 0).sum() > 1 else 0):
         axis = TreeAxis(shape, _exact(shares), power, spans)
         levels = _by_level(axis, _caused(axis, wanted))
-        moved = np.cbrt(shares**2 * levels) if power == 2 else np.sqrt(shares * levels)
+        moved = moved_shares(shares, levels, power)
         moved = np.where(moved < _DROPPED * moved.sum(), 0.0, moved)
         moved[-1] = max(moved[-1], _DROPPED * moved.sum())
         moved /= moved.sum()

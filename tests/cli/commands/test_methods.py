@@ -25,6 +25,6 @@ def test_names_that_are_close_are_suggested():
 
 
 def test_methods_of_other_frames_are_listed_last():
-    assert list(methods()) == [*MECHANISMS, *LISTS, "zone-tree", "table", "privbayes"]
+    assert list(methods()) == [*MECHANISMS, *LISTS, "zone-tree", "table", "privbayes", "flows"]
     assert "--budget" in run("methods", "table").stdout
     assert "zone=0,1,2;time=1,1" in "".join(run("methods", "table").stdout.split())

@@ -9,8 +9,8 @@ import shapely
 import spatialdp as sdp
 from spatialdp.estimates.fields import coarse
 from spatialdp.estimates.fields.coarse import coarse_counts, coarse_lines, refined
+from spatialdp.space.boxes.subdivision import Subdivision
 from spatialdp.trees.least_squares import two_pass
-from spatialdp.trees.subdivision import Subdivision
 
 LAKE = shapely.Point(0.4, 0.5).buffer(0.35)
 

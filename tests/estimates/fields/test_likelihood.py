@@ -8,9 +8,9 @@ from scipy import integrate
 
 import spatialdp as sdp
 from spatialdp.estimates.fields.likelihood import laplace_moments, with_laplace_noise
+from spatialdp.space.boxes.quadtree import quadtree
+from spatialdp.space.boxes.tree import Tree
 from spatialdp.trees.least_squares import two_pass
-from spatialdp.trees.quadtree import quadtree
-from spatialdp.trees.tree import Tree
 
 BOX = np.array([[0, 0, 4, 4]], dtype=np.int32)
 

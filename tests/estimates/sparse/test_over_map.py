@@ -51,6 +51,32 @@ def test_boxes_are_answered_by_the_formula():
         assert polygon == pytest.approx(release.interval(box, about="noise"), abs=1e-3)
 
 
+REGION = shapely.Polygon([(0, 0), (1, 0), (1, 0.4), (0.35, 0.8), (0.28, 0.95), (0, 0.3)])
+TRIANGLES = [shapely.Polygon([(0.05, 0.2), (0.9, 0.02), (0.33, 0.93)]), shapely.Polygon([(0.2, 1), (0.3, 0.6), (1, 1)])]
+
+
+@pytest.mark.parametrize("blocks", [(4, 2), (3, 5)], ids=str)
+@pytest.mark.parametrize("rule", ["touching", "centres"])
+@pytest.mark.parametrize("region", [None, REGION], ids=["whole", "region"])
+def test_blocks_that_hold_nothing_but_listed_cells_are_answered_by_the_list(region, rule, blocks):
+    """The share of a block that is taken off for the list is the one that the map gives, at a region's border too."""
+    if region is None and rule == "centres":
+        return
+    domain = sdp.Domain((0, 0, 1, 1), region=region, region_cells=rule)
+    mechanism = sdp.SparseMap((2**10 * blocks[0], 2**9 * blocks[1]), blocks=blocks)
+    release = mechanism.release(HOT, domain, epsilon=1, noise=sdp.SeededNoise(1))
+    made, listed, cells = release.estimate, release.estimate.listed, release.estimate.listed.leaf_boxes()
+    assert listed.n_cells
+    within = [(cells[:, :2] >= box[:2]) & (cells[:, 2:] <= box[2:]) for box in made.map.tree.boxes]
+    sums = np.array([listed.values[inside.all(axis=1)].sum() for inside in within])
+    same = replace(release, estimate=replace(made, map=replace(made.map, values=sums)))
+    alone = replace(release, estimate=listed)
+    np.testing.assert_allclose(same.answer(BOXES), alone.answer(BOXES), atol=1e-6)
+    np.testing.assert_allclose(same.answer_polygons(TRIANGLES), alone.answer_polygons(TRIANGLES), atol=0.05)
+    parts = [(0, 0, 0.305, 1), (0.305, 0, 1, 0.31), (0.305, 0.31, 1, 1)]
+    assert release.answer(parts).sum() == pytest.approx(release.total)
+
+
 def test_whole_blocks_keep_the_estimates_of_the_map_and_parts_add_up():
     release = released(sdp.SparseMap((2**30, 2**30), blocks=(8, 8)))
     of_map = replace(release, estimate=release.estimate.map)

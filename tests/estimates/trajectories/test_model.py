@@ -72,13 +72,15 @@ def test_chances_are_probabilities_whatever_the_noise(epsilon):
         assert chain.chances.sum(axis=1) == pytest.approx(1)
         assert (chain.following >= 0).all()
         assert (chain.following < model.system.n_cells).all()
-        assert model.length_chances.sum(axis=1) == pytest.approx(1)
+        assert model.lengths.lengths_of_kinds.sum(axis=1) == pytest.approx(1)
+        assert model.extents.kinds_of_lengths.sum(axis=0) == pytest.approx(1)
+        assert (model.extents.kinds_of_lengths > 0).all()
 
 
 def test_pairs_too_far_for_the_longest_way_are_left_out():
     tracks = tracks_of([[0, 63]] * 50 + [[0, 1]] * 50)
     mechanism = sdp.Trajectories(longest=2, ends=3, systems=(3,))
     model = mechanism.release(tracks, DOMAIN, epsilon=1000, noise=sdp.SeededNoise(1)).estimate
-    assert sorted(model.pairs.tolist()) == [1, 63]
+    assert sorted(model.listed[1].tolist()) == [1, 63]
     assert model.reachable[1].tolist() == [1]
     assert model.reachable[2].tolist() == [1]

@@ -34,9 +34,9 @@ def test_ways_go_from_cell_to_adjacent_cell_between_listed_ends(systems, epsilon
     within = np.ones(ways.cells.size - 1, dtype=bool)
     within[ways.starts[1:-1] - 1] = False
     assert (model.system.moves(ways.cells[:-1], ways.cells[1:])[within] != JUMP).all()
-    block = walk._block_of(model)
+    block = model.block_of
     pairs = block[ways.cells[ways.starts[:-1]]] * model.blocks.n_cells + block[ways.cells[ways.starts[1:] - 1]]
-    assert set(pairs.tolist()) <= set(model.pairs.tolist())
+    assert set(pairs.tolist()) <= set((model.listed[0] * model.blocks.n_cells + model.listed[1]).tolist())
 
 
 @pytest.mark.statistical
@@ -79,6 +79,6 @@ def test_what_is_too_unlikely_for_a_double_still_stays_inside():
 def test_nothing_listed_is_said_in_words():
     model = model_of([], epsilon=1)
     assert draw_ways(model, 0, sdp.SeededNoise(1)).cells.size == 0
-    if not model.pairs.size:
+    if not model.listed[2].size:
         with pytest.raises(ReleaseError, match="no pair of ends"):
             draw_ways(model, 1, sdp.SeededNoise(1))

@@ -7,8 +7,8 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from spatialdp._support.tree_shape import TreeShape
 from spatialdp.estimates.zones.sets import NodeSets, visited
+from spatialdp.trees.shape import TreeShape
 from tests.helpers.zone_trees import random_shape
 from tests.reference.dense_zones import coverage_of, membership
 

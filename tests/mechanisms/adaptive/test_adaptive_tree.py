@@ -16,8 +16,8 @@ from spatialdp.mechanisms.adaptive.descent import UNITS, descend, plan_descent
 from spatialdp.privacy.neighbours import Neighbours
 from spatialdp.privacy.noise.laws import Law
 from spatialdp.records.points import Points
+from spatialdp.space.boxes.subdivision import block_sums, summed_areas
 from spatialdp.space.domain import Domain
-from spatialdp.trees.subdivision import block_sums, summed_areas
 from tests.audit.adaptive_bugs import repeated_counts_are_free
 from tests.mechanisms.adaptive.test_descent import LAKE, path_sums
 

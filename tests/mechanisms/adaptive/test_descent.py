@@ -13,8 +13,8 @@ from spatialdp.mechanisms.adaptive.descent import UNITS, descend, plan_descent
 from spatialdp.privacy.neighbours import Neighbours
 from spatialdp.privacy.noise.laws import Law
 from spatialdp.privacy.unit import Person
+from spatialdp.space.boxes.subdivision import block_sums, summed_areas
 from spatialdp.space.domain import Domain
-from spatialdp.trees.subdivision import block_sums, summed_areas
 
 LAKE = shapely.Point(0.4, 0.5).buffer(0.3)
 RELATIONS = tuple(Neighbours)

@@ -38,7 +38,7 @@ def test_shares_are_the_whole_and_one_system_needs_no_choice():
     one = sdp.Trajectories(systems=5).plan(DOMAIN, epsilon=2)
     many = sdp.Trajectories(systems=(6, 4)).plan(DOMAIN, epsilon=2)
     assert CHOICE not in one.budget
-    assert many.budget[CHOICE] == Fraction(1, 10)
+    assert many.budget[CHOICE] == 2 * SHARES[CHOICE] > 0
     assert sum(one.budget.values()) == sum(many.budget.values()) == 2
     assert sdp.Trajectories(systems=[6, 4]).systems == (4, 6)
 

@@ -10,10 +10,10 @@ import pytest
 import shapely
 
 import spatialdp as sdp
-from spatialdp._support.tree_shape import sums
 from spatialdp.errors import BudgetError, DomainError, ParameterError
 from spatialdp.mechanisms.fixed.hierarchy import published_branching
 from spatialdp.privacy.noise.source import SeededNoise
+from spatialdp.trees.shape import sums
 from tests.helpers.boxes import coverage, coverage_in_region
 from tests.helpers.cases import SMALL, in_turn, is_hierarchy, select, terms
 from tests.helpers.sources import RecordingNoise, ZeroNoise

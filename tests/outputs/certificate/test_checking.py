@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import hashlib
 import re
+from dataclasses import replace
+from pathlib import Path
 
 import spatialdp as sdp
+from spatialdp._version import __version__
 from tests.helpers.certificates import RELEASES, part, text_of
 from tests.helpers.commands import run
 from tests.helpers.ledgers import pay
+
+ROOT = Path(__file__).parents[3]
 
 
 def facts(text):
@@ -87,7 +92,16 @@ def test_the_commands_run(ledger, folder, tmp_path, monkeypatch):
     assert "paid for" in run("ledger", "check", folder / "privacy.ledger", "map.parquet").output
 
 
-def test_the_report_of_the_audit_is_not_claimed_to_be_at_hand():
+def test_the_page_has_the_digest_of_the_audit_of_its_version():
+    digest = hashlib.sha256((ROOT / "docs" / "audit.md").read_bytes()).hexdigest()
     text = part(text_of(RELEASES["grid"]()), 7)
-    assert "does not ship with the installed package, so this page has no digest of it" in text
+    assert f"The report of the audit of spatialdp {__version__}, docs/audit.md, has the SHA-256 {digest}." in text
     assert "they are no signatures" in text
+
+
+def test_releases_of_other_versions_have_no_digest_of_the_audit():
+    release = RELEASES["grid"]()
+    older = replace(release, privacy=replace(release.privacy, version="0.0.9"))
+    text = part(text_of(older), 7)
+    assert f"The release was made by spatialdp 0.0.9 and this page by {__version__}" in text
+    assert "docs/audit.md, has the SHA-256" not in text

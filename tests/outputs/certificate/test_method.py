@@ -16,9 +16,15 @@ def facts(text):
     return dict(re.findall(r"^- \*\*(.*?)\*\*: (.*)$", text, re.MULTILINE))
 
 
+def tables(text):
+    """The rows of each table, without its head."""
+    found = re.findall(r"(?:^\|.*\|$\n?)+", text, re.MULTILINE)
+    return [[[cell.strip() for cell in row.split("|")[1:-1]] for row in table.splitlines()][2:] for table in found]
+
+
 def rows(text):
-    found = [[cell.strip() for cell in row.split("|")[1:-1]] for row in re.findall(r"^\|.*\|$", text, re.MULTILINE)]
-    return found[2:]
+    """The rows of the first table."""
+    return next(iter(tables(text)), [])
 
 
 @pytest.mark.parametrize("name", [*RELEASES, "running"])
@@ -29,6 +35,30 @@ def test_the_budget_is_there_step_by_step_and_adds_up_exactly(name):
     assert sum(Fraction(exact) for _, _, exact in steps) == Fraction(together[2])
     for _, shown, exact in (*steps, together):
         assert Fraction(shown) >= Fraction(exact)
+
+
+@pytest.mark.parametrize("name", [*RELEASES, "running"])
+def test_the_noise_of_each_step_is_there_with_its_exact_parameter(name):
+    release = running_release() if name == "running" else RELEASES[name]()
+    found = tables(part(text_of(release), 4))[1]
+    assert [step for step, *_ in found] == list(release.privacy.noise)
+    for noise, (_, shown, exact, step) in zip(release.privacy.noise.values(), found, strict=True):
+        assert [Fraction(each) for each in exact.split(" to ")] == sorted({noise.least, noise.most})
+        assert all(Fraction(a) >= Fraction(b) for a, b in zip(shown.split(" to "), exact.split(" to "), strict=True))
+        assert Fraction(step) == Fraction(1, noise.steps)
+
+
+def test_statements_of_older_versions_have_no_parameters_and_say_so():
+    release = RELEASES["grid"]()
+    text = part(text_of(replace(release, privacy=replace(release.privacy, noise={}))), 4)
+    assert "an older version, which did not keep the parameters" in text
+    assert len(tables(text)) == 1
+
+
+def test_noise_of_several_widths_is_explained():
+    adaptive = sdp.Adaptive((16, 16)).release([], DOMAIN, epsilon=1)
+    assert "drawn with several, which lie between the two" in part(text_of(adaptive), 4)
+    assert "drawn with several" not in part(text_of(RELEASES["grid"]()), 4)
 
 
 @pytest.mark.parametrize("name", RELEASES)
@@ -46,11 +76,12 @@ def test_mechanism_parameters_and_version_are_there(name):
 @pytest.mark.parametrize(
     ("name", "words"),
     [
-        ("grid", "discrete Laplace: a whole number k has a probability proportional to e^(−|k| / t), with t = Δ / ε"),
-        ("laplace", "Laplace: a whole number k of steps of 1/1024 has a probability proportional to e^(−|k| / t), "
-         "with t = 1024 Δ / ε"),
-        ("gaussian", "discrete Gaussian: a whole number k has a probability proportional to e^(−k² / 2σ²), with σ² = "
-         "Δ² / 2ρ"),
+        ("grid", "discrete Laplace: a whole number of steps that adds up to x has a probability proportional to "
+         "e^(−|x| / t), with t = Δ / ε"),
+        ("laplace", "Laplace: a whole number of steps that adds up to x has a probability proportional to "
+         "e^(−|x| / t), with t = Δ / ε"),
+        ("gaussian", "discrete Gaussian: a whole number of steps that adds up to x has a probability proportional to "
+         "e^(−x² / 2σ²), with σ² = Δ² / 2ρ"),
     ],
 )  # fmt: skip
 def test_the_law_of_the_noise_is_there(name, words):
@@ -96,12 +127,16 @@ def test_many_steps_and_parameters_are_cut_and_still_add_up():
     release = RELEASES["grid"]()
     steps = {f"step {number}": Fraction(1, 100) for number in range(100)}
     parameters = {f"p{number}": number for number in range(100)}
-    text = part(text_of(replace(release, privacy=replace(release.privacy, budget=steps, parameters=parameters))), 4)
+    noise = dict.fromkeys(steps, release.privacy.noise["counts"])
+    many = replace(release.privacy, budget=steps, parameters=parameters, noise=noise)
+    text = part(text_of(replace(release, privacy=many)), 4)
     *first, rest, together = rows(text)
     assert len(first) == 40
     assert rest == ["60 more steps together", "0.6", "3/5"]
     assert together[2] == "1"
     assert facts(text)["More parameters"] == "60, which are in the file"
+    assert len(tables(text)[1]) == 40
+    assert "60 more steps draw noise" in text
 
 
 # --- part 5 ----------------------------------------------------------------------------------------

@@ -12,16 +12,16 @@ import numpy as np
 import pytest
 
 import spatialdp as sdp
-from spatialdp._support.tree_shape import sums
 from spatialdp.errors import SpatialDPError
 from spatialdp.mechanisms.tree_mechanism import HIGHEST
 from spatialdp.outputs.files.limits import HIGHEST_TREE, check_estimates, check_moments, check_tree
 from spatialdp.privacy.noise.laws import Law, NoiseLaw
 from spatialdp.privacy.noise.source import NARROWEST, WIDEST_OF_WIDE
+from spatialdp.space.boxes.blocks import levels_of
+from spatialdp.space.boxes.quadtree import quadtree
+from spatialdp.space.boxes.tree import Tree
 from spatialdp.space.lattice import LATTICE, LATTICE_BITS
-from spatialdp.trees.blocks import levels_of
-from spatialdp.trees.quadtree import quadtree
-from spatialdp.trees.tree import Tree
+from spatialdp.trees.shape import sums
 from tests.helpers.cases import DOMAINS, SMALL, by_turns, terms
 
 WHOLE = (0, 0, LATTICE, LATTICE)

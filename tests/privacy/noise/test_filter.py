@@ -1,10 +1,13 @@
-"""Cells that pass a threshold are listed as if noise had been added to all of them, though few are visited."""
+"""Cells that pass a threshold are listed as if noise had been added to all of them, though few are visited.
+
+The exact law of few cells is enumerated in ``tests/audit/test_list_law.py``.
+"""
 
 from __future__ import annotations
 
 import itertools
 import math
-from collections import Counter, defaultdict
+from collections import Counter
 from decimal import Context, Decimal
 from fractions import Fraction
 
@@ -16,8 +19,9 @@ from spatialdp.errors import BudgetError, ParameterError
 from spatialdp.privacy.noise import filter as filters
 from spatialdp.privacy.noise import thresholds
 from spatialdp.privacy.noise.filter import Filter, distinct_places
-from spatialdp.privacy.noise.source import Noise, SeededNoise
+from spatialdp.privacy.noise.source import SeededNoise
 from tests.audit.enumeration import Words, boundaries
+from tests.audit.sparse import agrees
 from tests.helpers.sources import ScriptedWords
 
 EMPTY = np.empty(0, dtype=np.int64)
@@ -147,87 +151,6 @@ def test_all_sets_of_places_are_equally_likely():
     assert stats.chisquare(list(counts.values())).pvalue > 1e-6
 
 
-# --- the law, enumerated ---------------------------------------------------------------------------
-
-
-class Outcomes(Noise):
-    """Returns given words, and given noise in place of Laplace noise; says how much of the noise is asked for."""
-
-    def __init__(self, words, excess, own):
-        self.words, self.left = list(words), [excess, own]
-
-    def random_bytes(self, count):
-        taken, self.words = self.words[: count // 8], self.words[count // 8 :]
-        return np.array(taken, dtype="<u8").tobytes()
-
-    def laplace(self, scale, size):
-        drawn = self.left.pop(0)
-        assert len(drawn) == size
-        return np.array(drawn, dtype=np.int64)
-
-
-REACH = 6  # noise beyond it has a chance of about 1e-6 at scale 1/2
-
-
-def law_of(counts, made):
-    """P(list with its values) of a filter on two cells, over all words and all noise up to REACH."""
-    a = math.exp(-1 / float(made.scale))
-    noise = {x: (1 - a) / (1 + a) * a ** abs(x) for x in range(-REACH, REACH + 1)}
-    occupied = np.flatnonzero(counts)
-    held = np.array(counts)[occupied]
-    successes = lambda words: made._table.find(words)[0].tolist()  # noqa: E731
-    law = defaultdict(float)
-    for low, high, number in boundaries(successes, 2**64 - 1):
-        # With two places, two successes are both of them: a repetition is drawn again.
-        orders = list(itertools.permutations(range(2), number))
-        for order in orders:
-            words = [(low + high) // 2, *(place << 64 - made._doublings for place in order)]
-            for excess in itertools.product(noise, repeat=number):
-                for own in itertools.product(noise, repeat=len(held)):
-                    listed = made.passing(occupied, held, Outcomes(words, excess, own))
-                    chance = (high - low + 1) / 2**64 / len(orders)
-                    chance *= math.prod(noise[x] for x in (*excess, *own))
-                    law[tuple(map(tuple, (each.tolist() for each in listed)))] += chance
-    return law
-
-
-def dense_law(counts, made):
-    """The same if both cells get noise and those below the threshold are dropped."""
-    a = math.exp(-1 / float(made.scale))
-    noise = {x: (1 - a) / (1 + a) * a ** abs(x) for x in range(-REACH - 9, REACH + 10)}
-    law = defaultdict(float)
-    for pair in itertools.product(noise, repeat=2):
-        values = [count + x for count, x in zip(counts, pair, strict=True)]
-        kept = [cell for cell in range(2) if values[cell] >= made.threshold]
-        law[tuple(kept), tuple(values[cell] for cell in kept)] += math.prod(noise[x] for x in pair)
-    return law
-
-
-@pytest.mark.parametrize("threshold", [1, 3])
-def test_every_list_is_as_likely_as_with_noise_on_every_cell(threshold):
-    made = Filter(Fraction(1, 2), 2, threshold)
-    assert 2**made._doublings >= 2
-    for counts in ((0, 0), (1, 0), (0, 4)):
-        mine, dense = law_of(counts, made), dense_law(counts, made)
-        close = [outcome for outcome in dense if all(value < threshold + REACH for value in outcome[1])]
-        assert max(abs(mine[outcome] - dense[outcome]) for outcome in close) < 1e-5  # tails beyond REACH
-        assert sum(mine[outcome] for outcome in close) > 0.99
-
-
-@pytest.mark.parametrize("relation", ["add-remove", "replace"])
-def test_no_list_tells_neighbours_apart_by_more_than_epsilon(relation):
-    epsilon = 2 if relation == "add-remove" else 4  # a replaced record moves two cells
-    made, worst = Filter(Fraction(1, 2), 2, 2), 0.0
-    pairs = [((0, 0), (1, 0)), ((1, 0), (2, 0)), ((0, 3), (0, 4))] if relation == "add-remove" else [((1, 0), (0, 1))]
-    for counts, others in pairs:
-        mine, theirs = law_of(counts, made), law_of(others, made)
-        for outcome in mine:
-            if all(value < 6 for value in outcome[1]):
-                worst = max(worst, abs(math.log(mine[outcome] / theirs[outcome])))
-    assert worst <= epsilon + 1e-3  # noise beyond REACH would drop a few more cells
-    assert worst > 0.99 * epsilon or relation == "replace"
-
-
 # --- the law, in many draws ------------------------------------------------------------------------
 
 
@@ -271,15 +194,54 @@ def test_sets_of_cells_have_the_law_of_dense_noise():
     assert stats.chisquare(np.roll(bins, 1), geometric * bins.sum()).pvalue < 1e-6
 
 
+SIXTEEN = (0, 3, 0, 0, 1, 0, 0, 0, 7, 0, 0, 2, 0, 0, 0, 1)
+BLOCKS = {2: Filter(Fraction(4), 16, 1), 4: Filter(Fraction(2), 16, 3), 16: Filter(Fraction(1), 16, 3)}
+AT_ONCE = 2**16
+
+
+def sets_of_sixteen(made, counts, lists, seed):
+    """How often each of 2^16 sets is listed. Many lists are drawn in one call: 16 numbers for each, in whole blocks."""
+    many, sets, noise = Filter(made.scale, 16 * AT_ONCE, made.threshold), np.zeros(2**16, dtype=int), SeededNoise(seed)
+    assert many._doublings == made._doublings
+    occupied = np.flatnonzero(counts)
+    numbers = (16 * np.arange(AT_ONCE)[:, None] + occupied).ravel()
+    held = np.tile(np.array(counts)[occupied], AT_ONCE)
+    for _ in range(lists // AT_ONCE):
+        listed, _ = many.passing(numbers, held, noise)
+        found = np.bincount(listed >> 4, weights=1 << (listed & 15), minlength=AT_ONCE).astype(int)
+        sets += np.bincount(found, minlength=2**16)
+    return sets
+
+
+def chances_of_sixteen(made, counts):
+    bits = (np.arange(2**16)[:, None] >> np.arange(16)) & 1
+    single = np.array([made.chance_of(count) for count in counts])
+    return np.where(bits == 1, single, 1 - single).prod(axis=1)
+
+
 @pytest.mark.statistical
-def test_sixteen_cells_in_several_blocks():
-    made = Filter(Fraction(1, 2), 13, 1)  # blocks of 8 cells, of which the last one reaches beyond the cells
+@pytest.mark.parametrize("counts", [(0,) * 16, SIXTEEN], ids=["empty", "occupied"])
+@pytest.mark.parametrize("lists", [2**19, pytest.param(2**24, marks=pytest.mark.audit)], ids=["daily", "long"])
+@pytest.mark.parametrize("cells", BLOCKS)
+def test_all_sets_of_sixteen_cells_have_the_law_of_dense_noise(cells, lists, counts):
+    """A false alarm has a chance of 1e-6. Sets that are expected less than 8 times are taken together.
+
+    A scale that is wrong by an eighth is noticed, and so is another threshold.
+    """
+    made = BLOCKS[cells]
+    assert 2**made._doublings == cells
+    sets = sets_of_sixteen(made, counts, lists, seed=6)
+    assert sets.sum() == lists
+    assert agrees(sets, chances_of_sixteen(made, counts)) > 1e-6
+    for scale, threshold in ((made.scale * Fraction(9, 8), made.threshold), (made.scale, made.threshold + 1)):
+        wrong = Filter(scale, 16, threshold)
+        assert agrees(sets, chances_of_sixteen(wrong, counts)) < 1e-6
+
+
+def test_the_cells_of_a_list_may_end_within_a_block():
+    made = Filter(Fraction(1, 2), 13, 1)  # blocks of 8 cells
     assert 2**made._doublings < made.cells
-    sets, _ = lists(made, (0,) * 13, 30_000, seed=4)
-    sizes = np.bincount([int(subset).bit_count() for subset in np.repeat(np.arange(2**13), sets.astype(int))])
-    expected = 30_000 * stats.binom.pmf(np.arange(14), 13, float(made.chance))
-    merged = np.append(expected[:6], expected[6:].sum())
-    assert stats.chisquare(np.append(sizes[:6], sizes[6:].sum()), merged).pvalue > 1e-6
+    sets, _ = lists(made, (0,) * 13, 3000, seed=4)
     singles = [sets[[subset for subset in range(2**13) if subset >> cell & 1]].sum() for cell in range(13)]
     assert stats.chisquare(singles).pvalue > 1e-6
 

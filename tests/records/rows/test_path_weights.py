@@ -12,15 +12,19 @@ from hypothesis import strategies as st
 from spatialdp.records.rows.path_weights import (
     cell_weights,
     end_counts,
+    extent_counts,
     habit_weights,
     learnable,
     length_counts,
     move_weights,
 )
 from spatialdp.records.rows.tracks import Paths
+from spatialdp.space.domain import Domain
+from spatialdp.space.frames.frame import Frame
 from spatialdp.space.paths.systems import STAY, TURNS, WHOLE, System, turns
 
 BLOCKS, CELLS = System(1), System(3)
+PLACES = Frame(Domain((0, 0, 8, 8)).grid((2, 2)))
 many_walks = st.lists(st.lists(st.integers(0, 63), min_size=1, max_size=30), max_size=6)
 
 
@@ -59,8 +63,8 @@ def test_one_trajectory_adds_one_unit_at_most_whatever_its_length(walk):
             added = weights(paths, System(level))
             assert added.min() >= 0
             assert added.sum() <= WHOLE
-    assert length_counts(paths, BLOCKS, 400).sum() == 1
-    assert end_counts(paths, BLOCKS)[1].tolist() == [1]
+    for counts in (length_counts(paths, BLOCKS, 400), extent_counts(paths, 400), end_counts(paths, BLOCKS, PLACES)):
+        assert counts.sum() == counts.max() == 1
 
 
 @given(many_walks, st.lists(st.integers(0, 63), min_size=1, max_size=30), st.integers(0, 2 * WHOLE))
@@ -71,8 +75,18 @@ def test_what_is_learnable_grows_by_one_unit_at_most(walks, more, threshold):
 
 def test_ends_and_lengths_are_counted():
     paths = paths_through([[0, 7, 63], [0], [63, 62], [63, 62]])
-    assert [each.tolist() for each in end_counts(paths, BLOCKS)] == [[0, 3, 15], [1, 1, 2]]
+    ends = end_counts(paths, BLOCKS, PLACES)
+    assert np.flatnonzero(ends).tolist() == [0, 3, 15]
+    assert ends[[0, 3, 15]].tolist() == [1, 1, 2]
     table = length_counts(paths, BLOCKS, 9).reshape(6, -1)
     assert table[0, :2].tolist() == [1, 2]
     assert table[1, 2] == 1
     assert table.sum() == 4
+
+
+def test_extents_are_the_longer_sides_of_boxes():
+    """A cell is an eighth of the domain: 0, one, and seven cells are in the classes from 0, 1/8 and 1/2 on."""
+    table = extent_counts(paths_through([[0], [5, 5], [0, 9, 0], [0, 8], [0, 56], [63, 7]]), 9).reshape(12, -1)
+    assert table.sum(axis=1).nonzero()[0].tolist() == [0, 8, 11]
+    assert table.sum(axis=1)[[0, 8, 11]].tolist() == [2, 2, 2]
+    assert table[0, :2].tolist() == [1, 1]

@@ -140,3 +140,16 @@ def test_sampled_points_and_answers_agree():
     positive = np.maximum(release.estimate.values, 0.0)
     expected = Histogram(release.estimate.grid, positive, release.estimate.noise).answer(domain().boxes([box]))
     assert share == pytest.approx(float(expected[0] / positive.sum()), abs=0.02)
+
+
+def test_cuts_are_listed_once_whatever_is_listed_together(monkeypatch):
+    border, boxes = Border.of(domain().grid((8, 4))), pixel_boxes(40)
+    ((_, together),) = border.listed(boxes)
+    assert len(set(zip(together.box.tolist(), together.cell.tolist(), strict=True))) == together.box.size
+    monkeypatch.setattr("spatialdp.space.regions.borders._CHUNK", 7)
+    apart = [(part.start + cuts.box, cuts.cell, cuts.covered) for part, cuts in border.listed(boxes)]
+    box, cell, covered = (np.concatenate(each) for each in zip(*apart, strict=True))
+    order, same = np.lexsort((cell, box)), np.lexsort((together.cell, together.box))
+    np.testing.assert_array_equal(box[order], together.box[same])
+    np.testing.assert_array_equal(cell[order], together.cell[same])
+    np.testing.assert_array_equal(covered[order], together.covered[same])

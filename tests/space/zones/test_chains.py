@@ -6,8 +6,8 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from spatialdp._support.tree_shape import TreeShape, sums
 from spatialdp.space.zones.chains import merged
+from spatialdp.trees.shape import TreeShape, sums
 from tests.helpers.trees import complete_tree, random_tree
 
 seeds = st.integers(0, 2**32 - 1)

@@ -7,9 +7,9 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from spatialdp._support.tree_shape import TreeShape
 from spatialdp.strategies.frames.axis_budgets import _REMEMBERED, _balanced, balanced_shares, mean_variance
 from spatialdp.transforms.tree_axis import TreeAxis
+from spatialdp.trees.shape import TreeShape
 from tests.helpers.tables import random_shape
 
 

@@ -73,8 +73,7 @@ def command(
         "error": error,
         "records": records,
         "assumed": assumed,
-        **with_exact("epsilon", epsilon),
-        **with_exact("delta", delta),
+        **with_exact({"epsilon": epsilon, "delta": delta}),
         "neighbours": neighbours,
         "person": None if person is None else person.to_json(),
     }

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from spatialdp.cli.options.frame import check_frame, frame_options
-from spatialdp.cli.options.method import ReleaseCommand
+from spatialdp.cli.options.method import PlanCommand
 from spatialdp.cli.options.terms import TermsOptions, terms_options
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["command"]
 
 
-@click.command("plan", cls=ReleaseCommand)
+@click.command("plan", cls=PlanCommand)
 @frame_options
 @terms_options
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text.")
@@ -32,6 +32,7 @@ def command(frame: Frame, terms: TermsOptions, mechanism: Mechanism, as_json: bo
     Examples:
       spatialdp plan --bounds 0,0,100,100 --method quadtree --height 7 --epsilon 0.5
       spatialdp plan --zones counties.parquet --levels state,county --epsilon 1
+      spatialdp plan --zones counties.parquet --levels state,county --method flows --pairs listed --epsilon 1
     """
     check_frame(frame, mechanism)
     plan = mechanism.plan(frame, **terms.options)

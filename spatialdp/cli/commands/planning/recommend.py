@@ -118,8 +118,7 @@ def _json(ranked: list[Recommendation], terms: TermsOptions, words: str, boxes: 
         for each in ranked
     ]
     return {
-        **with_exact("epsilon", terms.epsilon),
-        **with_exact("delta", terms.delta),
+        **with_exact({"epsilon": terms.epsilon, "delta": terms.delta}),
         "neighbours": terms.neighbours,
         "person": None if terms.person is None else terms.person.to_json(),
         "queries": words,

@@ -23,6 +23,7 @@ from spatialdp.privacy.neighbours import Sensitivity, count_sensitivity
 from spatialdp.privacy.noise.laws import Law, NoiseLaw, calibrate
 from spatialdp.privacy.noise.selection import exponential
 from spatialdp.privacy.noise.source import Noise
+from spatialdp.privacy.noise.stated import stated
 from spatialdp.privacy.statement import Privacy
 from spatialdp.privacy.unit import Person
 from spatialdp.records.rows.rows import Rows, as_rows, count_rows
@@ -32,6 +33,7 @@ from spatialdp.wording import parameter
 
 __all__ = ["NetworkDesign", "PrivBayes"]
 
+_NUMBER, _TABLES = "number of records", "counts of tables"  # steps, as plans and statements name them
 _LARGEST_TABLE = 2**20  # cells of an attribute and its parents
 
 
@@ -151,7 +153,7 @@ class PrivBayes(Mechanism):
         number = whole * self._number("counting")
         choices = whole * self._number("beta") if count > 1 else Fraction(0)
         tables = whole - number - choices
-        costs = {"number of records": number, "choices of parents": choices, "counts of tables": tables}
+        costs = {_NUMBER: number, "choices of parents": choices, _TABLES: tables}
         moved = _sensitivity(terms, 2)
         return NetworkDesign(
             domain,
@@ -170,6 +172,7 @@ class PrivBayes(Mechanism):
             cells=design.frame.n_cells,
             currency="epsilon",
             budget=design.costs,
+            noise=stated({_NUMBER: design.total, _TABLES: design.cell}),
             standard_deviation=math.sqrt(design.cell.variance),
             memory=24 * design.frame.n_cells,
             errors_of="table",

@@ -4,6 +4,7 @@ import { FieldEstimate } from "./field.mjs";
 import { GridEstimate } from "./grid.mjs";
 import { snapBox } from "./lattice.mjs";
 import { ListedEstimate } from "./listed.mjs";
+import { ListOverMapEstimate } from "./overmap.mjs";
 import { TreeEstimate } from "./tree.mjs";
 import { ZoneEstimate } from "./zones.mjs";
 
@@ -11,6 +12,7 @@ const ESTIMATES = {
   field: FieldEstimate,
   grid: GridEstimate,
   listed: ListedEstimate,
+  "listed-map": ListOverMapEstimate,
   tree: TreeEstimate,
   zones: ZoneEstimate,
 };

@@ -1,5 +1,5 @@
 // What does a tree answer for a box, with how much noise, and which nodes does the map show? As
-// estimates/decomposition.py and estimates/tree_noise.py. trees/least_squares.py defines the symbols w, V, A and g.
+// estimates/decomposition.py and trees/tree_noise.py. trees/least_squares.py defines the symbols w, V, A and g.
 
 import { RegionArea, borderCuts } from "./borders.mjs";
 import { blockPowers, cellOf, coverage, isWhole, prefixSums, weightedSum } from "./lattice.mjs";

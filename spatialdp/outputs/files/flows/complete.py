@@ -38,7 +38,7 @@ def flow_header(estimate: FlowCounts) -> dict[str, Any]:
         "places": estimate.places,
         "margins": None if listing is None else _margins_to_json(estimate),
         "noise": {
-            name: {"variance": law.variance, "kurtosis": law.kurtosis, "step": law.step}
+            name: None if law is None else {"variance": law.variance, "kurtosis": law.kurtosis, "step": law.step}
             for name, law in (("pair", estimate.pair), ("margin", estimate.margin))
         },
         "listing": None if listing is None else {"threshold": listing.threshold, "false": listing.false},
@@ -70,7 +70,10 @@ def rebuild_flows(header: Mapping[str, Any], columns: Mapping[str, Array], domai
     if listing is None:
         _check_all(columns, frame)
     numbers = None if listing is None else _numbers(columns, frame)
-    pair, margin = (_noise(header["noise"][name]) for name in ("pair", "margin"))
+    noise = header["noise"]
+    pair, margin = _noise(noise["pair"]), None if noise["margin"] is None else _noise(noise["margin"])
+    if listing is not None and margin is None:
+        raise ValueError("a list has no margins")
     (origins, destinations), biased = margins, flag(header["biased"])
     return FlowCounts(frame, numbers, columns["estimate"], origins, destinations, pair, margin, listing, biased)
 

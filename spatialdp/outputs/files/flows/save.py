@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import io
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from spatialdp.errors import ParameterError
+from spatialdp.outputs.files.exports import comma_separated
 from spatialdp.outputs.files.flows.rows import pair_rows
 from spatialdp.outputs.files.formats import FORMATS
 from spatialdp.outputs.files.geoparquet import geoparquet_bytes
@@ -37,16 +37,6 @@ def flow_contents(release: FlowRelease, target: Path, *, shape: Any = None) -> d
         )
     if kind == "GeoParquet":
         return {target: geoparquet_bytes(release)}
-    table = _csv(release)
+    table = comma_separated(dict(pair_rows(release.estimate).items()))
     members = {**statement_members(release.privacy), "in_words": release.privacy.in_words()}
     return {statement_beside(target): statement_with_digest(table, members), target: table}
-
-
-def _csv(release: FlowRelease) -> bytes:
-    """Return comma-separated values: origin, destination, flow and the interval of each published pair."""
-    import pyarrow as pa
-    from pyarrow import csv
-
-    frame, buffer = pair_rows(release.estimate), io.BytesIO()
-    csv.write_csv(pa.table({name: pa.array(frame[name]) for name in frame.columns}), buffer)
-    return buffer.getvalue()

@@ -42,10 +42,12 @@ def list_columns(estimate: ListedCells) -> dict[str, Array]:
     return places | {"estimate": estimate.values}
 
 
-def listed_cells(header: dict[str, Any], columns: dict[str, Array], domain: Domain) -> ListedCells:
+def listed_cells(
+    header: dict[str, Any], columns: dict[str, Array], domain: Domain, blocks: tuple[int, int] | None = None
+) -> ListedCells:
     """Rebuild a list from its rows and header; raise ValueError, KeyError or TypeError if they are not valid."""
     nx, ny = (whole(size, 1, LATTICE) for size in header["shape"])
-    grid = FineGrid(domain, (nx, ny))
+    grid = FineGrid(domain, (nx, ny), blocks)
     column, row = _places(columns["column"], nx), _places(columns["row"], ny)
     numbers = grid.numbers(column, row)
     if not np.all(np.diff(numbers) > 0) or not np.all(grid.inside(numbers)):

@@ -18,7 +18,6 @@ from spatialdp._support.arrays import Array, Floats, Integers, Objects
 from spatialdp._support.foreign.wkb import is_polygonal
 from spatialdp._support.json_values import amount, flag, text, whole
 from spatialdp._support.terminal import is_printable
-from spatialdp._support.tree_shape import TreeShape
 from spatialdp.estimates.zones.counts import ZoneCounts
 from spatialdp.outputs.files.frames.domains import checked_crs
 from spatialdp.outputs.files.limits import (
@@ -31,6 +30,7 @@ from spatialdp.outputs.files.limits import (
 from spatialdp.space.domain import Domain
 from spatialdp.space.regions.cells import RegionCells
 from spatialdp.space.zones.frame import Zones
+from spatialdp.trees.shape import TreeShape
 
 __all__ = ["check_codes", "zone_columns", "zone_counts", "zone_header", "zone_polygons", "zones_to_json"]
 

@@ -17,7 +17,6 @@ import numpy as np
 from spatialdp._support.arrays import Array, Floats
 from spatialdp._support.json_values import amount, flag, fraction, text, texts, whole
 from spatialdp._support.terminal import is_printable
-from spatialdp._support.tree_shape import TreeShape
 from spatialdp.estimates.tables.counts import TableCounts
 from spatialdp.estimates.tables.noise import TableNoise
 from spatialdp.outputs.files.frames.zones import check_codes
@@ -29,6 +28,7 @@ from spatialdp.space.frames.frame import LARGEST_TABLE, Frame
 from spatialdp.space.frames.time import Time
 from spatialdp.space.zones.frame import Zones
 from spatialdp.transforms.tree_axis import TreeAxis
+from spatialdp.trees.shape import TreeShape
 
 __all__ = ["frame_from_json", "frame_to_json", "rebuild_table", "table_header"]
 

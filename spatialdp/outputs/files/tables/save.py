@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import io
 import json
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from spatialdp.errors import ParameterError
+from spatialdp.outputs.files.exports import comma_separated
 from spatialdp.outputs.files.formats import FORMATS
 from spatialdp.outputs.files.geoparquet import geoparquet_bytes
 from spatialdp.outputs.files.save import check_target, write_release
@@ -45,9 +45,4 @@ def table_contents(release: TableRelease, target: Path, *, shape: Any = None) ->
 
 def csv_bytes(release: TableRelease) -> bytes:
     """Return comma-separated values: one row for each cell, with its place, time, category, estimate and interval."""
-    import pyarrow as pa
-    from pyarrow import csv
-
-    frame, buffer = release.to_frame(), io.BytesIO()
-    csv.write_csv(pa.table({name: pa.array(frame[name]) for name in frame.columns}), buffer)
-    return buffer.getvalue()
+    return comma_separated(dict(release.to_frame().items()))

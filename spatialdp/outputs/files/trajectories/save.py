@@ -1,25 +1,30 @@
-"""How do synthetic trajectories become a table, and a file? Points with a time, as GeoParquet with the statement."""
+"""How do trajectories get into a file? A release completely, and synthetic ones as points with a time."""
 
 from __future__ import annotations
 
 import io
 import json
 import os
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
 from spatialdp.errors import ParameterError
+from spatialdp.outputs.files.geoparquet import geoparquet_bytes
 from spatialdp.outputs.files.save import check_target, write_release
-from spatialdp.outputs.files.statement import STATEMENT, statement_members
+from spatialdp.outputs.files.statement import STATEMENT, statement_beside, statement_members, statement_with_digest
 from spatialdp.privacy.noise.source import Noise
 
 if TYPE_CHECKING:
     import geopandas
 
+    from spatialdp.release import Release
     from spatialdp.trajectories.release import Positions, TrajectoryRelease
 
-__all__ = ["check_trajectory_target", "frame_of", "save_trajectories"]
+__all__ = ["check_trajectory_target", "frame_of", "sample_contents", "save_sample", "save_trajectories"]
+
+SAMPLES = (".parquet", ".csv")
 
 
 def frame_of(release: TrajectoryRelease, positions: Positions) -> geopandas.GeoDataFrame:
@@ -37,27 +42,49 @@ def frame_of(release: TrajectoryRelease, positions: Positions) -> geopandas.GeoD
     return frame
 
 
-def check_trajectory_target(path: str | os.PathLike[str], *, overwrite: bool) -> None:
+def check_trajectory_target(path: str | os.PathLike[str], *, overwrite: bool = False) -> Path:
     """Refuse names that `save_trajectories` would refuse, before anything is spent."""
     target = check_target(path, overwrite=overwrite)
     if target.suffix.lower() != ".parquet":
         raise ParameterError(
-            f"{target.name} is given for synthetic trajectories, which are written as GeoParquet; give a name that "
-            "ends in .parquet."
+            f"{target.name} is given for released trajectories, which are no map; give a name that ends in .parquet, "
+            "for the complete release. Synthetic trajectories may also be written as .csv."
         )
+    return target
 
 
-def save_trajectories(
+def save_trajectories(release: TrajectoryRelease, path: str | os.PathLike[str], *, overwrite: bool) -> None:
+    """Write a release completely or not at all; see `TrajectoryRelease.save`."""
+    target = check_trajectory_target(path, overwrite=overwrite)
+    plain = cast("Release", release)  # it has all that is asked for
+    write_release(plain, {target: geoparquet_bytes(plain)}, overwrite=overwrite)
+
+
+def save_sample(
     release: TrajectoryRelease, path: str | os.PathLike[str], n: int | None, *, noise: Noise | None, overwrite: bool
 ) -> None:
-    """Write synthetic trajectories completely or not at all; see `TrajectoryRelease.save`."""
-    check_trajectory_target(path, overwrite=overwrite)
-    content = _bytes(release, frame_of(release, release.positions(n, noise=noise)))
+    """Write synthetic trajectories completely or not at all; see `TrajectoryRelease.save_sample`."""
     target = check_target(path, overwrite=overwrite)
-    write_release(release, {target: content}, overwrite=overwrite)  # type: ignore[arg-type]  # it has what is asked for
+    if target.suffix.lower() not in SAMPLES:
+        raise ParameterError(
+            f"{target.name} is given for synthetic trajectories; give a name that ends in {' or '.join(SAMPLES)}."
+        )
+    files = sample_contents(release, target, release.positions(n, noise=noise))
+    write_release(cast("Release", release), files, overwrite=overwrite)
 
 
-def _bytes(release: TrajectoryRelease, frame: geopandas.GeoDataFrame) -> bytes:
+def sample_contents(release: TrajectoryRelease, target: Path, positions: Positions) -> dict[Path, bytes]:
+    """Return the files of synthetic trajectories: GeoParquet, or CSV with the privacy statement beside it."""
+    frame = frame_of(release, positions)
+    if target.suffix.lower() == ".parquet":
+        return {target: _geoparquet(release, frame)}
+    table = frame.drop(columns="geometry").to_csv(index=False).encode()
+    members = statement_members(release.privacy)
+    statement = members | {"summary": f"synthetic trajectories, drawn from: {release.privacy}"}
+    return {statement_beside(target): statement_with_digest(table, statement), target: table}
+
+
+def _geoparquet(release: TrajectoryRelease, frame: geopandas.GeoDataFrame) -> bytes:
     """Return a GeoParquet file with the privacy statement in its metadata."""
     import pyarrow.parquet as pq
 

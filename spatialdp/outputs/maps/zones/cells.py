@@ -13,13 +13,13 @@ import numpy as np
 
 from spatialdp._support.arrays import Array, Floats, Integers, Integers32, Objects
 from spatialdp._support.override import override
-from spatialdp._support.tree_shape import TreeShape
 from spatialdp.estimates.zones.counts import ZoneCounts
 from spatialdp.outputs.maps.cells import LEVEL, MapCells, Per
 from spatialdp.outputs.maps.values import pixels
 from spatialdp.outputs.zones.areas import ZoneAreas
 from spatialdp.space.domain import Domain
 from spatialdp.space.lattice import LATTICE
+from spatialdp.trees.shape import TreeShape
 
 __all__ = ["ZoneCells", "zone_cells"]
 

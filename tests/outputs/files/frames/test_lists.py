@@ -115,24 +115,38 @@ def test_a_cell_that_is_listed_twice_is_refused(tmp_path):
         sdp.load(tmp_path / "list.parquet")
 
 
-def over_map(path, places=PLACES):
-    domain = sdp.Domain((0, 0, 8, 6), crs="EPSG:4326")
+def over_map(path, places=PLACES, region=None):
+    domain = sdp.Domain((0, 0, 8, 6), crs="EPSG:4326", region=region)
     mechanism = sdp.SparseMap((64, 64), blocks=(8, 4))
     release = mechanism.release(np.repeat(places, 300, axis=0), domain, epsilon=1)
     release.save(path)
     return release
 
 
-def test_lists_over_maps_come_back_bit_by_bit(tmp_path):
+@pytest.mark.parametrize("region", [None, REGION], ids=["whole", "region"])
+def test_lists_over_maps_come_back_bit_by_bit(region, tmp_path):
     path = tmp_path / "both.parquet"
-    release = over_map(path)
+    release = over_map(path, region=region)
     again = sdp.load(path)
+    assert again.estimate.listed.grid == release.estimate.listed.grid
     for name in ("columns", "rows", "values"):
         assert getattr(again.estimate.listed, name).tobytes() == getattr(release.estimate.listed, name).tobytes()
     assert again.estimate.map.values.tobytes() == release.estimate.map.values.tobytes()
     assert again.privacy == release.privacy
     again.save(tmp_path / "again.parquet")
     assert (tmp_path / "again.parquet").read_bytes() == path.read_bytes()
+
+
+def test_a_cell_whose_block_is_outside_of_the_region_is_refused(tmp_path):
+    """Its records count nowhere, so no release lists it."""
+    corner = shapely.box(0, 0, 3.9, 2.9)
+    over_map(tmp_path / "both.parquet", places=PLACES[:1], region=corner)
+    there = {"xlo": 63, "ylo": 63, "xhi": 64, "yhi": 64}  # the last cell of all
+    for name, line in there.items():
+        moved = with_column(name, lambda values, line=line: np.append(values[:-1], line << 24).astype(np.int32))
+        rewrite(tmp_path / "both.parquet", table=moved, sign=True)
+    with pytest.raises(FileFormatError):
+        sdp.load(tmp_path / "both.parquet")
 
 
 OVER_MAP_HEADERS = {

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import geopandas
+import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 
@@ -21,7 +22,7 @@ def release():
 
 def test_files_hold_what_is_sampled_and_the_statement(release, tmp_path):
     path = tmp_path / "synthetic.parquet"
-    release.save(path, 50, noise=sdp.SeededNoise(4))
+    release.save_sample(path, 50, noise=sdp.SeededNoise(4))
     wanted, read = release.sample(50, noise=sdp.SeededNoise(4)), geopandas.read_parquet(path)
     assert read.tid.tolist() == wanted.tid.tolist()
     assert read.time.tolist() == wanted.time.tolist()
@@ -31,20 +32,34 @@ def test_files_hold_what_is_sampled_and_the_statement(release, tmp_path):
     assert statement["mechanism"] == "trajectories"
 
 
+def test_tables_have_the_statement_beside_them(release, tmp_path):
+    release.save_sample(tmp_path / "synthetic.csv", 20, noise=sdp.SeededNoise(4))
+    read = pd.read_csv(tmp_path / "synthetic.csv")
+    assert read.columns.tolist() == ["tid", "time", "x", "y"]
+    assert read.x.tolist() == release.sample(20, noise=sdp.SeededNoise(4)).x.tolist()
+    statement = json.loads((tmp_path / "synthetic.privacy.json").read_text())
+    assert statement["summary"].startswith("synthetic trajectories, drawn from: ")
+
+
 def test_wrong_names_and_files_that_are_there_are_refused(release, tmp_path):
     path = tmp_path / "synthetic.parquet"
     with pytest.raises(ParameterError, match=r"ends in \.parquet"):
-        release.save(tmp_path / "synthetic.csv")
+        release.save(tmp_path / "release.csv")
+    with pytest.raises(ParameterError, match=r"ends in \.parquet or \.csv"):
+        release.save_sample(tmp_path / "synthetic.gpkg")
     path.write_text("mine")
     with pytest.raises(FileExistsError):
-        release.save(path, 5)
+        release.save_sample(path, 5)
     assert path.read_text() == "mine"
-    release.save(path, 5, overwrite=True)
+    release.save_sample(path, 5, overwrite=True)
     assert len(geopandas.read_parquet(path)) >= 5
 
 
 def test_the_account_is_told_of_the_file(tmp_path):
     account = sdp.Ledger(tmp_path / "privacy.ledger").open("taxis", epsilon=1)
     release = sdp.Trajectories().release(tracks_of([[0, 1]] * 500), DOMAIN, epsilon=1, account=account)
-    release.save(tmp_path / "synthetic.parquet", 0)
-    assert "synthetic.parquet" in (tmp_path / "privacy.ledger").read_bytes().decode(errors="ignore")
+    release.save(tmp_path / "taxis.parquet")
+    release.save_sample(tmp_path / "synthetic.parquet", 0)
+    told = (tmp_path / "privacy.ledger").read_bytes().decode(errors="ignore")
+    assert "taxis.parquet" in told
+    assert "synthetic.parquet" in told

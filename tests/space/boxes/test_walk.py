@@ -8,10 +8,10 @@ import shapely
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from spatialdp.space.boxes.quadtree import quadtree
+from spatialdp.space.boxes.walk import children, chunks, walk, walk_polygons
 from spatialdp.space.domain import Domain
 from spatialdp.space.lattice import LATTICE
-from spatialdp.trees.quadtree import quadtree
-from spatialdp.trees.walk import children, chunks, walk, walk_polygons
 from tests.helpers.boxes import coverage
 from tests.helpers.trees import dense_membership, random_tree
 
@@ -116,9 +116,14 @@ def test_children_come_family_by_family():
     assert parent.tolist() == [0] * 4 + [2] * 4
 
 
-@pytest.mark.parametrize("count", [0, 1, 64, 65, 1024, 1025, 3000])
+@pytest.mark.parametrize("count", [0, 1, 64, 65, 4096, 4097, 10_000])
 def test_chunks_are_everything_once_and_in_order(count):
     for queries in (np.zeros((count, 4)), np.zeros(count, dtype=object)):
-        places = [np.arange(count)[chunk] for chunk in chunks(queries)]
+        places = [np.arange(count)[chunk] for chunk in chunks(quadtree(3), queries)]
         assert np.concatenate([np.empty(0, dtype=int), *places]).tolist() == list(range(count))
         assert all(part.size for part in places)
+
+
+def test_chunks_of_large_trees_have_fewer_boxes():
+    sizes = [chunks(quadtree(height), np.zeros((10_000, 4)))[0].stop for height in (5, 7, 9)]
+    assert sizes == [4096, 2048, 512]

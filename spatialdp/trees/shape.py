@@ -5,8 +5,9 @@ families follow each other in the order of their parents. Every computation on a
 levels: a slice, a sum over families, a repetition for children. A level whose nodes all have the same number of
 children is summed by strides, any other level by `np.add.reduceat`. See ``docs/design/tree-noise.md``.
 
-`trees.tree.Tree` adds the boxes of nodes that are lattice boxes; the nodes of `space.zones.Zones` are zones. A shape is
-public: it is made before the records are seen, or from released numbers, and must hold no count.
+What the nodes are is for others to say: those of `space.boxes.tree.Tree` are boxes of the lattice, and those of
+`space.zones.Zones` are zones. A shape is public: it is made before the records are seen, or from released numbers, and
+must hold no count.
 """
 
 from __future__ import annotations
@@ -14,6 +15,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -21,7 +24,9 @@ import numpy.typing as npt
 from spatialdp._support.arrays import Array, Booleans, Floats, Integers, Integers32, read_only
 from spatialdp.errors import ParameterError
 
-__all__ = ["TreeShape", "level_sums", "sums"]
+__all__ = ["TreeShape", "level_sums", "locked", "sums"]
+
+A = TypeVar("A", bound=Array)
 
 # Up to this fan-out, adding strided slices is faster than numpy's sum over a short axis.
 _LARGEST_STRIDED = 16
@@ -65,15 +70,20 @@ class TreeShape:
         self._check_offsets()
         self._check_families()
 
-    @property
+    @cached_property
     def n_nodes(self) -> int:
         """Number of nodes."""
         return int(self.offsets[-1])
 
-    @property
+    @cached_property
     def height(self) -> int:
         """Number of levels below the root."""
         return self.offsets.size - 2
+
+    @cached_property
+    def levels(self) -> tuple[slice, ...]:
+        """The nodes of each depth, root first."""
+        return tuple(slice(first, stop) for first, stop in pairwise(self.offsets.tolist()))
 
     @cached_property
     def n_leaves(self) -> int:
@@ -83,12 +93,12 @@ class TreeShape:
     @cached_property
     def leaves(self) -> Booleans:
         """Which nodes have no children."""
-        return read_only(self.n_children == 0, np.bool_)
+        return locked(self.n_children == 0)
 
     @cached_property
     def depth(self) -> npt.NDArray[np.int8]:
         """Depth of each node; 0 for the root."""
-        return read_only(np.repeat(np.arange(self.height + 1, dtype=np.int8), np.diff(self.offsets)), np.int8)
+        return locked(np.repeat(np.arange(self.height + 1, dtype=np.int8), np.diff(self.offsets)))
 
     @cached_property
     def parent(self) -> Integers32:
@@ -96,7 +106,7 @@ class TreeShape:
         parent = np.empty(self.n_nodes, dtype=np.int32)
         parent[0] = -1
         parent[1:] = np.repeat(np.arange(self.n_nodes, dtype=np.int32), self.n_children)
-        return read_only(parent, np.int32)
+        return locked(parent)
 
     @cached_property
     def first_child(self) -> Integers32:
@@ -105,27 +115,37 @@ class TreeShape:
         first[0] = 1
         np.cumsum(self.n_children[:-1], out=first[1:])
         first[1:] += 1
-        return read_only(first, np.int32)
+        return locked(first)
 
     @cached_property
     def fan_outs(self) -> tuple[int, ...]:
         """For each depth, the number of children that all its nodes have, or 0 if they differ."""
-        levels = (self.n_children[self.level(d)] for d in range(self.height + 1))
+        levels = [self.n_children[level] for level in self.levels]
         return tuple(int(level[0]) if level.min() == level.max() else 0 for level in levels)
 
     @cached_property
-    def _families(self) -> tuple[tuple[Integers, Integers], ...]:
-        """For each depth, which of its nodes have children, and where each one's children begin in the next depth."""
-        families = []
-        for depth in range(self.height):
-            n_children = self.n_children[self.level(depth)]
-            inner = np.flatnonzero(n_children)
-            families.append((inner, np.cumsum(n_children[inner]) - n_children[inner]))
-        return tuple(families)
+    def inner(self) -> tuple[slice | Integers, ...]:
+        """For each depth, the places within it of the nodes that have children; a slice if all of them have."""
+        places: list[slice | Integers] = []
+        for level, fan_out in zip(self.levels[:-1], self.fan_outs[:-1], strict=True):
+            has_children = self.n_children[level] > 0
+            places.append(slice(None) if fan_out or has_children.all() else np.flatnonzero(has_children))
+        return tuple(places)
+
+    @cached_property
+    def family_sizes(self) -> tuple[int | Integers32, ...]:
+        """For each depth, the number of children of the nodes that have children: one number if all have the same."""
+        depths = zip(self.levels[:-1], self.fan_outs[:-1], self.inner, strict=True)
+        return tuple(fan_out or self.n_children[level][inner] for level, fan_out, inner in depths)
+
+    @cached_property
+    def _first_places(self) -> tuple[Integers, ...]:
+        """For each depth whose families differ in size, where each family begins in the next depth."""
+        return tuple(np.asarray(np.cumsum(sizes) - sizes, dtype=np.int64) for sizes in self.family_sizes)
 
     def level(self, depth: int) -> slice:
         """Return the slice of the nodes of one depth."""
-        return slice(int(self.offsets[depth]), int(self.offsets[depth + 1]))
+        return self.levels[depth]
 
     def family_sums(self, depth: int, values: Array, *, empty: float = 0) -> Array:
         """Sum, for every node of one depth, the values of its children.
@@ -139,35 +159,23 @@ class TreeShape:
         empty : float
             The result for leaves.
         """
-        inner, totals = self.inner(depth), self.inner_sums(depth, values)
+        inner, level, totals = self.inner[depth], self.levels[depth], self.inner_sums(depth, values)
         if isinstance(inner, slice):
             return totals
-        level = self.level(depth)
         result = np.full((*values.shape[:-1], level.stop - level.start), empty, dtype=values.dtype)
         result[..., inner] = totals
         return result
-
-    def inner(self, depth: int) -> slice | Integers:
-        """Return the places, within one depth, of the nodes that have children; a slice if all of them have."""
-        if self.fan_outs[depth] or self._families[depth][0].size == self.offsets[depth + 1] - self.offsets[depth]:
-            return slice(None)
-        return self._families[depth][0]
 
     def inner_sums(self, depth: int, values: Array) -> Array:
         """Sum, for every node of one depth that has children, the values of its children (last axis)."""
         if fan_out := self.fan_outs[depth]:
             return _stride_sums(values, fan_out)
         # Leaves are passed over: reduceat would return a neighbour's value for an empty family.
-        return np.asarray(np.add.reduceat(values, self._families[depth][1], axis=-1))
+        return np.asarray(np.add.reduceat(values, self._first_places[depth], axis=-1))
 
     def to_children(self, depth: int, values: Array) -> Array:
         """Repeat the values of one depth's nodes (last axis) for each of their children."""
         return np.repeat(values, self.fan_outs[depth] or self.n_children[self.level(depth)], axis=-1)
-
-    def inner_to_children(self, depth: int, values: Array) -> Array:
-        """Repeat the values of one depth's nodes that have children (last axis) for each of their children."""
-        n_children = self.fan_outs[depth] or self.n_children[self.level(depth)][self.inner(depth)]
-        return np.repeat(values, n_children, axis=-1)
 
     def node_values(self, values: npt.ArrayLike, name: str) -> Array:
         """Return values as an array, checked to have one entry for each node; `name` is for the error message."""
@@ -274,6 +282,12 @@ def level_sums(leaf_values: npt.ArrayLike, fan_outs: Sequence[int]) -> list[Arra
             )
         levels.append(_stride_sums(levels[-1], fan_out))
     return levels[::-1]
+
+
+def locked(array: A) -> A:
+    """Return a new array that nobody else has, made read-only."""
+    array.setflags(write=False)
+    return array
 
 
 def _summable(values: npt.ArrayLike) -> Array:

@@ -8,59 +8,35 @@ proportional to the length of the boundary. Polygons are clipped by the nodes th
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from math import isqrt
 
 import numpy as np
 
 from spatialdp._support.arrays import Array, Booleans, Floats, Integers
-from spatialdp._support.tree_shape import TreeShape
+from spatialdp.space.boxes.tree import Tree
 from spatialdp.space.domain import Domain
 from spatialdp.space.polygons import CRUMB, Polygons, areas_only
 from spatialdp.space.regions.borders import RegionArea
-from spatialdp.trees.tree import Tree
+from spatialdp.trees.pairs import Pairs
+from spatialdp.trees.shape import TreeShape
 
-__all__ = ["Pairs", "area_shares", "children", "chunks", "walk", "walk_polygons"]
+__all__ = ["area_shares", "children", "chunks", "family_shares", "walk", "walk_polygons"]
 
-# Boxes walked together: enough to be worth a numpy call, few enough for the pairs of a level to stay small.
-_CHUNK = 1024
+# Boxes walked together: enough to be worth a numpy call, few enough for their pairs to stay few. The edge of a box
+# cuts about as many nodes of a level as there are along a side of the domain.
+_MOST_BOXES, _FEWEST_BOXES, _CUT_NODES = 2**12, 2**6, 2**18
 _POLYGONS = 64  # polygons walked together: fewer, because each has many pieces
 
 
-@dataclass(frozen=True, eq=False)
-class Pairs:
-    """The (box, node) pairs of one depth.
-
-    Attributes
-    ----------
-    box, node : int arrays
-        Number of the box, or polygon, and of the node.
-    parent : int array
-        Position of the pair of the same box and the node's parent among the divided pairs of the previous depth.
-    coverage : float array
-        Share of the node's area (or of its area in the region) that the box covers, from 0 to 1.
-    divided : bool array
-        Whether the pair is followed by pairs of the node's children at the next depth.
-    """
-
-    box: Array
-    node: Array
-    parent: Array
-    coverage: Floats
-    divided: Booleans
+def chunks(tree: TreeShape, queries: Array) -> list[slice]:
+    """Cut a long list of boxes (m, 4), or polygons (m,), into slices that are walked together."""
+    boxes = min(max(_CUT_NODES // isqrt(tree.n_leaves), _FEWEST_BOXES), _MOST_BOXES)
+    size = boxes if queries.ndim == 2 else _POLYGONS
+    return [slice(start, start + size) for start in range(0, queries.shape[0], size)]
 
 
-def chunks(queries: Array) -> Iterator[slice]:
-    """Yield slices of a long list of boxes (m, 4), or polygons (m,), that are walked together."""
-    size = _CHUNK if queries.ndim == 2 else _POLYGONS
-    for start in range(0, queries.shape[0], size):
-        yield slice(start, start + size)
-
-
-def walk(
-    tree: Tree, boxes: Integers, descend: Booleans | None = None, area: RegionArea | None = None
-) -> Iterator[Pairs]:
-    """Go down a tree with lattice boxes (m, 4), and yield the pairs of one depth at a time.
+def walk(tree: Tree, boxes: Integers, descend: Booleans | None = None, area: RegionArea | None = None) -> list[Pairs]:
+    """Go down a tree with lattice boxes (m, 4), and return the pairs of each depth.
 
     Parameters
     ----------
@@ -71,19 +47,27 @@ def walk(
     area : RegionArea, optional
         The region, if coverage is to be the share of a node's area in the region.
     """
+    levels, cuts = [], []
     query = np.ascontiguousarray(boxes.T)
     box = np.arange(boxes.shape[0])
     node = np.zeros(box.size, dtype=np.int64)
     parent = np.zeros(box.size, dtype=np.int64)
     while box.size:
         coverage, cut = _coverage(tree, node, query, box)
-        if area is not None and cut.any():
-            coverage[cut] = area.shares(boxes[box[cut]], tree.boxes[node[cut]].astype(np.int64))
-        if descend is not None:
-            cut |= descend[node] & (coverage == 1)
-        divided = cut & (tree.n_children[node] > 0)
-        yield Pairs(box, node, parent, coverage, divided)
+        goes_on = cut if descend is None else cut | (descend[node] & (coverage == 1))
+        divided = goes_on & (tree.n_children[node] > 0)
+        levels.append(Pairs(box, node, parent, coverage, divided))
+        cuts.append(cut)
         box, node, parent = children(tree, box[divided], node[divided])
+    if area is not None and levels:
+        # All depths together: which nodes a box cuts does not depend on the region.
+        box = np.concatenate([pairs.box[cut] for pairs, cut in zip(levels, cuts, strict=True)])
+        node = np.concatenate([pairs.node[cut] for pairs, cut in zip(levels, cuts, strict=True)])
+        shares = area.shares(boxes[box], tree.boxes[node].astype(np.int64))
+        ends = np.cumsum([np.count_nonzero(cut) for cut in cuts])[:-1]
+        for pairs, cut, part in zip(levels, cuts, np.split(shares, ends), strict=True):
+            pairs.coverage[cut] = part
+    return levels
 
 
 def _coverage(tree: Tree, node: Integers, query: Integers, box: Integers) -> tuple[Floats, Booleans]:
@@ -113,8 +97,9 @@ def walk_polygons(
     polygons: Polygons,
     descend: Booleans | None = None,
     area: RegionArea | None = None,
-) -> Iterator[Pairs]:
-    """Go down a tree with polygons, as `walk` does with boxes, and yield the pairs of one depth at a time."""
+) -> list[Pairs]:
+    """Go down a tree with polygons, as `walk` does with boxes, and return the pairs of each depth."""
+    levels = []
     piece, box = polygons, np.arange(polygons.size)
     inside = None if area is None else area.clip(polygons)
     node = parent = np.zeros(box.size, dtype=np.int64)
@@ -128,10 +113,11 @@ def walk_polygons(
         if descend is not None:
             cut |= descend[node] & (coverage == 1)
         divided = cut & (tree.n_children[node] > 0)
-        yield Pairs(box, node, parent, coverage, divided)
+        levels.append(Pairs(box, node, parent, coverage, divided))
         box, node, parent = children(tree, box[divided], node[divided])
         piece = piece[divided][parent]
         inside = None if inside is None else inside[divided][parent]
+    return levels
 
 
 def _sides(tree: Tree, domain: Domain, node: Integers) -> Floats:
@@ -162,3 +148,12 @@ def area_shares(tree: Tree, area: RegionArea | None) -> Floats:
         return area.shares(boxes, boxes[parent])
     width, height = (boxes[:, 2:] - boxes[:, :2]).astype(np.float64).T
     return np.asarray(width * height / (width * height)[parent])
+
+
+def family_shares(tree: Tree, area: RegionArea | None) -> Floats:
+    """Share of each node in the area (in the region) of its family; 1 for the root."""
+    shares = area_shares(tree, area)
+    for depth in range(tree.height):
+        children = tree.level(depth + 1)
+        shares[children] /= tree.to_children(depth, tree.family_sums(depth, shares[children]))
+    return shares

@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from spatialdp._support.tree_shape import level_sums, sums
 from spatialdp.errors import ParameterError
-from spatialdp.trees.quadtree import quadtree
-from spatialdp.trees.tree import Tree
+from spatialdp.space.boxes.quadtree import quadtree
+from spatialdp.space.boxes.tree import Tree
+from spatialdp.trees.shape import level_sums, sums
 from tests.helpers.trees import dense_membership, random_tree
 
 seeds = st.integers(0, 2**32 - 1)
@@ -144,9 +144,9 @@ def test_nodes_take_few_bytes():
     assert stored <= 21 * tree.n_nodes
 
 
-@pytest.mark.parametrize("module", ["tree", "least_squares", "adjust"])
+@pytest.mark.parametrize("module", ["space.boxes.tree", "trees.least_squares", "trees.adjust"])
 def test_modules_do_not_import_points(module):
-    source = inspect.getsource(importlib.import_module(f"spatialdp.trees.{module}"))
+    source = inspect.getsource(importlib.import_module(f"spatialdp.{module}"))
     statements = ast.walk(ast.parse(source))
     imports = [ast.unparse(node) for node in statements if isinstance(node, ast.Import | ast.ImportFrom)]
     assert imports

@@ -15,8 +15,8 @@ from itertools import pairwise
 import numpy as np
 
 from spatialdp._support.arrays import Array, Booleans, Integers, Integers32
+from spatialdp.space.boxes.tree import Tree
 from spatialdp.space.domain import Grid
-from spatialdp.trees.tree import Tree
 
 __all__ = ["BlockTree", "block_tree", "levels_of"]
 

@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spatialdp.errors import DomainError, ParameterError
+from spatialdp.space.boxes.quadtree import morton_order, quadtree
+from spatialdp.space.boxes.tree import Tree
 from spatialdp.space.lattice import LATTICE
-from spatialdp.trees.quadtree import morton_order, quadtree
-from spatialdp.trees.tree import Tree
 
 seeds = st.integers(0, 2**32 - 1)
 

@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given, settings
 
 from spatialdp.estimates.histogram import Histogram
-from spatialdp.estimates.tree_noise import TreeNoise
+from spatialdp.space.boxes.quadtree import morton_order, quadtree
+from spatialdp.space.boxes.walk import walk
 from spatialdp.space.coverage import block_powers
 from spatialdp.space.lattice import LATTICE
-from spatialdp.trees.quadtree import morton_order, quadtree
-from spatialdp.trees.walk import walk
+from spatialdp.trees.tree_noise import TreeNoise
 from tests.helpers.boxes import coverage
 from tests.helpers.cases import LARGE
 from tests.helpers.fits import random_variances, seeds

@@ -9,8 +9,8 @@ import pytest
 import shapely
 
 import spatialdp as sdp
-from spatialdp._support.tree_shape import sums
-from spatialdp.trees.blocks import block_tree, levels_of
+from spatialdp.space.boxes.blocks import block_tree, levels_of
+from spatialdp.trees.shape import sums
 
 REGION = shapely.Polygon([(0, 0), (1, 0), (1, 0.6), (0.3, 1), (0, 0.5)])
 

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 import shapely
 
+from spatialdp.space.boxes.blocks import block_tree
+from spatialdp.space.boxes.leaf_families import Families
+from spatialdp.space.boxes.walk import walk
 from spatialdp.space.domain import Domain
 from spatialdp.space.lattice import LATTICE
-from spatialdp.trees.blocks import block_tree
-from spatialdp.trees.leaf_families import Families
-from spatialdp.trees.walk import walk
 
 REGION = shapely.Polygon([(0, 0), (1, 0), (1, 0.6), (0.3, 1), (0, 0.5)])
 CASES = {
@@ -55,10 +55,11 @@ def test_powers_are_those_of_a_walk_that_visits_every_leaf(case, unmeasured):
     below = leaves_below(tree)
     for pairs in walk(tree, boxes, descend):
         add(expected, pairs, ~pairs.divided, below[pairs.node] * pairs.coverage ** np.arange(1, 5)[:, None])
-    for pairs, opened in families.walk(boxes, descend):
+    levels, opened = families.walk(boxes, descend)
+    for pairs in levels:
         sums = below[pairs.node] * pairs.coverage ** np.arange(1, 5)[:, None]
         ended = ~pairs.divided
-        if opened is not None:
+        if pairs is levels[-1]:
             assert np.array_equal(opened.pairs, pairs.divided)
             sums[:, opened.pairs] = opened.powers
             ended = np.ones(pairs.box.size, dtype=bool)
@@ -83,7 +84,8 @@ def add(totals, pairs, ended, sums):
 def test_opened_boxes_are_the_part_of_the_box_within_the_node(case):
     tree, families = families_of(case)
     boxes = random_boxes(40)
-    *_, (pairs, opened) = families.walk(boxes)
+    levels, opened = families.walk(boxes)
+    pairs = levels[-1]
     node, box = tree.boxes[pairs.node[opened.pairs]], boxes[pairs.box[opened.pairs]]
     assert opened.boxes.tolist() == [
         [max(a, b) for a, b in zip(n[:2], q[:2], strict=True)] + [min(a, b) for a, b in zip(n[2:], q[2:], strict=True)]

@@ -8,8 +8,8 @@ import shapely
 from hypothesis import given
 from hypothesis import strategies as st
 
+from spatialdp.space.boxes.subdivision import Subdivision, block_sums, summed_areas
 from spatialdp.space.domain import Domain
-from spatialdp.trees.subdivision import Subdivision, block_sums, summed_areas
 
 PUDDLES = shapely.MultiPolygon([shapely.Point(0.3, 0.3).buffer(0.2), shapely.box(0.9, 0.9, 1, 1)])
 

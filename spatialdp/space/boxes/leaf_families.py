@@ -8,38 +8,19 @@ a family are measured with the same noise. A family of 256 cells then costs as m
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import product
 
 import numpy as np
 
 from spatialdp._support.arrays import Array, Booleans, Floats, Integers
+from spatialdp.space.boxes.tree import Tree
+from spatialdp.space.boxes.walk import walk
 from spatialdp.space.coverage import Coverage, prefix_sums
 from spatialdp.space.domain import Grid
-from spatialdp.trees.tree import Tree
-from spatialdp.trees.walk import Pairs, walk
+from spatialdp.trees.pairs import OpenedNodes, Pairs
 
-__all__ = ["Families", "OpenedNodes"]
-
-
-@dataclass(frozen=True, eq=False)
-class OpenedNodes:
-    """The nodes above the leaves that a walk opens: those that a box cuts, and covered ones that were not measured.
-
-    Attributes
-    ----------
-    pairs : bool array
-        Which pairs of the walk's last depth these nodes are.
-    boxes : (m, 4) int array
-        The part of the box that lies within each node.
-    powers : (4, m) array
-        Sums over each node's cells of the first to fourth power of the covered share.
-    """
-
-    pairs: Booleans
-    boxes: Integers
-    powers: Floats
+__all__ = ["Families"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,20 +48,20 @@ class Families:
         upper = Tree(tree.offsets[:-1], n_children, tree.boxes[: tree.offsets[-2]])
         return cls(upper, grid, prefix_sums(leaves))
 
-    def walk(self, boxes: Integers, descend: Booleans | None = None) -> Iterator[tuple[Pairs, OpenedNodes | None]]:
-        """Go down to the level above the leaves and yield the pairs of each depth, at the last with the opened nodes.
+    def walk(self, boxes: Integers, descend: Booleans | None = None) -> tuple[list[Pairs], OpenedNodes | None]:
+        """Go down to the level above the leaves; return the pairs of each depth, and the nodes opened at the last one.
 
-        Pairs of opened nodes are marked as divided.
+        Pairs of opened nodes are marked as divided. No nodes are opened if the walk ends further up.
         """
         descend_upper = None if descend is None else descend[: self.upper.n_nodes]
-        for depth, pairs in enumerate(walk(self.upper, boxes, descend_upper)):
-            if depth < self.upper.height:
-                yield pairs, None
-                continue
-            opened = (pairs.coverage > 0) & (pairs.coverage < 1)
-            if descend_upper is not None:
-                opened |= descend_upper[pairs.node] & (pairs.coverage == 1)
-            yield replace(pairs, divided=opened), self._open(pairs, opened, boxes)
+        levels = walk(self.upper, boxes, descend_upper)
+        if len(levels) <= self.upper.height:
+            return levels, None
+        last = levels[-1]
+        opened = (last.coverage > 0) & (last.coverage < 1)
+        if descend_upper is not None:
+            opened |= descend_upper[last.node] & (last.coverage == 1)
+        return [*levels[:-1], replace(last, divided=opened)], self._open(last, opened, boxes)
 
     def _open(self, pairs: Pairs, opened: Booleans, boxes: Integers) -> OpenedNodes:
         node, box = self.upper.boxes[pairs.node[opened]].astype(np.int64), boxes[pairs.box[opened]]

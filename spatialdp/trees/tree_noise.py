@@ -19,12 +19,11 @@ from functools import cached_property
 import numpy as np
 
 from spatialdp._support.arrays import Array, Booleans, Floats
-from spatialdp._support.tree_shape import TreeShape
 from spatialdp.trees.given_weights import given_variances
-from spatialdp.trees.leaf_families import OpenedNodes
-from spatialdp.trees.least_squares import SubtreeVariances, divisor, own_weight, subtree_variances
+from spatialdp.trees.least_squares import SubtreeVariances, own_weight, subtree_variances
 from spatialdp.trees.levels import ByLevel, at_places, by_level, joined
-from spatialdp.trees.walk import Pairs
+from spatialdp.trees.pairs import OpenedNodes, Pairs
+from spatialdp.trees.shape import TreeShape
 
 __all__ = ["GivenWeights", "TreeNoise", "or_zero"]
 
@@ -98,8 +97,8 @@ class TreeNoise:
         if self.given is not None:
             return self.given.share
         share = np.ones(self.tree.n_nodes)
-        for depth in range(self.tree.height):
-            share[self.tree.level(depth + 1)] = self._of_children(depth, self._family_share(depth))
+        for depth, shares in enumerate(self._child_shares):
+            share[self.tree.levels[depth + 1]] = self._of_children(depth, shares)
         return share
 
     @cached_property
@@ -108,8 +107,8 @@ class TreeNoise:
         if self.given is not None:
             return np.where(self.tree.leaves, 1.0, self.given.own)
         weight = np.ones(self.tree.n_nodes)
-        for depth in range(self.tree.height):
-            weight[self.tree.level(depth)][self.tree.inner(depth)] = self._inner_weight(depth)
+        for level, inner, weights in zip(self.tree.levels, self.tree.inner, self._weights, strict=False):
+            weight[level][inner] = weights
         return weight
 
     def own_second(self, nodes: Array) -> Floats:
@@ -152,46 +151,44 @@ class TreeNoise:
         """K of each level."""
         levels = [self._own_fourth[-1]]
         for depth in reversed(range(self.tree.height)):
-            own, inner = self._own_fourth[depth], self.tree.inner(depth)
-            weight = self._inner_weight(depth)
+            own, inner, weight = self._own_fourth[depth], self.tree.inner[depth], self._weights[depth]
             fourth = _fourth_power(weight) * at_places(own, inner)
             fourth = fourth + _fourth_power(1 - weight) * self._family_sum(depth, levels[-1])
             levels.append(fourth if isinstance(inner, slice) else self._with_inner(depth, own, fourth))
         return tuple(reversed(levels))
 
-    def _inner_weight(self, depth: int) -> Floats:
-        """The weight w of the nodes of one depth that have children: a number, or one for each of them."""
-        inner = self.tree.inner(depth)
-        if self.given is not None:
-            return self.given.own[self.tree.level(depth)][inner]
-        return own_weight(at_places(self._own[depth], inner), self.subtree.below[depth])
+    @cached_property
+    def _weights(self) -> ByLevel:
+        """The weight w of the nodes with children of each level above the lowest one."""
+        if self.given is None:
+            return self.subtree.weights
+        own = self.given.own
+        return tuple(own[level][inner] for level, inner in zip(self.tree.levels, self.tree.inner, strict=False))
 
-    def _family_share(self, depth: int) -> Floats:
-        """The `family_share` of the children of one depth: one for each family, if siblings have the same, or each."""
-        children = self.tree.level(depth + 1)
-        if self.given is not None:
-            return self.given.share[children]
-        parts, whole = self.subtree.parts[depth + 1], divisor(self.subtree.below[depth])
-        if not parts.ndim:
-            return np.asarray(parts / whole)
-        return np.asarray(parts / (self.tree.inner_to_children(depth, whole) if whole.ndim else whole))
+    @cached_property
+    def _child_shares(self) -> ByLevel:
+        """The `family_share` of the nodes of each level below the root: a number, one for each family, or for each."""
+        if self.given is None:
+            return self.subtree.child_shares
+        return tuple(self.given.share[level] for level in self.tree.levels[1:])
 
     def _family_sum(self, depth: int, values: Floats) -> Floats:
         """The sums of the children's values, for each node of one depth that has children."""
         if values.ndim:
             return self.tree.inner_sums(depth, values)
-        n_children = self.tree.n_children[self.tree.level(depth)][self.tree.inner(depth)]
-        return np.asarray(values * (self.tree.fan_outs[depth] or n_children))
+        return np.asarray(values * self.tree.family_sizes[depth])
 
     def _of_children(self, depth: int, values: Floats) -> Floats:
         """One number for each child of the nodes of one depth, from one for all, for each family, or for each child."""
-        size = int(self.tree.offsets[depth + 2] - self.tree.offsets[depth + 1])
-        return values if values.size == size or not values.ndim else self.tree.inner_to_children(depth, values)
+        children = self.tree.levels[depth + 1]
+        if not values.ndim or values.size == children.stop - children.start:
+            return values
+        return np.repeat(values, self.tree.family_sizes[depth])
 
     def _with_inner(self, depth: int, leaves: Floats, inner: Floats) -> Floats:
         """The numbers of one depth, from those of its leaves, and those of its nodes with children."""
         level = np.array(np.broadcast_to(leaves, self.tree.offsets[depth + 1] - self.tree.offsets[depth]))
-        level[self.tree.inner(depth)] = inner
+        level[self.tree.inner[depth]] = inner
         return level
 
     def fitted_nodes(self) -> tuple[Floats, Floats]:
@@ -209,7 +206,7 @@ class TreeNoise:
         """
         second, fourth = joined(self.tree, self._own_second), self.own_fourth.copy()
         for depth in reversed(range(self.tree.height)):
-            level, children = self.tree.level(depth), self.tree.level(depth + 1)
+            level, children = self.tree.levels[depth], self.tree.levels[depth + 1]
             for cumulant in (second, fourth):
                 below = self.tree.family_sums(depth, cumulant[children])
                 np.copyto(cumulant[level], below, where=self.unmeasured[level])
@@ -236,18 +233,18 @@ class TreeNoise:
         result[0] = subtree[0].item()
         weight, elsewhere = np.ones(1), np.zeros(1)  # b of each node, and the part of the sum outside its subtree
         for depth in range(tree.height):
-            inner, child = tree.inner(depth), subtree[depth + 1]
+            inner, child = tree.inner[depth], subtree[depth + 1]
             weight, elsewhere = at_places(weight, inner), at_places(elsewhere, inner)
-            kept = weight * self._inner_weight(depth)
+            kept = weight * self._weights[depth]
             above = elsewhere + power(kept) * at_places(own[depth], inner)
-            share, free, family = self._family_share(depth), 1 - weight + kept, self._family_sum(depth, child)
+            share, free, family = self._child_shares[depth], 1 - weight + kept, self._family_sum(depth, child)
             if (share.ndim and share.size > free.size) or child.ndim:
                 free, above, family = (self._of_children(depth, each) for each in (free, above, family))
                 share = self._of_children(depth, share)
             passed = share * free  # J (1 - a)
             weight, elsewhere = 1 - passed, power(share) * above + power(passed) * (family - child)
             found = power(weight) * child + elsewhere
-            result[tree.level(depth + 1)] = self._of_children(depth, found)
+            result[tree.levels[depth + 1]] = self._of_children(depth, found)
             if depth + 1 < tree.height:
                 weight, elsewhere = self._of_children(depth, weight), self._of_children(depth, elsewhere)
         return result

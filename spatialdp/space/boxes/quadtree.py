@@ -13,9 +13,9 @@ import numpy.typing as npt
 
 from spatialdp._support.arrays import Array, Booleans, Integers, Integers32
 from spatialdp.errors import DomainError, ParameterError
+from spatialdp.space.boxes.tree import LatticeBoxes, Tree
 from spatialdp.space.domain import LARGEST_GRID
 from spatialdp.space.lattice import LATTICE
-from spatialdp.trees.tree import LatticeBoxes, Tree
 from spatialdp.wording import parameter
 
 __all__ = ["morton_order", "quadtree"]

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from spatialdp._support.tree_shape import TreeShape, sums
 from spatialdp.errors import ParameterError
 from spatialdp.trees.least_squares import two_pass
+from spatialdp.trees.shape import TreeShape, sums
 from tests.helpers.trees import dense_membership, random_tree
 
 seeds = st.integers(0, 2**32 - 1)
@@ -29,6 +29,19 @@ def test_a_shape_says_of_its_nodes_what_a_tree_of_boxes_says(seed):
         np.testing.assert_array_equal(getattr(shape, name), getattr(tree, name))
     assert (shape.n_nodes, shape.n_leaves, shape.height) == (tree.n_nodes, tree.n_leaves, tree.height)
     assert shape.fan_outs == tree.fan_outs
+
+
+@given(seeds)
+@settings(max_examples=40, deadline=None)
+def test_inner_nodes_of_each_depth_and_the_sizes_of_their_families(seed):
+    shape = shape_of(random_tree(np.random.default_rng(seed)))
+    assert len(shape.levels) == shape.height + 1
+    assert len(shape.inner) == len(shape.family_sizes) == shape.height
+    for depth, (inner, sizes) in enumerate(zip(shape.inner, shape.family_sizes, strict=True)):
+        n_children = shape.n_children[shape.levels[depth]]
+        assert shape.levels[depth] == shape.level(depth)
+        np.testing.assert_array_equal(np.arange(n_children.size)[inner], np.flatnonzero(n_children))
+        np.testing.assert_array_equal(np.broadcast_to(sizes, np.count_nonzero(n_children)), n_children[n_children > 0])
 
 
 @given(seeds)

@@ -1,4 +1,4 @@
-"""Which boxes of the lattice are the nodes of a tree? The shape of `_support.tree_shape`, with a box for each node.
+"""Which boxes of the lattice are the nodes of a tree? The shape of `trees.shape`, with a box for each node.
 
 Sums over families, levels and parents need no boxes and lie with the shape; walks, areas and pruning need them. See
 ``docs/design/tree-noise.md``.
@@ -15,8 +15,8 @@ import numpy.typing as npt
 
 from spatialdp._support.arrays import Floats, Integers, Integers32, read_only
 from spatialdp._support.override import override
-from spatialdp._support.tree_shape import TreeShape
 from spatialdp.errors import ParameterError
+from spatialdp.trees.shape import TreeShape
 
 __all__ = ["LatticeBoxes", "Tree"]
 
@@ -48,7 +48,7 @@ class Tree(TreeShape):
 
     Examples
     --------
-    >>> from spatialdp.trees.quadtree import quadtree
+    >>> from spatialdp.space.boxes.quadtree import quadtree
     >>> tree = quadtree(2)
     >>> tree.n_nodes, tree.n_leaves, tree.height
     (21, 16, 2)
@@ -89,7 +89,7 @@ class Tree(TreeShape):
 
         Examples
         --------
-        >>> from spatialdp.trees.quadtree import quadtree
+        >>> from spatialdp.space.boxes.quadtree import quadtree
         >>> tree, index = quadtree(2).prune(np.arange(21) < 2)
         >>> tree.n_nodes, index[-1].item()
         (9, 8)

@@ -1,0 +1,1 @@
+"""Tests of the public frame: domains, the lattice, boxes and polygons."""
