@@ -40,6 +40,7 @@ from spatialdp.records.points import as_points
 from spatialdp.release import Release
 from spatialdp.space.domain import RASTER_SIDE, Domain, Grid
 from spatialdp.space.polygons import missed_share
+from spatialdp.space.zones.frame import Zones
 from spatialdp.strategies.products import BoxQueries
 from spatialdp.wording import either, parameter
 
@@ -212,7 +213,8 @@ class Mechanism(ABC):
 
     def _prepared_choice(self, domain: Any, terms: Terms, person: Person, chosen: Chosen) -> PreparedChoice:
         """Prepare a release for every bound that may be chosen, so that none can fail once records are read."""
-        if not isinstance(domain, Domain):
+        cells = self._counted_in(domain)
+        if cells is None:
             raise ParameterError(
                 f"{parameter('person')} asks for a bound that is chosen privately, but {self.name} needs a given one; "
                 f"give a bound such as {either('spatialdp.Person(cells=50)', 'cells=50')}."
@@ -229,7 +231,7 @@ class Mechanism(ABC):
         area = exact(chosen.area, "area")
         deviations = [self._box_deviation(each.design, domain, area) for each in candidates]
         choice = BoundChoice(
-            self.leaf_grid(domain) or domain.grid((FINE_SIDE, FINE_SIDE)),
+            cells,
             person.bound,
             epsilon,
             between(chosen.candidates),
@@ -240,7 +242,13 @@ class Mechanism(ABC):
         plan = replace(candidates[-1].plan, candidates=plans, person=person)
         return PreparedChoice(self, domain, terms, choice, plan, self._statement(plan, terms), candidates)
 
-    def _box_deviation(self, design: Any, domain: Domain, area: Fraction) -> float:
+    def _counted_in(self, domain: Any) -> Grid | Zones | None:
+        """The cells, or zones, in which persons are counted to choose their bound; None if it must be given."""
+        if not isinstance(domain, Domain):
+            return None
+        return self.leaf_grid(domain) or domain.grid((FINE_SIDE, FINE_SIDE))
+
+    def _box_deviation(self, design: Any, domain: Any, area: Fraction) -> float:
         """Standard deviation of the noise in a box with a share of the domain's area; public, for choosing a bound.
 
         Where it is not foreseeable, a box is taken to be answered from about as many counts as cells lie along its

@@ -15,12 +15,16 @@ from dataclasses import dataclass
 from fractions import Fraction
 from itertools import accumulate, pairwise
 
+from spatialdp._support.arrays import Integers
 from spatialdp.privacy.noise.selection import exponential
 from spatialdp.privacy.noise.source import Noise
 from spatialdp.privacy.unit import Bound
+from spatialdp.records.codes import Codes
 from spatialdp.records.persons.contributions import persons_above
 from spatialdp.records.points import Points
+from spatialdp.records.zones import zone_persons_above
 from spatialdp.space.domain import Grid
+from spatialdp.space.zones.frame import Zones
 
 __all__ = ["BoundChoice", "between", "crossing_scores", "handicaps", "thresholds"]
 
@@ -37,8 +41,8 @@ class BoundChoice:
 
     Attributes
     ----------
-    grid : Grid
-        The cells that persons are counted in.
+    cells : Grid or Zones
+        The cells, or the leaf zones, that persons are counted in.
     bound : Bound
         What is bounded: records or cells.
     epsilon : Fraction
@@ -52,17 +56,16 @@ class BoundChoice:
 
     Privacy
     -------
-    Neighbours differ by one person with all of their records, added or removed, or replaced by another person. Let
-    N(l) be the number of persons with more than l records (or cells) in the grid. A person has one number of records,
-    so adding or removing the person changes N(l) by 0 or 1. Replacing a person changes it by -1, 0 or 1, because one
-    person leaves and one enters. So each gain N(l) - threshold moves by at most 1. The score of a candidate is the
-    least of the gains of all steps up to it and of the losses of all steps beyond it (`crossing_scores`), less a
-    public handicap. Of numbers that move by at most 1, the least moves by at most 1. So scores have sensitivity 1
-    under both relations, whatever the number of records that a person has, and the draw costs ε
-    (`privacy.noise.selection.exponential`), or ρ = ε²/8 for Gaussian noise. Records without a person, and those
-    outside the region, change nothing. Scores are checked by brute force in
-    ``tests/mechanisms/test_bound_choice.py``, exact log-ratios of the choice, and of releases with it, in
-    ``tests/audit/test_enumeration.py``.
+    Neighbours differ by one person with all of their records, added or removed, or replaced by another person. Let N(l)
+    be the number of persons with more than l records (or cells, or leaf zones) in the frame. A person has one number of
+    records, so adding or removing the person changes N(l) by 0 or 1. Replacing a person changes it by -1, 0 or 1,
+    because one person leaves and one enters. So each gain N(l) - threshold moves by at most 1. The score of a candidate
+    is the least of the gains of all steps up to it and of the losses of all steps beyond it (`crossing_scores`), less a
+    public handicap. Of numbers that move by at most 1, the least moves by at most 1. So scores have sensitivity 1 under
+    both relations, whatever the number of records that a person has, and the draw costs ε
+    (`privacy.noise.selection.exponential`), or ρ = ε²/8 for Gaussian noise. Records without a person, and those outside
+    the region, change nothing. Scores are checked by brute force in ``tests/mechanisms/test_bound_choice.py``, exact
+    log-ratios of the choice, and of releases with it, in ``tests/audit/test_enumeration.py``.
 
     Notes
     -----
@@ -70,22 +73,29 @@ class BoundChoice:
     for the same cost.
     """
 
-    grid: Grid
+    cells: Grid | Zones
     bound: Bound
     epsilon: Fraction
     middles: tuple[int, ...]
     thresholds: tuple[int, ...]
     handicaps: tuple[int, ...]
 
-    def scores(self, points: Points) -> list[Fraction]:
+    def scores(self, points: Points | Codes) -> list[Fraction]:
         """Return the exact score of each candidate; private."""
-        above = persons_above(points, self.grid, self.bound, self.middles)
+        above = _above(points, self.cells, self.bound, self.middles)
         scores = crossing_scores(above.tolist(), self.thresholds)
         return [score - handicap for score, handicap in zip(scores, self.handicaps, strict=True)]
 
-    def draw(self, points: Points, noise: Noise) -> int:
+    def draw(self, points: Points | Codes, noise: Noise) -> int:
         """Choose a bound privately; returns its place among the candidates."""
         return exponential(self.scores(points), self.epsilon, SENSITIVITY, noise)
+
+
+def _above(points: Points | Codes, cells: Grid | Zones, bound: Bound, amounts: Sequence[int]) -> Integers:
+    if isinstance(cells, Zones):
+        return zone_persons_above(points, cells, bound, amounts)
+    assert isinstance(points, Points), "codes are for zones"
+    return persons_above(points, cells, bound, amounts)
 
 
 def crossing_scores(above: Sequence[int], thresholds: Sequence[int]) -> list[Fraction]:

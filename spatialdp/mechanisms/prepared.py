@@ -21,7 +21,7 @@ from spatialdp.privacy.noise.source import Noise, SystemNoise, is_system_noise
 from spatialdp.privacy.payment import PaidNoise
 from spatialdp.privacy.statement import Privacy
 from spatialdp.records.formats.base import forgetful
-from spatialdp.records.points import as_points, in_memory
+from spatialdp.records.points import in_memory
 from spatialdp.release import Release
 from spatialdp.space.questions import require_inside
 from spatialdp.wording import either
@@ -155,7 +155,7 @@ class PreparedChoice(PreparedRelease):
     @override
     def _carry_out(self, points: Any, source: Noise) -> Release:
         # Files are read before the choice is drawn, and a table is seen in one state: what fails, fails before noise.
-        records = in_memory(as_points(points, self.domain, self.terms.person), self.domain)
+        records = in_memory(self.mechanism._records(points, self.domain, self.terms.person), self.domain)
         with records._snapshot():
             place: int = self.design.draw(records, source)
             return self.candidates[place]._carry_out(records, source)

@@ -11,7 +11,7 @@ from __future__ import annotations
 import warnings
 from collections import UserList, deque
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, ExitStack, nullcontext
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -36,6 +36,7 @@ from spatialdp.wording import either
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from spatialdp.space.domain import Domain
     from spatialdp.space.zones.frame import Zones
 
 __all__ = ["CodeFile", "Codes", "FileCodes", "as_zone_records", "codes_of", "opener_of_codes", "read_codes"]
@@ -106,6 +107,14 @@ class Codes:
             persons = None if self._persons is None else self._persons[start : start + _BLOCK]
             yield self._codes[start : start + _BLOCK], persons
 
+    def _kept(self, domain: Domain | None) -> Codes:  # noqa: ARG002 - codes lie on no lattice
+        """Return the same records in memory."""
+        return self
+
+    def _snapshot(self) -> AbstractContextManager[None]:
+        """Return a context within which all questions are answered from one state of the records."""
+        return nullcontext()
+
     def _check_zones(self, zones: Zones) -> None:
         """Refuse zones in which these records cannot be located: those with two leaves of one code."""
         zones.check_leaf_codes()
@@ -134,6 +143,11 @@ class FileCodes(Codes):
     @override
     def _blocks(self) -> Iterator[tuple[pa.Array, pa.Array | None]]:
         return ((batch.codes, batch.person) for batch in self._batches())
+
+    @override
+    def _kept(self, domain: Domain | None) -> Codes:  # noqa: ARG002
+        parts = list(self._blocks())
+        return Codes(*_one(parts)) if parts else Codes([], [] if self._has_persons else None)
 
     def _batches(self) -> Iterator[Coded]:
         """The records of all files, batch by batch."""

@@ -321,12 +321,12 @@ def check_bounds(bounds: tuple[float, ...], domain: Domain) -> None:
 
 
 @forgetful
-def in_memory(points: Points, domain: Domain) -> Points:
-    """Return the same points with their records in memory, for whoever uses them many times with one domain.
+def in_memory(records: Any, frame: Domain | Zones) -> Any:
+    """Return the same points or codes in memory, for whoever uses them many times with one domain or with zones.
 
-    Those of a file are read once, and kept as squares on the domain's lattice: 8 bytes each, and their persons.
+    Points of a file are read once, and kept as squares on the domain's lattice: 8 bytes each, and their persons.
     """
-    return points._kept(domain)
+    return records._kept(frame if isinstance(frame, Domain) else frame.domain)
 
 
 def as_points(points: Any, domain: Domain, person: Person | None = None) -> Points:

@@ -103,7 +103,7 @@ def _choice_law(choice: BoundChoice, data: tuple[Any, ...], known: dict[Any, Law
     who = [name for name, kind in zip(names, data, strict=True) for _ in kind]
     x = np.array([column for kind in data for column in kind], dtype=float) / 4 + 0.1
     points = Points(x, np.full(x.size, 0.5), person=persons_of(who))
-    above = bound_choice.persons_above(points, choice.grid, choice.bound, choice.middles)
+    above = bound_choice.persons_above(points, choice.cells, choice.bound, choice.middles)
 
     def places(words: Any) -> list[int]:
         # Persons are counted once for all words.

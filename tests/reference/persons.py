@@ -8,6 +8,20 @@ from collections import Counter, defaultdict
 from spatialdp import Person
 
 
+def mixed(word: int) -> int:
+    """32 bits, mixed."""
+    word = (word ^ word >> 16) * 0x21F0AAAD % 2**32
+    word = (word ^ word >> 15) * 0x735A2D97 % 2**32
+    word = (word ^ word >> 15) * 0x21F0AAAD % 2**32
+    return word ^ word >> 16
+
+
+def key(person: str, cell: int) -> int:
+    """What a person's cells are ordered by."""
+    seed = int(hashlib.md5(f"spatialdp|{person}".encode()).hexdigest()[:8], 16)
+    return mixed(seed ^ mixed(cell >> 32) ^ cell % 2**32)
+
+
 def kept(persons: list, cells: list[int], n_cells: int, bound: Person) -> dict[tuple[str, int], int]:
     """What is kept of each person (a text) in each cell; `persons` has None for records without one."""
     records: dict[str, Counter] = defaultdict(Counter)
@@ -16,7 +30,7 @@ def kept(persons: list, cells: list[int], n_cells: int, bound: Person) -> dict[t
             records[str(person)][cell] += 1
     result = {}
     for person, own in records.items():
-        keys = {cell: hashlib.md5(f"spatialdp|{person}|{cell}".encode()).hexdigest()[:16] for cell in own}
+        keys = {cell: key(person, cell) for cell in own}
         left = bound.most
         for cell in sorted(own, key=lambda cell: (keys[cell], cell)):
             if bound.shares:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, get_type_hints
 import click
 
 from spatialdp._support.override import override
-from spatialdp.cli.options.domain import optional_domain_options
+from spatialdp.cli.options.frame import ZONES_FLAGS, check_frame, optional_space_options
 from spatialdp.cli.options.output import folder_options, quiet_option
 from spatialdp.cli.options.points import PointsFile, points_options
 from spatialdp.cli.options.terms import delta_option, neighbours_option, person_option
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from spatialdp.mechanisms import Mechanism
     from spatialdp.space.domain import Domain
+    from spatialdp.space.zones.frame import Zones
     from spatialdp.workload import Workload
 
 __all__ = ["command"]
@@ -31,6 +32,8 @@ __all__ = ["command"]
 T = TypeVar("T")
 
 METHODS = ("quadtree:height=8", "hierarchy:shape=256,256", "tailored:shape=256,256", "kd-tree:height=6")
+
+ZONE_METHODS = ("zone-tree", "zone-tree:budget=leaves")
 
 # Names of workloads on the command line, and the functions of spatialdp.workload that make them.
 WORKLOADS = {
@@ -63,17 +66,16 @@ class _List(click.ParamType):  # type: ignore[type-arg]  # generic only in recen
 
 @click.command("evaluate")
 @points_options
-@optional_domain_options
+@optional_space_options
 @click.option(
     "-m",
     "--method",
     "methods",
     multiple=True,
-    default=METHODS,
-    show_default=True,
     metavar="[LABEL=]NAME[:PARAMETER=VALUE]...",
     help="A method and its parameters, as `spatialdp methods` lists them; may be repeated. The baselines uniform and "
-    "flat are always added.",
+    f"flat are always added, but not with zones.  [default: {', '.join(METHODS)}; "
+    f"with zones {', '.join(ZONE_METHODS)}]",
 )
 @click.option(
     "-w",
@@ -81,8 +83,8 @@ class _List(click.ParamType):  # type: ignore[type-arg]  # generic only in recen
     "workloads",
     multiple=True,
     metavar="NAME[:PARAMETER=VALUE]...",
-    help=f"Queries to evaluate: {', '.join(WORKLOADS)}; may be repeated. "
-    "[default: random, if no other queries are given]",
+    help=f"Queries to evaluate: {', '.join(WORKLOADS)}; may be repeated. With zones: names of levels. "
+    "[default: random, if no other queries are given; with zones all levels]",
 )
 @click.option(
     "--boxes", multiple=True, type=click.Path(path_type=Path), help="File of boxes to evaluate; may be repeated."
@@ -136,7 +138,7 @@ class _List(click.ParamType):  # type: ignore[type-arg]  # generic only in recen
 @quiet_option
 def command(
     points: PointsFile,
-    domain: Domain | None,
+    frame: Domain | Zones | None,
     methods: Sequence[str],
     workloads: Sequence[str],
     boxes: Sequence[Path],
@@ -152,7 +154,8 @@ def command(
     r"""Compare the errors of methods, at each ε, for your queries.
 
     POINTS is a file of points, as for `spatialdp release`, or the name of a data set of spatialdp: highways-us,
-    chattanooga, salt-lake-city, auckland or liege, each with its own public domain.
+    chattanooga, salt-lake-city, auckland or liege, each with its own public domain. With --zones or --h3, the queries
+    are the zones of each level.
 
     The output is computed from the true records, with seeded noise: it is not private, and only people who may see the
     records may see it. Do not choose a method for sensitive records by their own evaluation, because the choice leaks.
@@ -165,31 +168,38 @@ def command(
       spatialdp evaluate homes.csv --x lon --y lat --bounds -85.6,34.9,-84.9,35.5 --crs EPSG:4326 \
           -m quadtree:height=7 -m "plain=quadtree:height=7:budget=uniform:consistent=no" \
           -w random:count=2000 -w sized:width=0.1:height=0.05 --processes 2 --cache trials.jsonl
+      spatialdp evaluate highways-us --zones counties.parquet --levels state,county \
+          -m zone-tree -m zone-tree:budget=leaves -w county
     """
     import matplotlib
 
     matplotlib.use("Agg")
     from spatialdp.evaluation.evaluate import evaluate, evaluate_subsamples, write_frame
     from spatialdp.evaluation.metrics import DEFAULT_METRICS
+    from spatialdp.space.domain import Domain
 
+    zones = None if frame is None or isinstance(frame, Domain) else frame
+    methods = methods or (METHODS if zones is None else ZONE_METHODS)
     mechanisms = dict(_mechanism(text) for text in methods)
     if len(mechanisms) < len(methods):
         raise click.UsageError(
             "two methods have the same label; labels must differ. Give one of them another label: LABEL=NAME:..."
         )
-    true_records, area, name = _records(points, domain)
-    queries = _queries(workloads, boxes, polygons, area, options["seed"])
+    if zones is not None:
+        _check_zones(zones, mechanisms, points, [*boxes, *polygons, *(["records"] if records else [])])
+    true_records, area, name = _records(points, frame)
+    queries = workloads or None if zones is not None else _queries(workloads, boxes, polygons, area, options["seed"])
     all_metrics = tuple(dict.fromkeys((*(metrics or DEFAULT_METRICS), show)))
     settings = {**options, "metrics": all_metrics, "dataset": name, "progress": not quiet}
-    subject = mechanisms, true_records, area, queries, [_epsilon(text) for text in epsilons]
-    frame = evaluate_subsamples(*subject, records=records, **settings) if records else evaluate(*subject, **settings)
+    subject: Any = mechanisms, true_records, area, queries, [_epsilon(text) for text in epsilons]
+    errors = evaluate_subsamples(*subject, records=records, **settings) if records else evaluate(*subject, **settings)
     folder.mkdir(parents=True, exist_ok=True)
-    write_frame(frame, folder / "errors.csv")
-    names = ["errors.csv", *_figures(frame, show, folder), "ranking.md"]
-    click.echo(_ranking(frame, show, folder))
+    write_frame(errors, folder / "errors.csv")
+    names = ["errors.csv", *_figures(errors, show, folder), "ranking.md"]
+    click.echo(_ranking(errors, show, folder))
     click.echo(f"\nwrote {', '.join(names)} in {folder}")
-    floors = ", ".join(f"{floor:g}" for floor in sorted(set(frame["floor"])))
-    click.echo(f"{frame.attrs['note']}. Floor of relative errors: {floors}.")
+    floors = ", ".join(f"{floor:g}" for floor in sorted(set(errors["floor"])))
+    click.echo(f"{errors.attrs['note']}. Floor of relative errors: {floors}.")
 
 
 def _figures(frame: Any, metric: str, folder: Path) -> list[str]:
@@ -220,8 +230,19 @@ def _ranking(frame: Any, metric: str, folder: Path) -> str:
 # --- reading the arguments -------------------------------------------------------------------------
 
 
-def _records(points: PointsFile, domain: Domain | None) -> tuple[Any, Domain, str]:
-    """Return records, their domain and their name, from a data set of spatialdp or from a file."""
+def _check_zones(zones: Zones, mechanisms: dict[str, Mechanism], points: PointsFile, others: Sequence[Any]) -> None:
+    """Refuse methods that do not count in zones, and queries that are no levels."""
+    for mechanism in mechanisms.values():
+        check_frame(zones, mechanism, codes=points.code_column is not None)
+    if others:
+        raise click.UsageError(
+            f"--boxes, --polygons or --records was given with {' or '.join(ZONES_FLAGS)}, where the queries are zones "
+            "and all records count; leave it out, and name levels with --workload."
+        )
+
+
+def _records(points: PointsFile, domain: Domain | Zones | None) -> tuple[Any, Any, str]:
+    """Return records, their frame and their name, from a data set of spatialdp or from a file."""
     from spatialdp.datasets import DATASETS
 
     shipped = DATASETS.get(str(points.path))
@@ -229,8 +250,8 @@ def _records(points: PointsFile, domain: Domain | None) -> tuple[Any, Domain, st
         return shipped.points(), domain or shipped.domain, shipped.title
     if domain is None:
         raise click.UsageError(
-            f"no domain was given for {points.path}; give --bounds XMIN,YMIN,XMAX,YMAX or --region FILE, or name a "
-            f"data set of spatialdp instead of a file: {', '.join(DATASETS)}."
+            f"no domain was given for {points.path}; give --bounds XMIN,YMIN,XMAX,YMAX, --region FILE or --zones "
+            f"FILE, or name a data set of spatialdp instead of a file: {', '.join(DATASETS)}."
         )
     points.check(domain)
     return points.read(domain), domain, points.path.stem

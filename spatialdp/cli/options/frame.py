@@ -37,6 +37,7 @@ __all__ = [
     "frame_options",
     "is_table",
     "optional_frame_options",
+    "optional_space_options",
     "places_options",
 ]
 
@@ -258,6 +259,10 @@ def _places(grid_shape: Any = None, grid_cell_size: Any = None, **options: Any) 
     return table_frame(_space(**options), {"shape": grid_shape, "cell_size": grid_cell_size}, {})
 
 
+def _space_if_given(**options: Any) -> Domain | Zones | None:
+    return None if all(value is None for value in options.values()) else _space(**options)
+
+
 def _frame_if_given(
     grid_shape: Any = None, grid_cell_size: Any = None, grid_blocks: Any = None, **options: Any
 ) -> Frame | None:
@@ -308,6 +313,7 @@ _ZONES = (
 frame_options = bundled("frame", _frame_of_method, *DOMAIN_OPTIONS, *_ZONES, *TABLE_OPTIONS)
 # Places of flows: zones, or the cells of a domain.
 places_options = bundled("frame", _places, *DOMAIN_OPTIONS, *_ZONES, *map(added, GRID_OPTIONS[:2]))
+optional_space_options = bundled("frame", _space_if_given, *DOMAIN_OPTIONS, *_ZONES)
 optional_frame_options = bundled(
     "frame", _frame_if_given, *DOMAIN_OPTIONS, *_ZONES, *TABLE_OPTIONS, *map(added, GRID_OPTIONS)
 )

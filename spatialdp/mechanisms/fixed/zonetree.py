@@ -45,6 +45,7 @@ from spatialdp.zone_release import ZoneRelease
 __all__ = ["ZoneTree"]
 
 _MOST_KNOWN = 10_000  # totals that a statement lists
+_SETS = 100  # of leaves, whose noise decides which bound on persons is worth it
 # Leaves must be measured even if no target needs them; so much they count beside the targets.
 _LEAF_IMPORTANCE = 1e-9
 
@@ -296,6 +297,18 @@ class ZoneTree(StructuredMechanism):
             level: math.sqrt(variances[domain.shape.level(depth)].mean()) for depth, level in enumerate(domain.levels)
         }
         return math.sqrt(variances[domain.leaf_nodes].mean()), deviations
+
+    @override
+    def _counted_in(self, domain: Zones) -> Zones:
+        return domain
+
+    @override
+    def _box_deviation(self, design: ZoneDesign, domain: Zones, area: Fraction) -> float:
+        """Root mean square over sets of leaves next to each other in the frame, of which each is such a share."""
+        size = max(1, round(area * domain.n_leaves))
+        starts = np.unique(np.linspace(0, domain.n_leaves - size, _SETS).astype(np.int64))
+        sums = design.structure.blank(design.laws).of_sets([domain.leaf_nodes[at : at + size] for at in starts])
+        return math.sqrt(sums.variance.mean())
 
     @override
     def _missed(self, domain: Zones) -> None:  # noqa: ARG002 - zones may have gaps, which `check` shows

@@ -1,9 +1,11 @@
 """What is kept of each person's records? Bounds on persons as expressions of Ibis.
 
-A person's cells are ordered by a key: the first 16 hexadecimal digits of the md5 of ``spatialdp|person|cell``, and
-among equal keys by cell. The key depends on the person and the cell alone, never on other rows or on random numbers, so
-what is kept of a person is a function of that person's own records, on every engine and in every order of rows. The
-same rule in numpy is `records.persons`; both must give the same integers.
+Persons within a bound are kept whole; an aggregate tells who is above it. The cells of the others are ordered by a key
+and, among equal keys, by cell. The key is mixed from the cell and a seed of the person: the number that the first 8
+hexadecimal digits of the md5 of ``spatialdp|person`` make. So each such person needs one md5, and each cell a few
+operations on whole numbers, which every engine has. The key depends on the person and the cell alone, never on other
+rows or on random numbers, so what is kept of a person is a function of that person's own records, on every engine and
+in every order of rows. The same rule in numpy is `records.persons`; both must give the same integers.
 
 Rows without a person are left out before anything is bounded, and so are cells outside the region. Nothing here runs a
 query.
@@ -16,10 +18,9 @@ from typing import Any
 from spatialdp.privacy.unit import SHARE_STEPS, Bound, Person
 from spatialdp.records.engines.cells import counts_of
 from spatialdp.records.engines.dialects import Dialect
+from spatialdp.records.persons.keys import FACTORS, MIXED_BITS, SALT, SHIFTS
 
-__all__ = ["SALT", "bounded_counts", "contributions"]
-
-SALT = "spatialdp|"
+__all__ = ["bounded_counts", "contributions"]
 
 
 def bounded_counts(cells: Any, person: Person, dialect: Dialect) -> Any:
@@ -47,33 +48,35 @@ def _with_persons(cells: Any) -> Any:
 
 def _at_most_cells(cells: Any, most: int, dialect: Dialect) -> Any:
     """Each person once in each cell, in the first `most` cells."""
-    import ibis
-
     each = cells.distinct()
-    numbered = each.mutate(place=ibis.row_number().over(group_by=each.person, order_by=_order(each, dialect)))
-    return counts_of(numbered.filter(numbered.place < most))
+    whole, others = _parted(each, each, most, dialect)
+    return counts_of(whole.select("cell").union(dialect.first(others, most).select("cell")))
 
 
 def _at_most_records(cells: Any, most: int, dialect: Dialect) -> Any:
     """Whole cells in their order while they fit into `most` records, and of the next cell the records that still fit.
 
-    The records of a cell are all alike, so they need no order of their own.
+    The records of a cell are all alike, so they need no order of their own. Each cell has one at least, so what is kept
+    lies in the first `most` cells.
     """
     import ibis
 
-    each = _sizes(cells)
-    so_far = ibis.window(group_by=each.person, order_by=_order(each, dialect), rows=(None, 0))
-    running = each.mutate(before=each.m.sum().over(so_far).cast("int64") - each.m)
+    whole, others = _parted(_sizes(cells), cells, most, dialect)
+    first = dialect.first(others, most)
+    so_far = ibis.window(group_by=first.person, order_by=[first.key, first.cell], rows=(None, 0))
+    running = first.mutate(before=first.m.sum().over(so_far).cast("int64") - first.m)
     fitting = running.filter(running.before < most)
-    kept = fitting.select(fitting.cell, kept=ibis.least(fitting.m, most - fitting.before))
-    return kept.group_by("cell").agg(n=kept.kept.sum().cast("int64"))
+    fitting = fitting.select(fitting.cell, m=ibis.least(fitting.m, most - fitting.before))
+    kept = whole.select("cell", "m").union(fitting)
+    return kept.group_by("cell").agg(n=kept.m.sum().cast("int64"))
 
 
 def _shares(cells: Any, most: int, dialect: Dialect) -> Any:  # noqa: ARG001 - shares need neither a bound nor an order
     """One unit for each person, divided over the cells in proportion to the records, in whole steps rounded down."""
     each = _sizes(cells)
-    total = each.m.sum().over(group_by=each.person).cast("int64")
-    whole = each.mutate(steps=each.m * SHARE_STEPS, total=total)
+    totals = cells.group_by("person").agg(total=cells.count())
+    whole = each.join(totals, "person")
+    whole = whole.select(whole.cell, whole.total, steps=whole.m * SHARE_STEPS)
     # A multiple of the divisor divides exactly, also where engines divide integers as doubles or decimals.
     steps = (whole.steps - whole.steps % whole.total) / whole.total
     shares = whole.select(whole.cell, steps=steps.cast("int64"))
@@ -86,8 +89,20 @@ def _sizes(cells: Any) -> Any:
     return cells.group_by(["person", "cell"]).agg(m=cells.count())
 
 
-def _order(each: Any, dialect: Dialect) -> list[Any]:
-    return [dialect.key(SALT, each.person, each.cell), each.cell]
+def _parted(each: Any, counted: Any, most: int, dialect: Dialect) -> tuple[Any, Any]:
+    """Return the rows of persons who have at most `most` rows in `counted`, and those of all others, who get keys."""
+    amounts = counted.group_by("person").agg(amount=counted.count())
+    above = amounts.filter(amounts.amount > most)
+    above = above.select(above.person, seed=dialect.seed(SALT, above.person))
+    return each.anti_join(above, "person"), _with_keys(each.join(above, "person"))
+
+
+def _with_keys(each: Any) -> Any:
+    """Return the rows (person, cell, seed, ...) with the key of each person and cell in place of the seed."""
+    keyed = each.mutate(key=each.seed ^ each.cell.cast("int64")).drop("seed")
+    for shift, factor in zip(SHIFTS, FACTORS, strict=False):
+        keyed = keyed.mutate(key=((keyed.key ^ (keyed.key >> shift)) * factor) & (2**MIXED_BITS - 1))
+    return keyed.mutate(key=keyed.key ^ (keyed.key >> SHIFTS[-1]))
 
 
 _RULES = {Bound.CELLS: _at_most_cells, Bound.RECORDS: _at_most_records, Bound.SHARES: _shares}

@@ -8,7 +8,7 @@ knows, by the names that Ibis gives them.
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, reduce
 from typing import Any, ClassVar
 
 from spatialdp._support.override import override
@@ -17,6 +17,10 @@ from spatialdp.space.lattice import LATTICE, LATTICE_BITS
 __all__ = ["DIALECTS", "Dialect"]
 
 _EXACT = 2 ** (52 - LATTICE_BITS)  # cells of an axis for which doubles are exact
+_DIGITS = 8  # of an md5 that make a seed
+_LARGEST_CELL_BITS = 31
+_LARGEST_CELL = 2**_LARGEST_CELL_BITS  # above the number of every cell of a grid
+_LARGEST_HEAP = 10**6  # values that DuckDB keeps in order for a group, and one more
 
 
 class Dialect:
@@ -55,12 +59,20 @@ class Dialect:
         """Return what a column of persons is grouped by: bytes for texts, the values themselves for others."""
         return self._bytes(person.cast("string")) if person.type().is_string() else person
 
-    def key(self, salt: str, identity: Any, cell: Any) -> Any:
-        """Return an expression that orders a person's cells as the first 16 digits of md5(salt + person + "|" + cell).
+    def seed(self, salt: str, identity: Any) -> Any:
+        """Return a person's seed: the first 8 hexadecimal digits of md5(salt + person), as a whole number.
 
         `identity` is a person as `identity` returns it.
         """
-        return self._digits(self._md5(salt, self._text(identity), "|" + cell.cast("string")))
+        return self._number(self._md5(salt, self._text(identity)))
+
+    def first(self, keyed: Any, most: int) -> Any:
+        """Leave the first `most` rows of each person, in the order of (key, cell)."""
+        import ibis
+
+        place = ibis.row_number().over(group_by=keyed.person, order_by=[keyed.key, keyed.cell])
+        numbered = keyed.mutate(place=place)
+        return numbered.filter(numbered.place < most)
 
     def _bytes(self, text: Any) -> Any:
         """Return the UTF-8 bytes of a text."""
@@ -70,13 +82,13 @@ class Dialect:
         """Return the person's text in the form that `_md5` joins."""
         return identity.cast("string")
 
-    def _md5(self, salt: str, person: Any, cell: Any) -> Any:
+    def _md5(self, salt: str, person: Any) -> Any:
         """Return the 32 hexadecimal digits of the md5 of the joined parts."""
-        return _function("md5", str, str)(salt + person + cell)
+        return _function("md5", str, str)(salt + person)
 
-    def _digits(self, md5: Any) -> Any:
-        """Return the first 16 digits in a form that is ordered byte by byte."""
-        return _function("left", str, int, str)(md5, 16)
+    def _number(self, md5: Any) -> Any:
+        """Return the number of the first 8 digits."""
+        return ("0x" + _function("left", str, int, str)(md5, _DIGITS)).cast("int64")
 
 
 class DuckDB(Dialect):
@@ -123,11 +135,29 @@ class DuckDB(Dialect):
     def _text(self, identity: Any) -> Any:
         return _function("decode", bytes, str)(identity) if identity.type().is_binary() else identity.cast("string")
 
+    @override
+    def first(self, keyed: Any, most: int) -> Any:
+        """Take the least values of each person, which takes half the time of numbering them.
+
+        Key and cell are one number. DuckDB makes room for `most` values of each person beforehand, which is no more
+        than the person has records.
+        """
+        if most >= _LARGEST_HEAP:
+            return super().first(keyed, most)
+        packed = keyed.mutate(packed=keyed.key * _LARGEST_CELL + keyed.cell)
+        least = {"packed": _least("min", 2)(packed.packed, most)}
+        if "m" in packed.columns:
+            least["m"] = _least("arg_min", 3)(packed.m, packed.packed, most)  # in the same order
+        chosen = packed.group_by("person").agg(**least)
+        rows = chosen.select(chosen.person, **{name: chosen[name].unnest() for name in least})
+        cell = (rows.packed % _LARGEST_CELL).cast(keyed.cell.type())
+        return rows.mutate(key=rows.packed >> _LARGEST_CELL_BITS, cell=cell)
+
 
 class PostgreSQL(Dialect):
     """PostgreSQL: bytes have no collation; a database in UTF-8 hands out a text's bytes as they are.
 
-    Keys are bytes too, because a database's collation may put letters before digits.
+    A digest has no number in PostgreSQL, so the seed is put together from its bytes.
     """
 
     name = "PostgreSQL"
@@ -143,17 +173,20 @@ class PostgreSQL(Dialect):
         return identity if identity.type().is_binary() else self._bytes(identity.cast("string"))
 
     @override
-    def _md5(self, salt: str, person: Any, cell: Any) -> Any:
+    def _md5(self, salt: str, person: Any) -> Any:
         import ibis
 
         join = _function("byteacat", bytes, bytes, bytes)
-        return _function("md5", bytes, str)(join(join(self._bytes(ibis.literal(salt)), person), self._bytes(cell)))
+        return _function("md5", bytes, str)(join(self._bytes(ibis.literal(salt)), person))
 
     @override
-    def _digits(self, md5: Any) -> Any:
+    def _number(self, md5: Any) -> Any:
         import ibis
 
-        return _function("decode", str, str, bytes)(super()._digits(md5), ibis.literal("hex"))
+        digest = _function("decode", str, str, bytes)(md5, ibis.literal("hex"))
+        octet = _function("get_byte", bytes, int, int)
+        first, *others = (octet(digest, place).cast("int64") for place in range(_DIGITS // 2))
+        return reduce(lambda number, each: number * 256 + each, others, first)
 
 
 class Spark(Dialect):
@@ -165,9 +198,14 @@ class Spark(Dialect):
     def _bytes(self, text: Any) -> Any:
         return text.cast("binary")
 
+    @override
+    def _number(self, md5: Any) -> Any:
+        digits = _function("left", str, int, str)(md5, _DIGITS)
+        return _function("conv", str, int, int, str)(digits, 16, 10).cast("int64")
+
 
 class BigQuery(Dialect):
-    """BigQuery, untested: md5 gives bytes, which are ordered byte by byte."""
+    """BigQuery, untested: md5 gives bytes."""
 
     name, tested = "BigQuery", False
 
@@ -176,8 +214,8 @@ class BigQuery(Dialect):
         return text.cast("binary")
 
     @override
-    def _md5(self, salt: str, person: Any, cell: Any) -> Any:
-        return _function("to_hex", bytes, str)(_function("md5", str, bytes)(salt + person + cell))
+    def _md5(self, salt: str, person: Any) -> Any:
+        return _function("to_hex", bytes, str)(_function("md5", str, bytes)(salt + person))
 
 
 class Snowflake(Dialect):
@@ -190,6 +228,11 @@ class Snowflake(Dialect):
         import ibis
 
         return _function("collate", str, str, str)(text, ibis.literal(""))
+
+    @override
+    def _number(self, md5: Any) -> Any:
+        digits = _function("left", str, int, str)(md5, _DIGITS)
+        return _function("to_number", str, str, int)(digits, "X" * _DIGITS).cast("int64")
 
 
 DIALECTS: dict[str, Dialect] = {
@@ -210,4 +253,17 @@ def _function(name: str, *types: type) -> Any:
     return ibis.udf.scalar.builtin(_STUBS[len(arguments)], name=name, signature=(tuple(arguments), result))
 
 
-_STUBS = {1: lambda value: value, 2: lambda first, second: (first, second)}  # Ibis counts the parameters
+@cache
+def _least(name: str, parameters: int) -> Any:
+    """Return the aggregate of DuckDB that lists the n least values of a column, or what another has beside them."""
+    import ibis
+
+    signature = ((int,) * parameters, list[int])
+    return ibis.udf.agg.builtin(_STUBS[parameters], name=name, signature=signature)
+
+
+_STUBS = {  # Ibis counts the parameters
+    1: lambda value: value,
+    2: lambda first, second: (first, second),
+    3: lambda first, second, third: (first, second, third),
+}

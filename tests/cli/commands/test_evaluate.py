@@ -10,6 +10,7 @@ import spatialdp as sdp
 from spatialdp import workload
 from spatialdp.cli import main
 from spatialdp.evaluation.evaluate import NOTE
+from tests.cli.options.test_frame import ZONES
 from tests.helpers.evaluations import XY, mean
 
 
@@ -43,6 +44,66 @@ def test_command_writes_table_figures_and_ranking(tmp_path):
     )
     keys = {"metric": "rmse", "mechanism": "mine", "workload": "1 % of the area", "epsilon": 0.1}
     assert mean(frame, **keys) == pytest.approx(mean(again, **keys), rel=1e-12)
+
+
+def test_command_evaluates_zones_as_the_library_does(tmp_path):
+    ZONES.to_parquet(tmp_path / "zones.parquet")
+    codes = ["01001"] * 40 + ["02001"] * 7 + ["elsewhere", None]
+    pd.DataFrame({"zone": codes}).to_csv(tmp_path / "cases.csv", index=False)
+    zones = ("--zones", tmp_path / "zones.parquet", "--levels", "state,county", "--code-column", "zone")
+    shared = ("--epsilons", "0.5,2", "--trials", 3, "--seed", 4, "-q")
+    methods = ("-m", "zone-tree", "-m", "flat=zone-tree:budget=leaves")
+    done = command(tmp_path / "cases.csv", *zones, *methods, *shared, "-o", tmp_path / "out")
+    assert done.exit_code == 0, done.output
+    assert NOTE in done.stdout
+    frame = pd.read_csv(tmp_path / "out" / "errors.csv")
+    again = sdp.evaluate(
+        {"zone-tree": sdp.ZoneTree(), "flat": sdp.ZoneTree(budget="leaves")},
+        sdp.Codes(codes),
+        sdp.Zones(ZONES, levels=["state", "county"]),
+        None,
+        [0.5, 2],
+        3,
+        seed=4,
+    )
+    assert set(frame["workload"]) == {"all zones", "state", "county"}
+    for name in ("zone-tree", "flat"):
+        keys = {"metric": "rmse", "mechanism": name, "workload": "state", "epsilon": 0.5}
+        assert mean(frame, **keys) == pytest.approx(mean(again, **keys), rel=1e-12)
+
+
+def test_command_evaluates_zones_by_default_methods_at_one_level(tmp_path):
+    ZONES.to_parquet(tmp_path / "zones.parquet")
+    pd.DataFrame(XY, columns=["a", "b"]).to_csv(tmp_path / "points.csv", index=False)
+    zones = ("--x", "a", "--y", "b", "--zones", tmp_path / "zones.parquet", "--levels", "state,county", "-w", "county")
+    done = command(tmp_path / "points.csv", *zones, "--epsilons", "1", "--trials", 1, "-q", "-o", tmp_path)
+    assert done.exit_code == 0, done.output
+    frame = pd.read_csv(tmp_path / "errors.csv")
+    assert set(frame["mechanism"]) == {"zone-tree", "zone-tree(budget=leaves)"}
+    assert set(frame["workload"]) == {"county"}
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--boxes", "zones.parquet"), "--boxes, --polygons or --records was given with --zones or --h3"),
+        (("--records", "10"), "--boxes, --polygons or --records was given with --zones or --h3"),
+        (("-m", "quadtree:height=3"), "--method quadtree counts in a domain, but zones were given"),
+        (("-w", "tract"), "tract"),
+        (("--cache", "trials.jsonl"), "--cache keeps trials of grids and trees"),
+        (("--bounds", "0,0,1,1"), "--zones and --bounds were given"),
+    ],
+    ids=["boxes", "parts", "method", "level", "cache", "bounds"],
+)
+def test_what_zones_cannot_do_is_refused(tmp_path, monkeypatch, words, message):
+    monkeypatch.chdir(tmp_path)
+    ZONES.to_parquet("zones.parquet")
+    pd.DataFrame(XY, columns=["a", "b"]).to_csv("points.csv", index=False)
+    zones = ("--x", "a", "--y", "b", "--zones", "zones.parquet", "--levels", "state,county")
+    done = command("points.csv", *zones, *words, "--trials", 1, "-q", "-o", "out")
+    assert done.exit_code == 2
+    assert message in " ".join(done.output.split())
+    assert not (tmp_path / "out").exists()
 
 
 def test_command_takes_files_and_parts_of_the_records(tmp_path):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from fractions import Fraction
 
 import numpy as np
@@ -49,8 +50,73 @@ def test_wrong_frames_are_refused_in_words():
         sdp.Flat((2, 2)).check(LOPSIDED, epsilon=1)
     with pytest.raises(PointsError):
         sdp.ZoneTree().release(CODES, LOPSIDED, epsilon=1, person=sdp.Person(records=3))
-    with pytest.raises(ParameterError, match="needs a given one"):
-        sdp.ZoneTree().check(LOPSIDED, epsilon=1, person=sdp.Person(cells=sdp.Chosen()))
+
+
+# --- a bound on persons that is chosen privately ------------------------------------------------------------
+
+
+def people(count=400):
+    """Codes of records of so many persons: each has one in `B`, and half of them three in other tracts."""
+    codes = [code for who in range(count) for code in ("B", "A1x", "A1y", "A2z")[: 1 + 3 * (who % 2)]]
+    names = [who for who in range(count) for _ in range(1 + 3 * (who % 2))]
+    return codes, names
+
+
+def test_a_bound_is_chosen_on_zones_and_paid_for():
+    codes, names = people()
+    bound = sdp.Person(cells=sdp.Chosen(candidates=(1, 4)))
+    release = sdp.ZoneTree().release(sdp.Codes(codes, names), LOPSIDED, epsilon=5, person=bound)
+    assert release.privacy.person.most == 4  # 200 persons are above 1: far above the threshold
+    assert release.privacy.budget["choice of the bound"] == Fraction(1, 4)
+    assert sum(release.privacy.budget.values()) == 5
+    assert release.answer("B") == pytest.approx(400, abs=60)
+    few = sdp.ZoneTree().release(sdp.Codes(["B"] * 50, range(50)), LOPSIDED, epsilon=50, person=bound)
+    assert few.privacy.person.most == 1  # nobody is above it
+
+
+def test_points_files_and_codes_choose_the_same(tmp_path):
+    codes, names = people(20)
+    places = {"B": (3.5, 0.1), "A1x": (0.5, 0.5)}
+    codes, names = zip(*[(c, n) for c, n in zip(codes, names, strict=True) if c in places], strict=True)
+    path = tmp_path / "visits.csv"
+    path.write_text("zone,who\n" + "".join(f"{code},{name}\n" for code, name in zip(codes, names, strict=True)))
+    every = (
+        sdp.Codes(codes, names),
+        sdp.read_codes(path, "zone", person="who"),
+        sdp.Points([places[code] for code in codes], person=names),
+    )
+    bound = sdp.Person(records=sdp.Chosen(candidates=(1, 2, 5)))
+    made = [
+        sdp.ZoneTree(law="gaussian").release(
+            each, LOPSIDED, epsilon=1, delta=1e-6, person=bound, noise=sdp.SeededNoise(3)
+        )
+        for each in every
+    ]
+    assert len({each.privacy.person for each in made}) == 1
+    assert all(np.array_equal(each.estimate.values, made[0].estimate.values) for each in made)
+
+
+def test_the_plan_of_zones_has_all_candidates():
+    plan = sdp.ZoneTree().plan(LOPSIDED, epsilon=1, person=sdp.Person(cells=sdp.Chosen(candidates=(1, 2, 4))))
+    assert [each.errors["state"] for each in plan.candidates.values()] == sorted(
+        each.errors["state"] for each in plan.candidates.values()
+    )
+
+
+def test_one_person_moves_the_scores_of_zones_by_one_at_most():
+    """Whatever the person does: every set of leaves, and many records in one of them."""
+    bound = sdp.Person(cells=sdp.Chosen(candidates=(1, 2, 4)))
+    for chosen in (bound, sdp.Person(records=sdp.Chosen(candidates=(1, 2, 4)))):
+        choice = sdp.ZoneTree().prepare(LOPSIDED, epsilon=1, person=chosen).design
+        codes, names = people(7)
+        before = choice.scores(sdp.Codes(codes, names))
+        leaves = LOPSIDED.codes[LOPSIDED.leaf_nodes].tolist()
+        for size in range(1, len(leaves) + 1):
+            for own in itertools.combinations(leaves, size):
+                for often in (1, 5):
+                    more = sdp.Codes([*codes, *own * often], [*names, *["new"] * size * often])
+                    moved = [abs(a - b) for a, b in zip(choice.scores(more), before, strict=True)]
+                    assert max(moved) <= 1
 
 
 # --- budgets --------------------------------------------------------------------------------------------

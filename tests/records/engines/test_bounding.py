@@ -9,7 +9,7 @@ import pytest
 
 import spatialdp as sdp
 from spatialdp.privacy.unit import Bound
-from spatialdp.records.engines import bounding
+from spatialdp.records.engines import bounding, dialects
 from spatialdp.records.engines.bounding import bounded_counts, contributions
 from spatialdp.records.engines.drivers import driver_of
 from tests.reference import persons as reference
@@ -74,14 +74,31 @@ def kept_nulls(cells):
     return cells
 
 
-def random_order(each, dialect):
-    return [ibis.random()]
+def random_keys(each):
+    return each.mutate(key=ibis.random()).drop("seed")
+
+
+def keys_of_cells(each):
+    return each.mutate(key=0).drop("seed")
+
+
+def parted_by_cells(each, counted, most, dialect):
+    """Let persons with more than `most` records be kept whole if they have no more cells."""
+    return parted(each, each, most, dialect)
+
+
+parted = bounding._parted
 
 
 @pytest.mark.parametrize(
     ("place", "mutant"),
-    [("_with_persons", kept_nulls), ("SALT", "pepper|"), ("_order", lambda each, dialect: [each.cell])],
-    ids=["null persons kept", "another salt", "cells in order"],
+    [
+        ("_with_persons", kept_nulls),
+        ("SALT", "pepper|"),
+        ("FACTORS", (0x21F0AAAD, 0x735A2D97)),
+        ("_with_keys", keys_of_cells),
+    ],
+    ids=["null persons kept", "another salt", "another mixing", "cells in order"],
 )
 def test_another_rule_is_noticed(duckdb, place, mutant, monkeypatch):
     monkeypatch.setattr(bounding, place, mutant)
@@ -90,10 +107,43 @@ def test_another_rule_is_noticed(duckdb, place, mutant, monkeypatch):
     assert counts(duckdb, persons, cells, bound) != reference.counts(persons, cells.tolist(), N_CELLS, bound)
 
 
+def test_a_person_with_many_records_in_few_cells_is_bounded(duckdb, monkeypatch):
+    persons, cells = records("texts")
+    bound = sdp.Person(records=7)
+    expected = reference.counts(persons, cells.tolist(), N_CELLS, bound)
+    monkeypatch.setattr(bounding, "_parted", parted_by_cells)
+    assert sum(counts(duckdb, persons, cells, bound)) > sum(expected)
+
+
+@pytest.mark.parametrize("bound", [sdp.Person(records=7), sdp.Person(cells=4)], ids=repr)
+def test_least_values_and_numbered_rows_are_the_same(duckdb, bound, monkeypatch):
+    """DuckDB takes the least values of each person, except of very many."""
+    persons, cells = records("texts")
+    found = counts(duckdb, persons, cells, bound)
+    monkeypatch.setattr(dialects, "_LARGEST_HEAP", 0)
+    assert counts(duckdb, persons, cells, bound) == found
+
+
+@pytest.mark.parametrize("bound", [sdp.Person(records=10**7), sdp.Person(cells=10**7)], ids=repr)
+def test_bounds_that_nobody_reaches_keep_everything(duckdb, bound):
+    persons, cells = records("numbers")
+    assert counts(duckdb, persons, cells, bound) == reference.counts(persons, cells.tolist(), N_CELLS, bound)
+
+
+def test_cells_of_the_largest_grid_keep_their_order(engine):
+    """The keys of cells up to 2^28 are whole numbers that no engine rounds."""
+    cells = (np.arange(300) * 894_785) % 2**28
+    persons = ["ann", "bob", "cleo"] * 100
+    answer = bounded_counts(load(engine, persons, cells), sdp.Person(cells=9), driver_of(engine.backend).dialect)
+    found = np.concatenate([keys for keys, _ in driver_of(engine.backend).pairs(answer)])
+    kept = reference.kept(persons, cells.tolist(), 2**28, sdp.Person(cells=9))
+    assert sorted(found.tolist()) == sorted(cell for _, cell in kept)
+
+
 @pytest.mark.engines
 def test_random_keys_are_noticed(postgresql, monkeypatch):
     """DuckDB refuses them by itself."""
-    monkeypatch.setattr(bounding, "_order", random_order)
+    monkeypatch.setattr(bounding, "_with_keys", random_keys)
     persons, cells = records("texts")
     assert counts(postgresql, persons, cells, BOUNDS[1]) != reference.counts(
         persons, cells.tolist(), N_CELLS, BOUNDS[1]

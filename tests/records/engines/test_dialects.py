@@ -1,4 +1,4 @@
-"""Persons are compared byte by byte on every engine, whatever its collations, and keys are those of Python's md5."""
+"""Persons are compared byte by byte on every engine, whatever its collations, and seeds are those of Python's md5."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ import pyarrow as pa
 import pytest
 
 from scripts import table_sql
-from spatialdp.records.engines.bounding import SALT
 from spatialdp.records.engines.dialects import DIALECTS
 from spatialdp.records.engines.drivers import driver_of
+from spatialdp.records.persons.keys import SALT
 from tests.helpers.engines import ON_SPARK, on_spark
 
 NAMES = ["ann", "Ann", "ann ", "", "Zoë", "Zoe\u0308", "o'neil", "日本", "😀", "a\\b", "a|1", "%s", "tab\t"]
@@ -37,17 +37,13 @@ def test_persons_are_their_bytes(engine):
 
 
 @pytest.mark.parametrize("kind", [pa.string(), pa.int64()])
-def test_keys_are_in_the_order_of_md5(engine, kind):
+def test_seeds_are_the_beginnings_of_md5(engine, kind):
     persons = NAMES if kind == pa.string() else [0, -1, 7, 2**63 - 1, -(2**63), 10]
-    rows = [(person, cell) for person in persons for cell in (0, 7, 10**8)]
-    who, cells = zip(*rows, strict=True)
-    table = engine.load("names", pa.table({"who": pa.array(who, kind), "cell": cells, "number": range(len(rows))}))
+    table = engine.load("names", pa.table({"who": pa.array(persons, kind), "number": range(len(persons))}))
     dialect = driver_of(engine.backend).dialect
-    ranked = table.select(table.number, key=dialect.key(SALT, dialect.identity(table.who), table.cell))
-    ranked = ranked.select(ranked.number, place=ibis.row_number().over(order_by=ranked.key))
-    found = [number for number, _ in sorted(numbers(engine, ranked), key=lambda row: row[1])]
-    digests = [hashlib.md5(f"spatialdp|{person}|{cell}".encode()).hexdigest() for person, cell in rows]
-    assert found == sorted(range(len(rows)), key=digests.__getitem__)
+    seeds = table.select(table.number, seed=dialect.seed(SALT, dialect.identity(table.who)))
+    digests = [hashlib.md5(f"spatialdp|{person}".encode()).hexdigest() for person in persons]
+    assert [seed for _, seed in sorted(numbers(engine, seeds))] == [int(digest[:8], 16) for digest in digests]
 
 
 def test_collations_of_duckdb_play_no_part(duckdb):
@@ -120,6 +116,6 @@ def test_the_page_shows_the_sql_that_expressions_compile_to(title):
 def test_engines_that_are_not_run_compile(name, kind):
     table = ibis.table({"who": kind, "cell": "int64"}, name="t")
     dialect = DIALECTS[name]
-    sql = ibis.to_sql(table.select(key=dialect.key(SALT, dialect.identity(table.who), table.cell)), dialect=name)
+    sql = ibis.to_sql(table.select(seed=dialect.seed(SALT, dialect.identity(table.who))), dialect=name)
     assert "MD5(" in sql
     assert "spatialdp|" in sql

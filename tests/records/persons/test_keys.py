@@ -1,4 +1,4 @@
-"""Keys are the first 64 bits of MD5, for texts of any length."""
+"""Keys are mixed from the cell and a seed, which is the beginning of MD5 for texts of any length."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from spatialdp.records.persons import keys
 from spatialdp.records.persons.identifiers import persons_of
-from spatialdp.records.persons.keys import cell_keys, md5_keys
+from spatialdp.records.persons.keys import FACTORS, SHIFTS, cell_keys, md5_keys, mixed
+from tests.reference import persons as reference
 
 
 def by_hand(text: str) -> int:
@@ -47,13 +48,28 @@ def test_keys_are_big_endian_numbers_in_the_order_of_the_digits():
 
 @pytest.mark.parametrize("persons", [[0, 5, -7, 2**62], ["0", "5", "-7", str(2**62)]])
 def test_keys_do_not_depend_on_the_type_of_persons(persons):
-    cells = np.array([0, 2**28 - 1, 3, 4])
-    expected = [by_hand(f"spatialdp|{person}|{cell}") for person, cell in zip(persons, cells, strict=True)]
+    cells = np.array([0, 2**28 - 1, 3, 2**63 - 1])
+    expected = [reference.key(str(person), int(cell)) for person, cell in zip(persons, cells, strict=True)]
     assert cell_keys(persons_of(persons), np.arange(4), cells).tolist() == expected
 
 
+@given(st.integers(0, 2**32 - 1))
+def test_mixing_is_one_to_one(word):
+    """Each step is undone: an exclusive or with the upper half, and products with inverses modulo 2^32."""
+    found = int(mixed(np.array([word], dtype=np.uint32))[0])
+    assert found == reference.mixed(word)
+    for shift, factor in zip(SHIFTS[::-1], (None, *FACTORS[::-1]), strict=True):
+        found = found if factor is None else found * pow(factor, -1, 2**32) % 2**32
+        found ^= found >> shift ^ found >> 2 * shift
+    assert found == word
+
+
+def test_no_product_of_the_mixing_is_above_the_whole_numbers_of_engines():
+    assert all((2**32 - 1) * factor < 2**63 for factor in FACTORS)
+
+
 def test_neither_batches_nor_chunks_matter(monkeypatch):
-    persons, cells = np.repeat(np.arange(30), 7), np.arange(210)
+    persons, cells = np.repeat(np.arange(1, 30), 7), np.arange(203)  # the first has no cell
     names = persons_of(["x" * number for number in range(30)])
     whole = cell_keys(names, persons, cells)
     monkeypatch.setattr(keys, "_MESSAGES", 11)
