@@ -308,9 +308,10 @@ def main() -> None:
     cases = [case for case in CASES if not words or any(word in case.name for word in words)]
     truths = [*shipped(), *made_up(), *(from_folder(settings.data) if settings.data else ())]
     wanted = [word for word in settings.sets.split(",") if word]
-    truths = [truth for truth in truths if not wanted or any(word in truth.name for word in wanted)]
     rows: list[dict[str, object]] = []
-    for number, everywhere in enumerate(truths):
+    for number, everywhere in enumerate(truths):  # numbers of chosen sets too, so that parts of a run are as the whole
+        if wanted and not any(word in everywhere.name for word in wanted):
+            continue
         seeds = range(number, number + len(truths) * settings.releases, len(truths))
         same_cells = lambda case: (case.region, case.side)  # noqa: E731
         for (region, side), some in groupby(sorted(cases, key=same_cells), same_cells):

@@ -92,7 +92,8 @@ def _draw(ax: Any, paths: Paths, domain: Domain, title: str) -> None:
     x, y = (
         axis.centres(part.astype(np.int64)) for axis, part in zip(domain.axes, (paths.columns, paths.rows), strict=True)
     )
-    for first, last in zip(paths.starts[:SHOWN], paths.starts[1 : SHOWN + 1], strict=False):
+    for each in np.linspace(0, paths.sizes.size - 1, SHOWN).astype(int):
+        first, last = paths.starts[each], paths.starts[each + 1]
         ax.plot(x[first:last], y[first:last], color="#20639b", alpha=0.35, linewidth=0.8)
     ax.set_title(title, fontsize=10)
     ax.set_xlim(113.7, 114.4)

@@ -8,6 +8,7 @@ them. Nothing here is private: what must be kept secret is in the series (`mecha
 from __future__ import annotations
 
 from dataclasses import dataclass
+from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -156,6 +157,52 @@ class RunningRelease(Certified):
         table = pd.DataFrame(rows, columns=names)
         table.attrs["privacy"] = {"summary": str(self.privacy), **self.privacy.to_json()}
         return table
+
+    def save(self, path: str | PathLike[str], *, overwrite: bool = False) -> None:
+        """Write all months that have been released to a complete file, which `load` reads; nothing of it is secret.
+
+        Parameters
+        ----------
+        path : str or path
+            Ends in ``.parquet``.
+        overwrite : bool
+            Whether to replace an existing file. After each month, the file of the month before can be replaced.
+
+        Examples
+        --------
+        >>> import tempfile, pathlib, spatialdp as sdp
+        >>> path = pathlib.Path(tempfile.mkdtemp()) / "year.parquet"
+        >>> frame = sdp.Frame(sdp.Domain((0, 0, 1, 1)).grid((1, 1)))
+        >>> release = sdp.Running(horizon=12).start(frame, epsilon=1, delta=1e-6).add([])
+        >>> release.save(path)
+        >>> RunningRelease.load(path).answer() == release.answer()
+        True
+        """
+        from spatialdp.outputs.files.tables.months import save_months
+
+        save_months(self, path, overwrite=overwrite)
+
+    @staticmethod
+    def load(path: str | PathLike[str]) -> RunningRelease:
+        """Read the months that `save` wrote, and check that the file is intact.
+
+        Raises
+        ------
+        FileFormatError
+            If the file holds no months of a series, is truncated, or was altered.
+
+        Examples
+        --------
+        >>> import tempfile, pathlib, spatialdp as sdp
+        >>> path = pathlib.Path(tempfile.mkdtemp()) / "year.parquet"
+        >>> frame = sdp.Frame(sdp.Domain((0, 0, 1, 1)).grid((1, 1)))
+        >>> sdp.Running(horizon=12).start(frame, epsilon=1, delta=1e-6).add([]).save(path)
+        >>> RunningRelease.load(path)
+        <RunningRelease of month 1 of 12: ε = 1, δ = 1e-06 (add-remove one record), running, spatialdp ...>
+        """
+        from spatialdp.outputs.files.tables.months import load_months
+
+        return load_months(path)
 
     def __repr__(self) -> str:
         return f"<RunningRelease of month {self.months} of {self.root.horizon}: {self.privacy}>"

@@ -15,6 +15,7 @@ import numpy as np
 from spatialdp._support.arrays import Floats
 from spatialdp._support.override import override
 from spatialdp.errors import ParameterError, ReleaseError
+from spatialdp.estimates.answers import About
 from spatialdp.estimates.tables.boxes import many_maps
 from spatialdp.estimates.tables.counts import TableCounts
 from spatialdp.release import Release
@@ -24,6 +25,7 @@ from spatialdp.wording import either, parameter
 
 if TYPE_CHECKING:
     import pandas as pd
+    from matplotlib.axes import Axes
 
     from spatialdp.privacy.noise.source import Noise
 
@@ -41,13 +43,13 @@ class _ManyMaps:
         Examples
         --------
         >>> import spatialdp as sdp
-        >>> sdp.Table().release([], sdp.Frame(sdp.Domain((0, 0, 1, 1)).grid((2, 2))), epsilon=1).plot()
+        >>> sdp.Table().release([], sdp.Frame(sdp.Domain((0, 0, 1, 1)).grid((2, 2))), epsilon=1).to_geodataframe()
         Traceback (most recent call last):
         spatialdp.errors.ReleaseError: a table has a map for every time and category, and this needs a single one; ...
         """
         many_maps()
 
-    answer_polygons = interval_polygons = uniformity = to_geodataframe = to_xarray = plot = explore = _no_map
+    answer_polygons = interval_polygons = uniformity = to_geodataframe = to_xarray = _no_map
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -84,6 +86,65 @@ class TableRelease(_ManyMaps, Release):
         """The axes of the table."""
         return self.estimate.frame
 
+    def at(self, **queries: Any) -> Release:
+        """Return the map at one time, of one category: a release of space alone, which can do all that releases can.
+
+        It answers boxes and polygons, with intervals about the truth, is drawn, explored and saved in every format.
+
+        Parameters
+        ----------
+        **queries
+            What is wanted along each axis beside space, by its name, as for `answer` and without lists; an axis that is
+            not named is summed.
+
+        Returns
+        -------
+        Release or ZoneRelease
+            Its privacy statement is that of the whole table.
+
+        Examples
+        --------
+        >>> import spatialdp as sdp
+        >>> frame = sdp.Frame(sdp.Domain((0, 0, 2, 1)).grid((2, 1)), kind=sdp.Categories(["theft", "fraud"]))
+        >>> rows = sdp.Rows([[0.5, 0.5], [1.5, 0.5], [1.6, 0.5]], kind=["theft", "fraud", "fraud"])
+        >>> fraud = sdp.Table().release(rows, frame, epsilon=100).at(kind="fraud")
+        >>> fraud, fraud.answer([(0, 0, 1, 1), (1, 0, 2, 1)]).tolist()
+        (<Release of 2 cells: ε = 100 (add-remove one record), table, spatialdp 0.1.0>, [0.0, 2.0])
+        """
+        from spatialdp.outputs.tables.single import single_map
+
+        return single_map(self, queries)
+
+    @override
+    def plot(self, ax: Axes | None = None, **options: Any) -> Any:
+        """Draw the map at one time, of one category, or several of them beside each other.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            A new figure by default.
+        **options
+            What is wanted along each axis beside space, as for `at`; an axis that is not named is summed. A list along
+            one axis, or along two, draws a map for each of its parts, with one scale of colours for all. Other options
+            are those of `spatialdp.outputs.maps.plot`; if an axis is called like one of them, draw the map of `at`.
+
+        Returns
+        -------
+        matplotlib Axes, or an array of them for several maps
+
+        Examples
+        --------
+        >>> import matplotlib, spatialdp as sdp
+        >>> matplotlib.use("Agg")
+        >>> frame = sdp.Frame(sdp.Domain((0, 0, 2, 1)).grid((2, 1)), kind=sdp.Categories(["theft", "fraud"]))
+        >>> release = sdp.Table().release(sdp.Rows([], kind=[]), frame, epsilon=1)
+        >>> release.plot(kind="theft").get_title(loc="left"), release.plot(kind=["theft", "fraud"]).shape
+        ('kind theft', (2,))
+        """
+        from spatialdp.outputs.maps.tables.plot import plot_table
+
+        return plot_table(self, ax, options)
+
     @override
     def answer(self, **queries: Any) -> Any:  # type: ignore[override]
         """Estimate how many records there are in a place, at a time, of a kind.
@@ -115,22 +176,27 @@ class TableRelease(_ManyMaps, Release):
         return as_asked(self.estimate.sums(selections), selections)
 
     @override
-    def interval(self, *, level: float = 0.95, **queries: Any) -> Any:  # type: ignore[override]
-        """Intervals that cover the true counts with probability `level`.
+    def interval(  # type: ignore[override]
+        self, *, level: float = 0.95, about: str = About.TRUTH, **queries: Any
+    ) -> Any:
+        """Intervals that cover the true counts, or the answers without noise, with probability `level`.
 
         Parameters
         ----------
         level : float
             Between 0 and 1.
+        about : {"truth", "noise"}
+            What is covered. The interval about the truth of a box that cuts cells goes from the lower end for the cells
+            inside to the upper end for the cells that the box touches: it holds wherever in a cell its records are, and
+            is as wide as what the cut cells hold. A map of `at` has narrower ones, from how its cells differ.
         **queries
             As for `answer`.
 
         Returns
         -------
         array
-            Lower and upper ends in the last dimension. Sums of whole cells, ticks and categories are covered with the
-            stated probability or a little more. Of a box that cuts cells, the interval covers the answer without noise;
-            how records lie within a cut cell is not known.
+            Lower and upper ends in the last dimension, covered with the stated probability or a little more. About the
+            truth, they are not below 0.
 
         Raises
         ------
@@ -147,9 +213,7 @@ class TableRelease(_ManyMaps, Release):
         """
         self._require_unbiased()
         selections = self.frame.select(queries)
-        values, half = self.estimate.sums(selections), self.estimate.half_widths(selections, level)
-        ends = np.stack([values - half, values + half], axis=-1)
-        return as_asked(ends, selections)
+        return as_asked(self.estimate.ends(selections, level, About.parse(about, "about")), selections)
 
     def marginal(self, *, level: float = 0.95, **levels: str) -> pd.DataFrame:
         """Return the estimates of all parts of some levels as a table; axes that are not named are summed.
@@ -207,9 +271,9 @@ class TableRelease(_ManyMaps, Release):
         values = self.estimate.sums(selections)
         columns = {"estimate": values}
         if not self.estimate.biased:
-            half = self.estimate.half_widths(selections, level)
+            lower, upper = np.moveaxis(self.estimate.ends(selections, level), -1, 0)
             deviations = np.sqrt(self.estimate.moments_of_sums(selections)[0])
-            columns |= {"lower": values - half, "upper": values + half, "sd": deviations}
+            columns |= {"lower": lower, "upper": upper, "sd": deviations}
         return {name: np.moveaxis(each, -1, 0) for name, each in columns.items()}
 
     def to_frame(self, *, level: float = 0.95) -> pd.DataFrame:

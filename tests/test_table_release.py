@@ -6,11 +6,14 @@ import json
 
 import geopandas
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 import shapely
 
 import spatialdp as sdp
 from spatialdp.errors import FileFormatError, ParameterError, ReleaseError
+from spatialdp.outputs.files.geoparquet import _digest
 from spatialdp.space.zones.frame import Zones
 from spatialdp.table_release import disjoint_in_words
 
@@ -189,7 +192,7 @@ def test_formats_of_one_map_are_refused_and_nothing_is_left(tmp_path):
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize("ask", ["plot", "explore", "to_geodataframe", "to_xarray", "uniformity", "answer_polygons"])
+@pytest.mark.parametrize("ask", ["to_geodataframe", "to_xarray", "uniformity", "answer_polygons"])
 def test_questions_about_one_map_are_refused_in_words(ask):
     with pytest.raises(ReleaseError, match="a map for every time and category"):
         getattr(release_of("cells"), ask)()
@@ -278,3 +281,145 @@ def test_forged_files_are_refused_with_one_error(forgery, tmp_path):
     )
     with pytest.raises(FileFormatError, match="altered or damaged"):
         sdp.load(tmp_path / "forged.parquet")
+
+
+SQUARES = geopandas.GeoDataFrame(
+    {"state": ["A", "A", "B", "C"], "county": ["A1", "A2", "B1", "C1"]},
+    geometry=[shapely.box(x, 0, x + 1, 2) for x in range(4)],
+    crs="EPSG:4326",
+)
+AREAS = Zones(SQUARES, levels=["state", "county"])  # the states B and C have one county
+
+
+def areas_release(seed=4):
+    rows = sdp.Rows(RNG.uniform((0, 0), (4, 2), (300, 2)), kind=RNG.choice(["burglary", "assault"], 300))
+    return sdp.Table().release(rows, sdp.Frame(AREAS, kind=KINDS), epsilon=1, noise=sdp.SeededNoise(seed))
+
+
+def test_the_map_of_a_part_has_the_tables_answers_and_its_intervals():
+    release = areas_release()
+    theft = release.at(kind="theft")
+    assert isinstance(theft, sdp.ZoneRelease)
+    assert theft.privacy == release.privacy
+    for code in ("A", "A1", "B", "C1"):
+        assert theft.answer(code) == pytest.approx(release.answer(zone=code, kind="theft"))
+        (low, high), whole = theft.interval(code), release.interval(zone=code, kind="theft")
+        assert low <= whole[0] <= whole[1] <= high  # the table knows that its cells have noise in whole steps
+        assert high - low <= whole[1] - whole[0] + 2
+    assert release.at().total == pytest.approx(release.total)
+    cells = release_of("grid")
+    ends = cells.at(time=("08:00", "12:00")).interval((1, 0, 3, 2))
+    np.testing.assert_allclose(ends, cells.interval(time=("08:00", "12:00"), box=(1, 0, 3, 2)), atol=1e-9)
+
+
+def test_what_is_no_single_map_is_refused():
+    release = release_of("grid")
+    with pytest.raises(ParameterError, match="box was given, but a map shows all of space"):
+        release.at(box=(0, 0, 1, 1))
+    with pytest.raises(ParameterError, match="kind is a list"):
+        release.at(kind=["theft"])
+    with pytest.raises(ParameterError, match="is no axis of this table"):
+        release.at(colour="red")
+
+
+def test_an_interval_about_the_truth_goes_from_the_cells_inside_to_those_touched():
+    release = release_of("grid")
+    box, inside, touched = (0.5, 0, 3, 1.5), (1, 0, 3, 1), (0, 0, 3, 2)
+    low, high = release.interval(box=box, kind="theft")
+    # Noise of whole cells comes in whole steps, and intervals end there.
+    assert 0 <= release.interval(box=inside, kind="theft")[0] - low < 1
+    assert 0 <= high - release.interval(box=touched, kind="theft")[1] < 1
+    noise = release.interval(box=box, kind="theft", about="noise")
+    assert noise.mean() == pytest.approx(release.answer(box=box, kind="theft"))
+    assert noise[1] - noise[0] < high - low
+    several = release.interval(box=[box, inside], kind=["theft", "assault"])
+    np.testing.assert_allclose(several[0, 0], [low, high])
+    np.testing.assert_allclose(several[1, 1], release.interval(box=inside, kind="assault"))
+    with pytest.raises(ParameterError, match="about is 'nothing'"):
+        release.interval(about="nothing")
+
+
+def test_intervals_about_the_truth_cover_it_wherever_in_a_cell_the_records_are():
+    """All records of a cell lie in one corner of it, which a box covers, or does not."""
+    frame = sdp.Frame(sdp.Domain((0, 0, 4, 1)).grid((4, 1)), kind=sdp.Categories(["a", "b"]))
+    rows = sdp.Rows([[1.05, 0.5]] * 40 + [[2.95, 0.5]] * 40, kind=["a", "b"] * 40)
+    asked = {"box": [(1, 0, 1.1, 1), (1.1, 0, 2.9, 1), (0.5, 0, 3.5, 1)], "kind": ["a", "b"]}
+    truth = np.array([[20, 20], [0, 0], [40, 40]])
+    prepared, missed = sdp.Table().prepare(frame, epsilon=1), np.zeros((3, 2))
+    for seed in range(60):
+        low, high = np.moveaxis(prepared.release(rows, noise=sdp.SeededNoise(seed)).interval(**asked), -1, 0)
+        missed += (truth < low) | (truth > high)
+    assert missed.max() <= 9  # of 60, 3 are expected
+    narrow = prepared.release(rows, noise=sdp.SeededNoise(1)).interval(about="noise", **asked)
+    assert not (narrow[0, 0, 0] <= 20 <= narrow[0, 0, 1])
+
+
+def test_tables_over_zones_bring_their_polygons_back(tmp_path):
+    release = areas_release()
+    release.save(tmp_path / "table.parquet")
+    again = sdp.load(tmp_path / "table.parquet")
+    one, other = (each.at(kind="theft").level("state") for each in (release, again))
+    assert one.geometry.geom_equals(other.geometry).all()
+    assert one.drop(columns="geometry").equals(other.drop(columns="geometry"))
+    assert again.frame.space.zones.digest == release.frame.space.zones.digest
+    assert again.at().answer((0.5, 0, 2.5, 1)) == release.at().answer((0.5, 0, 2.5, 1))
+
+
+def test_earlier_files_without_polygons_load_and_cannot_be_drawn(tmp_path):
+    path = tmp_path / "table.parquet"
+    release = areas_release()
+    release.save(path)
+    with_new_digest(path, pq.read_table(path).drop_columns("area"))
+    again = sdp.load(path)
+    assert again.answer(zone="A1", kind="theft") == release.answer(zone="A1", kind="theft")
+    assert again.at(kind="theft").answer("A1") == again.answer(zone="A1", kind="theft")
+    with pytest.raises(ReleaseError, match="codes without polygons"):
+        again.plot()
+
+
+@pytest.mark.parametrize("wrong", ["fewer", "points", "far away", "in later rows"])
+def test_forged_polygons_are_refused(tmp_path, wrong):
+    path = tmp_path / "table.parquet"
+    areas_release().save(path)
+    table = pq.read_table(path)
+    areas = table["area"].to_pylist()
+    forged = {
+        "fewer": [*areas[:3], *[None] * (len(areas) - 3)],
+        "points": [shapely.to_wkb(shapely.Point(0, 0)), *areas[1:]],
+        "far away": [shapely.to_wkb(shapely.box(50, 50, 51, 51)), *areas[1:]],
+        "in later rows": areas[::-1],
+    }
+    column = pa.array(forged[wrong], pa.binary())
+    with_new_digest(path, table.set_column(table.column_names.index("area"), "area", column))
+    with pytest.raises(FileFormatError, match="altered or damaged"):
+        sdp.load(path)
+
+
+def with_new_digest(path, table):
+    """Write a table as if its digest had been computed by whoever forged it."""
+    header = json.loads(table.schema.metadata[b"spatialdp"])
+    header["sha256"] = _digest(header, table)
+    metadata = {**table.schema.metadata, b"spatialdp": json.dumps(header).encode()}
+    pq.write_table(table.replace_schema_metadata(metadata), path, use_dictionary=False, compression="none")
+
+
+@pytest.mark.parametrize("name", ["zones", "blocks"])
+def test_maps_of_parts_come_back_from_complete_files_with_their_noise(tmp_path, name):
+    blocks = sdp.Table(budget={"box": (1, 2)})
+    release = areas_release() if name == "zones" else release_of("grid", mechanism=blocks)
+    part = release.at(kind="theft")
+    part.save(tmp_path / "map.parquet")
+    again = sdp.load(tmp_path / "map.parquet")
+    boxes = [(0, 0, 4, 2), (0, 0, 1, 1), (0.5, 0.5, 2.7, 1.9)]
+    np.testing.assert_array_equal(again.answer(boxes), part.answer(boxes))
+    np.testing.assert_array_equal(again.interval(boxes), part.interval(boxes))
+    again.save(tmp_path / "map.gpkg")
+    table = pq.read_table(tmp_path / "map.parquet")
+    assert {"own_weight", "share"} <= set(table.column_names)
+    for column, wrong in (("own_weight", 1.5), ("share", 0.77)):
+        values = table[column].to_numpy().copy()
+        values[1] = wrong
+        forged = table.set_column(table.column_names.index(column), column, pa.array(values))
+        with_new_digest(tmp_path / "forged.parquet", forged)
+        with pytest.raises(FileFormatError, match="altered or damaged"):
+            sdp.load(tmp_path / "forged.parquet")

@@ -14,7 +14,6 @@ import click
 
 from spatialdp.cli.answers import with_answers
 from spatialdp.cli.options.values import Numbers
-from spatialdp.cli.tables import CUT
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -22,6 +21,11 @@ if TYPE_CHECKING:
     from spatialdp.flows.release import FlowRelease
 
 __all__ = ["answer_flows", "require_flows"]
+
+_CUT = (
+    "note: a box cuts cells. Records are taken to be evenly spread within a cell, and the interval covers the answer "
+    "without noise; how records lie within a cut cell is not known."
+)
 
 _BOX = Numbers("XMIN", "YMIN", "XMAX", "YMAX")
 _LISTED = (
@@ -62,7 +66,7 @@ def answer_flows(
 
     asked = {name: _places(source, name, texts, together=together) for name, texts in ends.items() if texts}
     if any(select(source.frame.space, places).shares is not None for places in asked.values()):
-        click.echo(CUT, err=True)
+        click.echo(_CUT, err=True)
     if source.estimate.listing is not None and len(asked) == 2:
         click.echo(_LISTED.format(threshold=source.estimate.listing.threshold), err=True)
     labels = itertools.product(*([_label(place) for place in places] for places in asked.values()))

@@ -21,13 +21,9 @@ if TYPE_CHECKING:
     from spatialdp.space.frames.selection import Selection
     from spatialdp.table_release import TableRelease
 
-__all__ = ["CUT", "answer_table", "require_table"]
+__all__ = ["answer_table", "require_table"]
 
 _MOST_ROWS = 2**24
-CUT = (
-    "note: a box cuts cells. Records are taken to be evenly spread within a cell, and the interval covers the answer "
-    "without noise; how records lie within a cut cell is not known."
-)
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,7 +43,11 @@ def require_table(release: Any) -> TableRelease:
 
 
 def answer_table(
-    source: TableRelease, queries: Mapping[str, list[Any]], by: Sequence[tuple[str, str | None]], level: float
+    source: TableRelease,
+    queries: Mapping[str, list[Any]],
+    by: Sequence[tuple[str, str | None]],
+    level: float,
+    about: str = "truth",
 ) -> Any:
     """Return the answers to all combinations of queries and of parts of levels, with polygons if these are boxes."""
     import numpy as np
@@ -66,8 +66,6 @@ def answer_table(
             f"{prod(sizes):,} answers were asked for, but at most {_MOST_ROWS:,} are given at once; name coarser "
             "levels with --by AXIS=LEVEL, or ask for parts of an axis."
         )
-    if any(each.shares is not None for each in selections):
-        click.echo(CUT, err=True)
     places = np.meshgrid(*(np.arange(size) for size in sizes), indexing="ij")
     columns = {
         column: np.asarray(values, dtype=None if column in _EDGES else object)[place.ravel()]
@@ -76,7 +74,7 @@ def answer_table(
     }
     answers = _in_order(source.estimate.sums(selections))
     table = pd.DataFrame(columns, index=range(answers.size))
-    return with_answers(_with_places(table, source), source, answers, lambda: _ends(source, selections, answers, level))
+    return with_answers(_with_places(table, source), source, answers, lambda: _ends(source, selections, level, about))
 
 
 _EDGES = ("xmin", "ymin", "xmax", "ymax")
@@ -89,11 +87,13 @@ def _in_order(values: Floats) -> Floats:
     return np.asarray(np.moveaxis(values, -1, 0).ravel())
 
 
-def _ends(source: TableRelease, selections: tuple[Selection, ...], answers: Floats, level: float) -> Floats:
+def _ends(source: TableRelease, selections: tuple[Selection, ...], level: float, about: str) -> Floats:
     import numpy as np
 
-    half = _in_order(source.estimate.half_widths(selections, level))
-    return np.stack([answers - half, answers + half], axis=1)
+    from spatialdp.estimates.answers import About
+
+    ends = source.estimate.ends(selections, level, About.parse(about))
+    return np.stack([_in_order(ends[..., side]) for side in range(2)], axis=1)
 
 
 def _parts(

@@ -136,7 +136,7 @@ def plot_maps(comparison: Comparison) -> Figure:
     """
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(15, 5.6), layout="constrained")
+    figure = Figure(figsize=(15, 6.4), layout="constrained")
     whole, detail, private = figure.subplots(1, 3)
     groups = comparison.example[0]
     for ax in (whole, detail):

@@ -41,6 +41,19 @@ _MOST_VALUES = 200
 _MEMBERS = 5000
 
 
+def _too_few(overlap: Any) -> str:
+    """Return what is wrong if the domain holds too few records for the people who are to be in every release."""
+    if overlap is None:
+        return (
+            "the domain holds fewer than ten of the records, of which a tenth would be in every release; check "
+            f"{parameter('bounds')}, their CRS, and which column is x, or give a larger domain."
+        )
+    return (
+        f"{parameter('overlap')} is {quoted(overlap)}; the domain must hold more than twice as many records, and at "
+        "least ten. Give fewer people, or a larger domain."
+    )
+
+
 @dataclass(frozen=True)
 class AttackRow(NotPrivate):
     """What an adversary gets from so many releases of one kind.
@@ -150,10 +163,7 @@ class Study(NotPrivate):
         most = _MEMBERS if overlap is None else whole_number(overlap, "overlap", 1, 2**31)
         people = min(most, number // 10) if overlap is None else most
         if people < 1 or 2 * people + 2 > number:
-            raise ParameterError(
-                f"{parameter('overlap')} is {quoted(overlap)}; the domain must hold more than twice as many records, "
-                "and at least ten. Give fewer people, or a larger domain."
-            )
+            raise ParameterError(_too_few(overlap))
         if len(secrets.values) > _MOST_VALUES:
             raise ParameterError(
                 f"the sensitive values are more than {_MOST_VALUES} different ones, and a private map is made of each; "

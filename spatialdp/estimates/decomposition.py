@@ -23,7 +23,8 @@ from spatialdp.estimates.histogram import Histogram
 from spatialdp.estimates.leaf_grid import LeafGrid
 from spatialdp.estimates.tree_counts import TreeCounts
 from spatialdp.estimates.unevenness.allowance import Allowance
-from spatialdp.estimates.unevenness.grid import CellCounts, GridUnevenness
+from spatialdp.estimates.unevenness.blocks import CellCounts
+from spatialdp.estimates.unevenness.grid import GridUnevenness
 from spatialdp.estimates.unevenness.tree import TreeUnevenness
 from spatialdp.space.boxes.leaf_families import Families
 from spatialdp.space.boxes.tree import Tree
@@ -67,6 +68,9 @@ class Decomposition(TreeCounts):
     own_weights : (nodes,) float array, optional
         The weight of each node's own measurement in the fit, if it was fixed before the measurement was made. By
         default the fit is by least squares.
+    shares : (nodes,) float array, optional
+        With `own_weights`: the share of each node in the difference between its parent and its family. By default
+        differences are divided by area.
     """
 
     kind: ClassVar[str] = "tree"
@@ -81,12 +85,12 @@ class Decomposition(TreeCounts):
     biased: bool = False
     shape: tuple[int, int] | None = None
     own_weights: Floats | None = None
+    shares: Floats | None = None
 
     def __post_init__(self) -> None:
-        for name in ("values", "variances", "kurtosis"):
-            object.__setattr__(self, name, read_only(getattr(self, name), np.float64))
-        if self.own_weights is not None:
-            object.__setattr__(self, "own_weights", read_only(self.own_weights, np.float64))
+        for name in ("values", "variances", "kurtosis", "own_weights", "shares"):
+            if getattr(self, name) is not None:
+                object.__setattr__(self, name, read_only(getattr(self, name), np.float64))
 
     @property
     @override
@@ -110,10 +114,12 @@ class Decomposition(TreeCounts):
 
     @property
     def _given(self) -> GivenWeights | None:
-        """The weights of the fit, if it is not by least squares; differences are divided by area."""
+        """The weights of the fit, if it is not by least squares."""
         if self.own_weights is None:
             return None
-        return GivenWeights(self.own_weights, family_shares(self.tree, RegionArea.of(self.domain)))
+        by_area = self.shares is None
+        shares = family_shares(self.tree, RegionArea.of(self.domain)) if by_area else self.shares
+        return GivenWeights(self.own_weights, np.asarray(shares))
 
     def answer(self, boxes: Integers) -> Floats:
         """Estimated counts of lattice boxes; records are assumed to be evenly spread within a leaf."""
@@ -223,6 +229,7 @@ class Decomposition(TreeCounts):
             variances=np.where(cut, subtree, variances),
             kurtosis=np.where(cut, subtree_kurtosis, kurtosis),
             own_weights=None if self.own_weights is None else self.own_weights[index],
+            shares=None if self.shares is None else self.shares[index],
         )
 
     def _walk(self, queries: Array, descend: Booleans | None = None) -> list[Pairs]:
@@ -379,7 +386,9 @@ class Decomposition(TreeCounts):
 
     @cached_property
     def _is_complete(self) -> bool:
-        """Whether the closed form holds and the tree is large enough for it to be worth while."""
+        """Whether the closed form, which is of least squares, holds, and the tree is large enough for it to pay."""
+        if self.own_weights is not None:
+            return False
         if self.tree.n_leaves < _CLOSED_FORM or self.leaf_grid is None or self.leaf_grid.border:
             return False
         return self.noise.by_level and self.leaf_grid.block_sides is not None

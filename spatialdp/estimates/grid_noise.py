@@ -26,7 +26,14 @@ from spatialdp.space.regions.borders import Border, Cuts
 from spatialdp.transforms.axis import AxisWeights
 from spatialdp.transforms.quad_haar import QuadHaar
 
-__all__ = ["IndependentNoise", "NoiseModel", "QuadHaarNoise", "SeparableNoise", "SharedNoise"]
+__all__ = [
+    "IndependentNoise",
+    "NoiseModel",
+    "QuadHaarNoise",
+    "SeparableNoise",
+    "SharedNoise",
+    "WeightedNoise",
+]
 
 
 _WEIGHTS_AT_ONCE = 2**20  # limits the memory that a polygon takes
@@ -151,6 +158,16 @@ class IndependentNoise(NoiseModel):
 
 
 @dataclass(frozen=True, eq=False)
+class WeightedNoise(IndependentNoise):
+    """Independent noise of one law in every cell, made of several measurements with weights, so not in whole steps."""
+
+    by_cell: ClassVar[bool] = False
+
+    @override
+    def to_json(self) -> dict[str, Any]:
+        return {**super().to_json(), "kind": "weighted"}
+
+
 class SharedNoise(IndependentNoise):
     """One noise, spread evenly over the cells of the region: a box that covers half the region has half of it.
 

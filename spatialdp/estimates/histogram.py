@@ -19,7 +19,8 @@ from spatialdp._support.arrays import Booleans, Floats, Integers
 from spatialdp.estimates.base import moments_of
 from spatialdp.estimates.grid_noise import NoiseModel
 from spatialdp.estimates.unevenness.allowance import Allowance
-from spatialdp.estimates.unevenness.grid import CellCounts, GridUnevenness
+from spatialdp.estimates.unevenness.blocks import CellCounts
+from spatialdp.estimates.unevenness.grid import GridUnevenness
 from spatialdp.space.coverage import Coverage, coverages, prefix_sums
 from spatialdp.space.domain import Grid
 from spatialdp.space.lattice import LATTICE

@@ -24,6 +24,7 @@ from spatialdp.evaluation.cache import TrialCache, TrialResults
 from spatialdp.evaluation.functions import check_functions
 from spatialdp.evaluation.labels import Mechanisms, labelled, with_baselines
 from spatialdp.evaluation.metrics import check_metrics
+from spatialdp.evaluation.tables.experiment import TableExperiment, table_workloads
 from spatialdp.evaluation.trials import WHOLE_MAP, Experiment, Trial, identity, run_trials
 from spatialdp.evaluation.zones import ZoneExperiment, level_workloads
 from spatialdp.privacy.budget import Budget, Number, exact
@@ -33,7 +34,9 @@ from spatialdp.privacy.unit import Person, unit_of
 from spatialdp.records.codes import as_zone_records
 from spatialdp.records.persons.unbounded import PersonRecords
 from spatialdp.records.points import LatticePoints, Points, as_points, lattice_points
+from spatialdp.records.rows.rows import as_rows
 from spatialdp.space.domain import Domain
+from spatialdp.space.frames.frame import Frame
 from spatialdp.space.polygons import read_polygons
 from spatialdp.space.questions import require_inside
 from spatialdp.space.zones.frame import Zones
@@ -56,7 +59,7 @@ Workloads = Workload | Sequence[Workload]
 def evaluate(
     mechanisms: Mechanisms,
     points: Any,
-    domain: Domain | Zones,
+    domain: Domain | Zones | Frame,
     workload: Any,
     epsilons: Number | Sequence[Number],
     trials: int = 10,
@@ -85,10 +88,13 @@ def evaluate(
         The baselines `Uniform` and `Flat` are added if they are missing. `Flat` gets the grid of the first mechanism
         that has one, else 256 × 256 cells.
     points : as for `Mechanism.release`
-    domain : Domain or Zones
+    domain : Domain, Zones or Frame
     workload : Workload or sequence of them
         Several workloads need different names. With zones: names of levels, or None for all levels; the queries are
-        the zones of each level, and no baselines are added.
+        the zones of each level, and no baselines are added. With a frame: a mapping of names to what is asked along
+        each axis, such as ``{"thefts": {"zone": "county", "kind": "theft"}}``, as for `TableRelease.answer`, where the
+        name of a level stands for all its parts; None for the total, the parts of each axis, and all cells. Boxes must
+        be made of whole cells, and no baselines are added.
     epsilons : number or sequence of numbers
     trials : int
         Number of releases for each mechanism and ε.
@@ -158,6 +164,10 @@ def evaluate(
         _check_cache(cache)
         kind, queries = ZoneExperiment, level_workloads(domain, workload)
         records = as_zone_records(points, domain, person)
+    elif isinstance(domain, Frame):
+        _check_cache(cache)
+        kind, queries = TableExperiment, table_workloads(domain, workload)
+        records = as_rows(points, domain, person)
     else:
         compared = with_baselines(compared, _checked_domain(domain))
         records, queries = as_points(points, domain, person), _workloads(workload, domain)
@@ -283,7 +293,7 @@ def write_frame(frame: pandas.DataFrame, path: str | PathLike[str]) -> None:
 def _check_cache(cache: Any) -> None:
     if cache is not None:
         raise ParameterError(
-            f"{parameter('cache')} keeps trials of grids and trees, but this evaluation is by zones; leave it out."
+            f"{parameter('cache')} keeps trials of grids and trees, but this is one of zones or tables; leave it out."
         )
 
 

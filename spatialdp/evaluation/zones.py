@@ -31,7 +31,7 @@ from spatialdp.space.zones.frame import Zones
 from spatialdp.trees.shape import sums
 from spatialdp.wording import either, parameter
 
-__all__ = ["ZoneExperiment", "ZoneWorkload", "level_workloads"]
+__all__ = ["ZoneExperiment", "ZoneWorkload", "level_workloads", "unbounded"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,7 +96,7 @@ class ZoneExperiment(Experiment):
             for epsilon in epsilons:
                 blank._prepared(label, epsilon)  # raises an error that says what is wrong with the parameters
         zones, person = blank._zones, blank.person
-        kept, true = (_counts(blank.points, zones, bound) for bound in (person, _unbounded(person)))
+        kept, true = (_counts(blank.points, zones, bound) for bound in (person, unbounded(person)))
         answers = tuple(true[workload.nodes] for workload in blank._levels)
         truth = Truth(answers, float(true[0]), max(blank.floor_share * true[0], 1.0))
         every = true if person is None else _counts(blank.points, zones, Person(records=MOST))
@@ -142,7 +142,7 @@ class ZoneExperiment(Experiment):
         return measured
 
 
-def _unbounded(person: Person | None) -> Person | None:
+def unbounded(person: Person | None) -> Person | None:
     """Return the bound that cuts nothing off and counts the same things."""
     if person is None or person.bound is Bound.SHARES:
         return person

@@ -250,6 +250,16 @@ class TreeAxis:
         lowest = self.shape.level(self.shape.height)
         return lowest if self.size == lowest.stop - lowest.start else np.flatnonzero(self.shape.leaves)
 
+    @property
+    def own_weights(self) -> Floats:
+        """The weight w of each node's own measurement; 1 for leaves, 0 for nodes that are not measured."""
+        return self._own
+
+    @property
+    def family_shares(self) -> Floats:
+        """Share of each node in what its family lacks, or has too much; 1 for the root."""
+        return self._parts
+
     # --- variances ---------------------------------------------------------------------------------
 
     @cached_property

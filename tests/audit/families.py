@@ -20,6 +20,7 @@ from tests.helpers.cases import (
     LISTED,
     LISTED_PERSON_SETTINGS,
     LISTED_SETTINGS,
+    OVER_MAP_PERSON_SETTINGS,
     OVER_MAP_SETTINGS,
     OVER_MAPS,
     PERSON_SETTINGS,
@@ -77,7 +78,7 @@ FAMILIES = (
     # Maps of zones are left out: a drawn map stays with the public zones, which both neighbours have.
     Family("zones", ZONE_CASES, [*ZONE_SETTINGS, *ZONE_PERSON_SETTINGS]),
     Family("lists of cells", LISTED, [*LISTED_SETTINGS, *LISTED_PERSON_SETTINGS], maps=True),
-    Family("lists over maps", OVER_MAPS, OVER_MAP_SETTINGS, maps=True),
+    Family("lists over maps", OVER_MAPS, [*OVER_MAP_SETTINGS, *OVER_MAP_PERSON_SETTINGS], maps=True),
     Family("tables", TABLE_CASES, [*TABLE_SETTINGS, *TABLE_PERSON_SETTINGS]),
     Family("networks of attributes", NETWORK_CASES, [*NETWORK_SETTINGS, *NETWORK_PERSON_SETTINGS]),
     Family("months as they come", RUNNING_CASES, RUNNING_SETTINGS, files=False),

@@ -15,7 +15,15 @@ from spatialdp.privacy.noise.laws import Law
 from tests.audit import contract
 from tests.audit.replay import replay
 from tests.audit.sensitivity import centres
-from tests.helpers.cases import DOMAINS, OVER_MAP_SETTINGS, OVER_MAPS, PERSONS, RELATIONS, Setting
+from tests.helpers.cases import (
+    DOMAINS,
+    OVER_MAP_PERSON_SETTINGS,
+    OVER_MAP_SETTINGS,
+    OVER_MAPS,
+    PERSONS,
+    RELATIONS,
+    Setting,
+)
 
 BOUNDS = [each for each in PERSONS if each.choice is None]
 CLAUSES = [
@@ -36,14 +44,9 @@ def test_neighbours_can_only_be_told_apart_by_what_was_paid_for(setting, tmp_pat
     replay(setting, 12, 5, tmp_path, maps=True, every=6)
 
 
-@pytest.mark.parametrize("relation", RELATIONS)
-@pytest.mark.parametrize("person", BOUNDS, ids=str)
-@pytest.mark.parametrize(
-    ("case", "region"),
-    [("list over map", "whole"), ("list over levels", "five sides"), ("list over map, lattice", "whole")],
-)
-def test_whole_persons_can_only_be_told_apart_by_what_was_paid_for(case, region, person, relation):
-    assert replay(Setting(case, region, relation, person), 12) > 0.3
+@pytest.mark.parametrize("setting", OVER_MAP_PERSON_SETTINGS, ids=str)
+def test_whole_persons_can_only_be_told_apart_by_what_was_paid_for(setting):
+    assert replay(setting, 12) > 0.3
 
 
 @pytest.mark.parametrize("setting", OVER_MAP_SETTINGS[::2], ids=str)

@@ -472,3 +472,44 @@ def test_zones_are_read_by_pointing_by_level_and_by_code(driver, tmp_path):
     assert "records · state" in readout.text
     assert not browser.console(driver)
     assert browser.requests(driver) == [(tmp_path / "zones.html").resolve().as_uri()]
+
+
+@pytest.mark.parametrize("size", [(1200, 800), (390, 844)], ids=["desktop", "phone"])
+def test_tables_show_the_map_that_is_chosen(tmp_path, size):
+    release, path = zone_table(), tmp_path / "table.html"
+    release.explore(path, title="Thefts by hour")
+    with browser.chromium(size) as driver:
+        browser.console(driver)
+        browser.requests(driver)
+        browser.open_page(driver, path)
+        time_of, kind = (Select(each) for each in driver.find_elements(By.CSS_SELECTOR, "select.part"))
+        assert [option.text for option in kind.options] == ["all categories", "theft", "fraud"]
+        driver.find_element(By.ID, "code").send_keys("A1b", Keys.ENTER)
+        painted = pixels(driver)
+        time_of.select_by_visible_text("12:00")
+        kind.select_by_visible_text("fraud")
+        assert pixels(driver) != painted
+        part = release.at(time="12:00", kind="fraud")
+        low, high = part.interval("A1b")
+        shown = driver.find_element(By.CSS_SELECTOR, "#result .interval dd").text.split(" to ")
+        assert [float(each.replace("−", "-")) for each in shown] == pytest.approx([low, high], abs=0.06)
+        Select(driver.find_element(By.ID, "level")).select_by_visible_text("state")
+        assert driver.execute_script("return explorer.ask('A').estimate") == pytest.approx(part.answer("A"))
+        kind.select_by_visible_text("all categories")
+        state = release.at(time="12:00").answer("A")
+        assert driver.execute_script("return explorer.ask('A').estimate") == pytest.approx(state)
+        assert driver.execute_script("return document.documentElement.scrollWidth <= window.innerWidth")
+        assert not browser.console(driver)
+        assert browser.requests(driver) == [path.resolve().as_uri()]
+
+
+def zone_table():
+    zones = zones_of()
+    codes = zones.codes[zones.leaf_nodes]
+    rng = np.random.default_rng(6)
+    hours = np.datetime64("2024-01-01") + rng.integers(0, 31 * 24, 900).astype("timedelta64[h]")
+    places = sdp.Codes(rng.choice(codes, 900).tolist())
+    rows = sdp.Rows(places, time=hours, kind=rng.choice(["theft", "fraud"], 900))
+    day = sdp.Time("2024-01-01", "2024-02-01", step="6 h", fold="hour of day")
+    frame = sdp.Frame(zones, time=day, kind=sdp.Categories(["theft", "fraud"]))
+    return sdp.Table().release(rows, frame, epsilon=1)

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import shapely
 
 import spatialdp as sdp
 from spatialdp.errors import ParameterError, ReleaseError
@@ -31,9 +32,9 @@ def page_data(text):
     return json.loads(found)
 
 
-def ask(text, boxes):
-    """What the page's own code answers."""
-    given = json.dumps({"data": page_data(text), "boxes": np.asarray(boxes).tolist()})
+def ask(text, boxes, number=None):
+    """What the page's own code answers, of a table for one of its maps."""
+    given = json.dumps({"data": page_data(text), "boxes": np.asarray(boxes).tolist(), "map": number})
     command = ["node", str(Path(__file__).parent / "ask.mjs")]
     done = subprocess.run(command, input=given, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
@@ -301,3 +302,34 @@ def test_page_of_the_traffic_grid_is_small(tmp_path):
     mechanism = sdp.Flat((300, 217), law="laplace")  # 65,100 cells of fine noise
     mechanism.release([], sdp.Domain(BOUNDS), epsilon=1).explore(tmp_path / "map.html")
     assert (tmp_path / "map.html").stat().st_size < 3e6
+
+
+def table_of(space, blocks=()):
+    kinds = sdp.Categories({"theft": ["burglary", "shoplifting"], "assault": []})
+    hours = sdp.Time("2024-01-01", "2024-02-01", step="8 h", fold="hour of day")
+    rng, count = np.random.default_rng(4), 3000
+    times = np.datetime64("2024-01-01") + rng.integers(0, 31 * 24, count).astype("timedelta64[h]")
+    names = rng.choice(["burglary", "shoplifting", "assault"], count)
+    rows = sdp.Rows(rng.normal((2, 1), (0.6, 0.3), (count, 2)), time=times, kind=names)
+    mechanism = sdp.Table(budget={"box": (1, 2), "kind": (1, 2)}) if blocks else sdp.Table()
+    frame = sdp.Frame(space.grid((24, 12)), blocks=blocks, time=hours, kind=kinds)
+    return mechanism.release(rows, frame, epsilon=1, noise=sdp.SeededNoise(2))
+
+
+@needs_node
+@pytest.mark.parametrize("blocks", [(), (4,)], ids=["cells", "blocks"])
+@pytest.mark.parametrize("region", [None, shapely.box(0.3, 0.2, 3.1, 1.9)], ids=["whole", "region"])
+def test_pages_of_tables_answer_as_the_maps_that_are_chosen(blocks, region, tmp_path):
+    space = sdp.Domain((0, 0, 4, 2), region=region)
+    release = table_of(space, blocks)
+    release.explore(tmp_path / "map.html")
+    text = (tmp_path / "map.html").read_text()
+    boxes = [(0, 0, 4, 2), (0.5, 0.25, 2, 1.5), (0.77, 0.33, 2.9, 1.21)]
+    table = page_data(text)["table"]
+    assert table["sizes"] == [4, 5]
+    assert len(table["maps"]) == 20
+    for number, queries in ((0, {}), (1, {"kind": "theft"}), (13, {"time": "08:00", "kind": "burglary"})):
+        shown = release.at(**queries)
+        answers, ends = ask(text, boxes, number), shown.interval(boxes)
+        assert [a["estimate"] for a in answers] == pytest.approx(shown.answer(boxes), rel=1e-9, abs=1e-7)
+        np.testing.assert_allclose([[a["low"], a["high"]] for a in answers], ends, rtol=1e-6, atol=1e-6)

@@ -170,6 +170,26 @@ def test_nobody_asks_for_the_class_of_an_estimate():
 
 
 @pytest.mark.parametrize("publisher", PUBLISHERS)
+@pytest.mark.parametrize("space", ["cells", "blocks", "zones"])
+def test_every_publisher_knows_the_maps_of_tables(space, publisher, tmp_path):
+    """What a table refuses, because it has many maps, each of its maps can do."""
+    places = FRAMES["zones"] if space == "zones" else DOMAIN.grid((8, 6))
+    kinds = sdp.Categories(["a", "b"])
+    frame = sdp.Frame(places, blocks=(2,) if space == "blocks" else (), kind=kinds)
+    mechanism = sdp.Table(budget={"box": (1, 2)}) if space == "blocks" else sdp.Table()
+    release = mechanism.release(sdp.Rows(POINTS, kind=["a", "b"] * 100), frame, epsilon=1).at(kind="b")
+    refusal = ""
+    try:
+        PUBLISHERS[publisher](release, tmp_path)
+    except SpatialDPError as error:
+        refusal = str(error)
+    finally:
+        plt.close("all")
+    assert ("equal pixels" in refusal) == (space == "zones" and publisher in ("a file .tif", "a file .tiff"))
+    assert ("equal pixels" in refusal) == bool(refusal)
+
+
+@pytest.mark.parametrize("publisher", PUBLISHERS)
 @pytest.mark.parametrize("records", [[], [[0.3, 0.7]] * 99], ids=["nothing listed", "one cell"])
 def test_lists_of_a_grid_that_nobody_lays_out_are_published_or_refused_in_words(publisher, records, tmp_path):
     release, refusal = sdp.Sparse((2**30, 2**30), false=1e-6).release(records, DOMAIN, epsilon=1), None

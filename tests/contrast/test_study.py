@@ -61,3 +61,8 @@ def test_too_many_values_are_refused():
     points = np.random.default_rng(2).random((500, 2))
     with pytest.raises(ParameterError, match="more than 200 different ones"):
         Study.of(points, np.arange(500), DOMAIN, None, 1)
+
+
+def test_a_domain_without_records_is_said_in_words():
+    with pytest.raises(ParameterError, match="the domain holds fewer than ten of the records"):
+        Study.of(np.full((100, 2), 0.5), np.arange(100) % 3, sdp.Domain((5, 5, 6, 6)), None, 7)

@@ -418,6 +418,14 @@ OVER_MAP_SETTINGS = [
     if case == "list over levels" or region != "two corners"  # larger blocks have no centre there
 ]
 
+OVER_MAP_PERSON_SETTINGS = [
+    Setting(case, region, relation, person)
+    for case, region in zip(OVER_MAPS, ("whole", "five sides", "whole"), strict=True)
+    for person in PERSONS
+    if person.choice is None  # a chosen bound is refused
+    for relation in RELATIONS
+]
+
 # Every case with one bound on persons, in turn, and the first case of each mechanism with all of them; regions and
 # relations in turn, too.
 PERSON_SETTINGS = [

@@ -8,6 +8,7 @@ import subprocess
 import tempfile
 from contextlib import contextmanager
 from importlib.metadata import version
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
@@ -143,6 +144,8 @@ def postgresql_server(fsync="off", restarts=None):
     A function that stops it at once, as a crash would, and starts it anew, is put into the list `restarts`.
     """
     programs = _postgresql_programs()
+    if find_spec("psycopg") is None:
+        missing("psycopg", "spatialdp[postgres]")
     user = "postgres" if os.geteuid() == 0 else None  # PostgreSQL refuses to be run by root
     folder = tempfile.mkdtemp(prefix="pg-", dir="/tmp")  # a path of a socket has at most 107 bytes
     if user:

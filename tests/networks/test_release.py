@@ -43,7 +43,16 @@ def test_what_a_model_cannot_know_is_refused():
     with pytest.raises(ReleaseError, match="rounding would lose them"):
         release.rounded()
     with pytest.raises(ReleaseError, match="a table has a map"):
-        release.plot()
+        release.to_geodataframe()
+
+
+def test_maps_of_a_model_have_its_answers_and_no_intervals():
+    release = released()
+    fraud = release.at(kind="fraud")
+    assert fraud.total == pytest.approx(release.answer(kind="fraud"))
+    assert fraud.answer((0, 0, 1, 1)) == pytest.approx(release.answer(kind="fraud", box=(0, 0, 1, 1)))
+    with pytest.raises(ReleaseError, match="its errors do not average out"):
+        fraud.interval((0, 0, 1, 1))
 
 
 def test_samples_follow_the_model():

@@ -73,7 +73,7 @@ LINES: dict[str, list[set[str]]] = {
         {"comparison"},
         {"figures"},
     ],
-    "spatialdp.outputs": [{"zones"}, {"files", "maps"}, {"explorer", "certificate"}],
+    "spatialdp.outputs": [{"zones", "tables"}, {"files", "maps"}, {"explorer", "certificate"}],
 }
 SEE_RECORDS = {"records", "datasets", "mechanisms", "evaluation", "curator", "contrast", "cli"}
 HOLD_RECORDS = {"records", "datasets"}

@@ -11,7 +11,9 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
+from spatialdp.cli.options.axes import AxisCommand, axis_queries
 from spatialdp.cli.options.output import Target, output_options
+from spatialdp.cli.options.table import Moments
 from spatialdp.cli.options.values import Level, Numbers
 
 __all__ = ["command"]
@@ -31,7 +33,7 @@ _PICTURE_OPTIONS = (
 )
 
 
-@click.command("map")
+@click.command("map", cls=AxisCommand)
 @click.argument("release", type=click.Path(path_type=Path))
 @click.option(
     "--view",
@@ -63,6 +65,16 @@ _PICTURE_OPTIONS = (
 )
 @click.option("--lines", type=int, help="For trees and zones: outline the nodes down to this depth; 0 for none.")
 @click.option("--mark-noise/--no-mark-noise", default=True, help="Fade cells that may be noise alone.  [default: on]")
+@click.option(
+    "--time",
+    "times",
+    type=Moments(both=False),
+    multiple=True,
+    help="For a table: draw the map at this time, such as 2024-03-01 or 08:00, or between two, such as 08:00 10:00 "
+    "(each day). Other axes have options of their names, such as --kind theft; those that are not named are summed. "
+    "Several times, or several categories with commas between them, are drawn beside each other.",
+)
+@click.option("--together", is_flag=True, help="For a table: draw each list of categories as one.")
 @click.option("--boundaries", type=click.Path(path_type=Path), help="File of public polygons or lines to draw on top.")
 @click.option("--scale-bar/--no-scale-bar", default=True, help="Draw a scale bar below the map.  [default: on]")
 @click.option(
@@ -87,6 +99,9 @@ def command(
     dpi: int,
     title: str | None,
     boundaries: Path | None,
+    times: tuple[tuple[str, ...], ...],
+    together: bool,
+    asked: tuple[tuple[str, str], ...],
     target: Target,
     **look: Any,
 ) -> None:
@@ -98,27 +113,37 @@ def command(
       spatialdp map homes.parquet -o homes.pdf --per km2
       spatialdp map homes.parquet -o doubts.svg --view uncertainty
       spatialdp map counties.parquet -o states.png --level state
+      spatialdp map table.parquet -o thefts.png --time 08:00 10:00 --kind theft
+      spatialdp map table.parquet -o kinds.png --kind theft,assault --level state
       spatialdp map homes.parquet -o homes.html --title "Homes" --boundaries counties.gpkg
     """
     from spatialdp.outputs.files.geoparquet import load
 
     target.spare(release, boundaries)
+    source: Any = load(release)
+    on_axes = (*(("time", ",".join(each)) for each in times), *asked)
+    if together and not on_axes:
+        raise click.UsageError("--together is for categories of a table, such as --kind theft,assault; leave it out.")
+    queries = axis_queries(getattr(source, "frame", None), on_axes, together=together)
+    parts = {name: query[0] if len(query) == 1 else query for name, query in queries.items()}
     if target.file.suffix.lower() == ".html":
         _refuse(context, _PICTURE_OPTIONS, "pictures")
-        load(release).explore(target.file, title=title, boundaries=boundaries, overwrite=target.force)
+        shown = source.at(**parts) if parts else source
+        shown.explore(target.file, title=title, boundaries=boundaries, overwrite=target.force)
         return
     import matplotlib
+    import numpy as np
 
     matplotlib.use("Agg")
     from spatialdp.outputs.maps.save import save_figure
 
-    source: Any = load(release)
     if source.estimate.kind == "flows":
         _refuse(context, (*_PICTURE_OPTIONS[:-1], "boundaries"), "maps of places, and these are flows", "")
         axes = source.plot(title=title or "Flows")
     else:
-        axes = source.plot(title=title, boundaries=boundaries, **look)
-    save_figure(axes.figure, target.file, dpi=dpi, overwrite=target.force)
+        axes = source.plot(title=title, boundaries=boundaries, **look, **parts)
+    figure = axes.flat[0].figure if isinstance(axes, np.ndarray) else axes.figure
+    save_figure(figure, target.file, dpi=dpi, overwrite=target.force)
 
 
 def _refuse(

@@ -148,6 +148,7 @@ def command(
       spatialdp query counties.parquet --zones state -o states.gpkg
       spatialdp query table.parquet --time 08:00 10:00 --kind theft
       spatialdp query table.parquet --by time,kind -o hours.csv
+      spatialdp query table.parquet --polygons districts.gpkg --kind theft -o thefts.csv
       spatialdp query flows.parquet --origin 37063,37135 --destination 37183
     """
     from spatialdp.outputs.files.geoparquet import load
@@ -160,6 +161,8 @@ def command(
             "none or several of --bbox, --boxes, --polygons, --codes and --zones were given; give exactly one of them, "
             "for a table --by, --time or another axis, or for flows --origin, --destination or both."
         )
+    if polygons is not None and by:
+        raise click.UsageError("--by was given, but polygons are answered for one map; leave --by or --polygons out.")
     if (at is not None or together) and not (codes or on_axes or any(ends.values())):
         raise click.UsageError("--at and --together are for --codes; leave them out.")
     if kind is not None and target.path is not None:
@@ -177,18 +180,31 @@ def command(
         elif (of_table or by or source.estimate.kind in WITH_AXES) and polygons is None:
             asked_of_space = _asked_of_space(bbox, boxes, codes, together=together)
             levels = [pair for pairs in by for pair in pairs] + ([] if of_level is None else [("zone", of_level)])
-            answers = answer_table(require_table(source), of_table | asked_of_space, levels, level)
+            answers = answer_table(require_table(source), of_table | asked_of_space, levels, level, about)
         elif codes:
             answers = answer_codes(source, codes, at, Ask(level, about, drawn), together=together)
         elif of_level is not None:
             answers = answer_level(source, of_level, Ask(level, about, drawn))
         elif polygons is not None:
-            answers = _answer_polygons(source, polygons, layer, level, about)
+            answers = _answer_polygons(_single_map(source, of_table), polygons, layer, level, about)
         else:
             answers = _answer_boxes(source, bbox, boxes, level, about)
     if len(answers) and answers["estimate"].isna().all():
         raise click.UsageError("no question lies in the domain, so none can be answered; ask for places in the domain.")
     _write(answers, source, target, kind or (target.path.suffix[1:].lower() if target.path else "csv"))
+
+
+def _single_map(source: Release, queries: dict[str, list[Any]]) -> Release:
+    """Return the map of a table at the time and of the category that was asked for; another release as it is."""
+    if source.estimate.kind not in WITH_AXES:
+        return source
+    several = [name for name, query in queries.items() if len(query) > 1]
+    if several:
+        raise click.UsageError(
+            f"--{several[0].replace('_', '-')} was given several parts, but polygons are answered for one map; give "
+            "one part, or a list of categories with --together."
+        )
+    return require_table(source).at(**{name: query[0] for name, query in queries.items()})
 
 
 def _asked_of_space(

@@ -17,7 +17,7 @@ from typing import Any, ClassVar, NoReturn
 
 import numpy as np
 
-from spatialdp._support.arrays import Array, Booleans, Floats, Integers
+from spatialdp._support.arrays import Array, Booleans, Floats, Integers, expand_ranges
 from spatialdp.errors import ReleaseError
 from spatialdp.estimates.base import moments_of
 from spatialdp.estimates.decomposition import Decomposition
@@ -110,7 +110,7 @@ class ListOverMap:
 
     def answer(self, boxes: Integers) -> Floats:
         """Estimated counts of lattice boxes."""
-        return self.map.answer(boxes) + self._summed(boxes, lambda moved: moved @ self.listed.values)
+        return self.map.answer(boxes) + self._summed(boxes, self._counted)
 
     def moments(self, boxes: Integers) -> tuple[Floats, Floats]:
         """Variance and excess kurtosis of the noise in each answer."""
@@ -129,7 +129,7 @@ class ListOverMap:
 
     def answer_polygons(self, polygons: Polygons) -> Floats:
         """Estimated counts of polygons."""
-        return self.map.answer_polygons(polygons) + self._summed(polygons, lambda moved: moved @ self.listed.values)
+        return self.map.answer_polygons(polygons) + self._summed(polygons, self._counted)
 
     def polygon_moments(self, polygons: Polygons) -> tuple[Floats, Floats]:
         """Variance and excess kurtosis of the noise in each polygon's answer."""
@@ -178,6 +178,11 @@ class ListOverMap:
         return FineGrid(self.map.domain, self.map.shape).lattice_boxes(*self._block_numbers)
 
     @cached_property
+    def _cells(self) -> Integers:
+        """Lattice box of each listed cell."""
+        return self.listed.leaf_boxes()
+
+    @cached_property
     def _areas(self) -> tuple[LeafAreas, LeafAreas]:
         """The listed cells and their blocks as polygons."""
         import shapely
@@ -188,25 +193,43 @@ class ListOverMap:
         of = [np.asarray(shapely.box(*each.T), dtype=object) for each in (cells, blocks)]
         return LeafAreas(of[0], self.map.domain), LeafAreas(of[1], self.map.domain)
 
-    def _moved(self, queries: Array) -> Iterator[tuple[slice, Floats]]:
-        """For some queries at a time, the covered share of each listed cell minus that of its block, (some, n)."""
+    @cached_property
+    def _held(self) -> tuple[Integers, Integers, Integers]:
+        """The listed cells, block by block; where each block with any of them begins, and where the last one ends."""
+        columns, rows = self._block_numbers
+        order = np.lexsort((columns, rows))
+        changes = np.diff(columns[order], prepend=-1) | np.diff(rows[order], prepend=-1)
+        starts = np.flatnonzero(changes)
+        return order, starts, np.append(starts, order.size)[1:]
+
+    def _moved(self, queries: Array) -> Iterator[tuple[slice, Integers, Integers, Floats]]:
+        """For some queries at a time, pairs of a query and a listed cell: the cell's covered share minus its block's.
+
+        Pairs that are left out have the same share of both: cells whose block is covered, or not touched.
+        """
         step = max(1, _MOST_PAIRS // max(1, self.listed.n_cells))
-        cells = self.listed.leaf_boxes()
         for start in range(0, len(queries), step):
             chunk = slice(start, start + step)
-            if queries.ndim == 2:
-                yield chunk, _covered(cells, queries[chunk]) - self._of_blocks(queries[chunk])
-            else:
-                cells_, blocks = self._areas
-                yield chunk, self._polygon_shares(cells_, queries[chunk]) - self._polygon_blocks(blocks, queries[chunk])
+            pairs = self._of_boxes if queries.ndim == 2 else self._of_polygons
+            yield chunk, *pairs(queries[chunk])
 
-    def _of_blocks(self, boxes: Integers) -> Floats:
-        """Return the share that each box covers of the block of each listed cell, as the map counts it."""
-        shares, area = _covered(self.blocks, boxes), self.map.area
+    def _of_boxes(self, boxes: Integers) -> tuple[Integers, Integers, Floats]:
+        order, starts, stops = self._held
+        held, area = self.blocks[order[starts]], self.map.area
+        shares = _covered(held[None], boxes[:, None])  # (boxes, blocks)
+        query, block = np.nonzero((shares > 0) & (shares < 1))
+        share = shares[query, block]
         if area is not None:  # a block on the border of the region is spread over its part of it
-            query, cell = np.nonzero((shares > 0) & (shares < 1))
-            shares[query, cell] = area.shares(boxes[query], self.blocks[cell])
-        return shares
+            share = area.shares(boxes[query], held[block])
+        pair, place = expand_ranges(starts[block], stops[block])
+        query, cell = query[pair], order[place]
+        return query, cell, _covered(self._cells[cell], boxes[query]) - share[pair]
+
+    def _of_polygons(self, polygons: Polygons) -> tuple[Integers, Integers, Floats]:
+        cells, blocks = self._areas
+        moved = self._polygon_shares(cells, polygons) - self._polygon_blocks(blocks, polygons)
+        query, cell = np.nonzero(moved)
+        return query, cell, moved[query, cell]
 
     def _polygon_blocks(self, blocks: LeafAreas, polygons: Polygons) -> Floats:
         area = self.map.area
@@ -223,28 +246,30 @@ class ListOverMap:
         shares[sets.owner, sets.node] = sets.share
         return shares
 
-    def _summed(self, queries: Array, weigh: Callable[[Floats], Floats]) -> Floats:
+    def _summed(self, queries: Array, weigh: Callable[[Floats, Integers], Floats]) -> Floats:
+        """For every query, the sum over listed cells of a function of how far each one's share is moved, and which."""
         result = np.zeros(len(queries))
         if self.listed.n_cells:
-            for chunk, moved in self._moved(queries):
-                result[chunk] = weigh(moved)
+            for chunk, query, cell, moved in self._moved(queries):
+                result[chunk] = np.bincount(query, weigh(moved, cell), minlength=result[chunk].size)
         return result
+
+    def _counted(self, moved: Floats, cell: Integers) -> Floats:
+        return moved * self.listed.values[cell]
 
     def _with_list(self, queries: Array, variance: Floats, kurtosis: Floats) -> tuple[Floats, Floats]:
         """Variance and excess kurtosis of the map's answers, with the noise of the listed counts."""
-        second, fourth = (self._summed(queries, lambda moved, k=k: (moved**k).sum(axis=1)) for k in (2, 4))  # type: ignore[misc]
+        second, fourth = (self._summed(queries, lambda moved, _, k=k: moved**k) for k in (2, 4))  # type: ignore[misc]
         own = self.listed.variance
         return moments_of(variance + own * second, kurtosis * variance**2 + self.listed.kurtosis * own**2 * fourth)
 
 
 def _covered(areas: Integers, boxes: Integers) -> Floats:
-    """Return the share of each lattice area that each box covers, (boxes, areas)."""
-    shares = np.ones((len(boxes), len(areas)))
+    """Return the share of each lattice area that the box beside it covers; arrays of (..., 4) that broadcast."""
+    shares: Floats = np.ones(1)
     for low in (0, 1):
-        overlap = np.minimum(areas[:, low + 2], boxes[:, low + 2, None]) - np.maximum(
-            areas[:, low], boxes[:, low, None]
-        )
-        shares *= np.maximum(overlap, 0) / (areas[:, low + 2] - areas[:, low])
+        overlap = np.minimum(areas[..., low + 2], boxes[..., low + 2]) - np.maximum(areas[..., low], boxes[..., low])
+        shares = shares * np.maximum(overlap, 0) / (areas[..., low + 2] - areas[..., low])
     return shares
 
 

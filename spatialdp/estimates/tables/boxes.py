@@ -16,7 +16,8 @@ from spatialdp.wording import either
 
 __all__ = ["ManyMaps", "many_maps"]
 
-_IN_PYTHON = "from marginal() or answer(), such as release.answer(box=[...], kind='theft')"
+_IN_PYTHON = "with at(), such as release.at(kind='theft')"
+_ON_COMMAND_LINE = "with its time and its category, such as --time 08:00 --kind theft"
 
 
 def many_maps() -> NoReturn:
@@ -29,8 +30,8 @@ def many_maps() -> NoReturn:
     spatialdp.errors.ReleaseError: a table has a map for every time and category, and this needs a single one; ...
     """
     raise ReleaseError(
-        "a table has a map for every time and category, and this needs a single one; take the numbers of a map "
-        f"{either(_IN_PYTHON, 'with the library, which sums a table along its axes')}."
+        "a table has a map for every time and category, and this needs a single one; take one of them "
+        f"{either(_IN_PYTHON, _ON_COMMAND_LINE)}."
     )
 
 

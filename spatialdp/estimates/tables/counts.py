@@ -13,9 +13,10 @@ from typing import ClassVar
 import numpy as np
 
 from spatialdp._support.arrays import Floats
-from spatialdp.estimates.intervals import half_width
+from spatialdp.estimates.answers import About, Answers
 from spatialdp.estimates.tables.boxes import ManyMaps
-from spatialdp.estimates.tables.noise import TableNoise
+from spatialdp.estimates.tables.noise import TableNoise, cut_sets
+from spatialdp.estimates.unevenness.allowance import Allowance, Bracket, Sums
 from spatialdp.space.frames.frame import Frame
 from spatialdp.space.frames.selection import Selection, everything
 from spatialdp.trees.adjust import NonNegative, project_rows
@@ -110,10 +111,30 @@ class TableCounts(ManyMaps):
         """Return variance and excess kurtosis of the noise in each of these sums."""
         return self.noise.moments(selections)
 
-    def half_widths(self, selections: Sequence[Selection], level: float) -> Floats:
-        """Return half the width of the interval of each of these sums, about noise."""
-        variance, kurtosis = self.moments_of_sums(selections)
-        return half_width(variance, kurtosis, self.step, level, whole=self.noise.in_steps(selections))
+    def ends(self, selections: Sequence[Selection], level: float, about: About = About.TRUTH) -> Floats:
+        """Return the ends of the interval of each of these sums, in the last dimension.
+
+        About the truth, a sum that takes shares of cells has the sums without these cells, and with all of them, as its
+        bracket: nothing is assumed about where in a cell its records are.
+        """
+        variance, kurtosis = (each.ravel() for each in self.moments_of_sums(selections))
+        values, whole = self.sums(selections), self.noise.in_steps(selections).ravel()
+        allowance = self._allowance(selections) if about is About.TRUTH else None
+        ends = Answers(values.ravel(), variance, kurtosis, self.step, whole, allowance).ends(level)
+        return ends.reshape(*values.shape, 2)
+
+    def _allowance(self, selections: Sequence[Selection]) -> Allowance:
+        """Return the sums of whole cells between which the truth of each of these sums lies."""
+        cut = cut_sets(selections).ravel()
+        nothing = np.zeros(cut.size)
+        if not cut.any():
+            return Allowance(nothing)
+        inside, touched = (self._sums([getattr(each, part) for each in selections]) for part in ("inside", "touched"))
+        return Allowance(nothing, bracket=Bracket(inside, touched, cut))
+
+    def _sums(self, selections: Sequence[Selection]) -> Sums:
+        variance, kurtosis = (each.ravel() for each in self.moments_of_sums(selections))
+        return Sums(self.sums(selections).ravel(), variance, kurtosis)
 
     def every(self) -> tuple[Selection, ...]:
         """Return the selections of all records: one set along each axis."""

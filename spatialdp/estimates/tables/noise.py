@@ -21,7 +21,7 @@ from spatialdp.estimates.base import moments_of
 from spatialdp.space.frames.selection import Selection
 from spatialdp.transforms.tree_axis import TreeAxis
 
-__all__ = ["TableNoise"]
+__all__ = ["TableNoise", "cut_sets"]
 
 _AT_ONCE = 2**22  # weights that are made at a time
 
@@ -53,6 +53,23 @@ class TableNoise:
         second, fourth = (_product(cumulants, factors) for cumulants, factors in pairs)
         return moments_of(second, fourth)
 
+    def of_last_axis(self, selections: Sequence[Selection]) -> tuple[Floats, Floats]:
+        """Return variance and excess kurtosis of the noise in each measurement of the last axis, for one set of others.
+
+        The noise of a sum along the other axes is independent in each measurement of the last one, because each of them
+        takes the noise of other measurements.
+
+        Parameters
+        ----------
+        selections : sequence of Selection
+            One set along each axis but the last.
+        """
+        powers = [_powers(axis, each) for axis, each in zip(self.axes[:-1], selections, strict=True)]
+        fourths = self.kurtosis * self.variances**2
+        pairs = ((self.variances, [two for two, _ in powers]), (fourths, [four for _, four in powers]))
+        second, fourth = (_product(cumulants, factors).ravel() for cumulants, factors in pairs)
+        return moments_of(second, fourth)
+
     def level_variances(self) -> Floats:
         """Return the mean variance over all products of parts, (levels of the first axis, of the second, ...)."""
         return _product(self.variances, [axis.level_variances() for axis in self.axes])
@@ -64,8 +81,15 @@ class TableNoise:
 
     def in_steps(self, selections: Sequence[Selection]) -> Booleans:
         """Whether the noise of all products of these sets is a whole multiple of the step."""
-        whole = self.by_cell and all(each.shares is None for each in selections)
-        return np.full([each.count for each in selections], whole)
+        return self.by_cell & ~cut_sets(selections)
+
+
+def cut_sets(selections: Sequence[Selection]) -> Booleans:
+    """Whether each product of sets holds shares of cells, (sets of the first axis, sets of the second, ...)."""
+    cut = np.zeros((), dtype=bool)
+    for each in selections:
+        cut = np.logical_or.outer(cut, each.cut)
+    return cut
 
 
 def _product(cumulants: Floats, factors: Sequence[Floats]) -> Floats:

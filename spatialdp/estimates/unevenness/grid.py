@@ -13,14 +13,16 @@ explorer's ``uneven.mjs`` computes the same in the browser and must change with 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
 
-from spatialdp._support.arrays import Booleans, Floats, Integers
+from spatialdp._support.arrays import Floats, Integers
+from spatialdp.estimates.unevenness.blocks import SAMPLED, Blocks, CellCounts, Kind, Neighbours, neighbours, strip
+from spatialdp.estimates.unevenness.lines import line_spreads
 from spatialdp.estimates.unevenness.shrinkage import (
     PRIOR,
     cell_weights,
@@ -35,141 +37,20 @@ from spatialdp.space.coverage import Coverage, knot_sums, prefix_sums
 from spatialdp.space.polygons import Runs
 from spatialdp.space.regions.borders import Border
 
-__all__ = ["CellCounts", "GridUnevenness", "Scale"]
+__all__ = ["GridUnevenness", "Scale"]
 
 _LARGEST_BLOCK = 32  # cells along a side; larger blocks say little about cells
 _LONGEST_STRIP = 64  # cells
 _NONE = np.zeros(1)  # no change, for any number of boxes
-_SAMPLED = 64  # pairs of blocks whose noise is averaged
 
 
-@dataclass(frozen=True, eq=False)
-class CellCounts:
-    """Released counts of cells, and the noise of any block of them.
-
-    Attributes
-    ----------
-    values : (ny, nx) array
-    mask : (ny, nx) bool array
-        Cells in the region.
-    variance : callable
-        Variance of the noise in the sums of blocks, given as (m, 4) arrays of first column, first row,
-        column and row after the last.
-    """
-
-    values: Floats
-    mask: Booleans
-    variance: Callable[[Integers], Floats]
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """Number of columns and rows."""
-        return self.values.shape[1], self.values.shape[0]
-
-    def blocks(self, width: int, height: int) -> Blocks:
-        """Cut the grid into blocks of cells; those at the far edges may be smaller."""
-        edges = tuple(
-            np.minimum(np.arange(0, size + side, side), size)
-            for size, side in zip(self.shape, (width, height), strict=True)
-        )
-        return Blocks(edges[0], edges[1], _block_sums(self._sums, *edges), _block_sums(self._cells, *edges))
-
-    @cached_property
-    def _sums(self) -> Floats:
-        return prefix_sums(self.values)
-
-    @cached_property
-    def _cells(self) -> Floats:
-        return prefix_sums(self.mask)
-
-
-@dataclass(frozen=True, eq=False)
-class Blocks:
-    """Blocks of cells: column and row edges, sums of the released counts, and numbers of cells in the region."""
-
-    x: Integers
-    y: Integers
-    counts: Floats
-    cells: Floats
-
-    def boxes(self, rows: Integers, columns: Integers) -> Integers:
-        """First column, first row, column and row after the last, of some blocks."""
-        return np.stack([self.x[columns], self.y[rows], self.x[columns + 1], self.y[rows + 1]], axis=1)
-
-    def whole(self, size: int) -> Booleans:
-        """Which blocks have all of their `size` cells in the region."""
-        return np.asarray(self.cells == size)
-
-
-def _block_sums(sums: Floats, x: Integers, y: Integers) -> Floats:
-    return np.diff(np.diff(sums[np.ix_(y, x)], axis=0), axis=1)
-
-
-@dataclass(frozen=True, eq=False)
-class Neighbours:
-    """Pairs of adjacent whole blocks along one axis: differences, sums, and the mean variances of both."""
-
-    difference: Floats
-    total: Floats
-    difference_variance: float
-    total_variance: float
-
-
-@dataclass(frozen=True, eq=False)
-class _Pairs:
-    """Pairs of adjacent whole blocks, and the boxes of some of them: of the first blocks, the second ones and both."""
-
-    difference: Floats
-    total: Floats
-    boxes: Integers
-
-    def with_variances(self, variances: Floats) -> Neighbours:
-        """The pairs, with the variances of the boxes' noise."""
-        one, other, both = variances.reshape(3, -1)
-        total = float(both.mean())
-        return Neighbours(self.difference, self.total, max(0.0, 2 * float((one + other).mean()) - total), total)
-
-
-# Width and height of blocks, in cells, and the axis along which they are neighbours.
-_Kind = tuple[int, int, int]
-
-
-def _neighbours(counts: CellCounts) -> dict[_Kind, Neighbours]:
-    """All pairs of blocks that tell something; kinds without any pair are left out."""
+def _kinds(counts: CellCounts) -> list[Kind]:
+    """The pairs of blocks from which unevenness is estimated."""
     kinds = [(side, side, axis) for side in _sides(counts) for axis in (0, 1)]
-    kinds += [_strip(length, axis) for axis in (0, 1) for length in _lengths(counts, axis)]
-    found = {kind: pairs for kind in dict.fromkeys(kinds) if (pairs := _pairs(counts, *kind)) is not None}
-    if not found:
-        return {}
-    # The noise of all boxes is asked for at once: on a tree that is one walk instead of dozens.
-    boxes = [pairs.boxes for pairs in found.values()]
-    ends = np.cumsum([len(some) for some in boxes])[:-1]
-    variances = np.split(counts.variance(np.concatenate(boxes)), ends)
-    return {kind: pairs.with_variances(some) for (kind, pairs), some in zip(found.items(), variances, strict=True)}
+    return kinds + [strip(length, axis) for axis in (0, 1) for length in _lengths(counts, axis)]
 
 
-def _pairs(counts: CellCounts, width: int, height: int, axis: int) -> _Pairs | None:
-    """Pairs of blocks that are next to each other along x (axis 0) or y (axis 1); None if there are none."""
-    blocks = counts.blocks(width, height)
-    whole = blocks.whole(width * height)
-    first, second = _shifted(axis)
-    rows, columns = np.nonzero(whole[first] & whole[second])
-    if not rows.size:
-        return None
-    one, other = blocks.counts[first][rows, columns], blocks.counts[second][rows, columns]
-    sample = np.unique(np.linspace(0, rows.size - 1, min(_SAMPLED, rows.size)).astype(np.int64))
-    here = blocks.boxes(rows[sample], columns[sample])
-    there = blocks.boxes(rows[sample] + axis, columns[sample] + 1 - axis)
-    both = np.concatenate([here[:, :2], there[:, 2:]], axis=1)
-    return _Pairs(one - other, one + other, np.concatenate([here, there, both]))
-
-
-def _shifted(axis: int) -> tuple[tuple[slice, slice], tuple[slice, slice]]:
-    front, back, every = slice(None, -1), slice(1, None), slice(None)
-    return ((every, front), (every, back)) if axis == 0 else ((front, every), (back, every))
-
-
-def _scale_heterogeneity(neighbours: Mapping[_Kind, Neighbours], side: int, prior: float) -> float:
+def _scale_heterogeneity(neighbours: Mapping[Kind, Neighbours], side: int, prior: float) -> float:
     """Heterogeneity of square blocks of one side."""
     numerator = denominator = squared_error = 0.0
     for axis in (0, 1):
@@ -190,7 +71,7 @@ def _sides(counts: CellCounts) -> list[int]:
     return [side for side in sides if max(counts.shape) >= 4 * side and min(counts.shape) >= side]
 
 
-def _heterogeneities(counts: CellCounts, neighbours: Mapping[_Kind, Neighbours]) -> dict[int, float]:
+def _heterogeneities(counts: CellCounts, neighbours: Mapping[Kind, Neighbours]) -> dict[int, float]:
     """Heterogeneity of blocks of each side; each scale is shrunk to the one above."""
     result, prior = {}, PRIOR
     for side in _sides(counts):
@@ -204,19 +85,14 @@ def _lengths(counts: CellCounts, axis: int) -> list[int]:
     return [2**i for i in range(longest.bit_length())]
 
 
-def _strip(length: int, axis: int) -> _Kind:
-    """Strips one cell wide, along edges across `axis`."""
-    return (1, length, axis) if axis == 0 else (length, 1, axis)
-
-
-def _growth(counts: CellCounts, neighbours: Mapping[_Kind, Neighbours], axis: int) -> Floats:
+def _growth(counts: CellCounts, neighbours: Mapping[Kind, Neighbours], axis: int) -> Floats:
     """How much more errors of L neighbouring cut cells add up than independent ones do, for L = 1, 2, 4, ...
 
     For the edges of boxes across `axis` (0: edges of constant x): strips one cell wide and L long.
     """
     sums: list[tuple[float, float]] = []
     for length in _lengths(counts, axis):
-        pairs = neighbours.get(_strip(length, axis))
+        pairs = neighbours.get(strip(length, axis))
         if pairs is None:
             break
         noise = pairs.difference_variance + float(np.maximum(pairs.total, 0.0).mean())
@@ -270,7 +146,7 @@ def _cell_variances(counts: CellCounts, scales: list[Blocks]) -> list[float]:
     samples = []
     for blocks, cells in zip(scales, largest, strict=True):
         rows, columns = np.nonzero(blocks.cells == cells)
-        sample = np.unique(np.linspace(0, rows.size - 1, min(_SAMPLED, rows.size)).astype(np.int64))
+        sample = np.unique(np.linspace(0, rows.size - 1, min(SAMPLED, rows.size)).astype(np.int64))
         samples.append(blocks.boxes(rows[sample], columns[sample]))
     ends = np.cumsum([len(boxes) for boxes in samples])[:-1]
     variances = np.split(counts.variance(np.concatenate(samples)), ends)
@@ -306,6 +182,8 @@ class GridUnevenness:
         Prefix sums of the cells' expected squared counts and expected counts.
     scales : tuple of Scale
         The levels of the pyramid from which the expected squares come.
+    lines : pair of arrays
+        What lines of records along the axes add to the heterogeneity within the cells along an edge, over the same L.
     """
 
     within: float
@@ -313,18 +191,34 @@ class GridUnevenness:
     squares: Floats
     firsts: Floats
     scales: tuple[Scale, ...] = ()
+    lines: tuple[Floats, Floats] = (_NONE, _NONE)
+
+    @cached_property
+    def edges(self) -> tuple[Floats, Floats]:
+        """How errors add up along a box's edges of constant x and of constant y, with what lines add."""
+        return self._with_lines(0), self._with_lines(1)
+
+    def _with_lines(self, axis: int) -> Floats:
+        """The growth and what lines add to it, at most as much as if all records of a cell lay at one place."""
+        growth, lines = self.growth[axis], self.lines[axis]
+        length = 2.0 ** np.arange(max(growth.size, lines.size))
+        plain = np.pad(growth, (0, length.size - growth.size), mode="edge")
+        spread = np.pad(lines, (0, length.size - lines.size))
+        most = np.maximum(length / self.within, plain)
+        return np.asarray(np.maximum.accumulate(np.minimum(plain + length * spread / self.within, most)))
 
     @classmethod
     def of(cls, counts: CellCounts) -> GridUnevenness:
         """Estimate the unevenness from released cells."""
-        neighbours = _neighbours(counts)
-        uneven = _heterogeneities(counts, neighbours)
+        pairs = neighbours(counts, _kinds(counts))
+        uneven = _heterogeneities(counts, pairs)
         finest = uneven.get(1, PRIOR)
         within = extrapolated(finest, uneven.get(2, finest))
-        growth = _growth(counts, neighbours, 0), _growth(counts, neighbours, 1)
+        growth = _growth(counts, pairs, 0), _growth(counts, pairs, 1)
+        lines = line_spreads(counts, (_lengths(counts, 0), _lengths(counts, 1)), within / finest)
         scales = _scales(counts, uneven)
         squares, firsts = _expected(counts, scales)
-        return cls(within, growth, prefix_sums(squares), prefix_sums(firsts), scales)
+        return cls(within, growth, prefix_sums(squares), prefix_sums(firsts), scales, (lines[0], lines[1]))
 
     def boxes(self, x: Coverage, y: Coverage, at_border: tuple[Floats, Floats] = (_NONE, _NONE)) -> Floats:
         """Variance that uneven spread adds to the answers of boxes; 0 for boxes of whole cells.
@@ -340,7 +234,7 @@ class GridUnevenness:
         )
         width, height = x.stop - x.start, y.stop - y.start
         across_x, across_y = np.maximum(across_x, 0.0), np.maximum(across_y, 0.0)
-        edges = grown(self.growth[0], height) * across_x + grown(self.growth[1], width) * across_y
+        edges = grown(self.edges[0], height) * across_x + grown(self.edges[1], width) * across_y
         with np.errstate(invalid="ignore", divide="ignore"):
             edges *= np.where(at_border[0] != 0, np.maximum(1 + at_border[0] / (across_x + across_y), 0.0), 1.0)
         few += at_border[1]

@@ -32,7 +32,7 @@ from spatialdp.estimates.zones.shares import LeafAreas
 from spatialdp.space.polygons import Polygons
 from spatialdp.space.zones.chains import Chains
 from spatialdp.trees.shape import TreeShape
-from spatialdp.trees.tree_noise import TreeNoise
+from spatialdp.trees.tree_noise import GivenWeights, TreeNoise
 from spatialdp.wording import either
 
 if TYPE_CHECKING:
@@ -62,6 +62,8 @@ class ZoneCounts(TreeCounts):
         Whether parents are the sums of their children.
     biased : bool
         Whether the errors of the estimates no longer average out.
+    given : GivenWeights, optional
+        The weights of the fit of merged nodes, if it is not by least squares under these variances.
     """
 
     kind: ClassVar[str] = "zones"
@@ -73,6 +75,7 @@ class ZoneCounts(TreeCounts):
     step: float
     consistent: bool
     biased: bool = False
+    given: GivenWeights | None = None
 
     def __post_init__(self) -> None:
         for name in ("values", "variances", "kurtosis"):
@@ -91,7 +94,7 @@ class ZoneCounts(TreeCounts):
     @cached_property
     @override
     def noise(self) -> TreeNoise:
-        return TreeNoise(self.shape, self.variances, self.kurtosis)
+        return TreeNoise(self.shape, self.variances, self.kurtosis, self.given)
 
     @property
     def listed(self) -> bool:

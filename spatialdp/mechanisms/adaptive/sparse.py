@@ -203,9 +203,9 @@ class Sparse(Mechanism):
     @override
     def _design(self, domain: Domain, terms: Terms) -> SparseDesign:
         grid = ZoneLeaves(domain) if isinstance(domain, Zones) else self._grid(domain)
-        return self.priced(grid, terms.spendable(self.law), terms)
+        return self._at_cost(grid, terms.spendable(self.law), terms)
 
-    def priced(self, grid: FineGrid | ZoneLeaves, whole: Fraction, terms: Terms) -> SparseDesign:
+    def _at_cost(self, grid: FineGrid | ZoneLeaves, whole: Fraction, terms: Terms) -> SparseDesign:
         """Return the design of a list at a given cost, which may be a part of a larger release's."""
         fresh = whole * self._remeasure
         sensitivity = _sensitivity(grid, terms)
@@ -311,9 +311,9 @@ class Sparse(Mechanism):
 
     @override
     def _estimate(self, points: Any, design: SparseDesign, noise: Noise) -> ListedCells | ZoneCounts:
-        return self.listed(*design.occupied(points), design, noise)
+        return self._listed(*design.occupied(points), design, noise)
 
-    def listed(
+    def _listed(
         self, occupied: Integers, counts: Integers, design: SparseDesign, noise: Noise
     ) -> ListedCells | ZoneCounts:
         """Return the list, from the exact counts of the occupied cells."""

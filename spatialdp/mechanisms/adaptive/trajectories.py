@@ -71,9 +71,9 @@ SHARES = {
     ENDS: Fraction(7, 20),
     LENGTHS: Fraction(2, 25),
     WIDTHS: Fraction(1, 20),
-    CHOICE: Fraction(3, 100),
-    CELLS: Fraction(1, 5),
-    MOVES: Fraction(1, 4),
+    CHOICE: Fraction(1, 20),
+    CELLS: Fraction(19, 100),
+    MOVES: Fraction(6, 25),
     HABITS: Fraction(1, 25),
 }
 

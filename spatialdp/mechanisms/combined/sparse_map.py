@@ -144,8 +144,8 @@ class SparseMap(Mechanism):
         first = whole * exact(self.share, "share")
         person = _person_of_blocks(terms.person, cells.n_cells)
         return SparseMapDesign(
-            self._listing.priced(cells, first, terms),
-            self._map.priced(blocks, whole - first, terms.neighbours, person),
+            self._listing._at_cost(cells, first, terms),
+            self._map._at_cost(blocks, whole - first, terms.neighbours, person),
         )
 
     def _cells(self, domain: Domain) -> FineGrid:
@@ -193,7 +193,7 @@ class SparseMap(Mechanism):
     @override
     def _estimate(self, points: Any, design: SparseMapDesign, noise: Noise) -> ListOverMap:
         occupied, counts = design.listing.occupied(points)  # records are read once
-        listed: Any = self._listing.listed(occupied, counts, design.listing, noise)
+        listed: Any = self._listing._listed(occupied, counts, design.listing, noise)
         exact_counts = design.blocks.structure.measure(design.block_counts(occupied, counts))
         blocks: Any = design.blocks.carry_out(exact_counts, noise)
         return ListOverMap(blocks, listed)

@@ -155,9 +155,9 @@ class Hierarchy(GridMechanism):
 
     @override
     def _design(self, domain: Domain, terms: Terms) -> Design[BlockLevels]:
-        return self.priced(self.leaf_grid(domain), terms.spendable(self.law), terms.neighbours, terms.person)
+        return self._at_cost(self.leaf_grid(domain), terms.spendable(self.law), terms.neighbours, terms.person)
 
-    def priced(
+    def _at_cost(
         self, grid: Grid, whole: Fraction, neighbours: Neighbours, person: Person | None = None
     ) -> Design[BlockLevels]:
         """Return the design of a hierarchy at a given cost, which may be a part of a larger release's."""

@@ -94,7 +94,7 @@ def _grid_tables(unevenness: GridUnevenness) -> Json:
     """Return what `uneven.mjs` needs to know of the unevenness within cells; it computes expected squares itself."""
     return {
         "within": unevenness.within,
-        "growth": [table.tolist() for table in unevenness.growth],
+        "growth": [table.tolist() for table in unevenness.edges],
         "scales": [asdict(scale) for scale in unevenness.scales],
     }
 

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 from spatialdp._support.tables import html_table
 from spatialdp.estimates.base import Estimate
+from spatialdp.estimates.networks.counts import NetworkCounts
+from spatialdp.estimates.tables.counts import TableCounts
 from spatialdp.estimates.zones.counts import ZoneCounts
 from spatialdp.outputs.explorer.page import page_text, size_in_words
 from spatialdp.privacy.statement import NOT_PRIVATE
@@ -99,8 +101,17 @@ def _place(estimate: Estimate, domain: Domain) -> dict[str, str]:
 @_place.register(ZoneCounts)
 def _(estimate: ZoneCounts, domain: Domain | None) -> dict[str, str]:
     named = {} if estimate.zones.name is None else {"frame": estimate.zones.name}
-    words = {"zones": size_in_words(estimate), **named}
+    return {"zones": size_in_words(estimate), **named, **_bounds(domain)}
+
+
+@_place.register(TableCounts)
+@_place.register(NetworkCounts)
+def _(estimate: TableCounts | NetworkCounts, domain: Domain | None) -> dict[str, str]:
+    return {"cells": size_in_words(estimate), **_bounds(domain)}
+
+
+def _bounds(domain: Domain | None) -> dict[str, str]:
+    """Return where zones are, if they are anywhere."""
     if domain is None:
-        return {**words, "place": "none: the zones are codes alone"}
-    bounds = ", ".join(f"{edge:.15g}" for edge in domain.bounds)
-    return {**words, "bounds": bounds, "CRS": domain.crs or "none"}
+        return {"place": "none: the zones are codes alone"}
+    return {"bounds": ", ".join(f"{edge:.15g}" for edge in domain.bounds), "CRS": domain.crs or "none"}

@@ -21,7 +21,7 @@ from collections.abc import Iterable
 from functools import singledispatch
 from pathlib import Path
 from string import Template
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -32,12 +32,15 @@ from spatialdp.estimates.decomposition import Decomposition
 from spatialdp.estimates.fields.field import Field
 from spatialdp.estimates.histogram import Histogram
 from spatialdp.estimates.intervals import quantile_table
+from spatialdp.estimates.networks.counts import NetworkCounts
 from spatialdp.estimates.sparse.listed import ListedCells
 from spatialdp.estimates.sparse.over_map import ListOverMap
+from spatialdp.estimates.tables.counts import TableCounts
 from spatialdp.estimates.zones.counts import ZoneCounts
 from spatialdp.outputs.explorer.data import estimate_data, packed
 from spatialdp.outputs.explorer.lines import boundary_lines, outline
 from spatialdp.outputs.explorer.questions import asset, decimals_of, question
+from spatialdp.outputs.explorer.tables import parts_of_table, table_maps
 from spatialdp.outputs.explorer.zones import drawn_depth, zone_view
 from spatialdp.outputs.maps.cells import MapCells, Per, map_cells, measured
 from spatialdp.outputs.maps.colours import (
@@ -52,6 +55,7 @@ from spatialdp.outputs.maps.colours import (
 )
 from spatialdp.outputs.maps.ground import square_kilometres
 from spatialdp.outputs.maps.values import aspect
+from spatialdp.outputs.tables.single import single_map
 from spatialdp.privacy.statement import Privacy, format_exact
 from spatialdp.space import crs as crs_
 from spatialdp.space.coverage import prefix_sums
@@ -59,6 +63,7 @@ from spatialdp.space.domain import Domain
 
 if TYPE_CHECKING:
     from spatialdp.release import Release
+    from spatialdp.table_release import TableRelease
 
 __all__ = ["page_text", "write_page"]
 
@@ -80,6 +85,7 @@ _MODULES = (
     "answers",
     "colours",
     "text",
+    "parts",
     "map",
     "zonemap",
     "drag",
@@ -226,7 +232,29 @@ def _json(data: dict[str, Any]) -> str:
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
+@singledispatch
+def _first_map(estimate: Estimate, release: Release) -> Release:  # noqa: ARG001 - only tables have several maps
+    """Return the release whose map the page shows first."""
+    return release
+
+
+@_first_map.register(TableCounts)
+@_first_map.register(NetworkCounts)
+def _(estimate: TableCounts | NetworkCounts, release: Release) -> Release:  # noqa: ARG001 - the release has it
+    return single_map(cast("TableRelease", release), {})
+
+
 def _data(release: Release, level: float) -> dict[str, Any]:
+    shown = _first_map(release.estimate, release)
+    data = _data_of_map(shown, level)
+    return data if shown is release else data | {"table": _table(cast("TableRelease", release), shown, data)}
+
+
+def _table(release: TableRelease, first: Release, data: dict[str, Any]) -> dict[str, Any]:
+    return table_maps(release, first, data["estimate"], parts_of_table(release, first.estimate.values.size))
+
+
+def _data_of_map(release: Release, level: float) -> dict[str, Any]:
     estimate, domain = release.estimate, release.domain
     cells = measured(map_cells(estimate, _shown_level(estimate)), counted=release.privacy.counted)
     high = cells.high(cells.values)
@@ -348,6 +376,13 @@ def _(estimate: ZoneCounts) -> str:
     sizes = np.diff(estimate.zones.shape.offsets).tolist()
     named = zip(sizes, estimate.zones.levels, strict=True)
     return "; ".join(f"{name}: {size:,}" for size, name in named if size > 1) or "one zone"
+
+
+@size_in_words.register(TableCounts)
+@size_in_words.register(NetworkCounts)
+def _(estimate: TableCounts | NetworkCounts) -> str:
+    sizes = " × ".join(f"{estimate.frame.axes[name].size:,} ({name})" for name in estimate.frame.names)
+    return f"{estimate.n_cells:,} cells of a table, {sizes}"
 
 
 def _technical(privacy: Privacy, domain: Domain) -> str:

@@ -12,15 +12,20 @@ from fractions import Fraction
 from functools import singledispatch
 from importlib import resources
 from string import Template
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from spatialdp.estimates.base import Estimate
+from spatialdp.estimates.networks.counts import NetworkCounts
+from spatialdp.estimates.tables.counts import TableCounts
 from spatialdp.estimates.zones.counts import ZoneCounts
+from spatialdp.outputs.explorer.tables import choices_in_html, parts_of_table
 from spatialdp.outputs.explorer.zones import drawn_depth
+from spatialdp.outputs.tables.single import single_map
 from spatialdp.space.domain import Domain
 
 if TYPE_CHECKING:
     from spatialdp.release import Release
+    from spatialdp.table_release import TableRelease
 
 __all__ = ["asset", "decimals_of", "first_box", "question"]
 
@@ -30,6 +35,9 @@ _EXTRAPOLATION = (
     " The cells of this map have different sizes, so answers are corrected by what larger cells tell: the answers for "
     "two halves of a box need not add up to the answer for the box."
 )
+_CHOOSE = """
+<p>Choose the time and the category that the map shows, or whatever else was counted. Each map has colours on a scale of
+its own. A question that you asked is answered again for the map that you choose.</p>"""
 _ADD_UP = " The estimates of zones add up to those of the zones above them."
 
 
@@ -67,6 +75,16 @@ def _(estimate: ZoneCounts, release: Release) -> dict[str, str]:
         "question": Template(asset("question_zone.html")).substitute(),
         "help": Template(asset("help_zone.html")).substitute(words),
     }
+
+
+@question.register(TableCounts)
+@question.register(NetworkCounts)
+def _(estimate: TableCounts | NetworkCounts, release: Release) -> dict[str, str]:  # noqa: ARG001 - the release has it
+    table = cast("TableRelease", release)
+    shown = single_map(table, {})
+    words = question(shown.estimate, shown)
+    choices = choices_in_html(parts_of_table(table, shown.estimate.values.size))
+    return words | {"levels": choices + words["levels"], "help": words["help"] + (_CHOOSE if choices else "")}
 
 
 def _levels(names: tuple[str, ...]) -> str:

@@ -16,6 +16,7 @@ import hashlib
 import io
 import json
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -45,6 +46,7 @@ from spatialdp.outputs.files.trajectories.complete import rebuild_paths
 from spatialdp.privacy.statement import Privacy
 from spatialdp.release import Release
 from spatialdp.space import crs as crs_
+from spatialdp.space.domain import Domain
 from spatialdp.table_release import TableRelease
 from spatialdp.trajectories.release import TrajectoryRelease
 from spatialdp.wording import either, quoted
@@ -54,11 +56,13 @@ if TYPE_CHECKING:
     import geopandas
     import pyarrow as pa
 
-__all__ = ["load", "statement_of", "to_geodataframe"]
+__all__ = ["MONTHS", "layout_bytes", "load", "rebuilt_from", "statement_of", "to_geodataframe"]
 
 FORMAT = "spatialdp-release"
 FORMAT_VERSION = 1
 _KEY = b"spatialdp"
+MONTHS = "months"  # the kind of a file of the months of a series
+_AREA = "area"  # the column of a table's zones
 _MOST_BYTES_PER_ROW = 512  # before compression; boxes and numbers take less than half of it
 _MOST_INFLATED = 32  # times the size of the file, before compression; polygons of zones are compressed to a third
 
@@ -95,18 +99,40 @@ def load(path: str | os.PathLike[str]) -> Release:
     >>> sdp.load(path).answer((0, 0, 1, 1)) == release.answer((0, 0, 1, 1))
     True
     """
-    source = Path(path)
+    release: Release = rebuilt_from(Path(path), _rebuild)
+    return release
+
+
+def rebuilt_from(source: Path, rebuild_it: Callable[..., Any], kind: str | None = None) -> Any:
+    """Read a file that is intact, and return what a function rebuilds from its parts.
+
+    Parameters
+    ----------
+    source : Path
+    rebuild_it : callable
+        Takes the header, the columns, the privacy statement and the polygons of zones; for releases, also the table.
+    kind : str, optional
+        ``MONTHS`` for the months of a series, which are no single release.
+    """
     table, header = _read(source)
     try:
         intact = header.get("sha256") == _digest(header, table)
-        release = _rebuild(table, header) if intact else None
+        of_months = intact and header["estimate"]["kind"] == MONTHS
+        if of_months != (kind == MONTHS) and intact:
+            raise _other_kind(source, of_months=of_months)
+        parts = (header, _columns(table), Privacy.from_json(header["privacy"]), _areas_in(table)) if intact else None
+        if parts is not None:
+            return rebuild_it(*parts) if of_months else rebuild_it(*parts, table)
     except FileFormatError:
         raise
     except Exception as error:  # many kinds: each says that the contents are not those of a release
         raise _damaged(source) from error
-    if release is None:
-        raise _damaged(source)
-    return release
+    raise _damaged(source)
+
+
+def _other_kind(source: Path, *, of_months: bool) -> FileFormatError:
+    what, how = ("the released months of a series", "RunningRelease.load") if of_months else ("a release", "load")
+    return FileFormatError(f"{source} holds {what}; read it with {either(how, 'the library')}.")
 
 
 def statement_of(path: Path) -> Privacy:
@@ -138,7 +164,7 @@ def _digest(header: dict[str, Any], table: pa.Table) -> str:
 def _content(column: pa.Array) -> bytes:
     """Return the values of a column as bytes, independent of how the column lies in memory."""
     if str(column.type) == "binary":
-        return b"".join(value or b"" for value in column.to_pylist())
+        return b"".join(column.drop_null().to_pylist())
     if str(column.type) == "string":
         return _texts(column)
     return np.ascontiguousarray(column.to_numpy(zero_copy_only=False)).tobytes()
@@ -222,13 +248,18 @@ def _columns(table: pa.Table) -> dict[str, Array]:
     }
 
 
-def _rebuild(table: pa.Table, header: dict[str, Any]) -> Release:
-    privacy, columns = Privacy.from_json(header["privacy"]), _columns(table)
+def _rebuild(
+    header: dict[str, Any],
+    columns: dict[str, Array],
+    privacy: Privacy,
+    areas: list[bytes | None] | None,
+    table: pa.Table,
+) -> Release:
     if header["estimate"]["kind"] == ZoneCounts.kind:
         geometry = table["geometry"].to_pylist() if "geometry" in table.column_names else None
         return ZoneRelease.of(zone_counts(header["zones"], header["estimate"], columns, geometry), privacy)
     if header["estimate"]["kind"] == TableCounts.kind:
-        return _table_release(header, columns, privacy)
+        return _table_release(header, columns, privacy, areas)
     if header["estimate"]["kind"] == FlowCounts.kind:
         domain = None if header["domain"] is None else domain_from_json(header["domain"])
         return FlowRelease(domain, privacy, rebuild_flows(header["estimate"], columns, domain))  # type: ignore[arg-type]
@@ -241,10 +272,22 @@ def _rebuild(table: pa.Table, header: dict[str, Any]) -> Release:
     return Release(domain, privacy, rebuild(header["estimate"], columns, domain))
 
 
-def _table_release(header: dict[str, Any], columns: dict[str, Array], privacy: Privacy) -> TableRelease:
+def _table_release(
+    header: dict[str, Any], columns: dict[str, Array], privacy: Privacy, areas: list[bytes | None] | None
+) -> TableRelease:
     """Rebuild a table; one over zones without areas has no domain."""
     domain = None if header["domain"] is None else domain_from_json(header["domain"])
-    return TableRelease(domain, privacy, rebuild_table(header["estimate"], columns, domain))  # type: ignore[arg-type]
+    estimate = rebuild_table(header["estimate"], columns, domain, areas)
+    return TableRelease(domain, privacy, estimate)  # type: ignore[arg-type]
+
+
+def _areas_in(table: pa.Table) -> list[bytes | None] | None:
+    """Return the polygons that the first rows hold; None if there are none, as in earlier files."""
+    if _AREA not in table.column_names:
+        return None
+    column = table[_AREA]
+    areas: list[bytes | None] = column.slice(0, len(column) - column.null_count).to_pylist()
+    return areas
 
 
 def _damaged(source: Path) -> FileFormatError:
@@ -254,30 +297,39 @@ def _damaged(source: Path) -> FileFormatError:
 
 
 def geoparquet_bytes(release: Release) -> bytes:
+    """Return the complete file of a release."""
+    return layout_bytes(lay_out(release.estimate, release.domain), release.privacy, release.domain)
+
+
+def layout_bytes(layout: Layout, privacy: Privacy, domain: Domain | None) -> bytes:
+    """Return the complete file of what has been laid out."""
     import pyarrow.parquet as pq
 
-    table, buffer = _table(release), io.BytesIO()
+    table, buffer = _table(layout, privacy, domain), io.BytesIO()
     compression = {name: "none" if name == "estimate" else "zstd" for name in table.column_names}
     pq.write_table(table, buffer, compression=compression, use_dictionary=False)
     return buffer.getvalue()
 
 
-def _table(release: Release) -> pa.Table:
+def _table(layout: Layout, privacy: Privacy, domain: Domain | None) -> pa.Table:
     import pyarrow as pa
 
-    layout = lay_out(release.estimate, release.domain)
+    frame = layout.frame
+    if frame is None:
+        assert domain is not None  # other layouts have frames of their own
+        frame = {"domain": domain_to_json(domain)}
     header = {
         "format": FORMAT,
         "format_version": FORMAT_VERSION,
-        "privacy": release.privacy.to_json(),
-        **({"domain": domain_to_json(release.domain)} if layout.frame is None else layout.frame),
+        "privacy": privacy.to_json(),
+        **frame,
         "estimate": layout.header,
         "rows": len(layout.columns["estimate"]),
     }
     columns = {name: _as_arrow(values) for name, values in layout.columns.items()}
-    table = pa.table(columns | _geometry(layout))
+    table = pa.table(columns | _geometry(layout) | _areas(layout))
     if "geometry" in table.column_names:
-        table = table.replace_schema_metadata({b"geo": _geo_metadata(release, layout)})
+        table = table.replace_schema_metadata({b"geo": _geo_metadata(domain, layout)})
     header["sha256"] = _digest(header, table)
     metadata = {**(table.schema.metadata or {}), _KEY: json.dumps(header, allow_nan=False).encode()}
     return table.replace_schema_metadata(metadata)
@@ -298,11 +350,24 @@ def _geometry(layout: Layout) -> dict[str, pa.Array]:
     return {} if polygons is None else {"geometry": pa.array(shapely.to_wkb(polygons, byte_order=1), pa.binary())}
 
 
-def _geo_metadata(release: Release, layout: Layout) -> bytes:
+def _areas(layout: Layout) -> dict[str, pa.Array]:
+    """Return the column of polygons that are not the rows' places, if there are any: in the first rows."""
+    import pyarrow as pa
+    import shapely
+
+    if layout.areas is None:
+        return {}
+    polygons = pa.array(shapely.to_wkb(layout.areas, byte_order=1), pa.binary())
+    others = pa.nulls(len(layout.columns["estimate"]) - len(polygons), pa.binary())
+    return {_AREA: pa.concat_arrays([polygons, others])}
+
+
+def _geo_metadata(domain: Domain | None, layout: Layout) -> bytes:
+    assert domain is not None  # rows with places have one
     column = {
         "encoding": "WKB",
         "geometry_types": layout.geometry_types,
-        "crs": crs_.to_projjson(release.domain.crs),
-        "bbox": layout.bounds or list(release.domain.bounds),
+        "crs": crs_.to_projjson(domain.crs),
+        "bbox": layout.bounds or list(domain.bounds),
     }
     return json.dumps({"version": "1.1.0", "primary_column": "geometry", "columns": {"geometry": column}}).encode()

@@ -34,11 +34,18 @@ from spatialdp.outputs.files.flows.rows import pair_lines
 from spatialdp.outputs.files.frames.domains import domain_to_json
 from spatialdp.outputs.files.frames.lists import list_columns, list_header, listed_cells
 from spatialdp.outputs.files.frames.zones import zone_columns, zone_header, zone_polygons, zones_to_json
-from spatialdp.outputs.files.limits import HIGHEST_TREE, WIDEST_STEP, check_estimates, check_moments, check_tree
+from spatialdp.outputs.files.limits import (
+    HIGHEST_TREE,
+    WIDEST_STEP,
+    check_estimates,
+    check_moments,
+    check_tree,
+    check_weights,
+)
 from spatialdp.outputs.files.networks.complete import network_columns, network_header
 from spatialdp.outputs.files.noise_models import most_axis_weights, noise_from_json
 from spatialdp.outputs.files.rows import cell_numbers, edges
-from spatialdp.outputs.files.tables.complete import table_header
+from spatialdp.outputs.files.tables.complete import areas_of, table_header
 from spatialdp.outputs.files.trajectories.complete import path_columns, path_header
 from spatialdp.space.boxes.subdivision import block_sums, summed_areas
 from spatialdp.space.boxes.tree import Tree
@@ -68,6 +75,8 @@ class Layout:
         Members of the file's header that say what the public frame is, if it is not a domain.
     lines : bool
         Whether the shapes are lines.
+    areas : array of geometries, optional
+        Public polygons that travel in the first rows and are not the rows' places: the zones of a table.
     """
 
     header: dict[str, Any]
@@ -76,6 +85,7 @@ class Layout:
     shapes: Objects | None = None
     frame: dict[str, Any] | None = None
     lines: bool = False
+    areas: Objects | None = None
 
     @property
     def polygons(self) -> Objects | None:
@@ -221,7 +231,8 @@ def _lay_out_zones(estimate: ZoneCounts, domain: Domain) -> Layout:  # noqa: ARG
 def _lay_out_table(estimate: TableCounts, domain: Domain | None) -> Layout:
     """The rows are the cells of the table, in the order of its frame, and have no place of their own."""
     frame = {"domain": None if domain is None else domain_to_json(domain)}
-    return Layout(table_header(estimate), {"estimate": np.ascontiguousarray(estimate.values).ravel()}, frame=frame)
+    values = {"estimate": np.ascontiguousarray(estimate.values).ravel()}
+    return Layout(table_header(estimate), values, frame=frame, areas=areas_of(estimate))
 
 
 _MOST_LINES = 10**6  # more lines would only fill files
@@ -271,8 +282,8 @@ def _lay_out_tree(estimate: Decomposition, domain: Domain) -> Layout:
         **{name: tree.boxes[:, index] for index, name in enumerate(_SIDES)},
         "estimate": estimate.values,
     }
-    if estimate.own_weights is not None:
-        columns["own_weight"] = estimate.own_weights
+    weights = {"own_weight": estimate.own_weights, "share": estimate.shares}
+    columns |= {name: values for name, values in weights.items() if values is not None}
     boxes = edges(tree.boxes, domain, cell_numbers(estimate))
     return Layout(header, columns if by_level else columns | noise, boxes)
 
@@ -341,20 +352,19 @@ def _tree(header: dict[str, Any], columns: dict[str, Array], domain: Domain) -> 
         consistent,
         flag(header["biased"]),
         None if header.get("shape") is None else _shape(header["shape"], tree.n_leaves),
-        _own_weights(columns, tree, variances),
+        *_given_weights(columns, tree, variances),
     )
 
 
-def _own_weights(columns: dict[str, Array], tree: Tree, variances: Floats) -> Floats | None:
-    """Read the weights of a fit that is not by least squares, if there are any."""
-    weights = columns.get("own_weight")
-    if weights is None:
-        return None
-    if weights.dtype != np.float64 or not np.all((weights >= 0) & (weights <= 1)):
-        raise ValueError("a weight is not between 0 and 1")
-    if np.any((weights > 0) & np.isinf(TreeNoise(tree, variances, variances).at(variances, np.arange(tree.n_nodes)))):
-        raise ValueError("a count that was not measured has a weight")
-    return weights
+def _given_weights(columns: dict[str, Array], tree: Tree, variances: Floats) -> tuple[Floats | None, Floats | None]:
+    """Read the weights and the shares of a fit that is not by least squares, if there are any."""
+    own, shares = columns.get("own_weight"), columns.get("share")
+    if own is not None:
+        of_nodes = TreeNoise(tree, variances, variances).at(variances, np.arange(tree.n_nodes))
+        check_weights(tree, own, shares, ~np.isinf(of_nodes))
+    elif shares is not None:
+        raise ValueError("shares without weights")
+    return own, shares
 
 
 def _integers(values: Array) -> Array:

@@ -13,7 +13,15 @@ from spatialdp._support.arrays import Array, Booleans, Floats
 from spatialdp.space.boxes.tree import Tree
 from spatialdp.trees.shape import TreeShape
 
-__all__ = ["HIGHEST_TREE", "WIDEST_STEP", "check_estimates", "check_moments", "check_sums", "check_tree"]
+__all__ = [
+    "HIGHEST_TREE",
+    "WIDEST_STEP",
+    "check_estimates",
+    "check_moments",
+    "check_sums",
+    "check_tree",
+    "check_weights",
+]
 
 HIGHEST_TREE = 64  # levels below the root; quadtrees and kd-trees have 14, blocks on a lattice 31
 WIDEST_STEP = 1.0  # of the lattice on which noise lies: whole counts
@@ -27,6 +35,7 @@ _LARGEST_FOURTH = 1e140  # kurtosis times squared variance
 
 # Parents are fitted sums of their children, in doubles.
 _ROUNDING = 1e-6
+_WHOLE = 1e-9  # by which shares that add up to 1 may miss it
 _FEW_CHILDREN = 64  # up to this number, siblings are compared pair by pair; an adaptive tree has no more
 
 
@@ -42,6 +51,20 @@ def check_moments(variances: Floats, kurtosis: Floats) -> None:
     sound &= (kurtosis >= 0) & (kurtosis <= _LARGEST_KURTOSIS)
     if not np.all(sound) or not np.all(kurtosis * np.where(sound, variances, 0.0) ** 2 <= _LARGEST_FOURTH):
         raise ValueError("no law of noise has these moments")
+
+
+def check_weights(shape: TreeShape, own: Floats, shares: Floats | None, measured: Booleans) -> None:
+    """Check the weights of a fit that is not by least squares; raise ValueError if there is no such fit."""
+    for weights in (own,) if shares is None else (own, shares):
+        if weights.dtype != np.float64 or not np.all((weights >= 0) & (weights <= 1)):
+            raise ValueError("a weight is not between 0 and 1")
+    if np.any((own > 0) & ~measured):
+        raise ValueError("a count that was not measured has a weight")
+    if shares is None:
+        return
+    families = (shape.family_sums(d, shares[shape.level(d + 1)], empty=1.0) for d in range(shape.height))
+    if not all(np.allclose(family, 1.0, rtol=0, atol=_WHOLE) for family in families):
+        raise ValueError("the shares of a family do not add up to 1")
 
 
 def check_tree(tree: Tree, values: Floats, variances: Floats, *, consistent: bool) -> None:

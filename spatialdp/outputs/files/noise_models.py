@@ -15,7 +15,14 @@ import numpy as np
 
 from spatialdp._support.arrays import Floats
 from spatialdp._support.json_values import amount, whole
-from spatialdp.estimates.grid_noise import IndependentNoise, NoiseModel, QuadHaarNoise, SeparableNoise, SharedNoise
+from spatialdp.estimates.grid_noise import (
+    IndependentNoise,
+    NoiseModel,
+    QuadHaarNoise,
+    SeparableNoise,
+    SharedNoise,
+    WeightedNoise,
+)
 from spatialdp.outputs.files.limits import WIDEST_STEP, check_moments
 from spatialdp.space.domain import Grid
 from spatialdp.transforms.axis import AxisWeights, IdentityAxis
@@ -62,8 +69,9 @@ def _windows(data: dict[str, Any], size: int) -> WindowAxis:
 
 def noise_from_json(data: dict[str, Any], grid: Grid) -> NoiseModel:
     """Read a noise model that `to_json` wrote; raise ValueError, KeyError or TypeError for anything else."""
-    if data["kind"] in ("independent", "shared"):
-        model = IndependentNoise if data["kind"] == "independent" else SharedNoise
+    of_cells = {"independent": IndependentNoise, "shared": SharedNoise, "weighted": WeightedNoise}
+    if data["kind"] in of_cells:
+        model = of_cells[data["kind"]]
         variance, kurtosis = amount(data["variance"]), amount(data["kurtosis"])
         check_moments(np.array(variance), np.array(kurtosis))
         return model(grid, variance, kurtosis, amount(data["width"], WIDEST_STEP))

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from spatialdp.outputs.maps.layout import Furniture
     from spatialdp.release import Release
 
-__all__ = ["View", "plot"]
+__all__ = ["Colouring", "View", "colouring_of", "draw_map", "has_marks", "outline_depth_of", "plot"]
 
 # Up to this many boxes that follow no grid are drawn as polygons, sharp at any size; more are painted on pixels.
 _MOST_POLYGONS = 20_000
@@ -60,7 +60,7 @@ class View(Option):
 
 
 @dataclass(frozen=True)
-class _Colouring:
+class Colouring:
     """The values of a map, how they become colours, and the label of the colour bar."""
 
     values: Floats
@@ -178,23 +178,15 @@ def plot(
 
     domain, quantity = release.domain, View.parse(view)
     cells = measured(map_cells(release.estimate, level), per, release.privacy.counted)
-    colouring = _colouring(cells, quantity, limits, log=log, cmap=cmap)
-    outline_depth = _outline_depth(cells, lines)
+    colouring = colouring_of(cells, quantity, limits, log=log, cmap=cmap)
+    outline_depth = outline_depth_of(cells, lines)
     own_figure = ax is None
     ax = _new_axes() if ax is None else ax
-    if boundaries is not None:
-        decorations.draw_boundaries(ax, domain, boundaries)
-    marks = quantity is View.UNCERTAINTY or (mark_noise and quantity is View.ESTIMATE and not release.estimate.biased)
-    coloured = _draw(ax, domain, cells, colouring, marks=marks)
-    ax.set_facecolor("white")
-    if outline_depth:
-        decorations.draw_levels(ax, cells, outline_depth)
+    marks = has_marks(cells, quantity, mark_noise=mark_noise)
+    veil = 1.0 if quantity is View.UNCERTAINTY else VEIL
+    coloured = draw_map(ax, cells, colouring, veil=veil if marks else None, lines=outline_depth, boundaries=boundaries)
     furniture = _furniture(ax, domain, coloured, colouring, own_figure=own_figure)
     if marks:
-        if cells.dots is None:
-            marked = cells.raster(cells.within_noise, domain).filled(False)
-            veil = 1.0 if quantity is View.UNCERTAINTY else VEIL
-            ax.add_artist(decorations.NoiseMarks(marked, domain, veil=veil))
         furniture.legend = decorations.explain_marks(ax, rings=cells.dots is not None)
         furniture.words[furniture.legend.get_texts()[0]] = cells.marks
     if scale_bar:
@@ -208,6 +200,43 @@ def plot(
     return ax
 
 
+def has_marks(cells: MapCells, view: View, *, mark_noise: bool) -> bool:
+    """Whether areas that may be noise alone are marked; biased estimates have no intervals to tell."""
+    return view is View.UNCERTAINTY or (mark_noise and view is View.ESTIMATE and not cells.estimate.biased)
+
+
+def draw_map(
+    ax: Axes, cells: MapCells, colouring: Colouring, *, veil: float | None, lines: int, boundaries: Any
+) -> ScalarMappable:
+    """Draw coloured areas, their outlines and marks, and public boundaries, without any words.
+
+    Parameters
+    ----------
+    ax : matplotlib Axes
+    cells : MapCells
+    colouring : Colouring
+    veil : float, optional
+        How much marks cover the colours below; None for no marks.
+    lines : int
+        The depth down to which nodes are outlined.
+    boundaries : optional
+        As for `plot`.
+    """
+    from spatialdp.outputs.maps import decorations
+
+    domain = cells.domain
+    if boundaries is not None:
+        decorations.draw_boundaries(ax, domain, boundaries)
+    coloured = _draw(ax, domain, cells, colouring, marks=veil is not None)
+    ax.set_facecolor("white")
+    if lines:
+        decorations.draw_levels(ax, cells, lines)
+    if veil is not None and cells.dots is None:
+        marked = cells.raster(cells.within_noise, domain).filled(False)
+        ax.add_artist(decorations.NoiseMarks(marked, domain, veil=veil))
+    return coloured
+
+
 def _new_axes() -> Axes:
     import matplotlib.pyplot as plt
 
@@ -215,7 +244,7 @@ def _new_axes() -> Axes:
 
 
 def _furniture(
-    ax: Axes, domain: Domain, coloured: ScalarMappable, colouring: _Colouring, *, own_figure: bool
+    ax: Axes, domain: Domain, coloured: ScalarMappable, colouring: Colouring, *, own_figure: bool
 ) -> Furniture:
     """Make the colour bar, and everything that has words; `_place` puts it where it belongs."""
     from spatialdp.outputs.maps.layout import Furniture
@@ -248,9 +277,10 @@ def _place(furniture: Furniture, *, own_figure: bool) -> None:
     figure.set_layout_engine(MapLayout(furniture))
 
 
-def _colouring(
+def colouring_of(
     cells: MapCells, view: View, limits: tuple[float, float] | None, *, log: bool | None, cmap: str | Colormap | None
-) -> _Colouring:
+) -> Colouring:
+    """Return what the colours of a map stand for: estimates, or the widths of their intervals."""
     from matplotlib.colors import BoundaryNorm
 
     if view is View.UNCERTAINTY:
@@ -259,23 +289,23 @@ def _colouring(
                 f"{parameter('limits')}, {parameter('log')} or {parameter('cmap')} was given, but the classes of "
                 f"relative uncertainty are fixed; leave all three out, or draw {parameter('view', 'half-width')}."
             )
-        with np.errstate(divide="ignore", invalid="ignore"):
+        with np.errstate(divide="ignore", over="ignore", invalid="ignore"):  # nearly 0 is as uncertain as 0
             ratios = cells.half_widths / np.abs(cells.values)
         relative = np.where(cells.half_widths > 0, ratios, 0.0)
         bar = {"ticks": UNCERTAINTIES, "format": lambda share, _: f"{100 * share:g} %", "spacing": "uniform"}
         colours = uncertainty_colours()
         label = f"half-width relative to the estimate ({100 * LEVEL:g} % interval)"
-        return _Colouring(relative, label, colours, BoundaryNorm(UNCERTAINTIES, colours.N), bar)
+        return Colouring(relative, label, colours, BoundaryNorm(UNCERTAINTIES, colours.N), bar)
     if view is View.HALF_WIDTH:
         values, label = cells.half_widths, f"half-width of the {100 * LEVEL:g} % interval, {cells.unit}"
     else:
         values, label = cells.values, f"estimated {cells.unit}"
     log = log is not False
     norm = colour_scale(limits or (0.0, cells.high(values)), log=log)
-    return _Colouring(values, label, palette(cmap), norm, {"extend": "both", "format": "{x:,g}"}, log=log)
+    return Colouring(values, label, palette(cmap), norm, {"extend": "both", "format": "{x:,g}"}, log=log)
 
 
-def _outline_depth(cells: MapCells, lines: int | None) -> int:
+def outline_depth_of(cells: MapCells, lines: int | None) -> int:
     """Return the depth down to which nodes are outlined; 0 for none."""
     tree = cells.tree
     if tree is None:
@@ -289,7 +319,7 @@ def _outline_depth(cells: MapCells, lines: int | None) -> int:
     return cells.outlined(_MOST_OUTLINES)
 
 
-def _draw(ax: Axes, domain: Domain, cells: MapCells, colouring: _Colouring, *, marks: bool) -> ScalarMappable:
+def _draw(ax: Axes, domain: Domain, cells: MapCells, colouring: Colouring, *, marks: bool) -> ScalarMappable:
     look: dict[str, Any] = {"colours": colouring.colours, "norm": colouring.norm}
     if cells.dots is not None:
         rings = cells.within_noise if marks else np.zeros(colouring.values.size, dtype=bool)

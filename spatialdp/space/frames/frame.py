@@ -29,7 +29,21 @@ LARGEST_TABLE = 2**28  # cells
 _MOST_AXES = 8
 _NAME = re.compile(r"[a-z][a-z_]{0,30}")
 _TAKEN = frozenset(
-    {"blocks", "box", "estimate", "first", "last", "level", "noise", "path", "person", "points", "space", "zone"}
+    {
+        "about",
+        "blocks",
+        "box",
+        "estimate",
+        "first",
+        "last",
+        "level",
+        "noise",
+        "path",
+        "person",
+        "points",
+        "space",
+        "zone",
+    }
 )
 
 

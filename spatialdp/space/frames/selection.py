@@ -7,13 +7,13 @@ one. Sets of cells follow each other in one array, so that sums over all of them
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
 
-from spatialdp._support.arrays import Array, Floats, Integers, expand_ranges
+from spatialdp._support.arrays import Array, Booleans, Floats, Integers, expand_ranges
 from spatialdp.errors import ParameterError
 from spatialdp.trees.shape import TreeShape
 from spatialdp.wording import quoted
@@ -51,6 +51,9 @@ class FrameAxis(Protocol):
 
     def pick(self, query: Any) -> Any:
         """The cells that one part of a query means: their numbers, or numbers and covered shares."""
+
+
+_ROUNDING = 1e-9  # by which the share of a whole cell may miss 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,6 +122,40 @@ class Selection:
         if filled.size:  # reduceat would return a neighbour for a set without cells
             sums[..., filled] = np.add.reduceat(taken, self.starts[filled], axis=-1)
         return sums
+
+    @cached_property
+    def cut(self) -> Booleans:
+        """Whether each set holds shares of cells."""
+        if self.shares is None:
+            return np.zeros(self.count, dtype=bool)
+        owner = np.repeat(np.arange(self.count), self.sizes)
+        return np.bincount(owner, ~self._whole, self.count) > 0
+
+    @property
+    def touched(self) -> Selection:
+        """The same sets with all cells that they cut, as whole cells."""
+        return self if self.shares is None else replace(self, shares=None)
+
+    @property
+    def inside(self) -> Selection:
+        """The same sets without the cells that they cut.
+
+        Examples
+        --------
+        >>> half = Selection(4, np.array([0]), np.array([1, 2]), np.array([0.5, 1.0]))
+        >>> half.inside.cells.tolist(), half.touched.cells.tolist(), half.cut.tolist()
+        ([2], [1, 2], [True])
+        """
+        if self.shares is None:
+            return self
+        before = np.concatenate([[0], np.cumsum(self._whole)])[self.starts]
+        return replace(self, starts=before.astype(np.int64), cells=self.cells[self._whole], shares=None)
+
+    @property
+    def _whole(self) -> Booleans:
+        """Whether each cell is covered as a whole, up to the rounding of edges."""
+        assert self.shares is not None
+        return np.asarray(self.shares > 1 - _ROUNDING)
 
     def rows(self, first: int, last: int) -> Floats:
         """Return the covered share of each cell in some of the sets, dense: (sets, cells)."""

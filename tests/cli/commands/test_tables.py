@@ -6,9 +6,11 @@ import io
 import json
 
 import geopandas
+import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
+import shapely
 from click.testing import CliRunner
 
 import spatialdp as sdp
@@ -236,3 +238,41 @@ def test_no_output_replaces_a_list_of_categories(made, tmp_path):
     path.write_text("kind\ntheft\n")
     given = (made / "events.csv", *PLACES, *AREA, "--categories", path, "--category-column=offence", "--epsilon=1")
     assert "would replace the input" in run("release", *given, "-o", path, "--force", code=2).stderr
+
+
+def test_maps_of_times_and_categories_are_drawn(made, tmp_path):
+    run("map", made / "table.parquet", "--time", "08:00", "10:00", "--kind=theft", "-o", tmp_path / "one.png")
+    run("map", made / "table.parquet", "--kind=theft,fraud", "-o", tmp_path / "two.png")
+    run("map", made / "table.parquet", "--kind=theft,fraud", "--together", "-o", tmp_path / "sum.png")
+    run("map", made / "zones_kinds.parquet", "--kind=theft", "--level=state", "-o", tmp_path / "zones.svg")
+    sizes = {name: plt.imread(tmp_path / f"{name}.png").shape[:2] for name in ("one", "two", "sum")}
+    assert sizes["one"] == sizes["sum"] != sizes["two"]
+    assert "kind theft" in (tmp_path / "zones.svg").read_text()
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (("--kind=arson",), "'arson' is not on the public list"),
+        (("--colour=red",), "No such option"),
+        (("--kind=theft", "--level=3"), "this release is a grid and has no levels"),
+        (("--together",), "--together is for categories of a table"),
+    ],
+)
+def test_maps_that_do_not_fit_are_refused(made, tmp_path, options, words):
+    result = CliRunner().invoke(main, ["map", str(made / "table.parquet"), *options, "-o", str(tmp_path / "x.png")])
+    assert result.exit_code == 2
+    assert words in result.stderr
+    assert not list(tmp_path.iterdir())
+
+
+def test_polygons_are_answered_at_a_time_and_of_a_category(made, tmp_path, release):
+    areas = geopandas.GeoDataFrame({"name": ["a"]}, geometry=[shapely.box(0.1, 0.2, 0.7, 0.8)], crs="EPSG:4326")
+    areas.to_file(tmp_path / "areas.gpkg")
+    asked = ("query", made / "table.parquet", "--polygons", tmp_path / "areas.gpkg", "--kind=theft")
+    answers = pd.read_csv(io.StringIO(run(*asked).stdout))
+    assert answers["estimate"].tolist() == release.at(kind="theft").answer_polygons(areas).tolist()
+    several = CliRunner().invoke(main, [*map(str, asked[:4]), "--kind=theft,fraud"])
+    assert several.exit_code == 2
+    assert "polygons are answered for one map" in several.stderr
+    assert CliRunner().invoke(main, [*map(str, asked[:4]), "--by=kind"]).exit_code == 2

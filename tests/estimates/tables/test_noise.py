@@ -48,3 +48,10 @@ def test_mean_variances_of_levels_are_those_of_their_parts():
     weeks = of_nodes(DAYS.shape, DAYS.parts("week"))
     groups = of_nodes(KINDS.shape, KINDS.parts("groups"))
     assert noise.level_variances()[1, 1] == pytest.approx(noise.moments([weeks, groups])[0].mean())
+
+
+def test_one_cut_box_takes_whole_steps_from_no_other():
+    frame = sdp.Frame(sdp.Domain((0, 0, 2, 1)).grid((2, 1)), kind=sdp.Categories(["a", "b"]))
+    noise = sdp.Table().release(sdp.Rows([], kind=[]), frame, epsilon=1).estimate.noise
+    asked = frame.select({"box": [(0, 0, 1, 1), (0, 0, 0.5, 1)], "kind": ["a", "b"]})
+    assert noise.in_steps(asked).tolist() == [[True, False], [True, False]]

@@ -7,7 +7,8 @@ import pytest
 import shapely
 
 import spatialdp as sdp
-from spatialdp.estimates.unevenness.grid import CellCounts, GridUnevenness
+from spatialdp.estimates.unevenness.blocks import CellCounts
+from spatialdp.estimates.unevenness.grid import GridUnevenness
 from spatialdp.space.coverage import coverages, prefix_sums
 from spatialdp.space.polygons import read_polygons, scan
 

@@ -31,3 +31,14 @@ def test_the_frame_holds_the_page_and_keeps_it_in(tmp_path):
     assert 'sandbox="allow-scripts allow-forms"' in text
     assert "allow-same-origin" not in text
     assert "characters of HTML" in repr(RELEASE.explore())
+
+
+def test_tables_say_how_large_they_are_and_where():
+    kinds = sdp.Categories(["theft", "fraud"])
+    codes = sdp.Zones.from_codes(["a1", "a2"], None, {"letter": 1, "code": 2})
+    grid = sdp.Domain((0, 0, 1, 1), crs="EPSG:4326").grid((2, 2))
+    for space, places, where in ((codes, sdp.Codes(["a1"]), "codes alone"), (grid, [[0.5, 0.5]], "EPSG:4326")):
+        rows = sdp.Rows(places, kind=["theft"])
+        words = sdp.Table().release(rows, sdp.Frame(space, kind=kinds), epsilon=1)._repr_html_()
+        assert "cells of a table" in words
+        assert where in words

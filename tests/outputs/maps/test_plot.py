@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
@@ -160,6 +162,14 @@ def test_relative_uncertainty_is_half_width_over_estimate():
     (image,) = release.plot(view="half-width").get_images()
     assert image.get_array()[0, 0] == pytest.approx((high - low) / 2)
     assert image.get_array().shape == (ny, nx)
+
+
+def test_an_estimate_next_to_nothing_is_as_uncertain_as_nothing():
+    release = release_of("flat")
+    values = np.where(np.arange(release.estimate.values.size) % 2, 1e-320, 0).reshape(release.estimate.values.shape)
+    nearly = replace(release, estimate=replace(release.estimate, values=values))
+    (image,) = nearly.plot(view="uncertainty").get_images()
+    assert np.all(np.isinf(image.get_array().compressed()))
 
 
 def test_levels_have_lines_of_their_own():

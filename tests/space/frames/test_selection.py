@@ -57,3 +57,16 @@ def test_answers_have_one_dimension_for_each_list_space_first():
     lists = [select(KINDS, ["theft", "assault", "burglary"]), select(KINDS, ["theft", "assault"])]
     assert as_asked(values, lists).shape == (2, 3)
     assert as_asked(np.ones((1, 1)), [select(KINDS, "theft"), select(KINDS, None)]) == 1.0
+
+
+def test_sets_without_and_with_the_cells_that_they_cut():
+    """Also sets that lose all their cells, and sets of whole cells among others."""
+    cells, shares = np.array([0, 1, 2, 3, 1]), np.array([0.5, 1.0, 0.25, 0.75, 1.0])
+    selection = Selection(4, np.array([0, 2, 4]), cells, shares)
+    values = np.array([1.0, 2, 4, 8])
+    assert selection.cut.tolist() == [True, True, False]
+    assert selection.inside.sums(values).tolist() == [2, 0, 2]
+    assert selection.touched.sums(values).tolist() == [3, 12, 2]
+    whole = Selection(4, np.array([0]), np.array([1, 2]))
+    assert whole.inside is whole.touched is whole
+    assert whole.cut.tolist() == [False]

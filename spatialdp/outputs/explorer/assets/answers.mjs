@@ -27,6 +27,12 @@ export class Release {
     this.estimate = new ESTIMATES[data.kind](data.estimate);
     /** The estimate that intervals are made of. */
     this.unbiased = this.estimate.unbiased ?? this.estimate;
+    this.measure();
+  }
+
+  /** Compute the half-widths of an estimate that keeps them. */
+  measure() {
+    const { quantiles, level } = this;
     this.estimate.measure?.((variance, kurtosis, step) => halfWidth(variance, kurtosis, step, quantiles, level, false));
   }
 

@@ -5,6 +5,7 @@ import { placeOf, sizes, ticksOf } from "./colours.mjs";
 import { boxDrawing } from "./drag.mjs";
 import { coordinateOf, isOutside, snapBox } from "./lattice.mjs";
 import { CellLayer, Frame, cellAt, lineLayers, makeMap, markedBox } from "./map.mjs";
+import { dataOf, mapNumber } from "./parts.mjs";
 import { inWords, rangeInWords, short } from "./text.mjs";
 
 const SIDES = ["xmin", "ymin", "xmax", "ymax"];
@@ -34,7 +35,29 @@ export class Page {
     [this.chosen, this.pointed] = this.makeMarkers();
     this.listen();
     this.listenToQuestions();
+    this.listenToParts();
     this.showLegend();
+  }
+
+  /** Show another map of a table when one of its parts is chosen; a question that was asked is asked again. */
+  listenToParts() {
+    const [first, selects] = [this.data, [...document.querySelectorAll("select.part")]];
+    const changed = () => {
+      const choices = selects.map(({ selectedIndex }) => selectedIndex);
+      this.data = dataOf(first, mapNumber(choices, first.table.sizes));
+      this.replace();
+      this.point(null, "off");
+      this.show(this.layer.view);
+      this.askAgain?.();
+    };
+    selects.forEach((select) => select.addEventListener("change", changed));
+  }
+
+  /** Show the numbers of another map of the same places. */
+  replace() {
+    this.release = new Release(this.data);
+    this.layer.release = this.release;
+    this.look.scale = this.data.scale;
   }
 
   /** The layer that shows the release. */
@@ -175,11 +198,13 @@ export class Page {
     if (box[1] > box[3]) return this.complain("ymin must not exceed ymax.");
     if (isOutside(box, this.data.bounds)) return this.complain("The box lies outside the map, which tells nothing there.");
     this.chosen.setBounds(this.frame.box(snapBox(box, this.data.bounds))).addTo(this.map);
+    this.askAgain = () => this.askForm();
     return this.showAnswer(this.release.ask(box));
   }
 
   complain(text) {
     this.chosen.remove();
+    this.askAgain = undefined;
     element("result").replaceChildren(make("p", text, "warning"));
   }
 

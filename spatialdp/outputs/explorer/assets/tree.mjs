@@ -28,7 +28,8 @@ export class TreeEstimate {
     this.firstChild = new Int32Array(n);
     this.leavesBelow = new Int32Array(n);
     this.depth = new Uint8Array(n);
-    const sides = [0, 1, 2, 3].map((side) => differences.subarray(side * n, (side + 1) * n));
+    // Copies, because a page of a table reads the differences again for each of its maps.
+    const sides = [0, 1, 2, 3].map((side) => differences.slice(side * n, (side + 1) * n));
     [this.west, this.south, this.east, this.north] = sides;
     let next = 1;
     for (let node = 0; node < n; node++) {

@@ -22,6 +22,14 @@ export class ZonePage extends Page {
     });
   }
 
+  /** The polygons stay, with their paths; numbers are those of the map. */
+  replace() {
+    const { values, variances, kurtosis } = this.data.estimate;
+    Object.assign(this.release.estimate, { values, variances, kurtosis });
+    this.release.measure();
+    this.look.scale = this.data.scales[this.release.estimate.level];
+  }
+
   /** Show the zones of a level, with its own colour scale. */
   showLevel(level) {
     this.release.estimate.level = level;
@@ -61,8 +69,14 @@ export class ZonePage extends Page {
     const areas = estimate.areasOf(node);
     this.chosen.setPieces(estimate.outlineOf(node)).addTo(this.map);
     this.map.fitBounds(this.frame.box(boxAround(areas)), { animate: false, maxZoom: Math.max(this.map.getZoom(), 3) });
-    const answer = this.answer(code);
-    this.showAnswer(answer);
+    this.askAgain = () => this.tell(node);
+    return this.tell(node);
+  }
+
+  /** Write the answer for a zone. */
+  tell(node) {
+    const { estimate } = this.release;
+    this.showAnswer(this.release.askCell(estimate.zone(node)));
     const name = estimate.nameOf(node);
     element("result").prepend(make("p", [name, ...estimate.above(node)].join(", "), "note"));
     this.sayAtMap(element("result").querySelector(".estimate dd").textContent, `${this.data.counted} · ${name}`);

@@ -10,11 +10,12 @@ A file comes from anywhere: whatever is read is checked, and a bad value raises 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from spatialdp._support.arrays import Array, Floats, Integers, Objects
+from spatialdp._support.arrays import Array, Booleans, Floats, Integers, Objects
 from spatialdp._support.foreign.wkb import is_polygonal
 from spatialdp._support.json_values import amount, flag, text, whole
 from spatialdp._support.terminal import is_printable
@@ -26,13 +27,23 @@ from spatialdp.outputs.files.limits import (
     check_estimates,
     check_moments,
     check_sums,
+    check_weights,
 )
 from spatialdp.space.domain import Domain
 from spatialdp.space.regions.cells import RegionCells
 from spatialdp.space.zones.frame import Zones
 from spatialdp.trees.shape import TreeShape
+from spatialdp.trees.tree_noise import GivenWeights
 
-__all__ = ["check_codes", "zone_columns", "zone_counts", "zone_header", "zone_polygons", "zones_to_json"]
+__all__ = [
+    "check_codes",
+    "leaf_polygons",
+    "zone_columns",
+    "zone_counts",
+    "zone_header",
+    "zone_polygons",
+    "zones_to_json",
+]
 
 _AREA = "area {}"  # the column of areas that cut the zones, such as cities
 _LARGEST_COORDINATE = 1e60  # as in domains
@@ -62,8 +73,13 @@ def zone_columns(estimate: ZoneCounts) -> dict[str, Array]:
         "estimate": estimate.values[place],
         "variance": estimate.variances[place],
         "kurtosis": estimate.kurtosis[place],
+        **({} if estimate.given is None else _weights_to_columns(estimate.given, place)),
         **{_AREA.format(name): _of_leaves(shape, areas, "") for name, areas in zones.sets.items()},
     }
+
+
+def _weights_to_columns(given: GivenWeights, place: Integers) -> dict[str, Array]:
+    return {"own_weight": given.own[place], "share": given.share[place]}
 
 
 def zone_polygons(zones: Zones) -> Objects | None:
@@ -107,8 +123,17 @@ def zone_counts(
     consistent = flag(header["consistent"])
     if consistent:
         check_sums(shape, values)
-    step = amount(header["step"], WIDEST_STEP)
-    return ZoneCounts(zones, values, variances, kurtosis, step, consistent, flag(header["biased"]))
+    step, given = amount(header["step"], WIDEST_STEP), _given(columns, shape, place, ~np.isinf(variances))
+    return ZoneCounts(zones, values, variances, kurtosis, step, consistent, flag(header["biased"]), given)
+
+
+def _given(columns: dict[str, Array], shape: TreeShape, place: Integers, measured: Booleans) -> GivenWeights | None:
+    """Read the weights of a fit that is not by least squares, if there are any."""
+    if "own_weight" not in columns:
+        return None
+    given = GivenWeights(_of_merged(columns["own_weight"], place), _of_merged(columns["share"], place))
+    check_weights(shape, given.own, given.share, measured)
+    return given
 
 
 def _zones(frame: dict[str, Any], columns: dict[str, Array], geometry: list[bytes | None] | None) -> Zones:
@@ -169,11 +194,15 @@ def _name(value: object) -> str:
 
 def _polygons(geometry: list[bytes | None], shape: TreeShape, domain: Domain) -> Objects:
     """Return the polygons of the leaves; other zones must have none."""
-    import shapely
-
     if any(wkb is not None for wkb, leaf in zip(geometry, shape.leaves, strict=True) if not leaf):
         raise ValueError("a zone that is divided has a polygon")
-    leaves = [geometry[index] for index in np.flatnonzero(shape.leaves)]
+    return leaf_polygons([geometry[index] for index in np.flatnonzero(shape.leaves)], domain)
+
+
+def leaf_polygons(leaves: Sequence[bytes | None], domain: Domain) -> Objects:
+    """Read the polygons of the leaves of zones; raise ValueError if they are not areas in the domain."""
+    import shapely
+
     if not all(wkb is not None and is_polygonal(wkb) for wkb in leaves):
         raise ValueError("a leaf has no polygon")
     try:

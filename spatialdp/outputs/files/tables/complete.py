@@ -1,8 +1,11 @@
 """How is a released table stored completely, and how is a file checked that claims to hold one? By the rules of `load`.
 
-The file is Parquet with one column, the estimates of all cells in the order of the frame, space changing fastest. The
-header holds the frame, the shares of the budget of each level, the variances of the groups and the privacy statement.
-The column is neither compressed nor dictionary-encoded, so that the size of a file is public. Files come from
+The file is Parquet with the estimates of all cells in the order of the frame, space changing fastest. The header holds
+the frame, the shares of the budget of each level, the variances of the groups and the privacy statement. Zones have
+their polygons in the first rows of a column `area`, so that a release that is loaded can draw maps. They are not the
+places of the rows, and programs for maps do not see them. Earlier files have codes alone.
+
+The estimates are neither compressed nor dictionary-encoded, so that the size of a file is public. Files come from
 anywhere: every number is checked before it is used, and none may ask for memory that the file does not fill itself.
 """
 
@@ -14,12 +17,12 @@ from typing import Any
 
 import numpy as np
 
-from spatialdp._support.arrays import Array, Floats
+from spatialdp._support.arrays import Array, Floats, Objects
 from spatialdp._support.json_values import amount, flag, fraction, text, texts, whole
 from spatialdp._support.terminal import is_printable
 from spatialdp.estimates.tables.counts import TableCounts
 from spatialdp.estimates.tables.noise import TableNoise
-from spatialdp.outputs.files.frames.zones import check_codes
+from spatialdp.outputs.files.frames.zones import check_codes, leaf_polygons
 from spatialdp.outputs.files.limits import HIGHEST_TREE, WIDEST_STEP, check_estimates, check_moments
 from spatialdp.space.domain import LARGEST_GRID, Domain, most_cells
 from spatialdp.space.frames.categories import Categories
@@ -30,7 +33,7 @@ from spatialdp.space.zones.frame import Zones
 from spatialdp.transforms.tree_axis import TreeAxis
 from spatialdp.trees.shape import TreeShape
 
-__all__ = ["frame_from_json", "frame_to_json", "rebuild_table", "table_header"]
+__all__ = ["areas_of", "areas_of_frame", "frame_from_json", "frame_to_json", "rebuild_table", "table_header"]
 
 _MOST_AXES = 8
 _MOST_LEVELS = 16
@@ -56,11 +59,35 @@ def table_header(estimate: TableCounts) -> dict[str, Any]:
     }
 
 
-def rebuild_table(header: Mapping[str, Any], columns: Mapping[str, Array], domain: Domain | None) -> TableCounts:
-    """Rebuild a table from its header and its column; raise ValueError, KeyError or TypeError if they are not valid."""
+def areas_of(estimate: TableCounts) -> Objects | None:
+    """Return the polygons of a table's zones; None for grids, and for zones that are codes alone."""
+    return areas_of_frame(estimate.frame)
+
+
+def areas_of_frame(frame: Frame) -> Objects | None:
+    """Return the polygons of a frame's zones; None for grids, and for zones that are codes alone."""
+    areas: Objects | None = None if isinstance(frame.space, Cells) else frame.space.zones.geometry
+    return areas
+
+
+def rebuild_table(
+    header: Mapping[str, Any],
+    columns: Mapping[str, Array],
+    domain: Domain | None,
+    areas: list[bytes | None] | None = None,
+) -> TableCounts:
+    """Rebuild a table from its header and its column; raise ValueError, KeyError or TypeError if they are not valid.
+
+    Parameters
+    ----------
+    header, columns, domain
+        As they are in the file.
+    areas : list of bytes, optional
+        The polygons of zones, which earlier files do not have.
+    """
     values = columns["estimate"]
     check_estimates(values)
-    frame = frame_from_json(header["frame"], domain, values.size)
+    frame = frame_from_json(header["frame"], domain, values.size, areas)
     if frame.n_cells != values.size:
         raise ValueError("the estimates are not those of the frame")
     power = whole(header["power"], 1, 2)
@@ -101,7 +128,9 @@ def frame_to_json(frame: Frame) -> dict[str, Any]:
     }
 
 
-def frame_from_json(data: Mapping[str, Any], domain: Domain | None, filled: int) -> Frame:
+def frame_from_json(
+    data: Mapping[str, Any], domain: Domain | None, filled: int, areas: list[bytes | None] | None = None
+) -> Frame:
     """Rebuild a frame whose cells fill so many rows of a file; raise ValueError, KeyError or TypeError otherwise."""
     makers: dict[str, Callable[[Mapping[str, Any]], Any]] = {"time": _time, "categories": Categories.from_json}
     if len(data["axes"]) >= _MOST_AXES or filled > LARGEST_TABLE:
@@ -111,7 +140,7 @@ def frame_from_json(data: Mapping[str, Any], domain: Domain | None, filled: int)
         raise ValueError("two axes have one name")
     space = data["space"]
     if space["kind"] == "zones":
-        return Frame(_zones(space, filled), **axes)
+        return Frame(_zones(space, filled, domain, areas), **axes)
     if domain is None:
         raise ValueError("a grid needs a domain")
     nx, ny = (whole(side, 1, LARGEST_GRID) for side in space["shape"])
@@ -127,7 +156,7 @@ def _to_json(axis: Any) -> dict[str, Any]:
 
 
 def _space_to_json(space: Any) -> dict[str, Any]:
-    """Return the axis of space as JSON values; zones without their areas."""
+    """Return the axis of space as JSON values; zones without their areas, which are in a column."""
     if isinstance(space, Cells):
         return {"kind": "grid", "shape": list(space.grid.shape), "blocks": list(space.blocks)}
     zones = space.zones
@@ -141,8 +170,8 @@ def _space_to_json(space: Any) -> dict[str, Any]:
     }
 
 
-def _zones(data: Mapping[str, Any], filled: int) -> Zones:
-    """Rebuild zones, without their areas, of which there are no more than rows of the file."""
+def _zones(data: Mapping[str, Any], filled: int, domain: Domain | None, areas: list[bytes | None] | None) -> Zones:
+    """Rebuild zones, with their areas if there are any, of which there are no more than rows of the file."""
     codes = np.empty(len(data["codes"]), dtype=object)
     codes[:] = [text(code) for code in data["codes"]]
     children = np.array([whole(each, 0, codes.size) for each in data["children"]], dtype=np.int32)
@@ -153,7 +182,12 @@ def _zones(data: Mapping[str, Any], filled: int) -> Zones:
         raise ValueError("the levels are not those of the zones, or the zones not those of the rows")
     check_codes(codes, shape)
     name = None if data["name"] is None else _label(data["name"])
-    return Zones.published(levels, shape, codes, name=name)
+    if areas is None:
+        return Zones.published(levels, shape, codes, name=name)
+    if domain is None or domain.region is not None or len(areas) != shape.n_leaves:
+        raise ValueError("the polygons are not those of the zones")
+    polygons = leaf_polygons(areas, domain)
+    return Zones.published(levels, shape, codes, geometry=polygons, crs=domain.crs, domain=domain, name=name)
 
 
 def _label(value: object) -> str:

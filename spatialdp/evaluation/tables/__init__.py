@@ -1,0 +1,1 @@
+"""Evaluations of tables: space beside time and categories."""
