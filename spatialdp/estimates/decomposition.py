@@ -93,16 +93,6 @@ class Decomposition(TreeCounts):
                 object.__setattr__(self, name, read_only(getattr(self, name), np.float64))
 
     @property
-    def unbiased(self) -> Decomposition:
-        """The estimate that intervals are made of."""
-        return self
-
-    @property
-    def finest(self) -> Decomposition:
-        """The same estimates in the smallest areas that they differ in."""
-        return self
-
-    @property
     @override
     def nodes(self) -> Tree:
         return self.tree

@@ -48,6 +48,16 @@ class TreeCounts(ABC):
         """The noise of the measurements and of the estimates."""
 
     @property
+    def unbiased(self) -> Self:
+        """The estimate that intervals are made of."""
+        return self
+
+    @property
+    def finest(self) -> Self:
+        """The same estimates in the smallest areas that they differ in."""
+        return self
+
+    @property
     def leaf_steps(self) -> bool:
         """Whether the noise of each leaf's estimate is a whole multiple of `step`; on trees none is taken to be."""
         return False

@@ -102,16 +102,6 @@ class ZoneCounts(TreeCounts):
         return (self.zones.name or "").startswith(LISTED)
 
     @property
-    def unbiased(self) -> ZoneCounts:
-        """The estimate that intervals are made of."""
-        return self
-
-    @property
-    def finest(self) -> ZoneCounts:
-        """The same estimates in the smallest areas that they differ in."""
-        return self
-
-    @property
     @override
     def nodes(self) -> TreeShape:
         return self.shape
