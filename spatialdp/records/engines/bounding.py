@@ -48,9 +48,7 @@ def _with_persons(cells: Any) -> Any:
 
 def _at_most_cells(cells: Any, most: int, dialect: Dialect) -> Any:
     """Each person once in each cell, in the first `most` cells."""
-    each = cells.distinct()
-    whole, others = _parted(each, each, most, dialect)
-    return counts_of(whole.select("cell").union(dialect.first(others, most).select("cell")))
+    return counts_of(_first_cells(cells.distinct(), most, dialect))
 
 
 def _at_most_records(cells: Any, most: int, dialect: Dialect) -> Any:
@@ -61,10 +59,10 @@ def _at_most_records(cells: Any, most: int, dialect: Dialect) -> Any:
     """
     import ibis
 
-    whole, others = _parted(_sizes(cells), cells, most, dialect)
-    first = dialect.first(others, most)
-    so_far = ibis.window(group_by=first.person, order_by=[first.key, first.cell], rows=(None, 0))
-    running = first.mutate(before=first.m.sum().over(so_far).cast("int64") - first.m)
+    each = _first_cells(_sizes(cells), most, dialect)
+    whole, others = _parted(each, each.m.sum(), most, dialect)
+    so_far = ibis.window(group_by=others.person, order_by=[others.key, others.cell], rows=(None, 0))
+    running = others.mutate(before=others.m.sum().over(so_far).cast("int64") - others.m)
     fitting = running.filter(running.before < most)
     fitting = fitting.select(fitting.cell, m=ibis.least(fitting.m, most - fitting.before))
     kept = whole.select("cell", "m").union(fitting)
@@ -89,9 +87,15 @@ def _sizes(cells: Any) -> Any:
     return cells.group_by(["person", "cell"]).agg(m=cells.count())
 
 
-def _parted(each: Any, counted: Any, most: int, dialect: Dialect) -> tuple[Any, Any]:
-    """Return the rows of persons who have at most `most` rows in `counted`, and those of all others, who get keys."""
-    amounts = counted.group_by("person").agg(amount=counted.count())
+def _first_cells(each: Any, most: int, dialect: Dialect) -> Any:
+    """Leave each person's first `most` cells, in the order of their keys; rows are one for each person and cell."""
+    whole, others = _parted(each, each.count(), most, dialect)
+    return whole.union(dialect.first(others, most).select(*each.columns))
+
+
+def _parted(each: Any, amount: Any, most: int, dialect: Dialect) -> tuple[Any, Any]:
+    """Return the rows of persons whose amount is at most `most`, and those of all others, who get keys."""
+    amounts = each.group_by("person").agg(amount=amount)
     above = amounts.filter(amounts.amount > most)
     above = above.select(above.person, seed=dialect.seed(SALT, above.person))
     return each.anti_join(above, "person"), _with_keys(each.join(above, "person"))

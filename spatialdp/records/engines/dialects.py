@@ -18,8 +18,7 @@ __all__ = ["DIALECTS", "Dialect"]
 
 _EXACT = 2 ** (52 - LATTICE_BITS)  # cells of an axis for which doubles are exact
 _DIGITS = 8  # of an md5 that make a seed
-_LARGEST_CELL_BITS = 31
-_LARGEST_CELL = 2**_LARGEST_CELL_BITS  # above the number of every cell of a grid
+_LARGEST_CELL = 2**31  # above the number of every cell of a grid
 _LARGEST_HEAP = 10**6  # values that DuckDB keeps in order for a group, and one more
 
 
@@ -139,8 +138,8 @@ class DuckDB(Dialect):
     def first(self, keyed: Any, most: int) -> Any:
         """Take the least values of each person, which takes half the time of numbering them.
 
-        Key and cell are one number. DuckDB makes room for `most` values of each person beforehand, which is no more
-        than the person has records.
+        Key and cell are one number. DuckDB makes room for `most` values of each person beforehand, so persons must
+        have more cells than that.
         """
         if most >= _LARGEST_HEAP:
             return super().first(keyed, most)
@@ -150,8 +149,7 @@ class DuckDB(Dialect):
             least["m"] = _least("arg_min", 3)(packed.m, packed.packed, most)  # in the same order
         chosen = packed.group_by("person").agg(**least)
         rows = chosen.select(chosen.person, **{name: chosen[name].unnest() for name in least})
-        cell = (rows.packed % _LARGEST_CELL).cast(keyed.cell.type())
-        return rows.mutate(key=rows.packed >> _LARGEST_CELL_BITS, cell=cell)
+        return rows.mutate(cell=(rows.packed % _LARGEST_CELL).cast(keyed.cell.type()))
 
 
 class PostgreSQL(Dialect):

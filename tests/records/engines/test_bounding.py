@@ -82,9 +82,9 @@ def keys_of_cells(each):
     return each.mutate(key=0).drop("seed")
 
 
-def parted_by_cells(each, counted, most, dialect):
+def parted_by_cells(each, amount, most, dialect):
     """Let persons with more than `most` records be kept whole if they have no more cells."""
-    return parted(each, each, most, dialect)
+    return parted(each, each.count(), most, dialect)
 
 
 parted = bounding._parted
