@@ -15,7 +15,7 @@ from tests.helpers.certificates import RELEASES, running_release
 
 POINTS = [[0.1, 0.2], [0.6, 0.7], [0.61, 0.7]]
 # Lists draw the noise of their choice through `privacy.noise.filter`, so not from a law.
-FILTERED = {"choice of the listed cells", "choice of the listed pairs", "trajectories of each pair of ends"}
+FILTERED = {"choice of the listed cells", "choice of the listed pairs"}
 
 
 def drawn_by(release):

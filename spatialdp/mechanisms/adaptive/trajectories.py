@@ -257,7 +257,7 @@ class Trajectories(Mechanism):
             cells=system.n_cells,
             currency="epsilon",
             budget=design.costs,
-            noise=stated({ENDS: NoiseLaw(self.law, design.ends.scale)} | design.laws),
+            noise=stated(design.laws),
             standard_deviation=math.sqrt(design.laws[CELLS].variance),
             memory=8 * (10 * system.n_cells + (design.longest + 1) * system.n_cells),
             errors_of="trajectories",
