@@ -26,12 +26,12 @@ ALPHA = FALSE_ALARM / 1000
 
 
 def mechanisms():
-    """All mechanisms that the package has, at any depth."""
+    """All mechanisms that publish, at any depth; peers that the evaluator compares with do not."""
     found, left = set(), [Mechanism]
     while left:
         left += (below := left.pop().__subclasses__())
         found |= set(below)
-    return {each.name for each in found if each.__module__.startswith("spatialdp.") and "name" in vars(each)}
+    return {each.name for each in found if each.__module__.startswith("spatialdp.mechanisms.") and "name" in vars(each)}
 
 
 # --- the list ----------------------------------------------------------------------------------------
