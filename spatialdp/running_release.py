@@ -25,6 +25,8 @@ from spatialdp.strategies.frames.square_root import SquareRoot
 if TYPE_CHECKING:
     import pandas as pd
 
+    from spatialdp.release import Release
+
 __all__ = ["RunningRelease"]
 
 
@@ -117,6 +119,30 @@ class RunningRelease(Certified):
         (2,)
         """
         selections = self.frame.select(queries)
+        values, variance, kurtosis = self.moments(selections, first=first, last=last)
+        half = half_width(variance, kurtosis, self.step, level)
+        return as_asked(np.stack([values - half, values + half], axis=-1), selections)
+
+    def moments(
+        self, selections: tuple[Selection, ...], *, first: int = 1, last: int | None = None
+    ) -> tuple[Floats, Floats, Floats]:
+        """Return estimates of sums over sets of cells, and the variances and the excess kurtosis of their noise.
+
+        Parameters
+        ----------
+        selections : tuple of Selection
+            The sets along each axis of the frame, in the order of arrays, as from ``frame.select``.
+        first, last : int
+            As for `answer`.
+
+        Examples
+        --------
+        >>> import spatialdp as sdp
+        >>> frame = sdp.Frame(sdp.Domain((0, 0, 1, 1)).grid((1, 1)))
+        >>> release = sdp.Running(horizon=2).start(frame, epsilon=1, delta=1e-6).add([])
+        >>> release.moments(frame.select({}))[1].shape
+        (1,)
+        """
         weights = self._weights(first, last)
         values = np.tensordot(weights, self._sums(selections), axes=1)
         squares, fourths = (self._powers(selections, power) for power in (2, 4))
@@ -124,8 +150,42 @@ class RunningRelease(Certified):
         fourth = self.kurtosis * self.variance**2 * (weights**4).sum() * fourths
         with np.errstate(divide="ignore", invalid="ignore"):
             kurtosis = np.where(variance > 0, fourth / variance**2, 0.0)
-        half = half_width(variance, kurtosis, 2.0**-self.root.bits, level)
-        return as_asked(np.stack([values - half, values + half], axis=-1), selections)
+        return values, variance, kurtosis
+
+    @property
+    def step(self) -> float:
+        """Width of the lattice on which the noise of a measurement lies."""
+        return float(2.0**-self.root.bits)
+
+    def at(self, *, first: int = 1, last: int | None = None, **queries: Any) -> Release:
+        """Return the map of some months: a release of space alone, which can do all that releases can.
+
+        It answers boxes and polygons, with intervals about the truth, is drawn, explored and saved in every format.
+
+        Parameters
+        ----------
+        first, last : int
+            As for `answer`; by default the running total of all months so far.
+        **queries
+            What is wanted along each axis beside space, without lists; an axis that is not named is summed.
+
+        Returns
+        -------
+        Release or ZoneRelease
+            Its privacy statement is that of all months up to the horizon together.
+
+        Examples
+        --------
+        >>> import spatialdp as sdp
+        >>> frame = sdp.Frame(sdp.Domain((0, 0, 2, 1)).grid((2, 1)))
+        >>> series = sdp.Running(horizon=12).start(frame, epsilon=100, delta=1e-6)
+        >>> january, february = series.add([[0.5, 0.5]] * 30), series.add([[1.5, 0.5]] * 40)
+        >>> february.at(), february.at(last=1).answer((0, 0, 1, 1)).__round__()
+        (<Release of 2 cells: ε = 100, δ = 1e-06 (add-remove one record), running, spatialdp 0.1.0>, 30)
+        """
+        from spatialdp.outputs.tables.single import map_of_months
+
+        return map_of_months(self, first, last, queries)
 
     def to_frame(self, *, level: float = 0.95, **queries: Any) -> pd.DataFrame:
         """Return a row for each month: its estimate and the running total, with intervals.

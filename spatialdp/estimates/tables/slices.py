@@ -28,10 +28,11 @@ from spatialdp.estimates.zones.counts import ZoneCounts
 from spatialdp.space.boxes.tree import Tree
 from spatialdp.space.frames.cells import Cells
 from spatialdp.space.frames.selection import FrameAxis, Selection, depth_first
+from spatialdp.space.frames.zone_axis import ZoneAxis
 from spatialdp.trees.shape import sums
 from spatialdp.trees.tree_noise import GivenWeights
 
-__all__ = ["map_of"]
+__all__ = ["each_cell", "map_of", "map_of_cells"]
 
 
 Map = Histogram | Decomposition | ZoneCounts
@@ -65,7 +66,7 @@ def map_of(table: Estimate, selections: Sequence[Selection]) -> Map:
 @map_of.register
 def _(table: NetworkCounts, selections: Sequence[Selection]) -> Map:
     space = table.frame.space
-    values = table.sums((*selections, _each_cell(space))).ravel()
+    values = table.sums((*selections, each_cell(space))).ravel()
     if isinstance(space, Cells):
         noise = IndependentNoise(space.grid, 0.0, 0.0, table.step)
         return Histogram(space.grid, _on_grid(space, values), noise, biased=True)
@@ -76,7 +77,7 @@ def _(table: NetworkCounts, selections: Sequence[Selection]) -> Map:
 @map_of.register
 def _(table: TableCounts, selections: Sequence[Selection]) -> Map:
     space, axis = table.frame.space, table.noise.axes[-1]
-    values = table.sums((*selections, _each_cell(space))).ravel()
+    values = table.sums((*selections, each_cell(space))).ravel()
     variance, kurtosis = table.noise.of_last_axis(selections)
     if isinstance(space, Cells) and axis.is_identity:
         noise = IndependentNoise if table.noise.by_cell else WeightedNoise
@@ -93,8 +94,41 @@ def _(table: TableCounts, selections: Sequence[Selection]) -> Map:
     return ZoneCounts(space.zones, *noisy, table.biased, given)
 
 
-def _each_cell(space: FrameAxis) -> Selection:
-    """Return the cells of an axis one by one, in its own order, in which the leaves of its tree are."""
+def map_of_cells(space: Cells | ZoneAxis, values: Floats, variance: float, kurtosis: float, step: float) -> Map:
+    """Return the estimates of cells that were counted one by one, each with noise of the same law.
+
+    Parameters
+    ----------
+    space : FrameAxis
+    values : (cells,) array
+        In the order of the axis.
+    variance, kurtosis, step : float
+        Variance, excess kurtosis and lattice of the noise in one cell.
+
+    Examples
+    --------
+    >>> import spatialdp as sdp
+    >>> space = sdp.Frame(sdp.Domain((0, 0, 2, 1)).grid((2, 1))).space
+    >>> map_of_cells(space, np.array([3.0, 4.0]), 2.0, 0.0, 1.0).values.tolist()
+    [[3.0, 4.0]]
+    """
+    if isinstance(space, Cells):
+        noise = IndependentNoise(space.grid, variance, kurtosis, step)
+        return Histogram(space.grid, _on_grid(space, values), noise, biased=False)
+    counted = space.shape.n_children == 0
+    variances, kurtoses = np.where(counted, variance, np.inf), np.where(counted, kurtosis, 0.0)
+    return ZoneCounts(space.zones, sums(space.shape, values), variances, kurtoses, step, True)
+
+
+def each_cell(space: FrameAxis) -> Selection:
+    """Return the cells of an axis one by one, in its own order, in which the leaves of its tree are.
+
+    Examples
+    --------
+    >>> import spatialdp as sdp
+    >>> each_cell(sdp.Frame(sdp.Domain((0, 0, 2, 1)).grid((2, 1))).space).cells.tolist()
+    [0, 1]
+    """
     cells = np.arange(space.size)
     return Selection(space.size, cells, cells)
 
