@@ -48,30 +48,27 @@ def _with_persons(cells: Any) -> Any:
 
 def _at_most_cells(cells: Any, most: int, dialect: Dialect) -> Any:
     """Each person once in each cell, in the first `most` cells."""
-    return counts_of(_first_cells(cells.distinct(), most, dialect))
+    each = cells.distinct()
+    whole, others = _parted(each, each.count(), most, dialect)
+    return counts_of(whole.union(dialect.first(others, most).select("person", "cell")))
 
 
 def _at_most_records(cells: Any, most: int, dialect: Dialect) -> Any:
     """Whole cells in their order while they fit into `most` records, and of the next cell the records that still fit.
 
-    The records of a cell are all alike, so they need no order of their own. Each cell has one at least, so what is kept
-    lies in the first `most` cells.
+    The records of a cell are all alike and have one key, so these are the first `most` records in the order of keys.
     """
     import ibis
 
-    each = _first_cells(_sizes(cells), most, dialect)
-    whole, others = _parted(each, each.m.sum(), most, dialect)
-    so_far = ibis.window(group_by=others.person, order_by=[others.key, others.cell], rows=(None, 0))
-    running = others.mutate(before=others.m.sum().over(so_far).cast("int64") - others.m)
-    fitting = running.filter(running.before < most)
-    fitting = fitting.select(fitting.cell, m=ibis.least(fitting.m, most - fitting.before))
-    kept = whole.select("cell", "m").union(fitting)
+    whole, others = _parted(cells, cells.count(), most, dialect)
+    one = whole.select(whole.cell, m=ibis.literal(1, "int64"))
+    kept = one.union(dialect.first_records(others, most))
     return kept.group_by("cell").agg(n=kept.m.sum().cast("int64"))
 
 
 def _shares(cells: Any, most: int, dialect: Dialect) -> Any:  # noqa: ARG001 - shares need neither a bound nor an order
     """One unit for each person, divided over the cells in proportion to the records, in whole steps rounded down."""
-    each = _sizes(cells)
+    each = cells.group_by(["person", "cell"]).agg(m=cells.count())
     totals = cells.group_by("person").agg(total=cells.count())
     whole = each.join(totals, "person")
     whole = whole.select(whole.cell, whole.total, steps=whole.m * SHARE_STEPS)
@@ -80,17 +77,6 @@ def _shares(cells: Any, most: int, dialect: Dialect) -> Any:  # noqa: ARG001 - s
     shares = whole.select(whole.cell, steps=steps.cast("int64"))
     summed = shares.group_by("cell").agg(n=shares.steps.sum().cast("int64"))
     return summed.filter(summed.n > 0)
-
-
-def _sizes(cells: Any) -> Any:
-    """Return the table (person, cell, m) of the number of records of each person in each cell."""
-    return cells.group_by(["person", "cell"]).agg(m=cells.count())
-
-
-def _first_cells(each: Any, most: int, dialect: Dialect) -> Any:
-    """Leave each person's first `most` cells, in the order of their keys; rows are one for each person and cell."""
-    whole, others = _parted(each, each.count(), most, dialect)
-    return whole.union(dialect.first(others, most).select(*each.columns))
 
 
 def _parted(each: Any, amount: Any, most: int, dialect: Dialect) -> tuple[Any, Any]:

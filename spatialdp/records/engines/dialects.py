@@ -73,6 +73,20 @@ class Dialect:
         numbered = keyed.mutate(place=place)
         return numbered.filter(numbered.place < most)
 
+    def first_records(self, keyed: Any, most: int) -> Any:
+        """Return the cells of the first `most` rows of each person, in the order of (key, cell), and how many each has.
+
+        Rows are counted by person and cell first, so that nobody's rows are many to order. A cell may come several
+        times, once for each person.
+        """
+        import ibis
+
+        sizes = keyed.group_by(["person", "cell", "key"]).agg(m=keyed.count())
+        so_far = ibis.window(group_by=sizes.person, order_by=[sizes.key, sizes.cell], rows=(None, 0))
+        running = sizes.mutate(before=sizes.m.sum().over(so_far).cast("int64") - sizes.m)
+        fitting = running.filter(running.before < most)
+        return fitting.select(fitting.cell, m=ibis.least(fitting.m, most - fitting.before))
+
     def _bytes(self, text: Any) -> Any:
         """Return the UTF-8 bytes of a text."""
         raise NotImplementedError
@@ -144,12 +158,19 @@ class DuckDB(Dialect):
         if most >= _LARGEST_HEAP:
             return super().first(keyed, most)
         packed = keyed.mutate(packed=keyed.key * _LARGEST_CELL + keyed.cell)
-        least = {"packed": _least("min", 2)(packed.packed, most)}
-        if "m" in packed.columns:
-            least["m"] = _least("arg_min", 3)(packed.m, packed.packed, most)  # in the same order
-        chosen = packed.group_by("person").agg(**least)
-        rows = chosen.select(chosen.person, **{name: chosen[name].unnest() for name in least})
+        chosen = packed.group_by("person").agg(packed=_least()(packed.packed, most))
+        rows = chosen.select(chosen.person, packed=chosen.packed.unnest())
         return rows.mutate(cell=(rows.packed % _LARGEST_CELL).cast(keyed.cell.type()))
+
+    @override
+    def first_records(self, keyed: Any, most: int) -> Any:
+        """Take the least values of all rows, which takes less time than to count them by person and cell."""
+        import ibis
+
+        if most >= _LARGEST_HEAP:
+            return super().first_records(keyed, most)
+        rows = self.first(keyed, most)
+        return rows.select(rows.cell, m=ibis.literal(1, "int64"))
 
 
 class PostgreSQL(Dialect):
@@ -252,12 +273,11 @@ def _function(name: str, *types: type) -> Any:
 
 
 @cache
-def _least(name: str, parameters: int) -> Any:
-    """Return the aggregate of DuckDB that lists the n least values of a column, or what another has beside them."""
+def _least() -> Any:
+    """Return the aggregate of DuckDB that lists the n least values of a column."""
     import ibis
 
-    signature = ((int,) * parameters, list[int])
-    return ibis.udf.agg.builtin(_STUBS[parameters], name=name, signature=signature)
+    return ibis.udf.agg.builtin(_STUBS[2], name="min", signature=((int, int), list[int]))
 
 
 _STUBS = {  # Ibis counts the parameters

@@ -84,7 +84,7 @@ def keys_of_cells(each):
 
 def parted_by_cells(each, amount, most, dialect):
     """Let persons with more than `most` records be kept whole if they have no more cells."""
-    return parted(each, each.count(), most, dialect)
+    return parted(each, each.cell.nunique(), most, dialect)
 
 
 parted = bounding._parted
