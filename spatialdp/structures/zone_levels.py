@@ -126,7 +126,7 @@ class ZoneLevels(Structure):
 
         Let a person be counted once in each of L leaves, k of them in node v, which has s leaves. If squared noise is
         calibrated to L min(L, s), v costs this person ρ k² / (L min(L, s)) <= ρ k / L, and the sum over all nodes is
-        the mean cost of the paths of the person's leaves. Where each level is one group, costs also add up group by
+        the mean cost of the paths of the person's leaves. Where each level is in one group only, costs add up group by
         group, and less noise will do: see `once_each`.
         """
         one_record = self.sensitivity(group, neighbours)
@@ -135,7 +135,7 @@ class ZoneLevels(Structure):
         if person.bound is not Bound.CELLS:
             return person.sensitivity(one_record)
         most = min(person.most, self.zones.n_leaves)
-        if len(self.chains.spans) == self.zones.shape.height + 1:
+        if self._groups_add_up:
             l2_squared = self.once_each(group, neighbours, most)
         else:
             l2_squared = one_record.l2_squared * most * min(most, int(self._leaves_of_nodes(group).max()))
@@ -146,6 +146,12 @@ class ZoneLevels(Structure):
     def once_each(self, group: int, neighbours: Neighbours, most: int) -> int:
         moved = fullest(self._leaves_of_nodes(group), most)
         return moved if neighbours is Neighbours.ADD_REMOVE or self._is_root(group) else 2 * moved
+
+    @cached_property
+    def _groups_add_up(self) -> bool:
+        """Whether each level is spanned by one group only, so that all groups together cost the whole."""
+        first, last = self.chains.spans.T
+        return int((last - first + 1).sum()) == self.zones.shape.height + 1
 
     def _is_root(self, group: int) -> bool:
         return int(self.chains.spans[group, 0]) == 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from itertools import combinations
 
 import numpy as np
 import pytest
@@ -91,6 +92,29 @@ def test_persons_pay_for_every_zone_that_their_leaves_fill():
     assert found["count of all zones"] == 16
     assert found["counts by county to tract, one zone"] == 4
     assert found["counts by state"] == 12  # state A has 3 leaves: L min(L, s)
+
+
+AS_MANY_GROUPS_AS_LEVELS = sdp.Zones.from_codes(["X", "Y11", "Y12"], None, {"region": 1, "state": 2, "county": 3})
+
+
+@pytest.mark.parametrize("neighbours", Neighbours)
+@pytest.mark.parametrize("most", [1, 2, 3])
+@pytest.mark.parametrize("name", ["regular", "lopsided", "one zone", "as many groups as levels"])
+def test_persons_in_some_leaves_cost_the_whole_at_most(name, most, neighbours):
+    """Every person alone, and every replacement of one by another, for Gaussian noise: costs are exact fractions."""
+    zones = FRAMES.get(name, AS_MANY_GROUPS_AS_LEVELS)
+    structure, person = ZoneLevels(zones), sdp.Person(cells=most)
+    levels = [Fraction(1, len(zones.levels))] * len(zones.levels)
+    costs, measured = structure.costs_of(levels), images(structure)
+    moved = [structure.person_sensitivity(group, neighbours, person).l2_squared for group in range(len(costs))]
+    nobody = np.zeros(zones.n_leaves, dtype=np.int64)
+    chosen = [set_ for size in range(most + 1) for set_ in combinations(range(zones.n_leaves), size)]
+    persons = np.array([np.bincount(each, minlength=zones.n_leaves) if each else nobody for each in chosen])
+    others = persons if neighbours is REPLACE else nobody[None]
+    changes = (persons[:, None] - others[None]).reshape(-1, zones.n_leaves)
+    squares = np.stack([((changes @ image) ** 2).sum(axis=1) for image in measured], axis=1)
+    for each in np.unique(squares, axis=0).tolist():
+        assert sum(cost * square / norm for cost, square, norm in zip(costs, each, moved, strict=True)) <= 1
 
 
 def test_measurements_without_noise_give_the_counts():
