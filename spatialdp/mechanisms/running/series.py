@@ -312,6 +312,7 @@ class RunningSeries:
 
     # --- the secret file ---------------------------------------------------------------------------
 
+    @forgetful
     def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
         """Write the state to a **secret** file that only its owner may read; the name must end in ``.secret``.
 
@@ -342,6 +343,7 @@ class RunningSeries:
         np.savez(buffer, header=text, published=published, noise=noise)
         write_all({target: buffer.getvalue()}, overwrite=overwrite, private=True)
 
+    @forgetful
     def resume(self, path: str | os.PathLike[str]) -> RunningSeries:
         """Return the series whose state a secret file holds; it must have been started on the same terms as this one.
 

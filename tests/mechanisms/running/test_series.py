@@ -340,3 +340,18 @@ def test_a_forged_receipt_in_a_state_is_refused(tmp_path, forged):
         np.savez(file, header=np.frombuffer(json.dumps(header).encode(), dtype=np.uint8), **arrays)
     with pytest.raises(FileFormatError):
         start().resume(path)
+
+
+def test_errors_of_the_state_bring_neither_noise_nor_counts_along(tmp_path):
+    """Reports of errors that show local variables would show the noise of what is published."""
+    series, path = start(), tmp_path / "year.secret"
+    series.add(rows(*[("theft", 0)] * 7))
+    series.save(path)
+    for attempt in (lambda: series.save(path), lambda: start(months=MONTHS + 1).resume(path)):
+        with pytest.raises((FileExistsError, FileFormatError)) as caught:
+            attempt()
+        assert caught.value.__context__ is caught.value.__cause__ is None
+        frames = [entry.frame.f_locals for entry in caught.traceback if "/tests/" not in str(entry.path)]
+        held = [value for variables in frames for value in variables.values()]
+        assert frames
+        assert not any(isinstance(value, np.ndarray | io.BytesIO | series_module.RunningSeries) for value in held)
