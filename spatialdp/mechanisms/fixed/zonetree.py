@@ -216,10 +216,11 @@ class ZoneTree(StructuredMechanism):
     def _exact_depth(self, zones: Zones) -> int:
         """The depth of the lowest level whose totals are published exactly; -1 if there is none."""
         depth = max((zones.depth_of(level) for level in self.invariants or ()), default=-1)
-        if depth == zones.shape.height:
+        chains = zones.chains
+        if depth >= chains.first[chains.shape.leaves].max():
             raise ParameterError(
-                f"{parameter('invariants')} are {quoted(self.invariants)}, which includes the lowest level, so that "
-                "nothing would be private; give upper levels."
+                f"{parameter('invariants')} are {quoted(self.invariants)}, which gives the totals of all zones of the "
+                "lowest level, so that nothing would be private; give upper levels."
             )
         return depth
 

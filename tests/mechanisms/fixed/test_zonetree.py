@@ -260,6 +260,13 @@ def test_levels_above_invariants_cost_nothing():
     assert design.laws[-1].parameter == 2  # a record that is replaced leaves a tract and enters another one
 
 
+def test_invariants_that_leave_nothing_private_are_refused():
+    """Every state has one county, so that exact totals of states are those of counties."""
+    zones = sdp.Zones.from_codes(["A1", "B1"], None, {"state": 1, "county": 2})
+    with pytest.raises(ParameterError, match="nothing would be private"):
+        sdp.ZoneTree(invariants=["state"]).check(zones, epsilon=1)
+
+
 def test_what_does_not_go_with_invariants_is_refused():
     with pytest.raises(ParameterError, match="nothing would be private"):
         sdp.ZoneTree(invariants=["tract"]).check(REGULAR, epsilon=1)
