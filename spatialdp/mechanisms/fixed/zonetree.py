@@ -202,6 +202,9 @@ class ZoneTree(StructuredMechanism):
                 f"{parameter('person')} and {parameter('invariants')} are both given, but exact totals leave a promise "
                 f"about single records of one zone only; leave {parameter('invariants')} out to protect persons."
             )
+        ordered = tuple(sorted(self.invariants, key=domain.depth_of))  # statements name the lowest level, the last one
+        if ordered != self.invariants:
+            return replace(self, invariants=ordered)._prepared(domain, terms)
         # Only data sets with the same totals are compared, so records can be replaced but not added.
         return super()._prepared(domain, replace(terms, neighbours=Neighbours.REPLACE))
 

@@ -245,6 +245,13 @@ def test_invariants_are_exact_and_said_everywhere():
     )
 
 
+def test_the_promise_with_invariants_is_about_the_lowest_level_in_whatever_order_they_are_given():
+    privacy = sdp.ZoneTree(invariants=["county", "state"]).prepare(REGULAR, epsilon=1).statement
+    assert privacy == sdp.ZoneTree(invariants=["state", "county"]).prepare(REGULAR, epsilon=1).statement
+    assert "replace one record of the same county; not plain" in str(privacy)
+    assert "another of the same county," in privacy.in_words()
+
+
 def test_groups_of_records_are_promised_nothing_with_invariants():
     privacy = sdp.ZoneTree(invariants=["state"]).release(CODES, LOPSIDED, epsilon=1).privacy
     with pytest.raises(ReleaseError, match="promises nothing about groups"):
