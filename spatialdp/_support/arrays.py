@@ -20,6 +20,7 @@ __all__ = [
     "expand_ranges",
     "lookup",
     "read_only",
+    "with_gaps",
 ]
 
 Array = npt.NDArray[Any]
@@ -57,6 +58,17 @@ def read_only(values: npt.ArrayLike, dtype: npt.DTypeLike) -> Array:
     view = np.asarray(values, dtype=dtype).view()
     view.setflags(write=False)
     return view
+
+
+def with_gaps(array: Array, values: Any, gap: Any) -> Array:
+    """Return an array made of some values, with a gap in the place of each that is masked.
+
+    Examples
+    --------
+    >>> with_gaps(np.array(["a", "b"], dtype=object), np.ma.array(["a", "b"], mask=[False, True]), None).tolist()
+    ['a', None]
+    """
+    return np.where(np.ma.getmaskarray(values), gap, array) if isinstance(values, np.ma.MaskedArray) else array
 
 
 def even_points(count: int, dimensions: int, *, start: float = 0.5) -> Floats:

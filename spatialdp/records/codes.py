@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from spatialdp._support.arrays import Integers32
+from spatialdp._support.arrays import Integers32, with_gaps
 from spatialdp._support.override import override
 from spatialdp.errors import PointsError
 from spatialdp.privacy.unit import Person
@@ -289,7 +289,7 @@ def _of_array(values: Any) -> pa.Array:
     array = np.asarray(values) if hasattr(values, "__array__") else None
     if array is None or array.ndim != 1 or array.dtype.kind not in "UTO":
         raise _refused(type(values).__name__ if array is None or array.ndim != 1 else array.dtype.type.__name__)
-    return _of_elements(array.astype(object))
+    return _of_elements(with_gaps(array.astype(object), values, None))
 
 
 def _of_elements(values: Iterable[Any]) -> pa.Array:

@@ -45,6 +45,12 @@ def test_codes_in_every_form_give_the_same_counts(make):
     assert counted(make(GOOD)) == [2, 2, 1]
 
 
+@pytest.mark.parametrize("dtype", [str, object])
+def test_masked_codes_count_nowhere(dtype):
+    masked = np.ma.array([*GOOD, GOOD[0]], mask=[False] * len(GOOD) + [True], dtype=dtype)
+    assert counted(masked) == [2, 2, 1]
+
+
 ODD = [
     None,
     "",

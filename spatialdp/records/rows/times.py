@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from spatialdp._support.arrays import Array, Booleans, Integers
+from spatialdp._support.arrays import Array, Booleans, Integers, with_gaps
 from spatialdp.errors import PointsError
 from spatialdp.records.rows.iso import read_usual
 from spatialdp.space.frames.clock import Clock, instant_of
@@ -111,10 +111,10 @@ def _of_array(values: Any, name: str) -> Times:
     if array.ndim != 1:
         raise PointsError(f"{parameter(name)} is not one-dimensional; give one time for each record.")
     if array.dtype.kind == "M":
-        return Times(_microseconds(array), local=True)
+        return Times(_microseconds(with_gaps(array, values, np.datetime64("NaT"))), local=True)
     if array.dtype.kind not in "UTO":
         raise _refused(array.dtype.type.__name__, name)
-    return _of_elements(array.astype(object))
+    return _of_elements(with_gaps(array.astype(object), values, None))
 
 
 def _of_pandas(values: Any) -> Times:

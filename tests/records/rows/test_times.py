@@ -95,6 +95,12 @@ def test_declared_types_that_are_no_times_are_refused(values):
         times_of(values)
 
 
+@pytest.mark.parametrize("dtype", ["datetime64[s]", "datetime64[ns]", ">M8[us]", str, object])
+def test_masked_times_are_never(dtype):
+    times = times_of(np.ma.array([LOCAL, LOCAL], mask=[False, True], dtype=dtype))
+    assert times.instants(CLOCK).tolist() == [INSTANT, NEVER]
+
+
 def test_missing_values_of_arrow_are_never():
     for kind in (pa.timestamp("us"), pa.timestamp("s", "UTC"), pa.date32(), pa.string(), pa.null()):
         assert times_of(pa.array([None, None], kind)).microseconds.tolist() == [NEVER] * 2
