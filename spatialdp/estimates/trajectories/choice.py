@@ -23,6 +23,7 @@ __all__ = ["Squares", "draw_squares"]
 _WAYS = 6  # that are drawn for each trajectory
 _ROUNDS = 6
 _AT_ONCE = 2**15  # trajectories that are drawn together
+_POSITIONS = 2**25  # of all ways that are drawn together: about 2 GB
 _LEAST, _MOST = 1e-6, 1e6  # weights of a way
 
 
@@ -43,7 +44,8 @@ def draw_squares(model: PathModel, count: int, source: Noise) -> Squares:
     ReleaseError
         If no pair of ends is listed that a way can join.
     """
-    sizes = [min(_AT_ONCE, count - low) for low in range(0, count, _AT_ONCE)] or [0]
+    at_once = max(1, min(_AT_ONCE, _POSITIONS // (_WAYS * (model.longest + 1))))
+    sizes = [min(at_once, count - low) for low in range(0, count, at_once)] or [0]
     parts = [_drawn(model, size, source) for size in sizes]
     starts = np.cumsum(np.concatenate([[0], *(np.diff(part.starts) for part in parts)]))
     return Squares(starts, *(np.concatenate([getattr(part, axis) for part in parts]) for axis in ("columns", "rows")))

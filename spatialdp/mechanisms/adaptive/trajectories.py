@@ -46,6 +46,7 @@ from spatialdp.space.frames.frame import Frame
 from spatialdp.space.paths.systems import (
     CLASSES,
     EXTENTS,
+    LONGEST_STEP,
     MOST_CHANCES,
     MOST_END_LEVELS,
     MOST_LEVELS,
@@ -187,10 +188,10 @@ class Trajectories(Mechanism):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "step", exact(self.step, "step"))
-        if not 10**-6 <= exact(self.step, "step") <= 10**9 or (exact(self.step, "step") * 10**6).denominator > 1:
+        if not 10**-6 <= exact(self.step, "step") <= LONGEST_STEP or (exact(self.step, "step") * 10**6).denominator > 1:
             raise ParameterError(
                 f"{parameter('step')} is {self.step}; it is the time from one position to the next, and must be a "
-                "whole number of microseconds, from 1e-6 to 1e9 seconds. Give 60, for example."
+                "whole number of microseconds, from 1e-6 to 1e8 seconds. Give 60, for example."
             )
         object.__setattr__(self, "longest", whole_number(self.longest, "longest", 1, MOST_STEPS))
         object.__setattr__(self, "ends", whole_number(self.ends, "ends", 0, MOST_END_LEVELS))

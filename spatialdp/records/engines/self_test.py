@@ -139,9 +139,15 @@ def _names(person: Any) -> list[str | None] | None:
         digests = (hashlib.md5(name.encode(), usedforsecurity=False).hexdigest() for name in _NAMES)
         names = tuple("-".join((d[:8], d[8:12], d[12:16], d[16:20], d[20:])) for d in digests)
     elif not person.is_binary() and not person.is_string():
-        low, high = person.bounds if person.is_integer() else (-math.inf, math.inf)
+        low, high = person.bounds if person.is_integer() else _bounds_of_decimals(person.precision)
         names = tuple(str(number) for number in _NUMBERS if low <= number <= high)
     return list(islice(cycle([*names, None, *names[:3]]), _PAIRS))
+
+
+def _bounds_of_decimals(digits: int | None) -> tuple[float, float]:
+    """Return the least and the largest whole number of so many digits; databases may have decimals without a limit."""
+    largest = math.inf if digits is None else 10**digits - 1
+    return -largest, largest
 
 
 # --- the questions and their answers ---------------------------------------------------------------

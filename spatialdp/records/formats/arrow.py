@@ -169,7 +169,7 @@ def _beside(
     if name is not None:
         check_person_name(source, schema.names, name)
         persons = _person_reader(source, schema, name)
-    check_other_names(source, schema.names, others)
+    check_other_names(source, schema.names, selection)
 
     def read(rows: pa.RecordBatch) -> tuple[pa.Array | None, tuple[pa.Array, ...]]:
         people = None if persons is None else persons(rows.column(name))

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "BATCH",
-    "OTHER_OPTIONS",
+    "OF_AXES",
     "Batch",
     "Bytes",
     "Coded",
@@ -57,7 +57,7 @@ Bytes = npt.NDArray[np.uint8]
 
 # How the columns of times and categories are named.
 COORDINATES = f"{parameter('x')} and {parameter('y')}"
-OTHER_OPTIONS = either("time=... or kind=..., by the name of the axis", "--time-column or --category-column")
+OF_AXES = either("time=... or kind=..., by the name of the axis", "--time-column or --category-column")
 BATCH = 2**16  # records at a time: what is made of them stays in the processor's cache
 
 
@@ -127,7 +127,8 @@ class Selection:
     """Where a file has the coordinates: in two columns, in a column of geometries, or in the geometry of a layer.
 
     `person` is the column that says who a record is about, if there is one. `code` is the column of the codes of zones,
-    if records have these instead of coordinates. `others` are further columns that are read as they are.
+    if records have these instead of coordinates. `others` are further columns that are read as they are, and
+    `options` is how messages say where these are named.
     """
 
     x: str | None = None
@@ -137,6 +138,7 @@ class Selection:
     person: str | None = None
     code: str | None = None
     others: tuple[str, ...] = ()
+    options: str = OF_AXES
 
     @property
     def columns(self) -> tuple[str, str] | None:
@@ -184,13 +186,13 @@ def check_person_name(source: Source, names: Sequence[str], name: str) -> None:
     _check_name(source, names, name, either("person", "--person-column"))
 
 
-def check_other_names(source: Source, names: Sequence[str], wanted: Sequence[str]) -> None:
-    """Refuse a file that does not have each of the wanted columns of times and categories exactly once."""
-    for name in wanted:
+def check_other_names(source: Source, names: Sequence[str], selection: Selection) -> None:
+    """Refuse a file that does not have each of the other columns of a selection exactly once."""
+    for name in selection.others:
         if names.count(name) != 1:
             raise PointsError(
                 f"{source.name} has {'more than one' if name in names else 'no'} column {name!r}; its columns are "
-                f"{', '.join(names)}. Name it with {OTHER_OPTIONS}."
+                f"{', '.join(names)}. Name it with {selection.options}."
             )
 
 

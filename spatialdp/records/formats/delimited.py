@@ -25,7 +25,6 @@ from spatialdp._support.override import override
 from spatialdp.errors import PointsError
 from spatialdp.records.formats.base import (
     BATCH,
-    OTHER_OPTIONS,
     Batch,
     Coded,
     Selection,
@@ -69,7 +68,7 @@ def open_delimited(source: Source, selection: Selection, stack: ExitStack) -> Ta
     wanted = selection.columns or ((selection.geometry,) if selection.geometry is not None else None)
     if wanted is None:
         raise no_geometry(source)
-    cells = _named_cells(source, file, form, names, (*wanted, *_beside(selection)), selection.others)
+    cells = _named_cells(source, file, form, names, (*wanted, *_beside(selection)), selection)
     return Table(None, _batches(cells, len(wanted), selection), plain=True)
 
 
@@ -78,7 +77,7 @@ def open_delimited_texts(source: Source, selection: Selection, stack: ExitStack)
     form = _form(source)
     file = _opened(source, stack)
     names = _header(source, file, form)
-    cells = _named_cells(source, file, form, names, (selection.code or "", *_beside(selection)), selection.others)
+    cells = _named_cells(source, file, form, names, (selection.code or "", *_beside(selection)), selection)
     batches = (Coded(_known(texts[0]), *_read_beside(texts[1:], selection)) for texts in cells)
     return Table(None, batches, plain=True)
 
@@ -92,9 +91,9 @@ def _opened(source: Source, stack: ExitStack) -> Any:
     return stack.enter_context(gzip.GzipFile(fileobj=file)) if source.suffix.endswith(".gz") else file
 
 
-def _check_columns(source: Source, form: _Form, names: list[str], wanted: Sequence[str], others: Sequence[str]) -> None:
+def _check_columns(source: Source, form: _Form, names: list[str], wanted: Sequence[str], selection: Selection) -> None:
     for name in wanted:
-        hint = f" Name it with {OTHER_OPTIONS}." if name in others else ""
+        hint = f" Name it with {selection.options}." if name in selection.others else ""
         if names.count(name) != 1:  # names are not quoted: in a file without a header, they are a record
             raise PointsError(
                 f"the first line of {source.name} has {'more than one' if name in names else 'no'} column {name!r}; "
@@ -185,10 +184,10 @@ def _batches(cells: Iterator[list[pa.Array]], width: int, selection: Selection) 
 
 
 def _named_cells(
-    source: Source, file: IO[bytes], form: _Form, names: list[str], wanted: Sequence[str], others: Sequence[str]
+    source: Source, file: IO[bytes], form: _Form, names: list[str], wanted: Sequence[str], selection: Selection
 ) -> Iterator[list[pa.Array]]:
-    """Yield the cells of some columns, by their names, which are checked at once; the last ones are `others`."""
-    _check_columns(source, form, names, wanted, others)
+    """Yield the cells of some columns, by their names, which are checked at once."""
+    _check_columns(source, form, names, wanted, selection)
     return _cells(file, form, len(names), [names.index(name) for name in wanted])
 
 

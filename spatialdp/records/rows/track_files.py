@@ -29,6 +29,7 @@ from spatialdp.wording import either, parameter
 
 __all__ = ["read_tracks"]
 
+_OPTIONS = either("tid=... or time=...", "--trajectory or --time")
 _SUFFIXES = (".parquet", ".geoparquet", ".pq", ".csv", ".tsv", ".csv.gz", ".tsv.gz")
 
 
@@ -81,7 +82,7 @@ def read_tracks(
     for name, column in (("tid", tid), ("time", time)):
         if not isinstance(column, str):
             raise PointsError(f"{parameter(name)} is a {type(column).__name__}; give the name of a column.")
-    selection = replace(selection_of(x, y, geometry, None, person), others=(tid, time))
+    selection = replace(selection_of(x, y, geometry, None, person), others=(tid, time), options=_OPTIONS)
     reading = Reading(selection, domain, crs, reproject)
     batches = [batch for file in _sources(source, file_format) for batch in _batches(file, reading)]
     places = (np.concatenate([np.zeros(0), *(batch[axis] for batch in batches)]) for axis in (0, 1))

@@ -24,6 +24,7 @@ __all__ = [
     "DIRECTIONS",
     "EXTENTS",
     "JUMP",
+    "LONGEST_STEP",
     "MOST_CHANCES",
     "MOST_END_LEVELS",
     "MOST_LEVELS",
@@ -45,6 +46,7 @@ STAY, JUMP = 8, 9  # steps that are no moves
 TURNS = 5  # from straight on to back
 CLASSES = 6  # of distances between the blocks of both ends: 0 to 4 blocks, and further
 MOST_STEPS = 10_000  # of a trajectory
+LONGEST_STEP = 10**8  # seconds; the times of the longest trajectory are below 2^63 microseconds
 MOST_LEVELS, MOST_END_LEVELS = 8, 5
 MOST_CHANCES = 2**26  # chances to arrive, of each cell after each step, that drawing holds for one destination
 

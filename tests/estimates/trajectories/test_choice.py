@@ -16,6 +16,8 @@ from tests.helpers.trajectory_cases import DOMAIN, tracks_of
 
 RING = [[int(cell) for cell in np.roll([0, 1, 2, 10, 18, 17, 16, 8], -turn)] for turn in range(8)]
 
+DRAWN = choice._drawn
+
 
 def model_of(walks, **options):
     mechanism = sdp.Trajectories(longest=9, ends=0, systems=(3,), **options)
@@ -57,6 +59,17 @@ def test_large_numbers_are_drawn_in_parts(monkeypatch):
     assert squares.starts.size == 31
     assert squares.starts[-1] == squares.columns.size == squares.rows.size
     assert draw_squares(model, 0, sdp.SeededNoise(1)).columns.size == 0
+
+
+def test_long_ways_are_drawn_in_smaller_parts(monkeypatch):
+    """Memory follows the positions that are drawn together, of which a long way has many."""
+    model, drawn = model_of(RING * 60), []
+    monkeypatch.setattr(choice, "_POSITIONS", 500)
+    monkeypatch.setattr(choice, "_drawn", lambda *given: drawn.append(given[1]) or DRAWN(*given))
+    squares = draw_squares(model, 30, sdp.SeededNoise(1))
+    assert squares.starts.size == 31
+    assert sum(drawn) == 30
+    assert max(drawn) * 6 * (model.longest + 1) <= 500
 
 
 def test_a_way_keeps_its_place_within_cells():

@@ -21,6 +21,7 @@ from tests.helpers.trajectory_cases import DOMAIN, TrajectorySetting, tracks_of
     [
         ({"step": 0}, "step is 0"),
         ({"step": Fraction(1, 3)}, "step is"),
+        ({"step": 10**8 + 1}, "from 1e-6 to 1e8 seconds"),
         ({"longest": 0}, "longest is 0"),
         ({"ends": 9}, "ends is 9"),
         ({"systems": ()}, "different levels"),

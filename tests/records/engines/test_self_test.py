@@ -15,7 +15,7 @@ from spatialdp.records.engines.self_test import adversarial_pairs, self_test
 from spatialdp.space.lattice import LATTICE_BITS
 from tests.helpers.adversarial import DOMAINS
 
-KINDS = [None, "binary", "int64", "decimal(20, 0)", "uuid"]
+KINDS = [None, "binary", "int64", "decimal(20, 0)", "decimal(9, 0)", "decimal(1, 0)", "uuid"]
 RIGHT = cells.axis_cells
 
 

@@ -77,6 +77,14 @@ def test_columns_that_are_not_there_are_refused(columns, words, tmp_path):
         sdp.read_tracks(tmp_path / "rides.csv", DOMAIN, **{"x": "x", "y": "y", **columns})
 
 
+@pytest.mark.parametrize("name", ["rides.csv", "rides.parquet"])
+def test_messages_name_the_parameters_of_trajectories(name, tmp_path):
+    FRAME.to_csv(tmp_path / "rides.csv", index=False)
+    FRAME.to_parquet(tmp_path / "rides.parquet", index=False)
+    with pytest.raises(PointsError, match=r"Name it with tid=\.\.\. or time=\.\.\.\.$"):
+        sdp.read_tracks(tmp_path / name, DOMAIN, x="x", y="y", tid="ride")
+
+
 def test_other_formats_are_refused(tmp_path):
     (tmp_path / "rides.geojson").write_text("{}")
     with pytest.raises(PointsError, match="trajectories are read from"):

@@ -26,6 +26,7 @@ from spatialdp.space.frames.frame import Frame
 from spatialdp.space.paths.systems import (
     CLASSES,
     EXTENTS,
+    LONGEST_STEP,
     MOST_CHANCES,
     MOST_END_LEVELS,
     MOST_LEVELS,
@@ -39,7 +40,6 @@ from spatialdp.space.regions.cells import RegionCells
 __all__ = ["path_columns", "path_header", "rebuild_paths"]
 
 _LARGEST_THRESHOLD, _LARGEST_SCALE = 10**15, 1e45
-_LONGEST_STEP = 10**9  # seconds
 
 
 def path_header(estimate: PathModel) -> dict[str, Any]:
@@ -98,7 +98,7 @@ def rebuild_paths(header: Mapping[str, Any], columns: Mapping[str, Array], domai
 
 def _seconds(value: Any) -> Fraction:
     seconds = fraction(value)
-    if not Fraction(1, 10**6) <= seconds <= _LONGEST_STEP or (seconds * 10**6).denominator > 1:
+    if not Fraction(1, 10**6) <= seconds <= LONGEST_STEP or (seconds * 10**6).denominator > 1:
         raise ValueError("not a step of time")
     return seconds
 

@@ -84,7 +84,7 @@ def test_a_plan_reads_nothing(tmp_path):
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        (("--trajectory=ride",), "ride"),
+        (("--trajectory=ride",), "Name it with --trajectory or --time."),
         (("--time=lon",), None),
         (("--x=nothing",), "nothing"),
         (("--delta=1e-6",), "purely epsilon-private"),

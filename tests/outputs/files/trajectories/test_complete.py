@@ -71,6 +71,7 @@ CHANGES = {
     "longer ways": lambda header, _: header.update(longest=10_000),
     "ways without end": lambda header, _: header.update(longest=10**9),
     "no step of time": lambda header, _: header.update(seconds="0"),
+    "a step of time beyond the longest": lambda header, _: header.update(seconds="100000001"),
     "a huge step of time": lambda header, _: header.update(seconds="1" + "0" * 300),
     "a step of time that is none": lambda header, _: header.update(seconds="1/7"),
     "a law that is none": lambda header, _: header["noise"]["extents"].update(variance=-1.0),

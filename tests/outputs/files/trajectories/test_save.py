@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import geopandas
+import numpy as np
 import pandas as pd
 import pyarrow.parquet as pq
 import pytest
@@ -30,6 +31,15 @@ def test_files_hold_what_is_sampled_and_the_statement(release, tmp_path):
     statement = json.loads(pq.read_schema(path).metadata[b"SPATIALDP_PRIVACY"])
     assert statement["private"] is False
     assert statement["mechanism"] == "trajectories"
+
+
+def test_times_of_the_longest_trajectories_go_on():
+    times = np.tile(np.array([0, 10**18], dtype="M8[us]"), 500)
+    tracks = sdp.Tracks([[0.5, 0.5]] * 1000, tid=np.repeat(np.arange(500), 2), time=times)
+    longest = sdp.Trajectories(step=10**8, longest=10_000, ends=0, systems=(0,))
+    drawn = longest.release(tracks, DOMAIN, epsilon=20).sample(2)
+    assert drawn.groupby("tid").size().tolist() == [10_001] * 2
+    assert drawn.groupby("tid").time.is_monotonic_increasing.all()
 
 
 def test_tables_have_the_statement_beside_them(release, tmp_path):
