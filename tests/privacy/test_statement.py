@@ -104,6 +104,7 @@ def test_numbers_that_are_not_the_exact_ones_are_refused(change):
         {"mechanism": "Flat!"},
         {"mechanism": None},
         {"parameters": []},
+        {"parameters": {"shape": [4, {4}]}},
         {"currency": "euro"},
         {"budget": {}},
         {"budget": {"counts": "-1/10"}},
