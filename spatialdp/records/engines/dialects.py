@@ -203,7 +203,7 @@ class PostgreSQL(Dialect):
         import ibis
 
         digest = _function("decode", str, str, bytes)(md5, ibis.literal("hex"))
-        octet = _function("get_byte", bytes, int, int)
+        octet = _function("get_byte", bytes, int, "int32")
         first, *others = (octet(digest, place).cast("int64") for place in range(_DIGITS // 2))
         return reduce(lambda number, each: number * 256 + each, others, first)
 
@@ -264,7 +264,7 @@ DIALECTS: dict[str, Dialect] = {
 
 
 @cache
-def _function(name: str, *types: type) -> Any:
+def _function(name: str, *types: type | str) -> Any:
     """Return a function that the engine has, for use in expressions; the last type is that of its result."""
     import ibis
 
