@@ -629,6 +629,8 @@ MUTANTS = [
     Mutant("a person's zones are charged group by group", "exact losses on zones",
            zone_bugs.path_takes_the_sum_of_groups,
            costs_the_whole("zones, gaussian", "lopsided", person=sdp.Person(cells=3))),
+    Mutant("groups that share levels are added up", "exact losses on zones", zone_bugs.as_many_groups_as_levels,
+           costs_the_whole("zones, gaussian", "chains", person=sdp.Person(cells=3))),
     Mutant("a record counts in two zones", "exact losses on zones", zone_bugs.record_in_two_zones,
            costs_the_whole("zones, uniform", "regular")),
     Mutant("an unknown code is an error", "strays on zones", zone_bugs.unknown_code_raises,

@@ -66,6 +66,12 @@ def path_takes_the_sum_of_groups() -> Patch:
     return mock.patch.object(ZoneLevels, "person_sensitivity", person_sensitivity)
 
 
+def as_many_groups_as_levels() -> Patch:
+    """Take the number of groups for proof that no two of them share a level."""
+    same = property(lambda self: len(self.chains.spans) == self.zones.shape.height + 1)
+    return mock.patch.object(ZoneLevels, "_groups_add_up", same)
+
+
 def record_in_two_zones() -> Patch:
     """Count a record in its leaf and in the next one, as `intersects` does on a border."""
     real = zone_records.count_zones

@@ -56,6 +56,8 @@ FRAMES: dict[str, sdp.Zones] = {
     "cities": sdp.Zones(_REGULAR, LEVELS, also=_CITIES),  # two cities, which cut tracts and counties
     "hexagons": sdp.H3(shapely.box(10, 50, 10.2, 50.2), (4, 5, 6)),
 }
+# As many groups as levels, and yet some of them share levels: a state alone beside a state of one county.
+_OVERLAPPING = {"chains": sdp.Zones(_boxes([("A", "A1", "A1x"), ("A", "A1", "A1y"), ("B", None, None)]), LEVELS)}
 
 ZONE_CASES: dict[str, sdp.ZoneTree] = {
     "zones": sdp.ZoneTree(),
@@ -99,7 +101,7 @@ class ZoneSetting:
 
     @property
     def domain(self) -> sdp.Zones:
-        return FRAMES[self.frame]
+        return (FRAMES | _OVERLAPPING)[self.frame]
 
     @property
     def terms(self) -> dict[str, object]:
@@ -154,4 +156,10 @@ ZONE_PERSON_SETTINGS = [
     for i, case in enumerate(ZONE_CASES)
     for j, person in enumerate(ZONE_PERSONS)
     if possible(case, _PLACES[(i + j) % len(_PLACES)][0], person)
+]
+ZONE_PERSON_SETTINGS += [
+    ZoneSetting(case, "chains", relation, person)
+    for case in ("zones", "zones, gaussian")
+    for relation in RELATIONS
+    for person in ZONE_PERSONS
 ]
