@@ -24,7 +24,7 @@ HEAD = """# The SQL of tables
 
 `python -m scripts.table_sql --page` wrote this page from the expressions that count records; a test
 compares them. The table `visits` has the columns lon, lat and user_id, the domain is (-125, 24, -66,
-50), and there are 1024 × 1024 cells. [Tables where they are](tables.md) says what was run and what
+50), and there are 1024 × 1024 cells. [Tables in databases](tables.md) says what was run and what
 was not.
 """
 SECTIONS = {
