@@ -34,7 +34,7 @@ Objects = npt.NDArray[np.object_]
 
 
 def lookup(values: Array, ordered: Array) -> tuple[Array, Array]:
-    """Return which values occur in an ordered array, and the place of each in it; of others, where they would stand.
+    """Return which values occur in an ordered array, and the place of each value in it, or where it would be inserted.
 
     Examples
     --------

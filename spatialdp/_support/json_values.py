@@ -120,7 +120,7 @@ def fractions(values: Mapping[str, object]) -> dict[str, Fraction]:
 
 
 def with_exact(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return values for JSON: exact numbers as numbers for programs, and beside them exactly, under names of their own.
+    """Return values for JSON: each exact number as a number for programs and, under another name, as an exact text.
 
     Several exact numbers with names have their exact texts beside all of them.
 

@@ -1,4 +1,4 @@
-"""How many places lie in each of many boxes, or what do their weights add up to? A wavelet matrix says it fast.
+"""How many places lie in each of many boxes, or what do their weights add up to? A wavelet matrix tells it fast.
 
 Boxes are half-open. The places are sorted by column, with their rows replaced by ranks, and partitioned stably by one
 bit of the rank after the other, the highest first. How many of the first i places have a rank below r then takes one

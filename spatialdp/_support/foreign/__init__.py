@@ -1,1 +1,1 @@
-"""What foreign code is kept within bounds: GDAL, and geometries as bytes (WKB)."""
+"""Foreign code and data that are kept within bounds: GDAL, and geometries as bytes (WKB)."""

@@ -2,8 +2,8 @@
 
 GEOS follows collections within collections until the stack is full, and a crash cannot be caught; and it refuses all
 geometries for one of a kind that it does not know. So GEOS never sees a record: `point_coordinates` recognises points
-by their type and length, and so multi-points of one part, which writers make of all points for one that has more
-parts. Public areas must pass `is_polygonal`.
+by their type and length. It also recognises multi-points of one part: if one record has several parts, programs write
+all points as multi-points. Public areas must pass `is_polygonal`.
 """
 
 from __future__ import annotations
