@@ -113,7 +113,9 @@ def _parts(
                 f"--by {name} was given, but the axes of this table are {', '.join(source.frame.names)}; name these."
             )
         if name in parts:
-            raise click.UsageError(f"the axis {name} was asked for twice; give --by or what you want along it.")
+            raise click.UsageError(
+                f"the axis {name} was asked for twice; give either --by or an option for parts of it."
+            )
         finest = axes[name].names[-1] if level is None else level
         parts[name] = _Part(parts_of(axes[name], finest), _labelled(source, name, finest))
     return parts

@@ -100,6 +100,8 @@ _KINDS = [
     (r"sequence of numbers", "NUMBERS with commas"),
     (r"sequence of int\b", "INTEGERS with commas"),
     (r"sequence of blocks", "BLOCKS with semicolons"),
+    (r"sequence of str\b", "NAMES with commas"),
+    (r"mapping of totals", "a .csv file with the columns level, zone and total"),
     (r"\bfloat\b", "NUMBER"),
     (r"\bint\b", "INTEGER"),
     (r"\bstr\b", "NAME"),

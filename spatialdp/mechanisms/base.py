@@ -288,7 +288,7 @@ class Mechanism(ABC):
             the same size in which one record is different.
         person : Person, optional
             Protects persons instead of records: a public bound on what each one contributes, such as
-            ``Person(cells=50)``. The points must say whose each record is. Neighbours then differ by all
+            ``Person(cells=50)``. The points must say which person each record belongs to. Neighbours then differ by all
             records of one person.
         noise : Noise, optional
             `SystemNoise` by default. A `SeededNoise` makes the release reproducible and not private.
@@ -444,7 +444,7 @@ def _checked_person(person: Person | None) -> Person | None:
     if person is not None and not isinstance(person, Person):
         raise ParameterError(
             f"{parameter('person')} is a {type(person).__name__}; give a bound such as "
-            f"{either('spatialdp.Person(cells=50)', 'cells=50')}. The column that says whose each record is belongs to "
+            f"{either('spatialdp.Person(cells=50)', 'cells=50')}. Name the column of persons where you read or make "
             "the points."
         )
     if person is not None and person.chosen is not None:

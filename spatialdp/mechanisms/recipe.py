@@ -99,8 +99,8 @@ def design_of(
     for group, (name, cost) in enumerate(zip(structure.groups, costs, strict=True)):
         if not cost and structure.needs(group):
             raise BudgetError(
-                f"nothing of the budget is left to {name!r}, without which nothing can be "
-                "estimated; divide the budget more evenly, or over fewer groups."
+                f"nothing of the budget is left to {name!r}, which every estimate needs; divide the budget more "
+                "evenly, or over fewer groups."
             )
     sensitivities = [structure.person_sensitivity(group, neighbours, person) for group in range(len(costs))]
     return Design(structure, neighbours, tuple(costs), laws_for(law, costs, sensitivities), person)

@@ -1,4 +1,4 @@
-"""What does whoever answers for privacy get to sign? `spatialdp certificate` writes one page about a release.
+"""Which page does the person responsible for privacy sign? `spatialdp certificate` writes one page about a release.
 
 The command reads a file of a release and its ledger, and never a record.
 """
@@ -25,7 +25,7 @@ __all__ = ["command"]
 @witness_option
 @output_options((".html", ".md"), "File for the page, a web page to read and print or Markdown", stdout=True)
 def command(release: Path, ledger: str | None, witness: Path | None, target: Target) -> None:
-    r"""Write a page about a release for whoever answers for privacy, such as a data protection officer.
+    r"""Write a page about a release for the person responsible for privacy, such as a data protection officer.
 
     The page says what was published and what is promised, how much of the account is spent, how the release was made
     and how exact it is, what people have to confirm and to sign, and how to check it. RELEASE is the complete file of

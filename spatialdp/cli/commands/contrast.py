@@ -31,7 +31,8 @@ _SEPARATORS = {".csv": ",", ".tsv": "\t"}
     "--sensitive",
     required=True,
     metavar="COLUMN",
-    help="Column of what nobody should learn of a person, such as a kind of incident; at most 200 different values.",
+    help="Column with the value that nobody should learn about a person, such as the kind of an incident; at most "
+    "200 different values.",
 )
 @click.option("--x", metavar="COLUMN", help="Column of the x coordinate or longitude, if the file has no geometry.")
 @click.option("--y", metavar="COLUMN", help="Column of the y coordinate or latitude.")
@@ -79,7 +80,7 @@ def command(
     errors. Some people are in all releases; as many are in none, and are guessed in the same way.
 
     The output is computed from the true records, with seeded noise: it is not private, and only people who may see the
-    records may see it. Nothing of it may be published.
+    records may see it. No part of it may be published.
 
     \b
     Example:

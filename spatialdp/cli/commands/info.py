@@ -138,7 +138,7 @@ def _map_lines(release: Release) -> list[str]:
 
 
 def _place(release: Release) -> dict[str, Any]:
-    """Return where a release is, as plain values; zones that are codes alone are nowhere."""
+    """Return the area of a release as plain values; nothing for zones that are codes without polygons."""
     domain: Domain | None = release.domain
     if release.estimate.kind in WITH_AXES:
         return _table_facts(cast("TableRelease", release))

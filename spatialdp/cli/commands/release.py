@@ -71,9 +71,9 @@ def command(
     r"""Publish the points in a file under differential privacy.
 
     POINTS is one or more files: Parquet, GeoParquet, CSV or TSV (also .gz), GeoPackage, GeoJSON, Shapefile or
-    FlatGeobuf. A folder stands for the files in it, and - for standard input. Or it is the address of a table in a
-    database, which counts its records itself, such as duckdb:///FILE?table=NAME. Records that lie outside the
-    domain, have no coordinates or are not points are not counted. No message says so, because their number is private.
+    FlatGeobuf. A folder means all files in it, and - means standard input. Or it is the address of a table in a
+    database, which counts its records itself, such as duckdb:///FILE?table=NAME. Records that lie outside the domain,
+    have no coordinates or are not points are not counted. No message says so, because their number is private.
 
     A GeoParquet file holds the complete release; the other commands read it. Files in the other formats hold the map,
     for a GIS. Each release spends its budget, so write all files that you need with one command. With --ledger, an

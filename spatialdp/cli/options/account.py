@@ -1,6 +1,6 @@
 """Which account of which ledger pays? Options `--ledger`, `--account` and `--witness`.
 
-A ledger that should be there is never made anew: a slip of the pen must not start an empty account.
+A missing ledger is an error and is not created: a misspelt name must not start an empty account.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class Payer:
 
 
 def opened(place: str, witness: Path | None) -> Ledger:
-    """Return a ledger that is there; one that is not is an error."""
+    """Open an existing ledger; a missing one is an error."""
     from spatialdp.privacy.ledger.ledger import Ledger
     from spatialdp.privacy.ledger.stores.postgres import is_address
 

@@ -300,7 +300,7 @@ _ZONES = (
     click.option(
         "--under",
         metavar="LEVEL",
-        help="Level whose zones are parted by --also; by default the one above the lowest.",
+        help="Level whose zones are divided by --also; by default the one above the lowest.",
     ),
     click.option(
         H3_FLAG,

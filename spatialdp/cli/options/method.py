@@ -113,7 +113,7 @@ class MethodCommand(click.Command):
 
 
 def _check_points(name: str | None) -> None:
-    """Refuse a method whose records are trips where records are points."""
+    """Refuse a method for trips in a command that reads points."""
     from spatialdp.cli.parameters import counts_trips
 
     if counts_trips(name):
@@ -124,7 +124,7 @@ def _check_points(name: str | None) -> None:
 
 
 class ReleaseCommand(MethodCommand):
-    """A command whose method is the adaptive tree, for zones their tree and for times a table, unless one is named."""
+    """A command with a default method: the adaptive tree, for zones a tree of zones, for times a table."""
 
     default_method: ClassVar[str | None] = "adaptive"
     remark: ClassVar[str] = (

@@ -41,7 +41,7 @@ class PointsFile:
 
     @property
     def path(self) -> Path:
-        """The first file, or the table of a database, by whose name the records are called."""
+        """The first file, or the table of a database; messages call the records by its name."""
         if self._address is not None:
             from spatialdp.records.engines.sources import table_name
 

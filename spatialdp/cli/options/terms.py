@@ -141,8 +141,8 @@ person_option = click.option(
     "--person",
     type=PersonBound(),
     help="Protect persons instead of records, by a public bound on what each one contributes: at most L records, at "
-    "most L cells, once each, or one unit that is divided over the places of the person's records. The points must "
-    "say whose each record is. With the word chosen for L, the release chooses L privately for a twentieth of the "
-    "budget.",
+    "most L cells, once each, or one unit that is divided over the places of the person's records. A column of the "
+    "points must say which person each record belongs to. With the word chosen for L, the release chooses L "
+    "privately for a twentieth of the budget.",
 )
 terms_options = bundled("terms", TermsOptions, epsilon_option, delta_option, neighbours_option, person_option)

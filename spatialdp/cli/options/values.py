@@ -137,7 +137,7 @@ class Exact(click.ParamType):  # type: ignore[type-arg]  # generic only in recen
 
 
 def added(option: click.Option) -> Decorator:
-    """Return a decorator that gives a command an option which is made already."""
+    """Return a decorator that adds an existing option to a command."""
 
     def decorate(command: Command) -> Command:
         params = getattr(command, "__click_params__", None)

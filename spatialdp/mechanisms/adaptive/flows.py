@@ -128,7 +128,7 @@ class Flows(Mechanism):
     ----------
     pairs : {"auto", "all", "listed"}
         ``"all"``: all pairs are counted, up to ten million, and fitted to the margins. ``"listed"``: pairs whose noisy
-        count is at least a threshold are listed; of the others nothing is said. ``"auto"``: all if there are no more
+        count is at least a threshold are listed; the others are not published. ``"auto"``: all if there are no more
         than ten million, else those listed.
     false : number
         How many pairs without trips may be expected on the list, at most. It is public, and gives the threshold: the

@@ -77,6 +77,8 @@ class KdTree(TreeMechanism):
     sampling : number, optional
         Choose lines from a secret random sample with this share of the records. For speed; add-remove only.
     law : {"discrete-laplace", "laplace"}
+        Integer noise with geometric tails (the default), or Laplace noise on a lattice of 1/1024 counts.
+        Gaussian noise is refused.
 
     Privacy
     -------

@@ -75,8 +75,10 @@ class SparseMap(Mechanism):
         Number of columns and rows of the map's blocks.
     share : number
         Share of the budget for the list, above 0 and below 1. The rest is for the map.
-    false, remeasure : number
-        As for `Sparse`; `remeasure` must be above 0.
+    false : number
+        As for `Sparse`.
+    remeasure : number
+        Share of the list's budget that counts the listed cells afresh, above 0 and below 1.
 
     Privacy
     -------

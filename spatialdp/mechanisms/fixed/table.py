@@ -52,7 +52,7 @@ class Table(StructuredMechanism):
         numbers. Or weights by the names of axes, such as ``{"zone": (0, 1, 2), "time": (1, 1)}``: one for each level
         below the root, or with the root; other axes are balanced.
     law : {"discrete-laplace", "laplace", "gaussian"}
-        The shape of the noise.
+        As for `Flat`.
 
     Raises
     ------

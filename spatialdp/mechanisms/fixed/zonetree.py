@@ -102,13 +102,14 @@ class ZoneTree(StructuredMechanism):
         zones, most of which are leaves. ``"leaves"`` gives everything to the lowest level. Weights are given root
         first, one for each level of the frame; a level of weight 0 is not measured.
     targets : sequence of str, optional
-        Codes of zones: the budget is divided such that the mean variance of these zones is as small as it can be.
-    known : mapping, optional
-        Totals that are public already, such as those of a census: for each level that has some, a mapping of codes to
-        totals. The release adds up to them exactly. Nothing about the promise changes.
+        Codes of zones: the budget is divided so that the mean variance of these zones is as small
+        as it can be.
+    known : mapping of totals, optional
+        Totals that are public already, such as those of a census: for each level that has some, the
+        totals of zones by code. The release adds up to them exactly. The promise does not change.
     invariants : sequence of str, optional
-        Levels whose totals are computed from these records and published exactly. **The release is then not
-        differentially private in the plain sense**; see Privacy.
+        Levels whose totals are computed from these records and published exactly. The release is
+        then NOT differentially private in the plain sense, and all its statements say so.
     consistent : bool
         Make every zone the sum of its parts, by least squares; every answer becomes more accurate.
     law : {"discrete-laplace", "laplace", "gaussian"}
@@ -308,7 +309,7 @@ class ZoneTree(StructuredMechanism):
 
     @override
     def _box_deviation(self, design: ZoneDesign, domain: Zones, area: Fraction) -> float:
-        """Root mean square over sets of leaves next to each other in the frame, of which each is such a share."""
+        """Root mean square of the noise over sets of neighbouring leaves; each set has this share of all leaves."""
         size = max(1, round(area * domain.n_leaves))
         starts = np.unique(np.linspace(0, domain.n_leaves - size, _SETS).astype(np.int64))
         sums = design.structure.blank(design.laws).of_sets([domain.leaf_nodes[at : at + size] for at in starts])

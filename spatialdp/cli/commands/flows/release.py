@@ -87,7 +87,7 @@ def command(
     quiet: bool,
     **parameters: Any,
 ) -> None:
-    r"""Publish trips between places under differential privacy: how many go from each place to each other.
+    r"""Publish trips between places under differential privacy: how many go from each place to each other place.
 
     TRIPS is one or more files, Parquet or CSV (also .gz), with both ends of each trip in a row. Trips with an end that
     is in no place are not counted. No message says so, because their number is private.

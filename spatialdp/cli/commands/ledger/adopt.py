@@ -13,8 +13,8 @@ __all__ = ["command"]
 
 @click.command("adopt")
 @ledger_argument
-@click.option("--who", required=True, help="Who answers for it that no entry is missing.")
-@click.option("--why", required=True, help="How that is known.")
+@click.option("--who", required=True, help="Who guarantees that no entry is missing.")
+@click.option("--why", required=True, help="How they know it.")
 @witness_option
 def command(ledger: str, who: str, why: str, witness: Path | None) -> None:
     r"""Accept a ledger that was moved or restored.

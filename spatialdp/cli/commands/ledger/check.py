@@ -19,9 +19,9 @@ __all__ = ["command"]
 def command(ledger: str, releases: tuple[Path, ...], witness: Path | None, as_json: bool) -> None:
     r"""Check that a ledger is whole, and that it paid for releases.
 
-    The chain of its entries is followed, and all totals are worked out anew. Each RELEASE is a file that `spatialdp
-    release` wrote; it names the entry that paid for it, so that a ledger that was rolled back is found out. The command
-    fails, with exit code 2, if anything is wrong.
+    The chain of its entries is followed, and all totals are worked out anew. Each RELEASE is a file that
+    `spatialdp release` wrote; it names the entry that paid for it, so that the command notices a ledger that was rolled
+    back. The command fails, with exit code 2, if anything is wrong.
 
     \b
     Examples:

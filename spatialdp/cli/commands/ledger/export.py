@@ -1,4 +1,4 @@
-"""How is a ledger handed to somebody who checks it? `spatialdp ledger export` writes all entries to a file."""
+"""How is a ledger given to somebody who checks it? `spatialdp ledger export` writes all entries to a file."""
 
 from __future__ import annotations
 

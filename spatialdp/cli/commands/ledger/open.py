@@ -17,9 +17,7 @@ __all__ = ["command"]
 @click.command("open")
 @ledger_argument
 @click.option("--account", "name", required=True, metavar="NAME", help="Public name of the account.")
-@click.option(
-    "--epsilon", type=Exact(), required=True, help="The limit: what all that is ever spent may promise together."
-)
+@click.option("--epsilon", type=Exact(), required=True, help="The limit: the ε that all spending together may reach.")
 @click.option(
     "--delta",
     type=Exact(),
@@ -38,7 +36,7 @@ __all__ = ["command"]
     help="Whom the limit protects.",
 )
 @click.option(
-    "--records", type=click.IntRange(1), help="With --unit person, the most records that a person has in all the data."
+    "--records", type=click.IntRange(1), help="With --unit person, the largest number of records of any person."
 )
 @click.option("--about", default="", help="Which records these are, in words.")
 @witness_option

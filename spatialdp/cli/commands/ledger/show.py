@@ -31,8 +31,8 @@ def command(ledger: str, name: str | None, witness: Path | None, as_json: bool) 
 
     All entries of the ledger are printed, the totals, and whether the ledger is whole. Each entry has a line: its
     number, the time, who made it, the account and the part, what it says, and for a spend the cost, exactly and rounded
-    up, what became of it, and what was left. "Outcome unknown" means that the noise was paid for and no file was noted:
-    it may have been published, or the process may have ended before.
+    up, whether a release followed, and what was left. "Outcome unknown" means that the noise was paid for and no file
+    was noted: it may have been published, or the process may have ended before.
 
     \b
     Examples:
@@ -58,7 +58,7 @@ def command(ledger: str, name: str | None, witness: Path | None, as_json: bool) 
         return
     totals = [f"{each}: {source.account(each).in_words()}" for each in names]
     text = [
-        *_table([_shown(line, said) for line, said in told]),
+        *_table([_columns_of(line, said) for line, said in told]),
         "",
         *totals,
         str(checked).partition("\n")[0],
@@ -79,7 +79,7 @@ def _account_facts(ledger: Ledger, name: str) -> dict[str, Any]:
     }
 
 
-def _shown(line: Mapping[str, str], facts: Mapping[str, Any]) -> list[str]:
+def _columns_of(line: Mapping[str, str], facts: Mapping[str, Any]) -> list[str]:
     """Return the columns of one entry."""
     where = ", ".join(filter(None, (line["account"], line["part"])))
     when = line["time"].replace("T", " ").replace("+00:00", "")

@@ -47,9 +47,9 @@ def command(
 ) -> None:
     r"""Find the least ε for an accuracy. No points are read.
 
-    Without --records, the error is that of the noise; the error of records that are not evenly spread within cells
-    comes on top and depends on the records. With --records, a public guess of their number, both errors are foreseen
-    together, as they are on typical maps; adaptive trees need it. ε is rounded up to three digits.
+    Without --records, the error is that of the noise; the error from records that are not evenly spread within cells is
+    added to it and depends on the records. With --records, a public guess of their number, both errors are predicted
+    together, as on typical maps; adaptive trees need it. ε is rounded up to three digits.
 
     \b
     Examples:

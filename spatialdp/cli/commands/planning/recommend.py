@@ -72,9 +72,9 @@ def command(
 ) -> None:
     r"""Rank methods by their expected error. No points are read.
 
-    The best method comes first. Without --records, the error is that of the noise; the error of records that are not
-    evenly spread within cells comes on top and depends on the records. With --records, a public guess of their number,
-    both errors are foreseen together, as they are on typical maps, and the adaptive tree is ranked too. Kd-trees are
+    The best method comes first. Without --records, the error is that of the noise; the error from records that are not
+    evenly spread within cells is added to it and depends on the records. With --records, a public guess of their
+    number, both errors are predicted together, as on typical maps, and the adaptive tree is ranked too. Kd-trees are
     not ranked. With --delta, Gaussian noise is considered as well.
 
     \b

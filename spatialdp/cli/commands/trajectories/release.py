@@ -40,7 +40,7 @@ __all__ = ["command"]
 @click.option("--geometry", metavar="COLUMN", help="Column of points, instead of --x and --y.")
 @click.option("--points-crs", "crs", metavar="CRS", help="CRS of the fixes, if their file does not name it.")
 @click.option("--reproject", is_flag=True, help="Reproject fixes that are in another CRS than the domain.")
-@click.option("--person-column", metavar="COLUMN", help="Column of whom a fix is about; needs --person.")
+@click.option("--person-column", metavar="COLUMN", help="Column that says who a fix is about; needs --person.")
 @domain_options
 @terms_options
 @click.option(
@@ -61,7 +61,7 @@ __all__ = ["command"]
     type=Integers(),
     default="4,5,6",
     show_default=True,
-    help="Levels of the quadtree, of which one is chosen privately for the ways: level 5 has 32 by 32 cells.",
+    help="Levels of the quadtree, of which one is chosen privately for the moves: level 5 has 32 by 32 cells.",
 )
 @click.option(
     "--plan", is_flag=True, help="Print cost, size and expected errors, and stop: no file is read or written."
