@@ -1,8 +1,8 @@
-"""Where are the centres of what was published? `kmeans` finds them in a release, for nothing.
+"""Where are the clusters of the records? `kmeans` finds their centres in a release, at no further cost.
 
-A release is a map, so clusters of records are clusters of its cells, each weighted with its released count. Nothing
-private is asked again, and every number of clusters may be tried. Asking for counts and sums of coordinates in every
-round of the algorithm instead costs a share of ε each time, and is less accurate; ``docs/clusters.md`` has both.
+A release is a map, so clusters of records are clusters of its cells, each weighted with its released count. No record
+is read again, and any number of clusters may be tried. Asking for counts and sums of coordinates in every round of the
+algorithm instead costs a share of ε each time, and is less accurate; ``docs/clusters.md`` has both.
 """
 
 from __future__ import annotations
@@ -179,7 +179,7 @@ def kmeans(release: Release, k: int, *, starts: int = 8, seed: int = 0) -> Clust
     if len(parts.weights) < number:
         raise ParameterError(
             f"{parameter('k')} is {number}, but only {len(parts.weights)} parts of the map have a positive released "
-            f"count; give at most so many."
+            "count; give a smaller number."
         )
     first = [parts.improved(parts.drawn(number, (start, each)), _FIRST_ROUNDS) for each in range(begun)]
     best = min(first, key=parts.cost)
@@ -277,7 +277,7 @@ def _nearest(places: Floats, centres: Floats) -> tuple[Integers, Floats]:
 
 
 def _scale(domain: Domain) -> Floats:
-    """By what x and y are multiplied so that distances along both are alike on the ground, in units of y."""
+    """The factors of x and y with which distances along both are comparable on the ground, in units of y."""
     _, ymin, _, ymax = domain.bounds
     middle = math.radians(min(85.0, abs(ymin + ymax) / 2))
     return np.array([math.cos(middle) if geographic(domain.crs) else 1.0, 1.0])

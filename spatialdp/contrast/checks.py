@@ -77,7 +77,7 @@ class Distinct:
         whole_number(self.l, "l", 1, 2**31)
 
     def holds(self, counts: Integers, whole: Integers, values: Sequence[str]) -> Booleans:  # noqa: ARG002
-        """Return for each group whether it has so many values."""
+        """Return for each group whether it has at least `l` different values."""
         return np.asarray((counts > 0).sum(axis=1) >= self.l)
 
 

@@ -4,12 +4,12 @@ A vector of levels, one for each column, generalises the whole table. The vector
 k-anonymous one is k-anonymous, and so is every projection of one to fewer columns. `incognito` finds all k-anonymous
 vectors, and so all minimal ones, and looks at few:
 
-- subsets of the columns are searched by size; only vectors are candidates all of whose projections, with one column
+- subsets of the columns are searched by size; a vector is a candidate only if all its projections, with one column
   less, are k-anonymous;
 - candidates are checked from the lowest up, and a k-anonymous one marks all that are above it;
-- how often each combination of labels occurs (a frequency set) is never counted from the records but once: those of
-  level 0 are rolled down from the smallest superset of columns, and all others are rolled up from known
-  ones of vectors below.
+- the records are counted only once, for the numbers of all combinations of labels (a frequency set). Other sets of
+  level 0 are rolled down from the smallest superset of columns, and all other sets are rolled up from known sets of
+  vectors below.
 
 No record is left out ("suppressed").
 """
@@ -258,7 +258,7 @@ class _Frequencies:
         return _Frequencies(sizes, counts, alike.keys)
 
     def are_at_least(self, k: int) -> bool:
-        """Whether no combination occurs less than k times but occurs."""
+        """Whether every combination that occurs at all occurs at least k times."""
         few = self.counts < k
         if self.keys is None:
             few &= self.counts > 0
@@ -298,7 +298,7 @@ class _Search:
         return self.lowest[smallest].without(smallest.index(supersets[smallest]))
 
     def _candidates(self, subset: tuple[int, ...]) -> Booleans:
-        """Return the vectors all of whose projections, with one column less, are k-anonymous."""
+        """Return the vectors whose projections, with one column less, are all k-anonymous."""
         candidates = np.ones([self.heights[column] + 1 for column in subset], dtype=bool)
         for axis in range(len(subset)):
             fewer = subset[:axis] + subset[axis + 1 :]

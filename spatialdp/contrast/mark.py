@@ -16,7 +16,7 @@ BAND = "NOT PRIVATE · for study only"
 
 
 class NotPrivate:
-    """Whatever is made of records without differential privacy: for explaining and testing, never for publishing.
+    """An object made from records without differential privacy: for explaining and testing, never for publishing.
 
     Attributes
     ----------

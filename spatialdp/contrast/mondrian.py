@@ -110,8 +110,8 @@ class Mondrian(NotPrivate):
             each.holds(whole[None], whole, secrets.values).all() for each in conditions
         ):
             raise ParameterError(
-                "all records together do not have what is asked of every group; give a smaller k, or a weaker "
-                "diversity or closeness."
+                "all records together do not meet the conditions that every group must meet; give a smaller k, or a "
+                "weaker diversity or closeness."
             )
         rule = _Rule(self.k, self.relaxed, conditions, secrets, whole)
         group, partition = _Grower(records.values, rule).grow()

@@ -56,7 +56,7 @@ def _too_few(overlap: Any) -> str:
 
 @dataclass(frozen=True)
 class AttackRow(NotPrivate):
-    """What an adversary gets from so many releases of one kind.
+    """What an adversary learns from a number of releases of one kind.
 
     Attributes
     ----------

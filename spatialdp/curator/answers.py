@@ -158,19 +158,19 @@ class Answers:
 
     def __repr__(self) -> str:
         size = np.size(self.values)
-        count = f"{size:,} answer{'s' * (size != 1)}" if np.ndim(self.values) else self._shown()[0]
+        count = f"{size:,} answer{'s' * (size != 1)}" if np.ndim(self.values) else self._in_texts()[0]
         promise = str(replace(self.privacy, ledger=None)).removesuffix(f", spatialdp {self.privacy.version}")
         return f"<{count}: {promise}>"
 
     def _repr_html_(self) -> str:
         """The answers as a table, for notebooks."""
-        shown = self._shown()
+        shown = self._in_texts()
         rows = [(str(place), answer) for place, answer in enumerate(shown[:_MOST_SHOWN])]
         rows += [("…", f"{len(shown):,} answers in all")] * (len(shown) > _MOST_SHOWN)
         warning = "" if self.privacy.private else NOT_PRIVATE
         return html_table(f"Answers: {self.privacy.mechanism}", rows, warning=warning, note=self.privacy.in_words())
 
-    def _shown(self) -> list[str]:
+    def _in_texts(self) -> list[str]:
         """The answers as texts, with their intervals if there are any."""
         values = np.atleast_1d(self.values).ravel().tolist()
         if isinstance(self.accuracy, LawNoise):

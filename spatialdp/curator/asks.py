@@ -1,6 +1,6 @@
 """In which order is a question answered? Everything public first, then payment, then records and noise.
 
-An `Ask` is a question of which everything public is decided: what it measures, how far one record can move that, by
+An `Ask` is a question about which everything public is decided: what it measures, how far one record can move that, by
 which law noise is drawn, and what it costs. It is made without records. `carried_out` pays for it, durably, and only
 then lets it see the records and draw. So an ask is refused before it costs anything, or it is paid for and answered;
 whatever fails after the payment, nothing is given back. See ``docs/design/curator.md``.
@@ -40,7 +40,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Frame:
-    """What is public about a curator and alike for all questions.
+    """The public facts about a curator, which are the same for all questions.
 
     Attributes
     ----------
@@ -69,7 +69,7 @@ class Frame:
         return 1 if self.person is None else self.person.most
 
     def sensitivity(self, one_record: Sensitivity) -> Sensitivity:
-        """Return how far a unit moves a sum over records that one record moves so far, under the same relation."""
+        """Return how far a unit moves a sum over records, given how far one record moves it under the same relation."""
         return one_record if self.person is None else self.person.sensitivity(one_record)
 
     def column(self, name: str) -> str:
@@ -77,8 +77,8 @@ class Frame:
         if name not in self.columns:
             there = f"the columns are {quoted(list(self.columns))}" if self.columns else "there are no columns"
             raise ParameterError(
-                f"{quoted(name)} is no column beside the points, where {there}; whoever holds the records gives "
-                f"columns with them: {either('Curator(Rows(points, name=values), domain, account)', 'columns')}."
+                f"{quoted(name)} is no column beside the points, where {there}; give the columns of values together "
+                f"with the points: {either('Curator(Rows(points, name=values), domain, account)', 'columns')}."
             )
         return name
 
@@ -116,7 +116,7 @@ class Spending:
         return Cost.zcdp(self.amount) if self.law is Law.GAUSSIAN else Cost.pure(self.amount)
 
     def noise(self, sensitivity: Sensitivity) -> NoiseLaw:
-        """Return the noise that all of it buys for measurements that a unit moves so far."""
+        """Return the noise that the whole amount pays for, given how far a unit moves the measurements."""
         return _calibrated(self.law, self.amount, sensitivity)
 
 
@@ -133,7 +133,7 @@ _calibrated = lru_cache(maxsize=256)(calibrate)
 
 @dataclass(frozen=True)
 class Ask(ABC, Generic[T]):
-    """A question of which everything public is decided. Subclasses are frozen dataclasses, too.
+    """A question about which everything public is decided. Subclasses are frozen dataclasses, too.
 
     Attributes
     ----------

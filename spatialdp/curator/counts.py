@@ -81,7 +81,7 @@ class Areas(ABC):
     @property
     @abstractmethod
     def content(self) -> bytes:
-        """The areas themselves, in order; alike only for areas that every record is in alike."""
+        """The areas themselves, in order; equal only if every record is in the same areas of both."""
 
     def facts(self) -> dict[str, Any]:
         """Return the areas as public parameters of a statement."""
@@ -93,7 +93,7 @@ class Areas(ABC):
 
     @property
     def overlaps(self) -> tuple[Array, Array, Array]:
-        """In how many areas a record is, in how many the one in its place, and in how many both: worst cases.
+        """Worst cases of three numbers: areas of a record, areas of the record that replaces it, and areas of both.
 
         Both are in at most `depth` areas, and together in at most `size`. What they move is linear in the three
         numbers, so it is largest at a corner of these bounds.

@@ -1,7 +1,7 @@
 """Who pays in a rehearsal? An account in memory, which no ledger knows: for experiments with repeatable noise.
 
-It follows the rules of an account in a ledger, so code that asks too much is found out before it meets one. Answers of
-a rehearsal are marked as not private, wherever their noise comes from, because nothing is recorded.
+It follows the rules of an account in a ledger, so code that spends too much fails here, before it uses a real ledger.
+Answers of a rehearsal are marked as not private, wherever their noise comes from, because nothing is recorded.
 """
 
 from __future__ import annotations

@@ -93,7 +93,7 @@ class Intersection(NotPrivate):
         return float((self.left[-1] == 0).mean())
 
     def partial(self, confidence: float) -> float:
-        """Return the share of people of whom so few values are left that a guess among them is right so often.
+        """Return the share of people for whom a guess among the values left is right with at least this probability.
 
         Examples
         --------
@@ -212,7 +212,7 @@ def intersection(releases: Sequence[Groups], people: Any) -> Intersection:
     for release in releases:
         counts = np.zeros((release.sizes.size, len(values)), dtype=np.int64)
         counts[:, [place[value] for value in release.secrets.values]] = release.counts
-        seen = _seen(release, known, counts)  # (people, values): records of all groups that cover a person
+        seen = _counts_about(release, known, counts)  # (people, values): records of all groups that cover a person
         own = seen.sum(axis=1)
         possible = (seen > 0) | (own == 0)[:, None]
         sets &= possible
@@ -249,7 +249,7 @@ def _known(people: Any, releases: Sequence[Groups]) -> QuasiIdentifiers:
     return known
 
 
-def _seen(release: Groups, people: QuasiIdentifiers, counts: Integers) -> Integers:
+def _counts_about(release: Groups, people: QuasiIdentifiers, counts: Integers) -> Integers:
     """Add up the counts of all groups that cover a person, for each person."""
     person, group = release.locator.candidates(people)
     if np.array_equal(person, np.arange(len(people))):

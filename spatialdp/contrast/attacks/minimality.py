@@ -1,4 +1,4 @@
-"""What does it give away that a table was generalised only where needed? The minimality attack, in the smallest case.
+"""What does a table reveal if it was generalised only where needed? The minimality attack, in the smallest case.
 
 Records have one of two identifiers, q1 and q2, and one of two values, say HIV and none. A publisher generalises both
 identifiers to one group only if the table would otherwise break folk l-diversity: if HIV had more than 1/l of a group.
@@ -66,8 +66,8 @@ def minimality(first: int = 2, second: int = 5, sick: int = 2, l: int = 2) -> Mi
     broken = [world for world in worlds if _breaks(world, sizes, whole_number(l, "l", 1, records))]
     if not broken or sick * l > records:
         raise ParameterError(
-            f"{parameter('l')} is {quoted(l)}, for which the table is never generalised, or not even one group of all "
-            "is diverse; give another one."
+            f"{parameter('l')} is {quoted(l)}, for which the table is never generalised, or not even the group of all "
+            "records is diverse; give another one."
         )
     known = Fraction(sum(0 in world for world in broken), len(broken))
     return Minimality(len(worlds), len(broken), Fraction(sick, records), known)

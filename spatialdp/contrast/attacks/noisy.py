@@ -35,7 +35,7 @@ _LARGEST = 700.0  # exp of more is infinite
 
 @dataclass(frozen=True)
 class Bounds:
-    """What no adversary gets beyond, however many releases there are and whatever else is known.
+    """Limits that no adversary exceeds, whatever else is known, for a number of releases.
 
     Attributes
     ----------
@@ -58,7 +58,7 @@ class Bounds:
 
 
 def bounds(epsilon: Number, releases: int = 1, neighbours: str = Neighbours.ADD_REMOVE) -> Bounds:
-    """Return the bounds of so many releases of ε each.
+    """Return the bounds for a number of releases of ε each.
 
     Examples
     --------
@@ -83,7 +83,7 @@ def _right(power: float) -> float:
 
 
 def known_others(epsilon: Number, releases: int = 1) -> tuple[float, float]:
-    """Return how often the best adversary guesses presence and value right, who knows all other records.
+    """Return how often the best adversary, who knows all other records, guesses presence and value right.
 
     The counts have discrete Laplace noise of ε for each release, and both answers are equally likely before. A count
     that is 1 higher is seen as such with probability p = 1 / (1 + e^-ε), and all that matters of it is whether it is:
@@ -102,7 +102,7 @@ def known_others(epsilon: Number, releases: int = 1) -> tuple[float, float]:
 
 
 def _majority(signs: int, chance: float) -> float:
-    """Return the probability that most of so many signs are right; a tie is guessed."""
+    """Return the probability that most of a number of signs are right; a tie is guessed."""
     from scipy.stats import binom
 
     half = signs // 2

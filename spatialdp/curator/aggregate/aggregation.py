@@ -1,4 +1,4 @@
-"""What may be said of the results of many blocks? Their median or their mean, with noise for one block that changes.
+"""What is published of the results of many blocks? Their median or their mean, with noise for one block that changes.
 
 Results are clipped to public bounds and put on a lattice of 2^20 steps between them. A block that is empty, fails or
 takes too long has the result in the middle. One record changes one block, in whatever way, so it replaces one number

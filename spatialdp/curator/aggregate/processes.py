@@ -1,4 +1,4 @@
-"""How is a user's function run, so that it can neither speak nor hang? Each block in a new process, with a limit.
+"""How is a user's function run, so that it can neither print nor hang? In a new process for each block, with a limit.
 
 The guarantee of `sample_and_aggregate` does not rest on what the function computes, but a function that runs here could
 print a record, raise an error that quotes one, remember what it saw for the next block, or never return. In a process

@@ -1,4 +1,4 @@
-"""What runs in the process of a block? Somebody's function, which may fail, print and never end, and reaches nobody.
+"""What runs in the process of a block? A user's function, which may fail, print or never end; nobody sees any of that.
 
 The process gets the function and the block through its standard input and gives one number back through its standard
 output. Before the function is even imported, all three standard streams lead nowhere. Whatever else happens, nothing
@@ -30,7 +30,7 @@ _BEGUN = False
 
 
 def message(function: Any, table: Floats | None) -> bytes:
-    """Return what a process has to be told: how to import what this one did, the function, and the block.
+    """Return the message to a new process: how to import what this one did, the function, and the block.
 
     Without a block, the process only says whether it can load the function.
     """
@@ -53,7 +53,7 @@ def _packed(table: Floats) -> bytes:
 
 
 def is_begun() -> bool:
-    """Whether this is the process of a block, which begins no others."""
+    """Whether this process was started for a block; such a process starts no others."""
     return _BEGUN
 
 

@@ -83,7 +83,7 @@ class AboveThreshold:
 
 @forgetful
 def _is_above(vector: SparseVector, area: Areas, held: HeldRecords) -> bool:
-    """Compare the exact count, which no error brings along; questions that are refused are not counted for."""
+    """Compare the exact count with the threshold; a refused question is refused before anything is counted."""
     vector.check()
     (count,) = area.sums(held).tolist()
     return vector.above(count)
@@ -91,7 +91,7 @@ def _is_above(vector: SparseVector, area: Areas, held: HeldRecords) -> bool:
 
 @dataclass(frozen=True)
 class Threshold(Ask[AboveThreshold]):
-    """A threshold that counts of areas to come are compared with.
+    """A threshold with which the counts of later areas are compared.
 
     Privacy
     -------
@@ -107,7 +107,7 @@ class Threshold(Ask[AboveThreshold]):
 
     @property
     def terms(self) -> SparseVectorTerms:
-        """What follows from this for the noise."""
+        """The public terms of the noise, which follow from this question."""
         sensitivity = self.frame.sensitivity(Sensitivity(1, 1)).l1
         monotone = self.frame.neighbours is Neighbours.ADD_REMOVE
         return SparseVectorTerms(self.spending.amount, sensitivity, self.limit, monotone)
