@@ -110,11 +110,11 @@ class Decomposition(TreeCounts):
     @cached_property
     @override
     def noise(self) -> TreeNoise:
-        return TreeNoise(self.tree, self.variances, self.kurtosis, self._given)
+        return TreeNoise(self.tree, self.variances, self.kurtosis, self._fixed_weights)
 
     @property
-    def _given(self) -> GivenWeights | None:
-        """The weights of the fit, if it is not by least squares."""
+    def _fixed_weights(self) -> GivenWeights | None:
+        """The weights of the fit, if they were fixed beforehand and are not those of least squares."""
         if self.own_weights is None:
             return None
         by_area = self.shares is None

@@ -1,7 +1,7 @@
 """How is a method compared that is only a function? `FunctionMechanism` makes a mechanism of it, marked not private.
 
-A function takes the records, the domain, ε and a source of noise, and returns something that answers boxes. Nothing
-else is asked of it, so nothing else is known of it: not what it spends, nor which part of its error is noise.
+A function takes the records, the domain, ε and a source of noise, and returns something that answers boxes. It need not
+do anything else, so nothing else is known about it: neither what it spends, nor which part of its error is noise.
 """
 
 from __future__ import annotations
@@ -125,8 +125,8 @@ class FunctionMechanism(Mechanism):
         if terms.person is not None or terms.neighbours is not Neighbours.ADD_REMOVE:
             given = parameter("neighbours" if terms.person is None else "person")
             raise ParameterError(
-                f"{given} says what a release protects, but the function {self.name} is told nothing of it and may not "
-                f"keep to it; leave {given} out, or leave the function out of the comparison."
+                f"{given} says what a release protects, but the function {self.name} does not get it and may ignore "
+                f"it; leave {given} out, or leave the function out of the comparison."
             )
         return domain, float(terms.budget.epsilon)
 

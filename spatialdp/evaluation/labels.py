@@ -1,4 +1,4 @@
-"""By which names do results speak of mechanisms? And with which are all compared? `labelled` and `with_baselines`."""
+"""Which names do mechanisms have in results, and which baselines are always added? `labelled` and `with_baselines`."""
 
 from __future__ import annotations
 

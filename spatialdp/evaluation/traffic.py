@@ -349,7 +349,7 @@ def _then_and_now(rows: Sequence[Row]) -> str:
 
 
 def zeros_note() -> str:
-    """Say how wrong a map of zeros would be, which costs no privacy: whoever is further off tells nothing."""
+    """Say how wrong a map of zeros would be, which costs no privacy: a release with larger errors is useless."""
     truth = _Truth.known()
     average, largest, random, one_percent = truth.errors(np.zeros(truth.counts.shape))
     return (

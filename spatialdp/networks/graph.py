@@ -217,7 +217,7 @@ class FlowGraph:
         return drawn
 
     def _flows_above_zero(self) -> Floats:
-        """Return the flows without negative ones; if all pairs are there, places keep what begins in them."""
+        """Return the flows without negative ones; if all pairs are there, places keep their numbers of departures."""
         estimate = self.flows.estimate
         if estimate.numbers is not None:
             return np.maximum(estimate.values, 0.0)
@@ -237,20 +237,20 @@ class FlowGraph:
 
 
 def _drawn(weights: Floats, source: Noise) -> Any:
-    """Return how many records fall on each place, if as many as the weights say are drawn."""
+    """Draw as many records as the sum of the weights, and return how many fall on each place."""
     count = max(0, round(float(weights.sum())))
     return np.bincount(draw_leaves(weights, count, source), minlength=weights.size)
 
 
 def _check(flows: Any, attributes: Mapping[str, Any]) -> None:
     if not isinstance(flows, FlowRelease) or not isinstance(flows.frame.space, ZoneAxis):
-        raise ParameterError("the flows are not released flows between zones; give what Flows released for zones.")
+        raise ParameterError("the flows are not released flows between zones; give a release of Flows for zones.")
     codes = sorted(flows.frame.space.labels())
     for name, release in attributes.items():
         if name in _TAKEN or not isinstance(release, ZoneRelease):
             raise ParameterError(
                 f"the attribute {quoted(name)} is a {type(release).__name__}, or has the name of a column of the "
-                "graph; give what ZoneTree released, under another name."
+                "graph; give a release of ZoneTree, under another name."
             )
         if sorted(release.zones.codes[release.zones.leaf_nodes].tolist()) != codes:
             raise ParameterError(

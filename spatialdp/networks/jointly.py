@@ -82,7 +82,7 @@ def sample_jointly(
     columns: dict[str, Any] = {}
     for release, table in zip(releases, tables, strict=True):
         frame, axes = release.frame, list(release.frame.axes)[:-1]
-        numbers = np.unravel_index(_given(table, leaves, source), frame.shape[:-1])
+        numbers = np.unravel_index(_drawn_columns(table, leaves, source), frame.shape[:-1])
         columns |= columns_of(frame, dict(zip(axes, numbers, strict=True)), source)
     drawn = records_of(releases[0].frame, leaves, columns, source, as_geodataframe=as_geodataframe)
     drawn.attrs["privacy"] = [statement_members(release.privacy) for release in releases]
@@ -91,7 +91,9 @@ def sample_jointly(
 
 def _check(releases: Sequence[TableRelease]) -> None:
     if not releases or not all(isinstance(release, TableRelease) for release in releases):
-        raise ParameterError("the releases are none, or not all tables; give a list of at least one TableRelease.")
+        raise ParameterError(
+            "the list of releases is empty, or not all of them are tables; give a list of at least one TableRelease."
+        )
     first = releases[0].frame
     for release in releases[1:]:
         if not np.array_equal(release.frame.space.labels(), first.space.labels()) or release.domain != first.domain:
@@ -113,7 +115,7 @@ def _by_place(release: TableRelease) -> Floats:
     return drawable(release.frame, release.estimate.values).reshape(-1, release.frame.space.size).T
 
 
-def _given(table: Floats, leaves: Integers, source: Noise) -> Integers:
+def _drawn_columns(table: Floats, leaves: Integers, source: Noise) -> Integers:
     """Draw a column of the table for each place, in proportion to its row; to the table's sums where a row is empty."""
     if not leaves.size:
         return np.zeros(0, dtype=np.int64)

@@ -43,8 +43,8 @@ def boxes_of(domain: Domain, workload: Workload | npt.ArrayLike | None) -> Float
     if isinstance(workload, Workload):
         if workload.boxes is None:
             raise ParameterError(
-                f"workload {workload.name!r} is of polygons, but errors are foreseen for boxes only; give boxes, such "
-                "as the polygons' bounding boxes."
+                f"workload {workload.name!r} is of polygons, but errors can be predicted for boxes only; give boxes, "
+                "such as the polygons' bounding boxes."
             )
         workload = workload.boxes
     require_inside(workload, domain, "the workload")  # raises an error also if they are not boxes

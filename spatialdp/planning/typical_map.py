@@ -102,7 +102,7 @@ def typical_error(
         raise ParameterError(
             f"{parameter('records')} was given, but errors for a number of records are known for adaptive, "
             f"{', '.join(each.name for each in OF_CELLS)} alone, and not for {mechanism.name}; use one of these, or "
-            f"leave {parameter('records')} out to foresee the error of the noise."
+            f"leave {parameter('records')} out to predict the error of the noise alone."
         )
     grid = mechanism.leaf_grid(domain)
     assert grid is not None

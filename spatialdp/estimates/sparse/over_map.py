@@ -1,8 +1,8 @@
 """How are hot spots and sums of areas one release? As a list of small cells on top of a map of large blocks.
 
-The map says how many records a block has, and the list where some of them are. A box is answered by the map, and a
-block that it cuts by what lies in the box of its listed cells, and the covered share of all else: of the block's
-estimate minus the listed counts. So whole blocks keep their estimates, and estimates of parts add up.
+The map says how many records a block has, and the list where some of them are. A box takes whole blocks from the map.
+Of a block that it cuts, it takes the listed cells that lie in the box, and the covered share of the rest, which is the
+block's estimate minus the listed counts. So whole blocks keep their estimates, and estimates of parts add up.
 
 The noise of the map and that of the listed counts are independent, so variances add up
 (``docs/design/sparse.md``). Everything here is released.
@@ -194,7 +194,7 @@ class ListOverMap:
         return LeafAreas(of[0], self.map.domain), LeafAreas(of[1], self.map.domain)
 
     @cached_property
-    def _held(self) -> tuple[Integers, Integers, Integers]:
+    def _cells_by_block(self) -> tuple[Integers, Integers, Integers]:
         """The listed cells, block by block; where each block with any of them begins, and where the last one ends."""
         columns, rows = self._block_numbers
         order = np.lexsort((columns, rows))
@@ -214,7 +214,7 @@ class ListOverMap:
             yield chunk, *pairs(queries[chunk])
 
     def _of_boxes(self, boxes: Integers) -> tuple[Integers, Integers, Floats]:
-        order, starts, stops = self._held
+        order, starts, stops = self._cells_by_block
         held, area = self.blocks[order[starts]], self.map.area
         shares = _covered(held[None], boxes[:, None])  # (boxes, blocks)
         query, block = np.nonzero((shares > 0) & (shares < 1))

@@ -1,4 +1,4 @@
-"""What does a table say if it is asked as a map is? That it answers products of sets by their names, and how to ask.
+"""How does a table refuse questions about a single map? With an error that says how to ask a table, by names.
 
 Every kind of estimate is asked about boxes, polygons and leaves of one map. A table has a map for every time and
 category, so it refuses these questions in words. `table_release.TableRelease` has those that it answers.
@@ -56,7 +56,7 @@ class ManyMaps:
 
     @property
     def leaf_steps(self) -> bool:
-        """Whether the noise of each leaf's estimate is a whole multiple of `step`; of a table, nobody knows leaves."""
+        """Whether the noise of each leaf's estimate is a whole multiple of `step`; a table has no leaves."""
         return False
 
     def in_steps(self, boxes: Integers) -> Booleans:  # noqa: ARG002 - refused for all boxes

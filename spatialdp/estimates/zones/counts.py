@@ -5,9 +5,9 @@ here are those of the merged nodes, and a declared zone has those of the node th
 zones need no geometry: their sums and their noise follow from the tree alone, by the algebra of `trees.tree_noise`.
 Boxes and polygons are sums of leaves, weighted by the shares of their areas that are covered.
 
-Where in a zone its records are, nobody knows from the zone's count: areas of zones say nothing of where people live. So
-an interval about the truth of an area that cuts zones goes from the lower end for the zones inside to the upper end for
-the zones that it touches. That is guaranteed, as the intervals of zones are.
+The count of a zone does not tell where in the zone its records are, and its area says nothing about where people live.
+So an interval about the truth of an area that cuts zones goes from the lower end for the zones inside to the upper end
+for the zones that it touches. That is guaranteed, as the intervals of zones are.
 
 This module reads no record.
 """

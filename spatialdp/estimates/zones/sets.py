@@ -1,4 +1,4 @@
-"""Which part of a tree tells the noise of a set of nodes? The families along the paths from the set to the root.
+"""Which part of a tree determines the noise of a set of nodes? The families along the paths from the set to the root.
 
 A set is a list of nodes anywhere in the tree, and shares of leaves; a node stands for all leaves below it. `NodeSets`
 holds many sets at once. `visited` goes up from the nodes of each set: a node whose children are all whole is whole

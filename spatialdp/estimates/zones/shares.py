@@ -2,8 +2,8 @@
 
 A leaf is found by its bounding box (a tree of boxes in GEOS), and only leaves that the border of an area cuts are
 clipped. Records are located by lattice squares, so an overlap thinner than a square is none: a leaf's share is rounded
-to 0 or 1 if less than a square's width along the leaf's border is missing. An area made of whole zones, drawn from the
-same file, is so the set of these zones, exactly.
+to 0 or 1 if less than a square's width along the leaf's border is missing. So an area made of whole zones, drawn from
+the same file, is exactly the set of these zones.
 
 Zones and areas are public. Nothing here sees a record.
 """
@@ -61,7 +61,7 @@ class LeafAreas:
         pieces = areas_only(np.asarray(shapely.intersection(self.polygons[leaf[cut]], polygons[owner[cut]])))
         with np.errstate(divide="ignore", invalid="ignore"):
             share[cut] = shapely.area(pieces) / self._area[leaf[cut]]
-        crumb = self._crumb[leaf]
+        crumb = self._rounding[leaf]
         share = np.where(share > 1 - crumb, 1.0, share)
         kept = share > crumb  # also drops NaN, of leaves without area
         return NodeSets(polygons.size, owner[kept], leaf[kept], share[kept])
@@ -103,7 +103,7 @@ class LeafAreas:
         return np.asarray(shapely.area(self.polygons))
 
     @cached_property
-    def _crumb(self) -> Floats:
+    def _rounding(self) -> Floats:
         """The share of each leaf's area that is rounded off: a lattice square's width along its border."""
         import shapely
 

@@ -1,8 +1,8 @@
 """How wrong are released tables? Queries name what they want along each axis, and true counts of cells are the truth.
 
 A query is what `TableRelease.answer` takes: a zone, a time, a category, lists of these; the name of a level stands for
-all its parts. Sums of whole cells have a truth that the cells tell. That of a box that cuts cells depends on places
-within them, so such a box is refused; the map of a table has evaluations of boxes as any map has.
+all its parts. The true counts of cells give the truth of sums of whole cells. The truth of a box that cuts cells
+depends on places within them, so such a box is refused; to evaluate boxes, evaluate a map.
 
 With a bound on persons, the truth is what would be counted if nothing of a person were cut off. Everything here is
 computed from the records and is as private as they are.
