@@ -1,1 +1,1 @@
-"""One page about a release for whoever answers for privacy: what is promised, what was spent, what people confirm."""
+"""One page about a release for the person responsible for privacy: the promise, the spending, points to confirm."""

@@ -1,9 +1,9 @@
-"""What does somebody get who answers for privacy? One page about a release, in seven parts: `write_certificate`.
+"""What does the person responsible for privacy get? One page about a release, in seven parts: `write_certificate`.
 
 The page is made from the privacy statement, the entries of the ledger and public facts alone: it costs nothing, and it
 is as public as these. It needs no record, makes no request, and has no date of its own, so that equal input gives equal
 bytes. A release that is not private gets a page that says so, and nothing else. The page states what spatialdp knows,
-leaves to people what only people know, and signs nothing.
+leaves room for what only people know, and is not signed by it.
 """
 
 from __future__ import annotations

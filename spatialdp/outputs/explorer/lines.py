@@ -1,7 +1,7 @@
 """Which public lines does the page draw over its cells? The region's outline, and boundaries that the user gives.
 
-Lines travel as small whole numbers: vertices are rounded to 2^-20 of the domain's sides, and each one is stored as the
-difference from the one before. Boundaries are simplified until the page stays small. All of it is public.
+Lines are stored as small whole numbers: vertices are rounded to 2^-20 of the domain's sides, and each one is stored as
+the difference from the one before. Boundaries are simplified until the page stays small. All of it is public.
 """
 
 from __future__ import annotations

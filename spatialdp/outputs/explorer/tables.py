@@ -1,8 +1,8 @@
 """Which maps of a table does the explorer's page show? One for each choice of a time, of a category, of other parts.
 
-The page has the map of everything, as any page has its map, and what differs from it in the others: estimates, noise
-and the scale of colours. Every number comes from the map itself (`estimates.tables.slices`), so the page adds nothing
-up. Equal arrays, such as the noise of all hours, are stored once.
+The page has the map of all records and, for each other map, the numbers that differ from it: estimates, noise and the
+scale of colours. Every number comes from the map itself (`estimates.tables.slices`), so the page adds nothing up. Equal
+arrays, such as the noise of all hours, are stored once.
 
 A page offers the parts of all levels of each axis, as long as it does not grow too large. Otherwise the finest levels
 are left out, first where there are most parts, and the page says so.

@@ -2,7 +2,7 @@
 
 The page draws the zones of the lowest level that has at most 20,000 of them, in as few vertices as a screen shows;
 neighbours keep their common borders. Numbers are those of the true zones: the page adds nothing up. Simplified polygons
-are drawn, and tell where the mouse is; they decide on nothing else.
+are drawn, and locate the mouse; nothing else depends on them.
 """
 
 from __future__ import annotations

@@ -227,10 +227,10 @@ def pixel_bands(release: Release, shape: tuple[int, int] | None = None) -> tuple
     grid = release.domain.grid(shape)
     cells = CellNumbers(grid, np.flatnonzero(grid.mask))
     some, group = cell_groups(release.estimate, grid)
-    return grid, {name: cells.raster(values) for name, values in _asked(release, cells, some, group).items()}
+    return grid, {name: cells.raster(values) for name, values in _answers_for(release, cells, some, group).items()}
 
 
-def _asked(release: Release, cells: CellNumbers, some: Integers, group: Integers) -> dict[str, Floats]:
+def _answers_for(release: Release, cells: CellNumbers, some: Integers, group: Integers) -> dict[str, Floats]:
     """Ask a release for cells that need not be its own: their estimates and, unless it is biased, their intervals.
 
     Cells of a group have the same interval; it is asked of `some` cells, one for each group.

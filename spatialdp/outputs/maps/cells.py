@@ -117,7 +117,7 @@ class MapCells(ABC):
         return None
 
     def outlined(self, most: int) -> int:  # noqa: ARG002 - a grid has no nodes
-        """Return the depth down to which nodes are outlined by default, if that are at most so many."""
+        """Return the depth down to which nodes are outlined by default; 0 if these are more than `most` nodes."""
         return 0
 
     def outlines(self, depth: int) -> list[Floats]:

@@ -1,7 +1,7 @@
 """What does a map need besides its colours? Marks on noise, outlines of nodes and regions, a scale bar, a caption.
 
 Each function adds one of these to matplotlib axes, from a release and public parameters alone. The caption must hold
-the privacy statement, because a picture travels without the file that it was drawn from.
+the privacy statement, because people pass a picture on without the file that it was drawn from.
 """
 
 from __future__ import annotations

@@ -123,11 +123,13 @@ def zone_counts(
     consistent = flag(header["consistent"])
     if consistent:
         check_sums(shape, values)
-    step, given = amount(header["step"], WIDEST_STEP), _given(columns, shape, place, ~np.isinf(variances))
+    step, given = amount(header["step"], WIDEST_STEP), _fixed_weights(columns, shape, place, ~np.isinf(variances))
     return ZoneCounts(zones, values, variances, kurtosis, step, consistent, flag(header["biased"]), given)
 
 
-def _given(columns: dict[str, Array], shape: TreeShape, place: Integers, measured: Booleans) -> GivenWeights | None:
+def _fixed_weights(
+    columns: dict[str, Array], shape: TreeShape, place: Integers, measured: Booleans
+) -> GivenWeights | None:
     """Read the weights of a fit that is not by least squares, if there are any."""
     if "own_weight" not in columns:
         return None

@@ -106,7 +106,7 @@ def _beside_each_other(release: TableRelease, queries: Mapping[str, Any], look: 
     view, cells = View.parse(look.view), [_cells(each, look) for each in maps]
     limits = look.limits
     if limits is None and view is not View.UNCERTAINTY:
-        limits = 0.0, max(each.high(_shown(each, view)) for each in cells)
+        limits = 0.0, max(each.high(_map_values(each, view)) for each in cells)
     colourings = [colouring_of(each, view, limits, log=look.log, cmap=look.cmap) for each in cells]
     others = {name: query for name, query in queries.items() if name not in lists}
     title = look.title or in_words(release.frame, others)
@@ -131,7 +131,7 @@ def _cells(each: Any, look: _Look) -> MapCells:
     return measured(map_cells(each.estimate, look.level), look.per, each.privacy.counted)
 
 
-def _shown(cells: MapCells, view: View) -> Any:
+def _map_values(cells: MapCells, view: View) -> Any:
     return cells.values if view is View.ESTIMATE else cells.half_widths
 
 
