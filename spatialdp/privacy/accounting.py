@@ -134,7 +134,7 @@ def _log_expm1(value: Fraction) -> float:
 
 
 def budget_per_record(epsilon: Number, delta: Number = 0, *, records: int) -> Budget:
-    """Return the ε and δ for one record with which a person of so many records is promised (`epsilon`, `delta`).
+    """Return the ε and δ for one record with which a person with `records` records is promised (`epsilon`, `delta`).
 
     ε is divided by the number k of records. For Gaussian noise, δ has to become smaller too: dividing ε alone would
     leave the person with a δ several times as large as promised. The result leaves Gaussian noise 1/k² of the zCDP

@@ -49,7 +49,7 @@ def exact(value: Number, name: str) -> Fraction:
         )
     number = _as_typed(value)
     if max(abs(number.numerator), number.denominator) >= 10**_MOST_DIGITS:
-        raise BudgetError(f"{parameter(name)} has more than {_MOST_DIGITS} digits; give at most so many: round it.")
+        raise BudgetError(f"{parameter(name)} has more than {_MOST_DIGITS} digits; round it to fewer.")
     return number
 
 

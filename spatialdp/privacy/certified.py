@@ -1,4 +1,4 @@
-"""What do all releases have for whoever answers for privacy? A certificate: one page about one release.
+"""How does a release of any kind get its certificate? By one method, which writes one page about the release.
 
 `Certified` gives the method to releases of every kind. It imports `outputs` when it is called, as the methods of
 releases do.
@@ -27,7 +27,7 @@ class Certified:
         files: Iterable[str | PathLike[str]] = (),
         overwrite: bool = False,
     ) -> None:
-        """Write a page about the release for whoever answers for privacy, such as a data protection officer.
+        """Write a page about the release for the person responsible for privacy, such as a data protection officer.
 
         The page says what was published and what is promised, how much of the account is spent, how the release was
         made and how exact it is, what people have to confirm and to sign, and how to check it. It is made from the

@@ -72,7 +72,7 @@ class Chosen:
     def __repr__(self) -> str:
         usual = Chosen.__dataclass_fields__
         given = {name: getattr(self, name) for name, field in usual.items() if getattr(self, name) != field.default}
-        return f"Chosen({', '.join(f'{name}={_shown(value)}' for name, value in given.items())})"
+        return f"Chosen({', '.join(f'{name}={_in_words(value)}' for name, value in given.items())})"
 
     def to_json(self) -> dict[str, Any]:
         """Return the values for JSON; fractions as exact texts.
@@ -101,7 +101,7 @@ class Chosen:
             raise ValueError from None
 
 
-def _shown(value: Any) -> str:
+def _in_words(value: Any) -> str:
     return str(value) if isinstance(value, Fraction) else repr(value)
 
 

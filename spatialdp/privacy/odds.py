@@ -37,7 +37,7 @@ def chance(epsilon: Fraction, delta: Fraction = Fraction(0)) -> Fraction:
 
 
 def percent(epsilon: Fraction, delta: Fraction = Fraction(0)) -> str:
-    """Return `chance` in percent, rounded up, with as many digits as tell it from certainty.
+    """Return `chance` in percent, rounded up, with enough digits to differ from 100.
 
     Examples
     --------

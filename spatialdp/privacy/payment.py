@@ -1,8 +1,8 @@
 """How is a release paid for before its noise is drawn? By a source of noise whose first bits have to be paid for.
 
-A mechanism counts before it draws noise, so that whatever is wrong with the structure of records costs nothing. The
-account must have paid, durably, before a single random bit of the release is drawn; no order of work within a mechanism
-can change that, because the bits come through here. Nothing is paid back. See ``docs/design/ledger.md``.
+A mechanism counts before it draws noise, so that an error in the structure of records costs nothing. The account must
+have paid, durably, before a single random bit of the release is drawn; no order of work within a mechanism can change
+that, because the bits come through here. Nothing is paid back. See ``docs/design/ledger.md``.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Which entry of a ledger paid for a release? Its place and its hash, which travel in the release's statement.
+"""Which entry of a ledger paid for a release? Its place and its hash, which are part of the release's statement.
 
-With the receipt in every published file, a ledger that was replaced by an older copy is found out: the entry that a
+With the receipt in every published file, nobody can replace the ledger by an older copy unnoticed: the entry that a
 release names is then missing, or is another one (``docs/design/ledger.md``). A receipt holds public values alone.
 """
 

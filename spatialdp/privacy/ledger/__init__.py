@@ -1,1 +1,1 @@
-"""What was ever published of these records: a durable account of everything spent, which refuses what is too much."""
+"""What was ever published of these records: a durable account of all spending, which refuses what exceeds its limit."""

@@ -1,4 +1,4 @@
-"""What may still be spent on these records, and by whom is it paid? An account of a ledger, or a part of one.
+"""What may still be spent on these records, and what pays for it? An account of a ledger, or a part of one.
 
 Whoever spends asks twice: `check` refuses what is public before a record is read, and `spend` pays, durably, before
 noise is drawn. What is paid is never given back, whatever happens afterwards: whether a step failed may depend on
@@ -31,7 +31,7 @@ _SHA256 = re.compile(r"[0-9a-f]{64}")
 
 
 class Keeper(Protocol):
-    """Whoever keeps a ledger: carries out functions on it, and looks after its witness."""
+    """Keeps a ledger: carries out functions on it, and writes its witness."""
 
     def change(self, function: Callable[[Transaction], T]) -> T:
         """Carry out a function that may change the ledger; what it did is durable on return."""
@@ -42,7 +42,7 @@ class Keeper(Protocol):
 
 @runtime_checkable
 class Spender(Protocol):
-    """Whoever pays for a step: an account, a part of one, or an amount that was paid beforehand."""
+    """Pays for a step: an account, a part of one, or an amount that was paid beforehand."""
 
     @property
     def account(self) -> Account:
@@ -107,7 +107,7 @@ class Account:
 
     @property
     def keeper(self) -> Keeper:
-        """Whoever keeps the account: the ledger that it was opened in."""
+        """The ledger that the account was opened in."""
         return self._keeper
 
     @property
@@ -127,7 +127,7 @@ class Account:
 
     @property
     def spent(self) -> Pots:
-        """What was spent: the most that one unit of the account, or of this part, has at stake."""
+        """What was spent: the largest cost to one unit (a record, or a person) of the account, or of this part."""
         return self._keeper.read(lambda transaction: Books(transaction).spent(self._places, self.neighbours))
 
     @property
@@ -142,9 +142,9 @@ class Account:
         return tuple(entry for entry in found if entry.facts.get("account") == self.name)
 
     def __repr__(self) -> str:
-        return f"Account({self._shown()})"
+        return f"Account({self._quoted()})"
 
-    def _shown(self) -> str:
+    def _quoted(self) -> str:
         first, *others = self._places
         parts = [f"{name} {label!r}" for name, label in zip(first[1::2], first[2::2], strict=True)]
         more = f" and {len(others)} more" if others else ""
@@ -157,7 +157,7 @@ class Account:
         if terms.rho:
             rows.append(("ρ (zCDP)", _amounts(spent.rho, left.rho, terms.rho)))
         rows += [("neighbours", self._compared()), *([("about", terms.about)] if terms.about else [])]
-        return html_table(f"Account {self._shown()}", rows)
+        return html_table(f"Account {self._quoted()}", rows)
 
     def in_words(self) -> str:
         """Return what was spent and what is left, in one line.
@@ -291,7 +291,7 @@ class Account:
         return Account(self._keeper, self._terms, self._places, self._stays, zcdp=True)
 
     def prepay(self, cost: Cost, *, neighbours: str, unit: str, what: Mapping[str, Any]) -> Prepaid:
-        """Return an amount for many small asks, which is paid at once and then spent in memory; see `Prepaid`.
+        """Return an amount for many small questions, which is paid at once and then spent in memory; see `Prepaid`.
 
         Parameters
         ----------
@@ -340,8 +340,8 @@ class Account:
             if asked > rest:
                 raise BudgetError(
                     f"the step costs {symbol} = {in_short(asked)}, but of the limit of {in_short(limit)} of the "
-                    f"account {self._shown()} only {in_short(rest, down=True)} is left; spend less, or ask whoever "
-                    "answers for the records whether the limit may be raised "
+                    f"account {self._quoted()} only {in_short(rest, down=True)} is left; spend less, or ask the "
+                    "person responsible for the records whether the limit may be raised "
                     f"({either('Ledger.limit', '`spatialdp ledger limit`')})."
                 )
         return amount
@@ -359,7 +359,7 @@ class Account:
         }
 
     def released(self, receipt: Receipt, files: Mapping[str, str]) -> None:
-        """Say what was saved of a release that this account paid for: for readers, it changes no total.
+        """Note the files of a release that this account paid for. The entry is for readers and changes no total.
 
         Parameters
         ----------
@@ -476,7 +476,7 @@ class Account:
         if partition is None or unknown:
             what = f"part {min(unknown)!r} of a partition {name!r}" if known else f"partition {name!r}"
             raise ParameterError(
-                f"the account {self._shown()} has no {what}; divide it first, with its method partition, by labels "
+                f"the account {self._quoted()} has no {what}; divide it first, with its method partition, by labels "
                 "that are public."
             )
         return self._below(place, name, chosen, partition)

@@ -145,7 +145,7 @@ class Books:
             self._put(parts_json(parts), "parts", pot, *each[:-1])
 
     def spent(self, places: Sequence[Place], neighbours: str) -> Pots:
-        """Return what one record of the given places has at stake; or two, of which one replaces the other."""
+        """Return the cost to one record of the given places; or to two, one of which replaces the other."""
         return Pots(*(self._spent(places, neighbours, pot) for pot in POTS))
 
     def _spent(self, places: Sequence[Place], neighbours: str, pot: str) -> Fraction:

@@ -1,4 +1,4 @@
-"""Is a ledger whole? Its chain of hashes, its totals, rebuilt from the entries, and the releases that it paid for.
+"""Is a ledger whole? Checks of its chain of hashes, its totals, rebuilt from the entries, and the releases it paid for.
 
 The chain tells whether an entry was changed, removed or inserted. The totals that the store keeps are compared with
 totals that are worked out from the entries alone, by the rule and not step by step. Releases tell whether the ledger is

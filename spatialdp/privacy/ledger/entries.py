@@ -2,8 +2,8 @@
 
     hash = SHA-256(number, hash of the entry before, kind, body),  joined by line ends
 
-so whoever changes, removes or inserts an entry has to change every hash after it, also those that travel in releases.
-A body must hold public values alone: never a digest of the records, their number, sizes of files, or run times.
+so whoever changes, removes or inserts an entry has to change every hash after it, also those in published releases. A
+body must hold public values alone: never a digest of the records, their number, sizes of files, or run times.
 """
 
 from __future__ import annotations

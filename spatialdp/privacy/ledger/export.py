@@ -1,4 +1,4 @@
-"""How is a ledger handed to somebody who checks it? As a table, a page, or the entries themselves as JSON lines.
+"""How is a ledger given to somebody who checks it? As a table, a page, or the entries themselves as JSON lines.
 
 The table and the page have one line for each entry, with what was left after it; both are worked out from the entries.
 JSON lines hold kind, body and hashes as they are stored, so that anybody can check the chain with a few lines of code.

@@ -1,8 +1,8 @@
 """What was ever published of these records? A ledger: one file with accounts, and everything that was spent from them.
 
 Every entry is durable before noise is drawn, nothing is ever given back, and an account that is used up refuses. The
-ledger finds out copies of its file, and rollbacks with the help of a witness or of releases. It does not stop an owner
-who removes it: it is a belt, and evidence. See ``docs/design/ledger.md``.
+ledger detects copies of its file and, with the help of a witness or of releases, rollbacks. It does not stop an owner
+who deletes it: it prevents mistakes, and is evidence. See ``docs/design/ledger.md``.
 """
 
 from __future__ import annotations

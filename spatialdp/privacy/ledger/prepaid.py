@@ -1,7 +1,7 @@
-"""How are many small asks paid for at once? By one durable spend, which is then drawn down in memory, exactly.
+"""How are many small questions paid for at once? By one durable spend, which is then used up in memory, exactly.
 
-A durable spend takes the time of a disk; an ask of a prepaid amount takes microseconds. A crash loses what was not
-asked for, and nothing else. A prepaid amount must stay in one process: a copy in another one would spend it twice.
+A durable spend waits for a disk; a question paid from a prepaid amount takes microseconds. A crash loses the rest of
+the amount, and nothing else. A prepaid amount must stay in one process: a copy in another one would spend it twice.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _LONGEST_NOTE = 2**15  # characters of the asks that a note tells apart
 
 
 class Prepaid:
-    """An amount that an account has paid, for asks to come; `Account.prepay` makes it.
+    """An amount that an account has paid for later questions; `Account.prepay` makes it.
 
     Use it in a ``with`` statement: the account pays when the statement begins, and notes what was asked for when it
     ends. What is left then is not given back.
@@ -77,7 +77,7 @@ class Prepaid:
 
     @property
     def left(self) -> Pots:
-        """What was paid and has not been asked for, in the account's unit."""
+        """What was paid and is not used up yet, in the account's unit."""
         return self._left
 
     def __repr__(self) -> str:

@@ -1,4 +1,4 @@
-"""How do costs add up where asks read parts of the records? Sums of what one record is in, maxima of what it is not.
+"""How do costs of different parts of the records add up? Sums over steps that read the same record, maxima over parts.
 
 A node is an account, or a part of one. A partition of a node divides its records among parts, and a record is in one
 part at most. For each pot, with own(v) for what was spent on the records of node v as a whole,
@@ -6,10 +6,10 @@ part at most. For each pot, with own(v) for what was spent on the records of nod
     cost(v) = own(v) + sum over partitions of  max over parts of cost(part)
     pair(v) = own(v) + sum over partitions of  max(max over parts of pair(part),  the two largest cost(part) together)
 
-cost bounds what one record has at stake that is added or removed, and pair what it has at stake that is replaced by
-another, which may lie in another part. Costs only grow, so the largest ones are kept up without looking at the other
-parts, in as many steps as the parts are nested. The proof is in ``docs/design/ledger.md``; the brute force over records
-and pairs is in ``tests/privacy/ledger/test_rules.py``. All here is about one pot, and exact.
+cost bounds what all steps cost a record that is added or removed, and pair what they cost a record that is replaced by
+another, which may lie in another part. Costs only grow, so the largest ones are updated without looking at the other
+parts, in one step for each level of nested parts. The proof is in ``docs/design/ledger.md``; the brute force over
+records and pairs is in ``tests/privacy/ledger/test_rules.py``. All here is about one pot, and exact.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ UNUSED = Totals(ZERO, ZERO, ZERO)
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """What a node has to know of the parts of one partition.
+    """What a node stores about the parts of one partition.
 
     Attributes
     ----------
@@ -71,7 +71,7 @@ class Parts:
 
     @property
     def double(self) -> Fraction:
-        """The most that two records have at stake in the parts, one of which replaces the other."""
+        """The largest cost in the parts to two records, one of which replaces the other."""
         return max(self.pair, self.first + self.second)
 
     def others(self, label: str) -> Fraction:

@@ -1,4 +1,4 @@
-"""What is agreed on an account: its limits, whom it protects, and what a step costs it in its own unit.
+"""The terms of an account: its limits, whom it protects, and how much it is charged for a step, in its own unit.
 
 A limit of (ε, δ) becomes two pots, of ε and of ρ (zCDP), when the account is opened; the division must not follow from
 answers. Names of accounts and parts are public by declaration.

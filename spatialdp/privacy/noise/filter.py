@@ -7,8 +7,8 @@ once: the cells are numbered and cut into blocks of 2^k with p 2^k of at most 1;
 by one exact table for all blocks (`thresholds.binomial`); which ones is uniform without repetition. Cells that are
 occupied are then taken out again, and get noise of their own.
 
-Time and memory follow the cells that pass and those that are occupied, and not the number of cells, of which there may
-be 2^60. Between the random bits and the result there is no floating point. The blocks, the threshold and the table
+Time and memory grow with the cells that pass and the occupied cells, and not with the number of cells, of which there
+may be 2^60. Between the random bits and the result there is no floating point. The blocks, the threshold and the table
 follow from public values; nothing about an empty cell may depend on which cells are occupied. See
 ``docs/design/sparse.md``.
 """
@@ -199,7 +199,7 @@ def distinct_places(blocks: Integers, bits: int, noise: Noise) -> Integers:
 
 
 def _uniform(count: int, bits: int, noise: Noise) -> Integers:
-    """Draw numbers of so many uniform bits, at most 63."""
+    """Draw numbers of a given number of uniform bits, at most 63."""
     return (noise.uniform_words(count) >> np.uint64(1) >> np.uint64(63 - bits)).astype(np.int64)
 
 

@@ -1,4 +1,4 @@
-"""Which of many questions have an answer above a threshold? The sparse vector technique, at the price of a few.
+"""Which of many questions have an answer above a threshold? The sparse vector technique tells, at the price of a few.
 
 The threshold gets noise once, each answer gets fresh noise, and only "above" or "below" is said. Answers below cost
 nothing more, however many there are; after `limit` answers above, it ends. Questions may follow from earlier answers.
@@ -173,8 +173,8 @@ class SparseVector:
             )
         if not self._left:
             raise BudgetError(
-                f"{parameter('limit')} was {self._limit}, and so many answers above the threshold have been given; "
-                "ask for another threshold, which costs again."
+                f"{parameter('limit')} was {self._limit}, and that many answers above the threshold have been given; "
+                "open another threshold, which costs again."
             )
 
     def close(self) -> None:

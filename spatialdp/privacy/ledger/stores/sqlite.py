@@ -283,7 +283,10 @@ class SQLiteStore(Store):
         except UnicodeDecodeError:  # of a text of SQLite that has bytes of a damaged file in it
             raise LedgerError(f"{self.path}: {_DAMAGED}") from None
         except (FileNotFoundError, PermissionError) as error:
-            raise LedgerError(f"{self.path} cannot be reached ({error.strerror}); look after the file.") from None
+            raise LedgerError(
+                f"{self.path} cannot be reached ({error.strerror}); check that it is there and that you may read and "
+                "write it."
+            ) from None
 
 
 _TABLES = set(_SCHEMA)

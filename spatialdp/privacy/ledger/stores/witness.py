@@ -1,7 +1,7 @@
 """Was the ledger rolled back? A witness, kept somewhere else, remembers its last entry.
 
-No file can tell by itself that it is old. The witness is written after each spend and before noise is drawn. A ledger
-that has more entries than its witness is fine: the process may have been stopped in between. A ledger that lacks the
+A file cannot show that it is old. So the witness is written after each spend and before noise is drawn. A ledger that
+has more entries than its witness is fine: the process may have been stopped in between. A ledger that lacks the
 witness's entry, or has another one there, was rolled back or replaced, and nothing may be spent from it.
 """
 
