@@ -41,12 +41,12 @@ def for_boxes(values: Array, boxes: npt.ArrayLike, domain: Domain) -> Any:
     >>> for_boxes(np.array([5.0]), (0, 0, 1, 1), Domain((0, 0, 2, 2)))
     5.0
     """
-    return _given(values, outside_boxes(boxes, domain), "box", domain, single=np.ndim(boxes) == 1)
+    return _as_asked(values, outside_boxes(boxes, domain), "box", domain, single=np.ndim(boxes) == 1)
 
 
 def for_polygons(values: Array, polygons: Polygons, domain: Domain, *, single: bool) -> Any:
     """Return the values of polygons, one row for each, or those of a single one; see `for_boxes`."""
-    return _given(values, outside_polygons(polygons, domain), "polygon", domain, single=single)
+    return _as_asked(values, outside_polygons(polygons, domain), "polygon", domain, single=single)
 
 
 def require_inside(boxes: npt.ArrayLike, domain: Domain, name: str) -> None:
@@ -88,7 +88,7 @@ def outside_polygons(polygons: Polygons, domain: Domain) -> Booleans:
     return outside
 
 
-def _given(values: Array, outside: Booleans, noun: str, domain: Domain, *, single: bool) -> Any:
+def _as_asked(values: Array, outside: Booleans, noun: str, domain: Domain, *, single: bool) -> Any:
     if single and outside[0]:
         raise ParameterError(
             f"the {noun} lies outside the domain, whose bounds are {quoted(domain.bounds)}; a release knows "

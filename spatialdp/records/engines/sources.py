@@ -52,7 +52,7 @@ def table_name(address: str) -> str:
     >>> table_name("postgresql://ann:secret@host/city?table=visits")
     'visits'
     """
-    return _asked(_split(address))["table"]
+    return _own_options(_split(address))["table"]
 
 
 def database_files(address: str) -> list[Path]:
@@ -74,8 +74,8 @@ def open_table(text: str) -> Any:
 
 def _of_address(address: str) -> Any:
     parts = _split(address)
-    asked = _asked(parts)
-    backend = _OPENERS.get(parts.scheme, _refused)(parts, _others(parts))
+    asked = _own_options(parts)
+    backend = _OPENERS.get(parts.scheme, _refused)(parts, _driver_options(parts))
     return backend.table(asked["table"], database=asked.get("schema"))
 
 
@@ -91,7 +91,7 @@ def _open(work: Callable[[], Any]) -> Any:
     except ImportError:
         failure = PointsError(
             "tables in databases are read with Ibis, and it or the engine's own package is not installed; run pip "
-            "install 'spatialdp[tables]', with 'spatialdp[postgres]' or 'spatialdp[spark]' for those."
+            "install 'spatialdp[tables]', or, for these engines, 'spatialdp[postgres]' or 'spatialdp[spark]'."
         )
     except Exception as error:
         failure = PointsError(
@@ -108,18 +108,18 @@ def _open(work: Callable[[], Any]) -> Any:
 
 def _split(address: str) -> SplitResult:
     parts = urlsplit(address)
-    if not _asked(parts).get("table"):
+    if not _own_options(parts).get("table"):
         raise PointsError(
             f"the address of the database ({parts.scheme}://...) names no table; add it at the end: ?table=NAME."
         )
     return parts
 
 
-def _asked(parts: SplitResult) -> dict[str, str]:
+def _own_options(parts: SplitResult) -> dict[str, str]:
     return {name: value for name, value in parse_qsl(parts.query) if name in _OURS}
 
 
-def _others(parts: SplitResult) -> dict[str, str]:
+def _driver_options(parts: SplitResult) -> dict[str, str]:
     return {name: value for name, value in parse_qsl(parts.query) if name not in _OURS}
 
 

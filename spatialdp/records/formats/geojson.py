@@ -220,7 +220,7 @@ def _records(data: Bytes, tokens: _Tokens, person: str | None) -> Batch:
     values = _persons(data, inner, _Spans.behind(members, lists[known]), person)
     places = np.full(colons.size, -1)
     places[row[known]] = np.arange(known.sum())
-    return Batch(*points, _taken(values, places))
+    return Batch(*points, _values_at(values, places))
 
 
 @dataclass(frozen=True)
@@ -275,10 +275,10 @@ def _persons(data: Bytes, inner: _Tokens, properties: _Spans, name: str) -> pa.A
     places = np.full(properties.starts.size, -1)
     places[owner[colons]] = np.arange(colons.size)
     text, number = persons_of_text(_without_escapes(content)), persons_of_numerals(content)
-    return _taken(pc.if_else(pa.array(quoted), text, number), places)
+    return _values_at(pc.if_else(pa.array(quoted), text, number), places)
 
 
-def _taken(values: pa.Array, places: Integers) -> pa.Array:
+def _values_at(values: pa.Array, places: Integers) -> pa.Array:
     """Return the values at some places, and null for a place of -1."""
     import pyarrow as pa
 

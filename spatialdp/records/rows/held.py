@@ -294,8 +294,8 @@ def _check_bound(person: Person | None) -> None:
     """Refuse bounds that say nothing about the number of records."""
     if person is not None and (person.choice is not None or person.bound is not Bound.RECORDS):
         raise ParameterError(
-            f"{parameter('person')} is {quoted(person)}, but a curator needs to know how many records a person has at "
-            f"most, and holds no more of them; give a number of records, such as "
+            f"{parameter('person')} is {quoted(person)}, but a curator needs the largest number of records of a "
+            "person, and keeps no more than that; give a number of records, such as "
             f"{either('Person(records=10)', 'records=10')}."
         )
 

@@ -77,7 +77,9 @@ class Trips:
                 f"and read that{either(' with spatialdp.read_trips', '')}."
             )
         if self._destination._has_persons:
-            raise PointsError("the destinations name persons, but those of the origins count; give persons to these.")
+            raise PointsError(
+                "the destinations name persons, but only the persons of the origins count; give them to the origins."
+            )
         if all(type(each) in (Points, Codes) for each in ends):  # of files, the number is known when they are read
             _check_lengths(*map(length_of, ends))
 

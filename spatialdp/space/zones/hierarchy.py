@@ -168,7 +168,7 @@ def hierarchy(columns: Mapping[str, pa.Array]) -> Hierarchy:
     for level, start in enumerate(starts):
         _check_parents(level, paths, start, levels, names)
     rows = [order[start[depths[start] == level]] for level, start in enumerate(starts)]
-    codes = [_taken(names[level], paths[level][start]) for level, start in enumerate(starts)]
+    codes = [_names_at(names[level], paths[level][start]) for level, start in enumerate(starts)]
     kept = levels[: len(starts)]
     if starts[0].size > 1:
         kept, codes, starts = (
@@ -201,7 +201,7 @@ def _ranked(codes: pa.Array) -> tuple[Integers, pa.Array]:
     return rank[encoded.indices.fill_null(-1).to_numpy()], encoded.dictionary.take(order)
 
 
-def _taken(names: pa.Array, ranks: Integers) -> Objects:
+def _names_at(names: pa.Array, ranks: Integers) -> Objects:
     import pyarrow as pa
 
     codes = np.empty(ranks.size, dtype=object)
