@@ -273,6 +273,8 @@ def find_method(name: str) -> type[Mechanism]:
         return known[name.lower()]
     close = difflib.get_close_matches(name.lower(), known, n=1)
     hint = f" Did you mean {close[0]!r}?" if close else " See `spatialdp methods`."
+    if name.lower() == "trajectories":
+        hint = " Trajectories have a command of their own, `spatialdp trajectories`."
     raise click.BadParameter(f"{name!r} was given; it must be one of {', '.join(known)}.{hint}", param_hint="--method")
 
 

@@ -66,6 +66,8 @@ def test_methods_are_built_with_what_is_given():
         build(sdp.Flat, {"zzz": 3})
     with pytest.raises(click.BadParameter, match="Did you mean 'wavelet'"):
         find_method("wavlet")
+    with pytest.raises(click.BadParameter, match="a command of their own, `spatialdp trajectories`"):
+        find_method("trajectories")
 
 
 def test_numbers_are_read_exactly():

@@ -81,6 +81,8 @@ def test_code_in_docstrings_becomes_options():
     [
         ('{"a", "b"} or sequence of numbers', "a, b or NUMBERS with commas"),
         ("int, optional", "INTEGER"),
+        ("sequence of str, optional", "NAMES with commas"),
+        ("mapping of totals, optional", "a .csv file with the columns level, zone and total"),
         ('(kx, ky), ("hyperbolic", k) or "marginals", optional', "KX,KY, hyperbolic,K or marginals"),
         ("list of (x, y), or (m, 4) array-like", "several X,Y with semicolons, or a .csv or .parquet file of boxes"),
     ],

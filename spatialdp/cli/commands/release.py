@@ -159,7 +159,7 @@ def _summary(release: Release, mechanism: Mechanism) -> list[str]:
         sides = [size / count for size, count in zip(ground or domain.size, grid.shape, strict=True)]
         size = f"{_pair(sides, 1)} units" if ground is None else _lengths(sides)
         number = f"{release.estimate.n_cells:,}{' blocks' if mechanism.name == 'adaptive' else ''}"
-        cells = f"{number}; on a grid of {grid.shape[0]} x {grid.shape[1]}, each about {size}"
+        cells = f"{number}, on a grid of {grid.shape[0]} x {grid.shape[1]} cells of about {size} each"
     total = f"{release.total:,.0f} {release.privacy.counted}, estimated"
     if not release.estimate.biased:
         low, high = release.interval(domain.bounds)

@@ -80,7 +80,7 @@ def test_foreign_names_are_shown_with_marks(tmp_path):
 def test_adaptive_trees_have_blocks(folder, tmp_path):
     out = tmp_path / "out.parquet"
     done = run("release", folder / "layer.gpkg", BOUNDS, "--crs=EPSG:4326", "--epsilon=1", "--shape=16,16", "-o", out)
-    assert " blocks; on a grid of 16 x 16" in done.stderr
+    assert " blocks, on a grid of 16 x 16 cells" in done.stderr
     assert f"blocks     {sdp.load(out).estimate.n_cells}, of different sizes" in run("info", out).stdout
 
 

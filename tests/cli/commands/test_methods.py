@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from spatialdp.cli.parameters import methods, parameters_of
 from spatialdp.mechanisms import LISTS, MECHANISMS, ON_OTHER_FRAMES
 from tests.helpers.commands import run
@@ -14,9 +16,17 @@ def test_every_parameter_is_an_option_with_help():
         shown = run("methods", name).stdout
         helped = run("release", "--method", name, "--help").stdout
         for parameter in parameters_of(method):
-            assert parameter.text or parameter.name == "law", f"{name} {parameter.name}"
+            assert parameter.text, f"{name} {parameter.name}"
             assert parameter.flag in shown
             assert parameter.flag in helped
+
+
+def test_no_help_has_types_of_python_or_markup():
+    for name in methods():
+        told = run("methods", name).stdout
+        assert not re.search(r"VALUE\s+(sequence|mapping|list|tuple)", told), name
+        assert "**" not in told, name
+        assert "see Privacy" not in told, name
 
 
 def test_names_that_are_close_are_suggested():

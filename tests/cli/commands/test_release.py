@@ -172,14 +172,14 @@ def test_a_summary_of_public_facts_follows(tmp_path):
     options += ["--not-private", "--bounds", "-85.6,34.9,-84.9,35.5", "-o"]
     done = run("release", tmp_path / "homes.csv", "--crs", "EPSG:4326", *options, tmp_path / "a.parquet")
     assert "domain   63.7 x 66.6 km, in EPSG:4326" in done.stderr
-    assert "cells    64; on a grid of 8 x 8, each about 7.97 x 8.32 km" in done.stderr
+    assert "cells    64, on a grid of 8 x 8 cells of about 7.97 x 8.32 km each" in done.stderr
     release = sdp.load(tmp_path / "a.parquet")
     low, high = release.interval(release.domain.bounds)
     assert f"total    {release.total:,.0f} records, estimated; 95 % interval {low:,.0f} to {high:,.0f}" in done.stderr
     assert "NOT PRIVATE" in done.stderr
     plain = run("release", tmp_path / "homes.csv", *options, tmp_path / "b.parquet")
     assert "domain   0.7 x 0.6 units, without a CRS" in plain.stderr
-    assert "each about 0.0875 x 0.075 units" in plain.stderr
+    assert "cells of about 0.0875 x 0.075 units each" in plain.stderr
     assert run("release", tmp_path / "homes.csv", *options, tmp_path / "c.parquet", "--quiet").stderr == ""
 
 
