@@ -249,8 +249,8 @@ def check_releases(transaction: Transaction, statements: Iterable[tuple[str, Pri
     wrong = [f"{name} {problem}" for name, problem in found if problem]
     if wrong:
         raise LedgerError(
-            f"{'; '.join(wrong)}. Leave out releases that this ledger did not pay for. If it did, it was rolled back or "
-            "replaced: restore the ledger that paid for them."
+            f"{'; '.join(wrong)}. Leave out releases that this ledger did not pay for. If it did, it was rolled back "
+            "or replaced: restore the ledger that paid for them."
         )
     return len(found)
 
