@@ -49,7 +49,7 @@ class Release(Certified):
     privacy : Privacy
         The privacy statement: ε, δ, neighbours, unit, mechanism, budget by step, private or not, version.
     estimate : Histogram or Decomposition
-        The released numbers: on a grid, or on a tree.
+        The released numbers, by kind: on a grid, on a tree, a list of cells and others.
     account : Account or None
         The account that paid, to which `save` tells the digests of files; None if the release was loaded.
 
@@ -242,9 +242,8 @@ class Release(Certified):
     def uniformity(self, boxes: npt.ArrayLike) -> Any:
         """About how far each answer can be off because records are not evenly spread within partly covered cells.
 
-        The result is an estimated bound, to be added to the interval, which is about noise alone. The bound is
-        the sum over cut cells or leaves of the (noisy) estimate times the larger of the covered and the
-        uncovered share. It is rarely reached.
+        The result is an estimated bound, to be added to an interval about noise. The bound is the sum over cut cells or
+        leaves of the (noisy) estimate times the larger of the covered and the uncovered share. It is rarely reached.
 
         Parameters
         ----------

@@ -1,4 +1,4 @@
-"""What is published of months as they come? Running totals and single months, with intervals, after every month.
+"""What is published month after month? Running totals and single months so far, with intervals.
 
 A `RunningRelease` holds the released measurements of all months so far, and public parameters. Each measurement is a
 mixture of the months with noise of its own (`strategies.frames.square_root`); months and totals follow from all of

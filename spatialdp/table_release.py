@@ -156,7 +156,7 @@ class TableRelease(_ManyMaps, Release):
             one, and the answer has one dimension for each list. ``box=(xmin, ymin, xmax, ymax)`` for a grid (records
             are assumed to be evenly spread within a cell that is cut) or ``zone="37063"`` for zones. A pair of times is
             a half-open interval; clock times such as ``("22:00", "02:00")`` are meant every day, and may go past
-            midnight. The name of a category or of a group; several in a tuple are taken together.
+            midnight. ``kind="theft"`` names a category or a group of categories; several in a tuple are taken together.
 
         Returns
         -------

@@ -135,7 +135,7 @@ def _depth(value: Any) -> int:
 
 
 def split(message: str) -> tuple[str | Mention, ...]:
-    """Split a message at its marks into texts and mentions, in turn; the first and the last are texts.
+    """Split a message at its marks into texts and mentions, alternately; the first and the last are texts.
 
     Examples
     --------

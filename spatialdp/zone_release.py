@@ -340,7 +340,7 @@ class ZoneRelease(Release):
     def answer_polygons(self, geometries: Any, *, extrapolate: bool = True) -> Any:
         """Estimate how many records lie in each polygon: whole zones, and shares of the zones that it cuts, by area.
 
-        See `Release.answer_polygons`. Areas of zones say nothing of where in a zone its records are; ask
+        See `Release.answer_polygons`. The area of a zone says nothing about where in the zone its records are; ask
         `interval_polygons` how far the truth may be off.
 
         Examples

@@ -40,8 +40,8 @@ class Curator(SelectionQuestions):
     person : Person, optional
         Protects persons instead of records: ``Person(records=10)`` holds at most 10 records of each person, chosen by
         that person's records alone, and adds noise for 10. The points must say who they are about, and the account must
-        be one of persons. In an account of persons without it, a question that protects records is charged for as many
-        as the account says a person has.
+        be one of persons. Without it, a question to an account of persons protects single records, and is charged for
+        the number of records that the account declares for a person.
 
     Privacy
     -------
@@ -93,9 +93,9 @@ class Curator(SelectionQuestions):
     ) -> Answers:
         """Count the records in each of many boxes, or polygons.
 
-        Boxes that do not overlap cost as little as one of them; where some overlap, noise grows with the most that
-        share a place. More than 2,000 boxes are taken to overlap all: make a release. A record counts in the first
-        polygon that contains it.
+        Boxes that do not overlap cost as little as one of them. If some overlap, noise grows with the largest number of
+        boxes that share a place. More than 2,000 boxes are treated as if all of them overlapped: make a release. A
+        record counts in the first polygon that contains it.
 
         Parameters
         ----------

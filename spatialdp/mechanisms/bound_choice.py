@@ -1,10 +1,10 @@
-"""Which bound on a person's contribution is chosen? The first at which a larger one would cost more than it saves.
+"""Which bound on a person's contribution is chosen? The first one at which a larger one would cost more than it saves.
 
 A bound L cuts off whatever persons contribute beyond it. One more in L saves one record, or cell, of each of the N(L)
 persons above L, and costs noise. So L should grow as long as N(L) is above a public threshold. The exponential
 mechanism finds where N crosses the threshold. See ``docs/design/persons.md``.
 
-Only `BoundChoice.draw` is handed records. Thresholds must follow from public values alone.
+Only `BoundChoice.draw` gets records. Thresholds must follow from public values alone.
 """
 
 from __future__ import annotations

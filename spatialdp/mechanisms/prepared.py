@@ -1,4 +1,4 @@
-"""What is a release of which only the records are missing? A value that holds everything public about it.
+"""Which value holds everything public about a release, before it has records? `PreparedRelease`.
 
 `Mechanism.prepare` makes it, so that the command line, the evaluator and the planner decide everything public once, and
 before they read a record. If the bound on persons is chosen privately, there is one such value for every bound that may
@@ -34,7 +34,7 @@ __all__ = ["PreparedChoice", "PreparedRelease", "checked_noise"]
 
 @dataclass(frozen=True, eq=False)
 class PreparedRelease:
-    """A release of which everything public is decided; `Mechanism.prepare` makes it, and only records are missing.
+    """A release about which everything public is decided; `Mechanism.prepare` makes it, and only records are missing.
 
     Attributes
     ----------

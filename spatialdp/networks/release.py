@@ -27,8 +27,8 @@ class NetworkRelease(TableRelease):
     """Released tables of attributes and their parents, and the model that they make of all attributes together.
 
     The `release` method of `PrivBayes` or `spatialdp.load` makes it. It answers as a `TableRelease` does, but answers
-    and synthetic records are the model's: they have errors that nobody knows, so there are no intervals. `measured` has
-    the counts that were measured, which have.
+    and synthetic records come from the model: nobody knows their errors, so they have no intervals. `measured` has the
+    counts that were measured, with intervals.
 
     Attributes
     ----------

@@ -140,9 +140,9 @@ def budget_per_record(epsilon: Number, delta: Number = 0, *, records: int) -> Bu
     leave the person with a δ several times as large as promised. The result leaves Gaussian noise 1/k² of the zCDP
     that (`epsilon`, `delta`) allows.
 
-    If the records say whose they are, release with ``person=`` instead (`Person`): the bound is then carried out, so
-    that the promise holds also for a person with more records than anybody thought, and bounding cells needs less
-    Gaussian noise. This function is for records that do not say so; whether nobody has more of them is for you to know.
+    If the records say who they are about, release with ``person=`` instead (`Person`). The bound is then enforced, so
+    that the promise also holds for a person with more records than expected, and a bound on cells needs less Gaussian
+    noise. This function is for records that do not say so; you must know that nobody has more than `records` of them.
 
     Parameters
     ----------

@@ -41,10 +41,11 @@ class Person:
     Parameters
     ----------
     records : int or Chosen, optional
-        At most so many records of each person are counted. Whole cells come first: of two cells with two records each,
-        three records are two of one cell and one of the other. ``Chosen()`` chooses the number privately.
+        At most this many records of each person are counted, one cell after the other. If the bound is 3 and a person
+        has two records in each of two cells, two records of one cell count and one of the other. ``Chosen()`` chooses
+        the number privately.
     cells : int or Chosen, optional
-        Each person is counted once in each cell, in at most so many cells.
+        Each person is counted once in each cell, in at most this many cells.
     shares : bool
         Each person counts once in all, divided over the cells in proportion to the person's records there. Nobody is
         cut off, and there is nothing to choose.
@@ -64,8 +65,8 @@ class Person:
 
     Privacy
     -------
-    The bound is a public parameter: a bound that was read off the records would tell about them. ``Chosen()`` reads
-    it off the records too, but pays for it.
+    The bound is a public parameter: a bound that was computed from the records would reveal something about them.
+    ``Chosen()`` computes it from the records too, but pays for it.
 
     Examples
     --------

@@ -322,7 +322,7 @@ def check_bounds(bounds: tuple[float, ...], domain: Domain) -> None:
 
 @forgetful
 def in_memory(records: Any, frame: Domain | Zones) -> Any:
-    """Return the same points or codes in memory, for whoever uses them many times with one domain or with zones.
+    """Return the same points or codes in memory, for callers that use them many times with one domain or with zones.
 
     Points of a file are read once, and kept as squares on the domain's lattice: 8 bytes each, and their persons.
     """

@@ -2,8 +2,8 @@
 
 `read_points` checks the **structure** of files at once: that they can be opened, their columns, types and CRS. The
 records are read when the grid of a release is known, into numbers of cells directly, and are not kept: memory holds one
-batch and the counts, whatever the number of records. Each use reads the files again; whoever uses records many times
-keeps them with `points.in_memory`.
+batch and the counts, whatever the number of records. Each use reads the files again; callers that use records many
+times keep them with `points.in_memory`.
 
 Damage that shows only while records are read (a CSV file that ends within quotes) raises the same error as damage that
 shows at once, but in the release. Mechanisms count before they draw noise, so nothing has been drawn or spent then. A

@@ -2,8 +2,8 @@
 
 Swapped axes, degrees where metres are due and bounds in another order put records outside the domain, where they count
 nowhere. A release would then spend its budget on nothing, and must not say so. But such mistakes can often be seen from
-public values alone: the bounds, the CRS with its area of use, the names of columns. Everything here is about these.
-Whoever means what looks wrong can leave the CRS out, and then nothing is checked. Nothing here sees a record.
+public values alone: the bounds, the CRS with its area of use, the names of columns. Everything here is about these. A
+user who means what looks wrong can leave the CRS out, and then nothing is checked. Nothing here sees a record.
 """
 
 from __future__ import annotations

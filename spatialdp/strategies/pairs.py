@@ -1,4 +1,4 @@
-"""Which strategies of both axes suit a workload that is not one product of two? The axes are optimised in turn.
+"""Which strategies of both axes suit a workload that is not one product of two? The axes are optimised alternately.
 
 With the strategy along y fixed, each product of the workload matters along x by its weight times its
 variance along y. So the best strategy along x is the one for a single Gram matrix, and the same holds
@@ -138,7 +138,7 @@ def _best(queries: PairQueries, law: Law, ranges: Pair, optimised: Optimiser) ->
 
 
 def _alternated(queries: PairQueries, law: Law, start: Pair, optimised: Optimiser, rounds: int) -> Pair:
-    """Optimise the axes in turn, for as long as a round saves enough variance."""
+    """Optimise one axis after the other, for as long as a round saves enough variance."""
     best, before = start, float("inf")
     for turn in range(rounds):
         by_y = queries.weights * _variances(queries.y, best.y, law)

@@ -1,10 +1,9 @@
 """Where are optimised strategies stored, and when is a stored one used? In the package and in the user's cache folder.
 
-A stored strategy is a few public numbers, read without executing anything. A file is checked
-against its own digest and its purpose (the workload and the law); a file that does not pass is
-ignored, and the strategy is optimised again. Privacy must not rest on that check: the sensitivity is
-always computed from the weights in use. Whoever improves the optimiser raises `_VERSION`, so that
-old files are not used.
+A stored strategy is a few public numbers, read without executing anything. A file is checked against its own digest and
+its purpose (the workload and the law); a file that does not pass is ignored, and the strategy is optimised again.
+Privacy must not rest on that check: the sensitivity is always computed from the weights in use. If you improve the
+optimiser, raise `_VERSION`, so that old files are not used.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Where do many queries that go down a tree together stand? At pairs of a query and a node, one list for each depth.
 
-Whoever walks knows what queries and nodes are: boxes and polygons in `space.boxes.walk`, sets of zones in
+The walks know what queries and nodes are: boxes and polygons in `space.boxes.walk`, sets of zones in
 `estimates.zones.sets`. The algebra of answers and of their noise (`trees.tree_noise`) needs only the covered shares.
 """
 

@@ -5,7 +5,7 @@ families follow each other in the order of their parents. Every computation on a
 levels: a slice, a sum over families, a repetition for children. A level whose nodes all have the same number of
 children is summed by strides, any other level by `np.add.reduceat`. See ``docs/design/tree-noise.md``.
 
-What the nodes are is for others to say: those of `space.boxes.tree.Tree` are boxes of the lattice, and those of
+Other modules say what the nodes are: those of `space.boxes.tree.Tree` are boxes of the lattice, and those of
 `space.zones.Zones` are zones. A shape is public: it is made before the records are seen, or from released numbers, and
 must hold no count.
 """
@@ -34,7 +34,7 @@ _LARGEST_STRIDED = 16
 
 @dataclass(frozen=True, eq=False)
 class TreeShape:
-    """A rooted tree in level order; what its nodes are is for others to say.
+    """A rooted tree in level order, whatever its nodes are.
 
     Attributes
     ----------

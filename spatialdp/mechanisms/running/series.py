@@ -58,7 +58,7 @@ _MOST_STATE = 2**28  # numbers that a state holds: months times cells
 
 @dataclass(frozen=True)
 class Running:
-    """Counts of months as they come, whose running totals stay accurate.
+    """Counts of one month after the other, whose running totals stay accurate.
 
     Parameters
     ----------

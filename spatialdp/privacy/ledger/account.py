@@ -296,7 +296,7 @@ class Account:
         Parameters
         ----------
         cost, neighbours, unit, what
-            As for `spend`, of all asks together.
+            As for `spend`, of all questions together.
 
         Examples
         --------

@@ -88,7 +88,7 @@ class Ledger:
         path : path
             Where the ledger lies now.
         who, why : str
-            Who answers for it that no entry is missing, and how that is known.
+            Who guarantees that no entry is missing, and how they know it.
         witness : path, optional
             The witness; a ledger that lacks the witness's entry is refused.
 
@@ -185,7 +185,7 @@ class Ledger:
         name : str
             A public name.
         epsilon : int, float, Decimal or Fraction
-            The limit: what everything that is ever spent may promise together.
+            The limit: the ε that all spending together may reach.
         delta : int, float, Decimal or Fraction
             0, or the δ of the limit. The account then has a second pot, of zCDP, for Gaussian noise.
         pure : int, float, Decimal or Fraction, optional
@@ -197,7 +197,7 @@ class Ledger:
             ``"record"``, or ``"person"`` for a promise to whole persons.
         records : int, optional
             In an account of persons, the most records that a person has in all data that the account is for. Releases
-            that protect single records then cost so many times as much; without it they are refused. The number is
+            that protect single records then cost that many times as much; without it they are refused. The number is
             declared by you; the ledger cannot enforce it.
         about : str
             Which records these are, in words, for readers.
@@ -313,7 +313,7 @@ class Ledger:
         ----------
         releases : iterable of release, Privacy or path, optional
             Releases, their statements or their files, as many as there are. Each has a receipt of its entry, so that a
-            ledger that was rolled back, even together with its witness, is found out.
+            ledger that was rolled back, even together with its witness, is detected.
 
         Returns
         -------

@@ -1,4 +1,4 @@
-"""How is a query sent to an engine, and its answer fetched? Without a word on a screen or in a log of this process.
+"""How is a query sent to an engine, and its answer fetched? Without a message on a screen or in a log of this process.
 
 A driver wraps the connection of an Ibis backend. It fetches answers of two columns of whole numbers, batch by batch; it
 keeps the engine's progress bars and loggers silent while a query runs, because they show values of records or how many

@@ -2,8 +2,9 @@
 
 `read_table` checks a table's schema and tests the engine on public points; no row is read. The `TablePoints` that it
 returns ask the engine for counts when a release needs them: the engine snaps, bounds and counts, and only numbers of
-cells and counts come back. Records do not leave the engine, so whoever needs positions gets the counts of a fine public
-grid instead. Noise is drawn in this process, after all queries and their checks (``docs/design/tables.md``).
+cells and counts come back. Records do not leave the engine, so a mechanism that needs positions gets the counts of a
+fine public grid instead. Noise is drawn in this process, after all queries and their checks
+(``docs/design/tables.md``).
 """
 
 from __future__ import annotations

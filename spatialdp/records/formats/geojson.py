@@ -10,8 +10,8 @@ longitude and latitude as well.
 
 A person is the member of ``properties`` with the given name: text byte by byte once its escapes are read, or a whole
 number. As 5.0 stands for 5 in JSON, and geopandas writes it so for all if one is missing, it is the person 5. A list,
-an object, a truth value, another number and null are no persons. No feature needs to have that member, so a name that
-is misspelt is not noticed: **then nobody is counted, and nothing says so.**
+an object, a truth value, another number and null are no persons. No feature needs to have that member, so a misspelt
+name is not noticed: **then no record counts, and no message says so.**
 
 The file is scanned in blocks, twice: for the structure, which may stand behind the features, and for the records.
 Tokens are kept down to the level of a geometry's members: 1 the outermost object, 2 the list of features, 3 a feature,

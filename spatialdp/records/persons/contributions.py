@@ -2,7 +2,7 @@
 
 Each person has one number of records and one of cells in the grid. So one person more or less changes the number of
 persons above L by at most 1, for every L, and so does replacing a person. These numbers are exact and private: they may
-be looked at through paid noise alone.
+be used only with noise that is paid for.
 """
 
 from __future__ import annotations

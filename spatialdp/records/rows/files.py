@@ -213,7 +213,7 @@ class _Beside:
 
 
 class WatchedPoints(FilePoints):
-    """Points of rows: whoever counts them is shown each batch, with its other columns, before its places are found.
+    """Points of rows: a counter sees each batch, with its other columns, before its places are found.
 
     Parameters
     ----------

@@ -83,8 +83,8 @@ class Time:
 
     Notes
     -----
-    A local time of a record that occurs twice is the first of the two; one that does not occur is counted on from the
-    change. Times with an offset, or with a time zone, are never ambiguous.
+    A local time of a record that occurs twice means the first of the two; one that does not occur is read with the
+    offset from before the change. Times with an offset, or with a time zone, are never ambiguous.
 
     Privacy
     -------

@@ -1,4 +1,4 @@
-"""What do the cells on the region's border change in the sum over a box? Prefix sums over pieces of cells tell.
+"""How do the cells on the region's border change the sum over a box? Prefix sums over pieces of cells tell.
 
 A box gets the share |box ∩ region ∩ cell| / |region ∩ cell| of a border cell, not |box ∩ cell| / |cell|: see `borders`.
 The lines of the grid and of the raster that the region is drawn on cut cells into pieces. Within a piece the difference

@@ -1,7 +1,7 @@
 """Which boxes meet the region, and what do the cells in them add up to? Sums over a grid's cells, by covered shares.
 
 Boxes are cut to the rectangle around the region's cells. A box gets the region's share of a cell on the border
-(`borders`). Nothing here sees a record: whoever asks brings values for the cells, or counts the cells themselves.
+(`borders`). Nothing here sees a record: callers bring values for the cells, or count the cells themselves.
 """
 
 from __future__ import annotations

@@ -61,9 +61,9 @@ class Zones(Search):
         leaves, or the column of `areas` that says in which area each leaf lies. A level of parts is put into the tree,
         so that an area consists of few nodes; `areas_of` finds them.
     under : str, optional
-        The level whose zones are parted by `also`; by default the one above the lowest.
+        The level whose zones are divided by `also`; by default the one above the lowest.
     name : str, optional
-        What the frame is called, such as ``"US counties 2020"``; codes are codes of a vintage.
+        What the frame is called, such as ``"US counties 2020"``: say of which year, because codes change.
 
     Attributes
     ----------

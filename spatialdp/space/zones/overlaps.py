@@ -2,8 +2,8 @@
 
 Zones of most files fit together but for slivers: edges that were simplified apart, polygons that had to be repaired. In
 which zone a record is does not depend on that (`location`), so nothing is refused for it. Two zones with more than one
-per cent of the smaller one in common are refused, because that is a mistake: two vintages, two levels, or one zone
-twice.
+per cent of the smaller one in common are refused, because that is a mistake: zones of two years, two levels, or one
+zone twice.
 
 Areas of zones are compared in pairs only where that may find something. Zones that overlap have an edge which is not
 the same edge, run the other way, of a neighbour; most zones have none.

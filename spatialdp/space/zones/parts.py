@@ -1,9 +1,9 @@
 """How do areas that cut the hierarchy, such as cities across counties, get counts of their own? As parts of zones.
 
 A level of parts is put into the tree: below each county, say, the part in each city and the rest. Zones below are
-parted with it: a tract that a city cuts becomes two zones, each the child of one part. So a city is the parts of its
-counties, few nodes that are measured themselves, and a tract that is cut is two leaves. Both are sets of nodes, and
-`Zones.areas_of` finds them.
+divided too: a tract that a city cuts becomes two zones, each the child of one part. So a city consists of parts of its
+counties, which are few nodes and measured themselves, and a tract that is cut consists of two leaves. Both are sets of
+nodes, and `Zones.areas_of` finds them.
 
 An area may be given by polygons, and leaves are then cut, or by a column of codes that says in which area each leaf
 lies. Of a leaf, a piece below one millionth of its area is left with the rest of the leaf.
