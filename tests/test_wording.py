@@ -15,7 +15,7 @@ from spatialdp.privacy.neighbours import Neighbours
 from spatialdp.wording import Mention, as_typed, either, parameter, quoted, split
 
 
-def test_python_reads_python():
+def test_a_message_in_python_names_parameters_of_python():
     error = ParameterError(
         f"{parameter('cell_size')} is {quoted((0.5, 2))}; use {parameter('consistent', True)}, "
         f"{parameter('shape', '(nx, ny)', typed='NX,NY')}, {parameter('median', 'cell')} or {either('plot()', '-o')}."

@@ -290,7 +290,7 @@ def _at_least_one(areas: Areas) -> Areas:
 
 
 def depth_of(boxes: Integers) -> int:
-    """Return the most boxes that share a lattice square, exactly; for more than 2,000 boxes their number.
+    """Return the largest number of boxes that share a lattice square, exactly; for more than 2,000 boxes, all of them.
 
     Every box adds 1 between its edges. The edges of all boxes divide the plane into cells of which each is in a box or
     not as a whole, so sums from the lower left over the changes at the corners are the numbers of boxes of all cells.

@@ -25,8 +25,8 @@ __all__ = ["Curator"]
 class Curator(SelectionQuestions):
     """Holds records, answers questions about them with noise, and pays for every answer from an account.
 
-    **Before you ask ten questions, make one release**: it answers any number of boxes for the price of one, and can be
-    asked again for nothing.
+    **Before you ask ten questions, make one release**: it answers any number of boxes for the price of one, and later
+    questions cost nothing.
 
     Parameters
     ----------

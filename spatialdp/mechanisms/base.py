@@ -79,9 +79,9 @@ class Terms:
 class Mechanism(ABC):
     """A way to publish points, as a frozen dataclass of public parameters.
 
-    Subclasses give a `name` and four methods. `_design` makes a design, an object of any type that
-    holds all that is public about a release. `_plan` and `_blank` derive the plan and the noise to
-    expect from a design. `_estimate` carries a design out and is the only method that is handed records.
+    Subclasses give a `name` and four methods. `_design` makes a design, an object of any type that holds all that is
+    public about a release. `_plan` and `_blank` derive the plan and the noise to expect from a design. `_estimate`
+    carries a design out and is the only method that gets records.
 
     A mechanism whose public frame is not a `Domain` says so in `frame`. It then gives three more methods, which know
     that frame: `_records` reads what records may be there, `_published` makes the release, and `_errors` foresees

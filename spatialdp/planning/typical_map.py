@@ -1,8 +1,9 @@
 """How large will errors be, noise and uneven spread together? Laws for typical maps, given a guess of the records.
 
 Part of an error is not noise: a box that cuts a block takes a share of its count, as if records were spread evenly. How
-uneven they are is not known before a release, and is not read here. It is assumed to be as in the data sets that ship,
-for which ``scripts/planning_laws.py`` has measured the constants below. See ``docs/design/planning.md``.
+uneven they are is not known before a release, and is not read here. It is assumed to be as in the data sets that come
+with spatialdp, for which ``scripts/planning_laws.py`` has measured the constants below. See
+``docs/design/planning.md``.
 
 With persons as the unit of privacy the laws are the same, with other numbers: noise is that of the bound on a person,
 which the plan knows, and the guess is of what is counted (`Person.counted`): records that the bound keeps, presences,

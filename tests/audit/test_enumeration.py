@@ -255,7 +255,7 @@ def test_mechanisms_cost_no_more_than_epsilon_in_the_long_run(name, relation):
     loss_is_as_claimed(name, relation, 3)
 
 
-def test_what_is_not_tight_says_why():
+def test_claims_that_are_not_tight_say_why():
     assert all(claim.but for claim in CLAIMS.values() if min(claim.added, claim.replaced or 1) < TIGHT)
 
 
@@ -271,7 +271,7 @@ def test_what_is_not_tight_says_why():
         ("flat, chosen records of a person", "replace", score_by_records, 2),
     ],
 )
-def test_enumeration_notices(name, relation, bug, most):
+def test_enumeration_notices_planted_bugs(name, relation, bug, most):
     claim = CLAIMS[name]
     with planted(Mutant("", "", bug, lambda: None)):
         worst = worst_loss(

@@ -417,7 +417,7 @@ return broken
 
 
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
-def test_phone(pages, dark):
+def test_the_page_fits_a_phone_and_answers_to_a_finger(pages, dark):
     """A narrow screen, and a finger instead of a mouse."""
     release, path = pages("quadtree")
     with browser.chromium((360, 740), dark=dark, density=2) as phone:

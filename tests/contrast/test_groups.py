@@ -50,7 +50,7 @@ def test_answers_are_those_of_one_group_after_the_other(groups):
         assert estimate == pytest.approx(spread)
 
 
-def test_people_born_in_1976():
+def test_ranges_with_a_single_value_are_covers_of_a_group_of_six():
     """The tutorial's table with years of birth in one group of six; ranges are covers: bounds [0, 6], estimate 6/11."""
     groups = contrast.Mondrian(6).group({"born": [1976, 1986, 1976, 1976, 1986, 1976]}, list("abcdef"))
     assert groups.bounds((1976, 1976)).tolist() == [0, 6]

@@ -25,7 +25,7 @@ def test_whatever_is_made_of_records_says_that_it_is_not_private(kind):
 
 
 @pytest.mark.parametrize("kind", CLASSES)
-def test_nothing_saves(kind):
+def test_no_object_of_contrast_has_a_method_that_saves_it(kind):
     assert not [name for name in dir(kind) if "save" in name or "write" in name or "publish" in name]
 
 

@@ -196,7 +196,7 @@ def test_wrong_areas_are_refused_before_anything_is_spent(tmp_path, areas, words
     assert account.spent.epsilon == 0
 
 
-def test_one_area_is_one(tmp_path):
+def test_several_boxes_are_refused_where_one_area_is_needed(tmp_path):
     with pytest.raises(ParameterError, match="2 boxes; give one box"):
         rehearsing([]).count([(0, 0, 1, 1), (1, 1, 2, 2)], epsilon=1)
     assert isinstance(one_area(shapely.box(0, 0, 1, 1), DOMAIN), Polygons)

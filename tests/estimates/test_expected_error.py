@@ -47,7 +47,7 @@ def test_all_leaves_are_taken_while_there_are_few(shape):
     assert np.array_equal(some_leaves(estimate), estimate.leaf_boxes())
 
 
-def test_of_many_leaves_some_are_taken_from_everywhere():
+def test_some_of_many_leaves_are_spread_over_the_domain():
     estimate = flat((50, 40))
     boxes = some_leaves(estimate)
     assert len(boxes) == 400

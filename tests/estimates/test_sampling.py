@@ -93,7 +93,7 @@ def test_points_of_leaves_across_the_border_are_even_within_the_region():
     assert np.mean(points[:, 0] > 0.5) == pytest.approx(0.25, abs=0.02)
 
 
-def test_as_many_as_the_release_says():
+def test_by_default_as_many_points_are_drawn_as_the_release_estimates():
     domain = sdp.Domain(BOUNDS, crs="EPSG:4326")
     release = sdp.Quadtree(height=3).release([[12, 22]] * 500, domain, epsilon=1)
     assert release.sample().shape == (round(release.total), 2)

@@ -186,7 +186,7 @@ def test_objects_and_partial_functions_have_names():
 
 
 @pytest.mark.parametrize("given", [sdp.Quadtree, 3, "quadtree", None])
-def test_what_is_neither_is_refused(given):
+def test_a_value_that_is_neither_mechanism_nor_function_is_refused(given):
     with pytest.raises(ParameterError, match=r"is not a mechanism; give one, .* or a function of points"):
         as_mechanism(given)
 

@@ -66,7 +66,7 @@ def test_averages_agree_with_theory(rows):
 
 
 @pytest.mark.unmeasured
-def test_theory_is_the_briefs(rows):
+def test_theory_agrees_with_the_known_distribution_of_laplace_noise(rows):
     for row in rows[:4]:
         assert row.theory_average * row.epsilon == pytest.approx(1)
         assert row.theory_standard_error * row.epsilon == pytest.approx(0.003925, abs=1e-6)

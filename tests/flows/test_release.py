@@ -42,7 +42,7 @@ def test_listed_share_speaks_of_released_numbers():
     assert released("flows, listed", pairs=[]).listed_share == pytest.approx(0, abs=0.1)
 
 
-def test_what_biases_takes_intervals_away():
+def test_biased_flows_have_no_intervals():
     for release in (released().rounded(), released().non_negative(), released("flows, slides")):
         with pytest.raises(ReleaseError, match="the flows have no intervals"):
             release.interval(origin="A")

@@ -102,6 +102,6 @@ def test_a_plan_says_what_is_bounded(person):
     assert "person" not in {**dict(plain.rows()), **plain.to_json()}
 
 
-def test_a_plan_of_a_tree_that_records_shape_says_it_too():
+def test_the_plan_of_a_kd_tree_says_how_persons_are_bounded():
     plan = sdp.KdTree(2).plan(sdp.Domain((0, 0, 1, 1)), epsilon=1, person=sdp.Person(records=3))
     assert dict(plan.rows())["person"] == "each person is counted with at most 3 records"

@@ -235,7 +235,7 @@ def test_damage_is_found_before_noise_is_drawn(name, bound, damaged):
     assert "73519284" not in "".join(shown)
 
 
-def test_draws_would_be_noticed(table):
+def test_a_release_that_draws_noise_fails_with_no_draws(table):
     with pytest.raises(AssertionError, match="noise was drawn"):
         sdp.Flat((4, 4)).release(sdp.read_points(table, DOMAIN, **COLUMNS), DOMAIN, epsilon=1, noise=NoDraws())
 

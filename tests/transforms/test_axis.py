@@ -82,7 +82,7 @@ def test_declared_sensitivities_are_the_largest_columns(name):
 
 
 @every_transform
-def test_signs_are_told(name):
+def test_a_transform_says_whether_cells_enter_with_opposite_signs(name):
     axis = TRANSFORMS[name]
     opposite = [(row[:, None] * row < 0).any() for row in images(axis)]
     assert any(opposite) <= axis.signed

@@ -26,7 +26,7 @@ class Homogeneity(NotPrivate):
     groups : float
         Share of the groups.
     records : float
-        Share of the records: their value is known to whoever finds their group.
+        Share of the records whose value is known to anybody who finds their group.
     commonest : float
         Share of these records that have the commonest value of the whole table. Where this is near 1, the map tells
         what one would guess anyway.

@@ -5,8 +5,8 @@ intersection of their sets of values; if one value is left, it is known (a perfe
 person is in every release and that the value is the same in all; where this is wrong, the intersection may be empty.
 
 A release by itself gives values away, too: of groups that have a single one. So results stand beside those of one
-release alone. And whoever is in no release can be guessed as well, from people who are alike: only the difference
-between members and non-members, `advantage`, is a leak about a person.
+release alone. And the values of people in no release can be guessed as well, from people who are alike: only the
+difference between members and non-members, `advantage`, is a leak about a person.
 """
 
 from __future__ import annotations

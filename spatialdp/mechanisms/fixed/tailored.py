@@ -92,14 +92,13 @@ class Tailored(GridMechanism):
     Notes
     -----
     Strategies for all ranges ship with the package for the usual numbers of cells (from 16 to 2048). Others are
-    optimised once and kept in the user's cache folder: in seconds for workloads of one axis (longest for Gaussian
-    noise and long axes), and in up to half a minute for boxes and unions on grids of a few hundred columns and
-    rows, where both axes are optimised in turn. For boxes and unions, cells alone and the strategy for all boxes
-    are among the candidates, so that neither is more accurate than the result (with integer Laplace noise of a
-    large ε, `Flat` can still be, by a few per cent).
-    Windows on more than 512 cells are constant within each of 512 stretches. An axis whose cells are best measured
-    alone is left as it is. For Gaussian noise the shipped strategies of 32 to 256 cells are within 0.1 % of the
-    best of any form.
+    optimised once and kept in the user's cache folder: in seconds for workloads of one axis (longest for Gaussian noise
+    and long axes), and in up to half a minute for boxes and unions on grids of a few hundred columns and rows, where
+    the axes are optimised alternately. For boxes and unions, cells alone and the strategy for all boxes are among the
+    candidates, so that neither is more accurate than the result (with integer Laplace noise of a large ε, `Flat` can
+    still be, by a few per cent). Windows on more than 512 cells are constant within each of 512 stretches. An axis
+    whose cells are best measured alone is left as it is. For Gaussian noise the shipped strategies of 32 to 256 cells
+    are within 0.1 % of the best of any form.
 
     All strategies are products of one along x and one along y, and so every release holds all cells.
     ``"marginals"`` on 64 x 64 cells have a variance of 31.0 at ε = 1; two histograms of one dimension with half

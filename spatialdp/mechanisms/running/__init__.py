@@ -1,1 +1,1 @@
-"""Releases of months as they come: what the curator of such a series holds between two months."""
+"""Releases of one month after the other, and what the curator of such a series keeps between two months."""

@@ -1,4 +1,4 @@
-"""How are months released as they come, so that running totals stay accurate? With correlated noise, fixed beforehand.
+"""How are months released one by one, so that running totals stay accurate? With correlated noise, fixed beforehand.
 
 `Running` fixes the number of months and the terms; `RunningSeries` takes the records of each month and gives a release.
 A month is in one measurement with every later one, so the measurement of a month needs the counts of the months before.

@@ -196,9 +196,9 @@ class Ledger:
         unit : str
             ``"record"``, or ``"person"`` for a promise to whole persons.
         records : int, optional
-            In an account of persons, the most records that a person has in all data that the account is for. Releases
-            that protect single records then cost that many times as much; without it they are refused. The number is
-            declared by you; the ledger cannot enforce it.
+            In an account of persons, the largest number of records that a person has in all data that the account is
+            for. Releases that protect single records then cost that many times as much; without it they are refused.
+            The number is declared by you; the ledger cannot enforce it.
         about : str
             Which records these are, in words, for readers.
 

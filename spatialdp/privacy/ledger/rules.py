@@ -33,9 +33,9 @@ class Totals:
     own : Fraction
         On the records of the node as a whole.
     cost : Fraction
-        The most that one record of the node has at stake.
+        The largest cost of all steps to one record of the node.
     pair : Fraction
-        The most that two records of the node have at stake, one of which replaces the other.
+        The largest cost of all steps to two records of the node, one of which replaces the other.
     """
 
     own: Fraction

@@ -20,7 +20,7 @@ def test_files_that_gdal_writes_begin_as_their_names_say(name, tmp_path):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_programs_and_other_formats_under_such_names_do_not(name, tmp_path):
+def test_programs_and_other_formats_do_not_fit_a_suffix(name, tmp_path):
     path = tmp_path / name
     for content in (b"", b"<OGRVRTDataSource></OGRVRTDataSource>", b"PAR1", b" "):
         path.write_bytes(content)

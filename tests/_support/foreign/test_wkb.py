@@ -44,11 +44,11 @@ def test_polygons_as_shapely_writes_them_pass(geometry):
     ],
     ids=str,
 )
-def test_other_geometries_do_not(geometry):
+def test_other_geometries_are_not_polygonal(geometry):
     assert not is_polygonal(shapely.to_wkb(geometry, include_srid=True))
 
 
-def test_the_other_byte_order_and_text_do_not():
+def test_the_other_byte_order_and_text_are_not_polygonal():
     assert not is_polygonal(shapely.to_wkb(SQUARE, byte_order=0))
     assert not is_polygonal(shapely.to_wkt(SQUARE).encode())
 

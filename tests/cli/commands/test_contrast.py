@@ -60,7 +60,7 @@ def test_tables_of_plain_columns_are_read_from_parquet(tmp_path, frame):
         (("--sensitive", "kind", "--x", "lon", "--y", "lat", BOUNDS, "--overlap", "300"), "--overlap is 300"),
     ],
 )
-def test_what_is_wrong_is_said(tmp_path, frame, options, complaint):
+def test_mistakes_in_options_and_columns_are_named_and_nothing_is_written(tmp_path, frame, options, complaint):
     frame.to_parquet(tmp_path / "crimes.parquet")
     told = run("contrast", tmp_path / "crimes.parquet", *options, "-o", tmp_path / "out", code=2)
     assert complaint in told.stderr

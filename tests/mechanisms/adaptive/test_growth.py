@@ -85,7 +85,7 @@ def test_counts_of_all_nodes_are_those_of_their_boxes():
 
 
 @pytest.mark.parametrize("height", [0, 1, 8])
-def test_heights_from_none_to_many(height):
+def test_kd_trees_have_the_given_height(height):
     xy = XY[:50]
     release = sdp.KdTree(height).release(xy, UNIT, epsilon=1)
     assert release.estimate.tree.height == height

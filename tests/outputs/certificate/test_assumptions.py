@@ -57,7 +57,7 @@ def test_what_is_not_promised_stands_there(name):
         assert words in text
 
 
-def test_groups_are_promised_what_they_are():
+def test_assumptions_name_the_unit_of_promises_to_groups():
     assert "More than kε to k persons together" in part(text_of(RELEASES["persons"]()), 6)
     assert "More than kε to a person with k records" in part(text_of(RELEASES["grid"]()), 6)
     assert "anything about the exact totals" in part(text_of(RELEASES["invariants"]()), 6)

@@ -52,7 +52,7 @@ def test_every_kind_of_release_shows_the_account_that_paid(name, ledger):
     assert release.privacy.ledger.hash in part(text, 7)
 
 
-def test_running_releases_show_it_too(ledger):
+def test_certificates_of_running_releases_mark_this_release(ledger):
     account = ledger.open("crashes", epsilon=4, delta=1e-6, pure=2)
     release = running_release(account=account)
     assert "(this release)" in part(text_of(release, ledger=ledger), 3)

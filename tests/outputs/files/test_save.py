@@ -246,7 +246,7 @@ def test_a_paid_release_tells_its_ledger_what_was_saved(account, suffix, tmp_pat
     assert statement_in(path)["ledger"] == release.privacy.ledger.to_json()
 
 
-def test_tables_tell_it_too(account, tmp_path):
+def test_a_saved_table_tells_its_digest_to_the_account(account, tmp_path):
     frame = sdp.Frame(sdp.Domain((0, 0, 1, 1)).grid((2, 1)))
     sdp.Table().release([[0.1, 0.1]], frame, epsilon=1, account=account).save(tmp_path / "table.parquet")
     assert list(digests(account)) == ["table.parquet"]

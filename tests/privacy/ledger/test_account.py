@@ -45,7 +45,7 @@ def test_a_refusal_names_what_is_asked_and_left_and_writes_nothing(account, ledg
     assert ledger.entries == entries
 
 
-def test_left_over_is_not_shown_larger_than_it_is(account):
+def test_the_amount_left_is_rounded_down_in_messages(account):
     pay(account, 2 - Fraction(1, 3) + Fraction(1, 10**7))
     with pytest.raises(BudgetError, match=r"only 0\.333333 is left"):
         pay(account, 1)

@@ -65,7 +65,7 @@ def test_answers_compare_with_one_noisy_threshold():
     assert source.scales[1:] == [float(terms.question_scale)] * 3
 
 
-def test_it_ends_after_so_many_answers_above():
+def test_the_technique_ends_after_limit_answers_above():
     vector = SparseVector(SparseVectorTerms(ONE, 1, 2, True), 0, SeededNoise(1))
     assert not vector.above(-1000)
     assert vector.above(1000)

@@ -23,12 +23,12 @@ def kind_of(text):
     return None if text is None else ibis.dtype(text)
 
 
-def test_engines_pass(engine):
+def test_engines_pass_the_self_test(engine):
     self_test(driver_of(engine.backend), DOMAINS["far from zero"])
 
 
 @pytest.mark.parametrize("domain", DOMAINS.values(), ids=DOMAINS)
-def test_engines_pass_in_every_domain(duckdb, domain):
+def test_engines_pass_the_self_test_in_every_domain(duckdb, domain):
     self_test(driver_of(duckdb.backend), domain)
 
 

@@ -35,7 +35,7 @@ def test_odd_and_long_texts(text):
 
 
 @given(st.lists(st.text(max_size=200)), st.integers(0, 5))
-def test_any_texts_and_slices_of_them(texts, start):
+def test_keys_of_any_texts_and_of_slices_are_those_of_md5(texts, start):
     column = pa.array(texts, pa.large_string())
     assert md5_keys(column[start:]).tolist() == [by_hand(text) for text in texts[start:]]
 

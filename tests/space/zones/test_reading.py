@@ -19,7 +19,7 @@ def test_separated_values_are_text(tmp_path, suffix):
     assert read_zone_frame(path).zone.tolist() == ["007", "NA", "null"]
 
 
-def test_a_file_that_is_none_is_refused(tmp_path):
+def test_a_damaged_file_is_refused(tmp_path):
     path = tmp_path / "zones.gpkg"
     path.write_bytes(b"nothing")
     with pytest.raises(FileFormatError, match="cannot be read"):

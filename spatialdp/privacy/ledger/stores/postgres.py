@@ -276,7 +276,7 @@ def _reason(error: Exception) -> str | None:
     if isinstance(error, psycopg.errors.LockNotAvailable):
         return "has been locked by another process for too long; wait until that process is done, and try again."
     if isinstance(error, psycopg.errors.InsufficientPrivilege):
-        return "may not be written by this login; ask whoever keeps the ledger for the right to use its schema."
+        return "may not be written by this login; ask the person who keeps the ledger for the right to use its schema."
     if isinstance(error, psycopg.OperationalError) and error.sqlstate is None:
         return "cannot be reached, or does not accept this login; check the address, and whether the server runs."
-    return f"refused ({type(error).__name__}); ask whoever keeps the server."
+    return f"refused ({type(error).__name__}); ask the person who runs the server."

@@ -291,7 +291,7 @@ class SQLiteStore(Store):
 
 _TABLES = set(_SCHEMA)
 _LOCKED = "another process has held its lock for too long; wait until that process is done, and try again."
-_UNWRITABLE = "it, or its folder, may not be written; ask whoever keeps the ledger for the right to write both."
+_UNWRITABLE = "it, or its folder, may not be written; ask the person who keeps the ledger for the right to write both."
 _DAMAGED = "it is not a ledger, or is damaged; restore the last good copy, and check it with the releases made since."
 _REASONS = {
     sqlite3.SQLITE_BUSY: _LOCKED,

@@ -52,7 +52,7 @@ def test_wrong_shapes_are_refused_by_their_option():
     assert "--shape is 1.5; it must be" in run("recommend", *WORDS[:2], "--shape=1.5,8", code=2).stderr
 
 
-def test_no_points_are_taken(tmp_path):
+def test_recommend_takes_no_points(tmp_path):
     assert "unexpected extra argument" in run("recommend", tmp_path, *WORDS, code=2).stderr
 
 

@@ -46,7 +46,7 @@ def test_entries_are_chained(store):
     assert store.head() == entries[-1]
 
 
-def test_a_table_is_kept(store):
+def test_the_last_text_of_each_key_is_kept(store):
     def write(transaction):
         transaction.put("a", "1")
         transaction.put("b", "2")
