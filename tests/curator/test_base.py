@@ -328,7 +328,7 @@ def test_persons_need_an_account_of_persons_and_points_that_name_them(tmp_path):
     with pytest.raises(PointsError, match="do not say who"):
         rehearsing(RECORDS, person=sdp.Person(records=3))
     for bound in (sdp.Person(cells=3), sdp.Person(shares=True), sdp.Person(records=sdp.Chosen())):
-        with pytest.raises(ParameterError, match="how many records a person has"):
+        with pytest.raises(ParameterError, match="the largest number of records of a person"):
             rehearsing(points, person=bound)
 
 

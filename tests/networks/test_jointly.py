@@ -59,9 +59,9 @@ def test_zones_keep_their_codes_and_grids_may_become_geometries():
 
 def test_nonsense_is_refused():
     kinds, _ = tables()
-    with pytest.raises(ParameterError, match="none, or not all tables"):
+    with pytest.raises(ParameterError, match="empty, or not all of them are tables"):
         sample_jointly([])
-    with pytest.raises(ParameterError, match="none, or not all tables"):
+    with pytest.raises(ParameterError, match="empty, or not all of them are tables"):
         sample_jointly([kinds, "days"])
     with pytest.raises(ParameterError, match="two tables have the attribute 'kind'"):
         sample_jointly([kinds, kinds])
