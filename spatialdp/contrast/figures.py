@@ -25,7 +25,7 @@ __all__ = ["draw_band", "plot_attack", "plot_boxes", "plot_maps"]
 _STYLES = (("#D55E00", "s", "-"), ("#CC79A7", "D", "--"), ("#E69F00", "v", ":"), ("#666666", "*", "-"))
 _PRIVATE_STYLES = (("#0072B2", "o", "-"), ("#56B4E9", "^", "--"))
 _MOST_BOXES = 20_000
-_NEAR = 1.4  # the detail shows so many times the longest side of the person's boxes on either side
+_NEAR = 1.4  # the detail shows this many times the longest side of the person's boxes on either side
 
 
 def draw_band(figure: Figure) -> None:

@@ -37,7 +37,7 @@ __all__ = ["Lattice", "Vector", "incognito"]
 
 Vector = tuple[int, ...]
 
-_DENSE = 4  # combinations are counted in an array if there are at most this many times as many as rows
+_DENSE = 4  # combinations are counted in an array if there are at most this many for each row
 _FEW = 1024
 _SHORT_BITS = 31
 _SHORT = 2**_SHORT_BITS

@@ -29,7 +29,7 @@ from spatialdp.space.zones.frame import Zones
 __all__ = ["BoundChoice", "between", "crossing_scores", "handicaps", "thresholds"]
 
 # Records crowd in few places, so boxes that matter miss more of what is cut off than their area says: about twice as
-# much. The number was tuned on made data (``docs/design/persons.md``); it decides on accuracy alone.
+# much. The number was tuned on made-up data (``docs/design/persons.md``); it decides on accuracy alone.
 CROWDING = 2
 
 SENSITIVITY = Fraction(1)

@@ -24,7 +24,7 @@ from spatialdp.workload import Workload
 
 __all__ = ["epsilon_for"]
 
-_PROPORTIONAL = 6  # so many times the next ε is computed from the last error; then the range is halved
+_PROPORTIONAL = 6  # this many times the next ε is computed from the last error; then the range is halved
 
 
 def epsilon_for(

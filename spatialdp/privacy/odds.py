@@ -15,7 +15,7 @@ from fractions import Fraction
 __all__ = ["chance", "factor", "percent"]
 
 _DIGITS = Context(prec=60)
-_LARGEST = 2000  # from this ε on, nothing is kept that could be told
+_LARGEST = 2000  # from this ε on, the probability is 1 to all digits that are kept
 _FINEST = 6  # digits of a percentage after the point
 
 
@@ -37,7 +37,7 @@ def chance(epsilon: Fraction, delta: Fraction = Fraction(0)) -> Fraction:
 
 
 def percent(epsilon: Fraction, delta: Fraction = Fraction(0)) -> str:
-    """Return `chance` in percent, rounded up, with enough digits to differ from 100.
+    """Return `chance` in percent, rounded up, with up to six digits after the point to differ from 100.
 
     Examples
     --------

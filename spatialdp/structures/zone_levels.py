@@ -34,7 +34,7 @@ from spatialdp.wording import parameter
 
 __all__ = ["KnownTotals", "ZoneLevels", "level_step"]
 
-_ROUNDING = 1e-9  # by how much known totals may fail to add up, relative to the larger one
+_ROUNDING = 1e-9  # tolerance for known totals that must add up, relative to the larger one
 
 
 @dataclass(frozen=True, eq=False)

@@ -64,7 +64,7 @@ def reachable(outputs, count, epsilon):
 
 
 def porous(outputs, epsilon):
-    """Mironov's attack: a count from which an output can not come is not the count."""
+    """Mironov's attack: a count from which an output cannot come is not the count."""
     return (1 + reachable(outputs, 1, epsilon) - reachable(outputs, 0, epsilon).astype(float)) / 2
 
 

@@ -246,7 +246,7 @@ def test_words_of_others_stay_words(tmp_path):
     assert "&lt;/script&gt;&lt;script&gt;alert(1)" in text
 
 
-def test_data_can_not_end_the_script():
+def test_data_cannot_end_the_script():
     assert "<" not in explorer._json({"a": "</script><!--"})
     assert json.loads(explorer._json({"a": "</script>&<!--"})) == {"a": "</script>&<!--"}
 

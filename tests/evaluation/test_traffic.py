@@ -42,7 +42,7 @@ def test_exactly_64909_cells():
     assert traffic.find_cell_size() == pytest.approx(0.11241, abs=1e-5)
 
 
-def test_a_number_of_cells_that_can_not_be_had_is_refused():
+def test_a_number_of_cells_that_cannot_be_had_is_refused():
     with pytest.raises(ParameterError, match="neighbouring number"):
         traffic.find_cell_size(4)
 

@@ -27,7 +27,7 @@ def test_epsilon_for_an_accuracy(name):
     assert mechanism.expected_error(DOMAIN, boxes, epsilon=round(epsilon * 0.98, 6), delta=delta) > 40
 
 
-def test_accuracies_that_can_not_be_had_are_refused():
+def test_accuracies_that_cannot_be_had_are_refused():
     for error in (0, -1, math.nan):
         with pytest.raises(ParameterError, match="positive"):
             sdp.epsilon_for(sdp.Flat((4, 4)), DOMAIN, error=error)

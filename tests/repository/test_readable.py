@@ -79,7 +79,11 @@ def test_public_names_are_there_and_documented():
 
 
 # Turns of phrase that readers had to decode.
-RIDDLES = re.compile(r"\bcan not\b|\bfor its sake\b|\bhow many-th\b|\bfare no\b|\bgive such as\b|\bis no mechanism\b")
+RIDDLES = re.compile(
+    r"\bcan not\b|\bfor its sake\b|\bhow many-th\b|\bfare no\b|\bgive such as\b|\bis no mechanism\b"
+    r"|\bfound out\b|\banswers for (?:privacy|the records|it)\b|\bhave at stake\b|\bhas at stake\b"
+    r"|\bcomes? to lie\b|\bsay whose each\b|\bdrawn down\b"
+)
 
 
 @pytest.mark.parametrize(

@@ -125,7 +125,7 @@ def test_cached_files_that_are_not_what_they_should_be_are_ignored(cached):
     assert strategy_store.load_axis(cached, 40, AxisWorkload("prefixes"), Law.LAPLACE) is None
 
 
-def test_a_cache_that_can_not_be_written_does_not_matter(tmp_path, monkeypatch):
+def test_a_cache_that_cannot_be_written_does_not_matter(tmp_path, monkeypatch):
     (tmp_path / "spatialdp").write_text("not a folder")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     strategy_store.stored_windows.cache_clear()

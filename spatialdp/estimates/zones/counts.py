@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 __all__ = ["LISTED", "ZoneCounts"]
 
-LISTED = "listed zones"  # how the name of a frame begins that holds only the zones which were listed
+LISTED = "listed zones"  # the beginning of the name of a frame that holds only listed zones
 
 
 @dataclass(frozen=True, eq=False)

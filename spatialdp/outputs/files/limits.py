@@ -35,7 +35,7 @@ _LARGEST_FOURTH = 1e140  # kurtosis times squared variance
 
 # Parents are fitted sums of their children, in doubles.
 _ROUNDING = 1e-6
-_WHOLE = 1e-9  # by which shares that add up to 1 may miss it
+_WHOLE = 1e-9  # tolerance for shares that must add up to 1
 _FEW_CHILDREN = 64  # up to this number, siblings are compared pair by pair; an adaptive tree has no more
 
 

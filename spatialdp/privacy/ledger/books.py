@@ -43,7 +43,7 @@ __all__ = [
 
 T = TypeVar("T")
 
-Place = tuple[str, ...]  # account, then partition and label in turn
+Place = tuple[str, ...]  # account, then pairs of a partition and a label
 
 POTS = ("epsilon", "rho")
 DAMAGED = (

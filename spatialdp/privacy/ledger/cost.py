@@ -46,7 +46,7 @@ class Pots:
         return Pots(self.epsilon + other.epsilon, self.rho + other.rho)
 
     def __sub__(self, other: Pots) -> Pots:
-        # Prepaid amounts are drawn down by many small steps, most of which leave one pot alone.
+        # Prepaid amounts are used up by many small steps, most of which leave one pot alone.
         epsilon = self.epsilon - other.epsilon if other.epsilon else self.epsilon
         return Pots(epsilon, self.rho - other.rho if other.rho else self.rho)
 

@@ -335,7 +335,7 @@ def _integer_weights(runs: _Intervals, rate: Fraction) -> tuple[Integers, Intege
     gaps = np.minimum(runs.gaps, last)
     for shift, table in digits:
         weights *= table.take((gaps >> shift) & (2**_DIGIT_BITS - 1))
-    # Each node is scaled by a power of two, so that its sum comes to lie below 2^61.
+    # Each node is scaled by a power of two, so that its sum lies below 2^61.
     _, exponents = np.frexp(np.add.reduceat(weights, runs.starts[:-1]))
     weights *= np.repeat(np.ldexp(1.0, _TOTAL_BITS - exponents), np.diff(runs.starts))
     integers = weights.astype(np.int64)

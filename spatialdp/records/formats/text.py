@@ -181,7 +181,7 @@ def slices(data: Bytes, starts: Integers, stops: Integers) -> pa.Array:
     """
     import pyarrow as pa
 
-    # The parts and the gaps between them, in turn, are a column that needs no copy; then every other row is taken.
+    # The parts and the gaps between them make a column that needs no copy; every other row of it is a part.
     edges = np.zeros(2 * starts.size + 1, dtype=np.int64)
     edges[:-1:2], edges[1::2] = starts, stops
     edges[-1] = stops[-1] if stops.size else 0

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 __all__ = ["HeldRecords", "hold"]
 
-_FEW = 2**18  # records that are looked at faster than a counter is asked
+_FEW = 2**18  # up to this many records, looking at each one is faster than asking a counter
 
 
 class HeldRecords:

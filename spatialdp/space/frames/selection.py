@@ -53,7 +53,7 @@ class FrameAxis(Protocol):
         """The cells that one part of a query means: their numbers, or numbers and covered shares."""
 
 
-_ROUNDING = 1e-9  # by which the share of a whole cell may miss 1
+_ROUNDING = 1e-9  # tolerance for the share of a whole cell, which should be 1
 
 
 @dataclass(frozen=True, eq=False)

@@ -63,7 +63,7 @@ def test_a_biased_release_gives_no_interval_and_says_why(folder, tmp_path):
     assert result.stdout.strip().endswith(",,")
 
 
-def test_questions_that_can_not_be_answered_are_refused(folder, released, tmp_path):
+def test_questions_that_cannot_be_answered_are_refused(folder, released, tmp_path):
     assert "give exactly one of them" in run("query", released, code=2).stderr
     both = run("query", released, "--bbox=0,0,1,1", "--boxes=b.csv", code=2)
     assert "give exactly one of them" in both.stderr

@@ -150,7 +150,7 @@ def test_bad_options_are_refused_before_the_file_is_opened(place, monkeypatch):
         refused(command(**changes))
 
 
-def test_a_format_that_can_not_be_written_is_refused_before_the_file_is_opened(place, monkeypatch):
+def test_a_format_that_cannot_be_written_is_refused_before_the_file_is_opened(place, monkeypatch):
     monkeypatch.setattr("spatialdp.records.files._checked_path", lambda _: pytest.fail("the points were opened"))
     monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
     assert "pip install 'spatialdp[raster]'" in refused(command(o="out.tif", pixels="4,4"))

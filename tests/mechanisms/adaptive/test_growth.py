@@ -91,6 +91,6 @@ def test_kd_trees_have_the_given_height(height):
     assert release.estimate.tree.height == height
 
 
-def test_records_in_one_lattice_square_can_not_be_split_for_ever():
+def test_records_in_one_lattice_square_cannot_be_split_for_ever():
     release = sdp.KdTree(8, median="true").release(np.full((100, 2), 0.7), UNIT, epsilon=100)
     assert release.total == pytest.approx(100, abs=5)

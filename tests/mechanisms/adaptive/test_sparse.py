@@ -190,7 +190,7 @@ def test_parameters_are_checked(options, message):
         Sparse(**options)
 
 
-def test_what_can_not_be_listed_is_refused_before_records_are_read():
+def test_what_cannot_be_listed_is_refused_before_records_are_read():
     with pytest.raises(ParameterError, match="chosen privately"):
         Sparse((4, 4)).check(DOMAIN, epsilon=1, person=sdp.Person(cells=sdp.Chosen()))
     with pytest.raises(BudgetError, match="purely epsilon-private"):

@@ -1,4 +1,4 @@
-"""Noise models through JSON: what was written comes back, and what can not be true is refused."""
+"""Noise models through JSON: what was written comes back, and what cannot be true is refused."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def test_every_kind_of_axis_that_is_released_is_read():
     ],
     ids=str,
 )
-def test_claims_that_can_not_be_true_are_refused(change):
+def test_claims_that_cannot_be_true_are_refused(change):
     grid = UNIT.grid((4, 3))
     data = sdp.Flat((4, 3)).release([], UNIT, epsilon=1).estimate.noise.to_json()
     noise_from_json(data, grid)

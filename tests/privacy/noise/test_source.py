@@ -23,7 +23,7 @@ from tests.helpers.laws import FALSE_ALARM, fits
 from tests.helpers.sources import ScriptedNoise, ScriptedWords
 
 DRAWS = 1_000_000
-# With fixed seeds the tests below can not fail by chance; the seeds were not chosen. A p value under
+# With fixed seeds the tests below cannot fail by chance; the seeds were not chosen. A p value under
 # this threshold would have been a finding (one false alarm in 10^6 such tests).
 THRESHOLD = 1e-6
 

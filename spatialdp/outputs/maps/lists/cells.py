@@ -24,7 +24,10 @@ from spatialdp.space.lattice import LATTICE, cells_of
 __all__ = ["ListMap", "searched_in_words"]
 
 _SMALLEST, _LARGEST = 2.5, 9.0  # diameters of dots, in points
-_FEW, _MANY = 300, 30_000  # up to so many dots may be that large; from so many on, none is larger than a third of it
+_FEW, _MANY = (
+    300,
+    30_000,
+)  # up to the first number, dots may have full size; from the second on, none is larger than a third of it
 
 
 @dataclass(frozen=True, eq=False)
