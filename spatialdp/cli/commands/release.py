@@ -96,6 +96,7 @@ def command(
     from spatialdp.errors import LedgerError
     from spatialdp.outputs.files.save import contents, write_release
     from spatialdp.privacy.noise.source import SeededNoise, SystemNoise
+    from spatialdp.records.points import check_persons
 
     def report(step: str) -> None:  # names of steps, never their progress, which would reveal the number of records
         if not quiet:
@@ -105,6 +106,7 @@ def command(
     _check_promise(mechanism, seed, allowed=not_private, paid=payer.ledger is not None)
     check_frame(frame, mechanism, codes=points.code_column is not None)
     points.check(frame)
+    check_persons(points.options.get("person") is not None, terms.person)
     prepared = mechanism.prepare(frame, **terms.options)
     shape = _check_formats(target, frame, mechanism, pixels)
     account = payer.find()

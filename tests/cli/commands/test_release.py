@@ -166,6 +166,18 @@ def test_of_several_outputs_all_or_none_are_written(place, monkeypatch):
     assert "Errno" not in told
 
 
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [(["--person=cells=5"], "do not say who they are about"), (["--person-column=user"], "is not bounded")],
+)
+def test_persons_and_their_bound_are_compared_before_the_file_is_opened(options, told, tmp_path):
+    (tmp_path / "visits.csv").write_text("user,x,y\nann,0.5,0.5\n")
+    given = ["--x=x", "--y=y", BOUNDS, "--method=flat", "--shape=4,4", "--epsilon=1", "-o", tmp_path / "a.parquet"]
+    done = run("release", tmp_path / "visits.csv", *given, *options, code=2)
+    assert told in done.stderr
+    assert "opening the points" not in done.stderr
+
+
 def test_a_summary_of_public_facts_follows(tmp_path):
     (tmp_path / "homes.csv").write_text("lon,lat\n" + "-85.3,35.05\n" * 500)
     options = ["--x", "lon", "--y", "lat", "--method", "flat", "--shape", "8,8", "--epsilon", "1", "--seed", "1"]
