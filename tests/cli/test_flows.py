@@ -153,5 +153,5 @@ def test_facts_of_flows_between_codes_are_told(tmp_path):
     zones = sdp.Zones.from_codes(["a1", "a2", "b1"], None, {"letter": 1, "code": 2})
     trips = sdp.Trips(sdp.Codes(["a1"] * 50), sdp.Codes(["b1"] * 50))
     sdp.Flows().release(trips, zones, epsilon=1).save(tmp_path / "flows.parquet")
-    assert "pairs      9 of all" in run("info", tmp_path / "flows.parquet").stdout
+    assert "pairs      9, all of them" in run("info", tmp_path / "flows.parquet").stdout
     assert json.loads(run("info", tmp_path / "flows.parquet", "--json").stdout)["places"] == 3

@@ -172,7 +172,7 @@ def _flow_facts(estimate: FlowCounts) -> dict[str, Any]:
 
 
 def _flows_in_words(estimate: FlowCounts, counted: str) -> str:
-    number = f"pairs      {estimate.n_cells:,} {'of all' if estimate.listing is None else 'listed'}"
+    number = f"pairs      {estimate.n_cells:,}{', all of them' if estimate.listing is None else ' listed'}"
     lines = [f"places     {estimate.places:,}", number]
     if estimate.listing is not None:
         lines += [

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, cast
 import click
 
 from spatialdp.cli.groups import FAILED, failure
-from spatialdp.cli.options.account import Payer, payer_options
+from spatialdp.cli.options.account import Payer, ledger_line, payer_options
 from spatialdp.cli.options.frame import check_frame, domain_in, frame_options, is_table
 from spatialdp.cli.options.method import ReleaseCommand
 from spatialdp.cli.options.output import Target, check_output, output_options, quiet_option
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from spatialdp.estimates.sparse.listed import ListedCells
     from spatialdp.estimates.sparse.over_map import ListOverMap
     from spatialdp.mechanisms import Mechanism
-    from spatialdp.privacy.ledger.account import Account
     from spatialdp.release import Release
     from spatialdp.space.domain import Domain
     from spatialdp.table_release import TableRelease
@@ -129,15 +128,8 @@ def command(
         raise failure(str(error), FAILED) from None
     for line in _summary(release, mechanism):
         report(line)
-    report(f"ledger   {_paid(account)}")
+    report(ledger_line(account))
     report(f"{release.privacy}")
-
-
-def _paid(account: Account | None) -> str:
-    """Return what is left in the account that paid."""
-    if account is None:
-        return "none: nothing records what was spent on these records; see --ledger"
-    return f"{account.name}, {account.in_words()}"
 
 
 def _summary(release: Release, mechanism: Mechanism) -> list[str]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from spatialdp.cli.groups import FAILED, failure
-from spatialdp.cli.options.account import Payer, payer_options
+from spatialdp.cli.options.account import Payer, ledger_line, payer_options
 from spatialdp.cli.options.frame import Names, places_options
 from spatialdp.cli.options.output import Target, check_output, output_options, quiet_option
 from spatialdp.cli.options.terms import TermsOptions, terms_options
@@ -136,8 +136,7 @@ def command(
         raise failure(str(error), FAILED) from None
     for line in _summary(release, prepared.design.smallest_visible):
         report(line)
-    if account is not None:
-        report(f"ledger   {account.name}, {account.in_words()}")
+    report(ledger_line(account))
     report(f"{release.privacy}")
 
 
@@ -183,7 +182,7 @@ def _summary(release: FlowRelease, visible: int) -> list[str]:
     low, high = estimate.answers(None, None).ends(0.95).ravel()
     lines = [
         f"places   {estimate.places:,}",
-        f"pairs    {estimate.n_cells:,} {'of all' if estimate.listing is None else 'listed'}",
+        f"pairs    {estimate.n_cells:,}{', all of them' if estimate.listing is None else ' listed'}",
         f"total    {release.total:,.0f} {counted}, estimated; 95 % interval {low:,.0f} to {high:,.0f}",
     ]
     if estimate.listing is None or release.listed_share is None:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from spatialdp.cli.groups import FAILED, failure
-from spatialdp.cli.options.account import Payer, payer_options
+from spatialdp.cli.options.account import Payer, ledger_line, payer_options
 from spatialdp.cli.options.domain import domain_options
 from spatialdp.cli.options.output import Target, output_options, quiet_option
 from spatialdp.cli.options.terms import TermsOptions, terms_options
@@ -170,8 +170,7 @@ def _release(
         raise failure(str(error), FAILED) from None
     for line in _summary(release):
         report(line)
-    if account is not None:
-        report(f"ledger   {account.name}, {account.in_words()}")
+    report(ledger_line(account))
     report(f"{release.privacy}")
 
 

@@ -49,8 +49,9 @@ def test_both_files_hold_the_same_flows(trips, tmp_path):
     assert (tmp_path / "o.privacy.json").exists()
     assert release.privacy.private
     assert release.answer(origin=(0, 0, 0.25, 0.25), destination=(0.75, 0.75, 1, 1)) == pytest.approx(200, abs=60)
-    assert "pairs    256 of all" in told.stderr
+    assert "pairs    256, all of them" in told.stderr
     assert "total    " in told.stderr
+    assert "ledger   none: nothing records what was spent" in told.stderr
 
 
 def test_lists_say_which_flows_are_seen(trips, tmp_path):

@@ -42,6 +42,7 @@ def test_a_release_is_made_described_certified_and_sampled(fixes, tmp_path):
     assert release.privacy.private
     assert release.total == pytest.approx(400, abs=25)
     assert "trajectories, estimated; 95 % interval" in told.stderr
+    assert "ledger   none: nothing records what was spent" in told.stderr
     assert "ways       in" in run("info", path).stdout
     assert json.loads(run("info", path, "--json").stdout)["blocks_a_side"] == 2
     assert "whole trajectories" in run("certificate", path).stdout
