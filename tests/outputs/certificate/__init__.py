@@ -1,1 +1,1 @@
-"""Tests of the page that whoever answers for privacy gets about a release."""
+"""Tests of the page about a release for the person responsible for privacy."""
