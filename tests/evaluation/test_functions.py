@@ -144,7 +144,7 @@ def test_functions_cannot_change_the_questions():
     [
         (
             {"person": sdp.Person(records=2)},
-            "person says what a release protects, but the function exact is told nothing",
+            "person says what a release protects, but the function exact does not get it",
         ),
         ({"neighbours": "replace"}, "neighbours says what a release protects"),
     ],
