@@ -174,7 +174,7 @@ class PathModel:
         joined = arrivals(
             chain.following, chain.chances, self.attraction, place_of, places, self.lengths.steps(self.longest)
         )
-        weights = np.bincount(place_of, self.attraction, places)
+        weights = np.bincount(place_of, self.attraction, places).astype(np.float64)
         noisy = self.ends.values.reshape(places, places)
         return likely_flows(noisy, self.ends.pair.variance, self.total, weights, joined)
 
