@@ -2,8 +2,8 @@
 
 Trips of taxis with passengers, and, as data that nothing was chosen on, the ways between such trips. For each ε:
 divergences of diameters, trips, visits and lengths, the share of frequent patterns that are found, and mean steps, as
-means of several releases (`spatialdp.evaluation.trajectories.metrics`). The line "half against half" says what one half
-of the true trajectories tells of the other.
+means of several releases (`spatialdp.evaluation.trajectories.metrics`), with the standard error of the mean for
+patterns. The line "half against half" says what one half of the true trajectories tells of the other.
 
 ``python scripts/trajectories.py --data FOLDER --output figures`` takes a folder with taxi_shenzhen.parquet (columns
 user, second_of_day, lon, lat, occupied). It writes a table and a picture. The noise is seeded: nothing here is private.
@@ -64,7 +64,10 @@ def lines(name: str, tracks: sdp.Tracks, domain: Domain, runs: int, seed: int) -
             drawn = release.positions(truth.sizes.size, noise=noise)
             told.append(compare(truth, paths_of_positions(drawn, domain)))
         means = {metric: float(np.mean([each[metric] for each in told])) for metric in METRICS}
-        yield [name, f"ε = {epsilon:g}", " or ".join(map(str, sorted(sides))), *_numbers(means)]
+        error = np.std([each["patterns"] for each in told], ddof=1) / np.sqrt(runs)
+        numbers = dict(zip(METRICS, _numbers(means), strict=True))
+        numbers["patterns"] += f" ± {error:.3f}"
+        yield [name, f"ε = {epsilon:g}", " or ".join(map(str, sorted(sides))), *numbers.values()]
 
 
 def _numbers(told: Mapping[str, float]) -> list[str]:
@@ -123,7 +126,7 @@ def options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", type=Path, required=True, help="folder with taxi_shenzhen.parquet")
     parser.add_argument("--output", type=Path, default=Path("figures"))
-    parser.add_argument("--runs", type=int, default=5)
+    parser.add_argument("--runs", type=int, default=20)
     parser.add_argument("--seed", type=int, default=1)
     return parser.parse_args()
 

@@ -255,7 +255,7 @@ class TrajectoryRelease(_NoMap, Certified):
         Raises
         ------
         ReleaseError
-            If trajectories are asked for and no pair of ends is on the released list.
+            If trajectories are asked for and no pair of ends is likely to have any.
 
         Examples
         --------

@@ -42,7 +42,7 @@ def draw_squares(model: PathModel, count: int, source: Noise) -> Squares:
     Raises
     ------
     ReleaseError
-        If no pair of ends is listed that a way can join.
+        If no pair of ends that a way can join is likely to have a trajectory.
     """
     at_once = max(1, min(_AT_ONCE, _POSITIONS // (_WAYS * (model.longest + 1))))
     sizes = [min(at_once, count - low) for low in range(0, count, at_once)] or [0]

@@ -17,7 +17,9 @@ import numpy as np
 
 from spatialdp._support.arrays import Booleans, Floats, Integers
 from spatialdp.estimates.flows.counts import FlowCounts
+from spatialdp.estimates.trajectories.joins import arrivals, likely_flows
 from spatialdp.estimates.trajectories.tables import LengthTable
+from spatialdp.estimates.trajectories.turning import likely_moves, turn_factors
 from spatialdp.space.boxes.quadtree import morton_order, quadtree
 from spatialdp.space.domain import Domain
 from spatialdp.space.paths.systems import TURNS, System, turns
@@ -28,7 +30,6 @@ __all__ = ["Chain", "PathModel", "pruned"]
 
 _BETWEEN_KEPT, _ELSEWHERE = 1e-3, 1e-4  # weights of moves that were not seen, so that every cell can be reached
 _MOST_GOING = 0.99  # share of the steps that leave a cell, at most
-_TURNS_OF_A_KIND = np.array([1, 2, 2, 2, 1])  # of the eight directions
 
 
 def pruned(noisy: Floats, system: System, inside: Booleans | None = None) -> Floats:
@@ -91,8 +92,6 @@ class PathModel:
         The most steps of a trajectory.
     ends : FlowCounts
         Noisy counts of all pairs of blocks, of the origin and of the destination.
-    threshold : int
-        Trajectories are drawn between pairs of at least this noisy count.
     lengths, extents : LengthTable
         Noisy numbers of trajectories by the distance of their ends, or by their extent, and by their length.
     cells : (cells,) float array
@@ -112,7 +111,6 @@ class PathModel:
     system: System
     longest: int
     ends: FlowCounts
-    threshold: int
     lengths: LengthTable
     extents: LengthTable
     cells: Floats
@@ -150,41 +148,54 @@ class PathModel:
         return np.asarray((row >> shift) * self.blocks.side + (column >> shift))
 
     @cached_property
-    def listed(self) -> tuple[Integers, Integers, Floats]:
-        """Origins and destinations of the pairs of blocks whose count reaches the threshold, and their counts."""
-        pairs = np.flatnonzero(self.ends.values >= self.threshold)
-        places = np.divmod(pairs, self.ends.places)
-        origins, destinations = (self.ends.frame.space.cells[each] for each in places)
-        return origins, destinations, self.ends.values[pairs]
+    def attraction(self) -> Floats:
+        """How much each cell attracts ends within its block; nothing outside of the region."""
+        return np.asarray(self.inside * (self.cells + 1e-6 * max(self.cells.sum(), 1.0) / self.cells.size))
 
     @cached_property
     def reachable(self) -> tuple[Integers, Integers, Integers, Floats]:
-        """Origins, destinations, the least steps between them, and the flows of pairs that the longest way can join."""
-        origins, destinations, flows = self.listed
+        """Origins, destinations, the least steps between them, and the likely flows of pairs that a way can join."""
+        blocks = self.ends.frame.space.cells
+        origins, destinations = np.repeat(blocks, blocks.size), np.tile(blocks, blocks.size)
+        flows = self._flows().ravel()
         apart = self.blocks.distances(origins, destinations)
         width = 1 << self.system.level - self.blocks.level
         least = np.where(apart > 0, (apart - 1) * width + 1, 0)
         has_cells = np.bincount(self.block_of, self.inside, self.blocks.n_cells) > 0
-        near = (least <= self.longest) & has_cells[origins] & has_cells[destinations]
+        near = (least <= self.longest) & has_cells[origins] & has_cells[destinations] & (flows > 0)
         return origins[near], destinations[near], least[near], flows[near]
+
+    def _flows(self) -> Floats:
+        """The likely flows between the blocks of ends."""
+        places, chain = self.ends.places, self.chain
+        place_of = np.zeros(self.blocks.n_cells, dtype=np.int64)
+        place_of[self.ends.frame.space.cells] = np.arange(places)  # in other blocks, no cell attracts
+        place_of = place_of[self.block_of]
+        joined = arrivals(
+            chain.following, chain.chances, self.attraction, place_of, places, self.lengths.steps(self.longest)
+        )
+        weights = np.bincount(place_of, self.attraction, places).astype(np.float64)
+        noisy = self.ends.values.reshape(places, places)
+        return likely_flows(noisy, self.ends.pair.variance, self.total, weights, joined)
 
     @cached_property
     def chain(self) -> Chain:
-        """The Markov chain: moves above twice the scale of their noise, of cells that were kept, and few others."""
+        """The Markov chain: likely moves between cells that were kept, and few others."""
         following = self.system.neighbours()
         inside, here = (following >= 0) & self.inside[following], np.arange(self.system.n_cells)[:, None]
         following = np.where(inside, following, here)
         kept = self.cells > 0
+        between = inside & kept[:, None] & kept[following]
         seen = np.zeros((self.system.n_cells, 8))
-        seen[self.kept] = np.where(self.moves >= max(2 * self.scale, 1e-12), self.moves, 0.0)
-        seen *= inside & kept[following]
+        seen[self.kept] = self.moves
+        seen = likely_moves(self.cells, seen, max(self.scale, 1e-12), following, between)
         leaving = seen.sum(axis=1)
-        unseen = np.where(kept[:, None] & kept[following], _BETWEEN_KEPT, _ELSEWHERE) * inside
-        moves = seen / np.maximum(leaving, 1e-12)[:, None] + unseen
+        moves = seen / np.maximum(leaving, 1e-12)[:, None] + np.where(between, _BETWEEN_KEPT, _ELSEWHERE) * inside
         sums_of_moves = moves.sum(axis=1, keepdims=True)
         going = np.where(sums_of_moves[:, 0] > 0, self._going(leaving), 0.0)  # a cell may be alone in its region
         chances = moves / np.where(sums_of_moves > 0, sums_of_moves, 1.0) * going[:, None]
-        return Chain(np.hstack([following, here]), np.column_stack([chances, 1 - going]), self._turning())
+        turning = _turning(turn_factors(seen, following, self.habits[:TURNS]))
+        return Chain(np.hstack([following, here]), np.column_stack([chances, 1 - going]), turning)
 
     def _going(self, leaving: Floats) -> Floats:
         """The probability with which a step leaves each cell: in proportion to its moves, and right on average."""
@@ -193,11 +204,11 @@ class PathModel:
         going = np.where(self.cells > 0, scale * leaving / np.maximum(self.cells, 1e-12), 0.5)
         return np.clip(going, 1 / (self.longest + 1), _MOST_GOING)
 
-    def _turning(self) -> Floats:
-        """How much likelier each move is after each other one than if the way had no memory."""
-        weights = np.maximum(self.habits[:TURNS], 1e-3 * max(self.habits[:TURNS].sum(), 1.0)) / _TURNS_OF_A_KIND
-        each = np.arange(8)
-        table = np.ones((9, 9))
-        table[:8, :8] = weights[turns(each[:, None], each)]
-        table[:8, :8] /= table[:8, :8].mean(axis=1, keepdims=True)
-        return table
+
+def _turning(factors: Floats) -> Floats:
+    """Return how much likelier each move is after each other one than if the way had no memory, (9, 9)."""
+    each = np.arange(8)
+    table = np.ones((9, 9))
+    table[:8, :8] = factors[turns(each[:, None], each)]
+    table[:8, :8] /= table[:8, :8].mean(axis=1, keepdims=True)
+    return table

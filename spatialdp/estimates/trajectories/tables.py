@@ -14,6 +14,7 @@ from spatialdp._support.arrays import Floats
 from spatialdp.estimates.base import moments_of
 from spatialdp.estimates.flows.counts import Answers
 from spatialdp.estimates.flows.fit import CountNoise
+from spatialdp.space.paths.systems import length_edges
 
 __all__ = ["LengthTable"]
 
@@ -60,6 +61,13 @@ class LengthTable:
         """The distribution of lengths for each kind, in rows."""
         weights = np.maximum(self.values, 0.0) + _LEAST
         return np.asarray(weights / weights.sum(axis=1, keepdims=True))
+
+    def steps(self, longest: int) -> Floats:
+        """Return the distribution of steps, from 0 to the most, whatever the kind."""
+        edges = length_edges(longest)
+        weights = np.maximum(self.values.sum(axis=0), 0.0)
+        weights /= max(float(weights.sum()), 1e-300)
+        return np.repeat(weights / np.diff(edges), np.diff(edges))
 
     @property
     def kinds_of_lengths(self) -> Floats:

@@ -40,14 +40,14 @@ def draw_ways(model: PathModel, count: int, source: Noise, *, ways: int = 1) -> 
     Raises
     ------
     ReleaseError
-        If no pair of ends is listed that a way can join.
+        If no pair of ends that a way can join is likely to have a trajectory.
     """
     if not count:
         return Ways(np.zeros(1, dtype=np.int64), np.zeros(0, dtype=np.int64))
     origins, destinations, least, flows = model.reachable
     if not flows.size:
         raise ReleaseError(
-            "no pair of ends is on the released list, so no trajectory can be drawn; ask for "
+            "no pair of ends is likely to have a trajectory, so none can be drawn; ask for "
             f"{either('n=0', '-n 0')} trajectories, or release with a larger ε or larger blocks of ends."
         )
     pair = picked(np.broadcast_to(flows, (1, flows.size)), np.zeros(count, dtype=np.int64), source)
@@ -85,16 +85,11 @@ def _lengths(model: PathModel, origins: Integers, destinations: Integers, source
     return edges[kind] + source.below((edges[1:] - edges[:-1])[kind])
 
 
-def _weights(model: PathModel) -> Floats:
-    """Return how much each cell attracts ends within its block; nothing outside of the region."""
-    return np.asarray(model.inside * (model.cells + 1e-6 * max(model.cells.sum(), 1.0) / model.cells.size))
-
-
 def _arriving(model: PathModel, targets: Integers) -> Floats:
     """Return the relative chance to be in a destination after k steps, from each cell, (k, destinations, cells)."""
     chain = model.chain
     arriving = np.empty((model.longest + 1, targets.size, model.system.n_cells))
-    arriving[0] = np.where(model.block_of == targets[:, None], _weights(model), 0.0)
+    arriving[0] = np.where(model.block_of == targets[:, None], model.attraction, 0.0)
     for left in range(1, model.longest + 1):
         before, now = arriving[left - 1], arriving[left]
         now[:] = 0.0
@@ -108,7 +103,7 @@ def _starts(
     model: PathModel, origins: Integers, place: Integers, lengths: Integers, arriving: Floats, source: Noise
 ) -> Integers:
     """Draw the first cell of each trajectory, within its block and given that it arrives."""
-    block, weights = model.block_of, _weights(model)
+    block, weights = model.block_of, model.attraction
     members = np.argsort(block, kind="stable").reshape(model.blocks.n_cells, -1)  # (blocks, cells in each)
     first = np.empty(origins.size, dtype=np.int64)
     at_once = max(1, _AT_ONCE // members.shape[1])

@@ -21,10 +21,9 @@ from spatialdp.estimates.flows.fit import CountNoise
 from spatialdp.estimates.trajectories.model import PathModel, pruned
 from spatialdp.estimates.trajectories.tables import LengthTable
 from spatialdp.mechanisms.base import Mechanism, Terms
-from spatialdp.mechanisms.plan import Listing, Plan
+from spatialdp.mechanisms.plan import Plan
 from spatialdp.privacy.budget import Number, exact
 from spatialdp.privacy.neighbours import Sensitivity, count_sensitivity
-from spatialdp.privacy.noise.filter import Filter
 from spatialdp.privacy.noise.laws import Law, NoiseLaw, calibrate
 from spatialdp.privacy.noise.selection import exponential
 from spatialdp.privacy.noise.source import Noise
@@ -62,19 +61,16 @@ from spatialdp.wording import either, parameter, quoted
 
 __all__ = ["Trajectories", "TrajectoryDesign"]
 
-FALSE = Fraction(1)  # pairs of ends without trajectories that may be expected among those that are drawn
-_BYTES_OF_A_STEP = 100
-
 ENDS, LENGTHS, WIDTHS = "trajectories of each pair of ends", "lengths by distance", "extents by length"
 CHOICE = "choice of the system"
 CELLS, MOVES, HABITS = "cells of the system", "moves from cells that are kept", "turns and stays"
 SHARES = {
-    ENDS: Fraction(7, 20),
+    ENDS: Fraction(1, 5),
     LENGTHS: Fraction(2, 25),
     WIDTHS: Fraction(1, 20),
     CHOICE: Fraction(1, 20),
-    CELLS: Fraction(19, 100),
-    MOVES: Fraction(6, 25),
+    CELLS: Fraction(6, 25),
+    MOVES: Fraction(17, 50),
     HABITS: Fraction(1, 25),
 }
 
@@ -96,8 +92,6 @@ class TrajectoryDesign:
         Those that one is chosen from.
     frame : Frame
         The blocks in which trajectories begin and end.
-    ends : Filter
-        The rule by which pairs of ends are drawn from.
     laws : dict of str to NoiseLaw
         Noise of the groups, by step; weights are whole numbers of 2^-20 trajectories.
     moved : int
@@ -116,7 +110,6 @@ class TrajectoryDesign:
     blocks: System
     systems: tuple[System, ...]
     frame: Frame
-    ends: Filter
     laws: dict[str, NoiseLaw]
     moved: int
     threshold: int
@@ -146,7 +139,7 @@ class Trajectories(Mechanism):
     trajectories. Neighbours differ by one more, or by one that is replaced. The shares of ε of seven steps add up to ε
     (sequential composition; later steps may depend on what earlier ones released):
 
-    1. A trajectory is in one pair of ends: L1 norm 1. All pairs are published; that few are drawn from is
+    1. A trajectory is in one pair of ends: L1 norm 1. All pairs are published; how likely each is to be drawn is
        post-processing.
     2. It has one length and one distance between its ends: L1 norm 1.
     3. It has one length and one extent: L1 norm 1.
@@ -240,18 +233,15 @@ class Trajectories(Mechanism):
             blocks=blocks,
             systems=systems,
             frame=frame,
-            ends=Filter.expecting(FALSE, scale=laws[ENDS].parameter, cells=pairs),
             laws=laws,
             moved=WHOLE * (1 if terms.person is None else terms.person.most),
-            threshold=math.ceil(2 * laws[MOVES].parameter),
+            threshold=math.ceil(3 * laws[MOVES].parameter),
             costs=costs,
             person=terms.person,
         )
 
     @override
     def _plan(self, design: TrajectoryDesign) -> Plan:
-        threshold = design.ends.threshold
-        chances = {count: design.ends.chance_of(count) for count in (threshold, math.ceil(1.5 * threshold))}
         system = design.systems[-1]
         return Plan(
             mechanism=self.name,
@@ -262,9 +252,6 @@ class Trajectories(Mechanism):
             standard_deviation=math.sqrt(design.laws[CELLS].variance),
             memory=8 * (10 * system.n_cells + (design.longest + 1) * system.n_cells),
             errors_of="trajectories",
-            listing=Listing(
-                threshold, design.ends.expected, chances, _BYTES_OF_A_STEP * (design.longest + 1), "pairs of ends"
-            ),
         )
 
     @override
@@ -317,7 +304,6 @@ class Trajectories(Mechanism):
             system=system,
             longest=design.longest,
             ends=FlowCounts(design.frame, None, ends, *margins_of(ends), _noise_of(laws[ENDS]), None),
-            threshold=design.ends.threshold,
             lengths=LengthTable(lengths.reshape(CLASSES, -1), _noise_of(laws[LENGTHS])),
             extents=LengthTable(extents.reshape(len(EXTENTS), -1), _noise_of(laws[WIDTHS])),
             cells=cells,

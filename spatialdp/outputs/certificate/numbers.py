@@ -265,8 +265,8 @@ def _(numbers: PathModel, domain: Domain) -> Exactness:  # noqa: ARG001 - the mo
     }
     note = (
         "Counts of ends, lengths and extents have intervals. Synthetic trajectories, and what is counted in them, have "
-        "none: pairs of ends and moves below a threshold are left out, and a trajectory of many positions weighs as "
-        "much as one of few. The method is experimental."
+        "none: pairs of ends and moves are drawn towards what is expected of them, and a trajectory of many positions "
+        "weighs as much as one of few. The method is experimental."
     )
     return Exactness("one number of", tuple((name, math.sqrt(each)) for name, each in deviations.items()), (note,))
 

@@ -44,9 +44,9 @@ def test_shares_are_the_whole_and_one_system_needs_no_choice():
     assert sdp.Trajectories(systems=[6, 4]).systems == (4, 6)
 
 
-def test_a_plan_names_costs_errors_and_what_is_listed():
+def test_a_plan_names_costs_and_errors():
     text = str(sdp.Trajectories().plan(DOMAIN, epsilon=1, person=sdp.Person(records=5)))
-    for part in ("choice of the system", "pairs of ends", "kind of turn", "at most 5 records"):
+    for part in ("choice of the system", "pair of ends", "kind of turn", "at most 5 records"):
         assert part in text
 
 

@@ -39,7 +39,7 @@ from spatialdp.space.regions.cells import RegionCells
 
 __all__ = ["path_columns", "path_header", "rebuild_paths"]
 
-_LARGEST_THRESHOLD, _LARGEST_SCALE = 10**15, 1e45
+_LARGEST_SCALE = 1e45
 
 
 def path_header(estimate: PathModel) -> dict[str, Any]:
@@ -50,7 +50,6 @@ def path_header(estimate: PathModel) -> dict[str, Any]:
         "seconds": str(estimate.seconds),
         "longest": estimate.longest,
         "levels": {"blocks": estimate.blocks.level, "system": estimate.system.level},
-        "threshold": estimate.threshold,
         "scale": estimate.scale,
         "noise": {
             name: {"variance": law.variance, "kurtosis": law.kurtosis, "step": law.step} for name, law in laws.items()
@@ -86,7 +85,6 @@ def rebuild_paths(header: Mapping[str, Any], columns: Mapping[str, Array], domai
         system=system,
         longest=longest,
         ends=FlowCounts(frame, None, ends, *margins_of(ends), noise["ends"], None),
-        threshold=whole(header["threshold"], 0, _LARGEST_THRESHOLD),
         lengths=LengthTable(lengths, noise["lengths"]),
         extents=LengthTable(extents, noise["extents"]),
         cells=cells,

@@ -76,7 +76,7 @@ CHANGES = {
     "a step of time that is none": lambda header, _: header.update(seconds="1/7"),
     "a law that is none": lambda header, _: header["noise"]["extents"].update(variance=-1.0),
     "no law": lambda header, _: header["noise"].pop("ends"),
-    "a threshold below zero": lambda header, _: header.update(threshold=-1),
+    "a scale below zero": lambda header, _: header.update(scale=-1.0),
     "a scale without end": lambda header, _: header.update(scale=1e300),
 }
 
