@@ -29,6 +29,7 @@ from spatialdp.estimates.unevenness.tree import TreeUnevenness
 from spatialdp.space.boxes.leaf_families import Families
 from spatialdp.space.boxes.tree import Tree
 from spatialdp.space.boxes.walk import chunks, family_shares, walk, walk_polygons
+from spatialdp.space.coverage import whole_cells
 from spatialdp.space.domain import Domain
 from spatialdp.space.polygons import Polygons
 from spatialdp.space.regions.borders import RegionArea
@@ -123,9 +124,10 @@ class Decomposition(TreeCounts):
 
     def answer(self, boxes: Integers) -> Floats:
         """Estimated counts of lattice boxes; records are assumed to be evenly spread within a leaf."""
-        leaves, families = self._leaf_values, self._families
+        leaves = self._leaf_values
         if leaves is not None and self.consistent:
             return leaves.answer(boxes)
+        families = self._families
         if leaves is not None and families is not None:
             return self._summed_families(families, boxes, self.values.take, lambda opened: leaves.answer(opened.boxes))
         return np.asarray(self.answers(boxes, [self.values])[0])
@@ -331,12 +333,17 @@ class Decomposition(TreeCounts):
 
     def _allowance(self, queries: Array) -> Allowance:
         """What uneven spread adds to the errors of the answers to boxes (m, 4) or polygons (m,)."""
-        if self.leaf_grid is not None:
-            return self.leaf_grid.allowance(self.leaf_unevenness, queries)
         variance, shift = np.zeros((2, queries.shape[0]))
+        # Where no leaf is cut, there is no allowance, and nothing has to be known of unevenness, which takes long.
+        if self.leaf_grid is not None:
+            if queries.ndim == 2 and whole_cells(self.leaf_grid.grid, queries).all():
+                return Allowance(variance)
+            return self.leaf_grid.allowance(self.leaf_unevenness, queries)
         for chunk in chunks(self.tree, queries):
-            part = self.unevenness.allowance(self._walk(queries[chunk]), queries[chunk].shape[0])
-            variance[chunk], shift[chunk] = part.variance, part.shift
+            levels = self._walk(queries[chunk])
+            if any(pairs.cut_leaves.any() for pairs in levels):
+                part = self.unevenness.allowance(levels, queries[chunk].shape[0])
+                variance[chunk], shift[chunk] = part.variance, part.shift
         return Allowance(variance, shift)
 
     @cached_property

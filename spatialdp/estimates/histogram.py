@@ -103,6 +103,8 @@ class Histogram:
         if self.noise.by_total:
             return self._allowance_of_shares(self._extent.covered(inside))
         x, y = self.coverages(inside)
+        if bool((x.whole & y.whole).all()):  # no cell is cut; what is known of unevenness takes long on large grids
+            return Allowance(np.zeros(len(boxes)))
         at_border = self.unevenness.border_changes(self.border, inside)
         return Allowance(np.where(meets_region, self.unevenness.boxes(x, y, at_border), 0.0))
 
