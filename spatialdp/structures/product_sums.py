@@ -45,6 +45,11 @@ class ProductSums(Structure):
     frame: Frame
     axes: tuple[TreeAxis, ...]
 
+    @property
+    @override
+    def n_cells(self) -> int:
+        return self.frame.n_cells
+
     @cached_property
     def group_numbers(self) -> tuple[tuple[int, ...], ...]:
         """The group of each axis, for each group of the table; that of the last axis changes fastest."""

@@ -95,6 +95,11 @@ class ZoneLevels(Structure):
 
     @property
     @override
+    def n_cells(self) -> int:
+        return self.zones.shape.n_nodes
+
+    @property
+    @override
     def groups(self) -> tuple[str, ...]:
         return tuple(self._name(first, last) for first, last in self.chains.spans.tolist())
 
