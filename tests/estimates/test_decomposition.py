@@ -83,7 +83,7 @@ def test_closed_form_equals_the_walk(mechanism):
     estimate = mechanism.release([], UNIT, epsilon=1).estimate
     lattice = UNIT.boxes(random_boxes(50))
     assert estimate._is_complete
-    second, fourth = estimate._fitted_cumulants(lattice)
+    second, fourth = estimate._walker.fitted_cumulants(lattice, estimate.noise)
     variance, kurtosis = estimate.moments(lattice)
     assert variance == pytest.approx(second, rel=1e-9)
     assert (kurtosis >= fourth / second**2 - 1e-9).all()  # an upper bound ...
@@ -303,7 +303,7 @@ def test_odd_data_give_a_release_like_any_other(name, data, tmp_path):
 def test_boxes_that_cut_no_leaf_have_no_allowance_and_ask_for_none(mechanism, region, monkeypatch):
     estimate = make(mechanism, region).estimate
     whole = estimate.tree.boxes[:20].astype(np.int64)
-    cut = whole + [[1, 0, 0, 0]]
+    cut = whole + np.array([1, 0, 0, 0])
     learnt = estimate.allowance(np.concatenate([whole, cut]))
     assert not learnt.variance[:20].any()
     assert not np.broadcast_to(learnt.shift, 40)[:20].any()

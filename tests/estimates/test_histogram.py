@@ -101,7 +101,7 @@ def test_adjusted_values_are_the_closest_allowed_ones_and_marked():
 def test_boxes_of_whole_cells_have_no_allowance_and_ask_for_none(name, monkeypatch):
     estimate = histogram(name)
     whole = estimate.leaf_boxes()
-    cut = whole + [[1, 0, 0, 0]]
+    cut = whole + np.array([1, 0, 0, 0])
     learnt = estimate.allowance(np.concatenate([whole, cut]))
     assert not learnt.variance[: len(whole)].any()
     assert learnt.variance[len(whole) :].any()
