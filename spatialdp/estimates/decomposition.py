@@ -150,7 +150,7 @@ class Decomposition(TreeCounts):
             share = np.where(cut, np.maximum(pairs.coverage, 1 - pairs.coverage), 0.0)
             return share * np.maximum(self.values.take(pairs.node), 0.0)
 
-        return self._walker.summed(boxes, worst)[0]
+        return np.asarray(self._walker.summed(boxes, worst)[0])
 
     def moments(self, boxes: Integers) -> tuple[Floats, Floats]:
         """Variance and excess kurtosis of the noise in each answer."""
@@ -180,7 +180,7 @@ class Decomposition(TreeCounts):
         """Estimated counts of polygons; records are assumed to be evenly spread within a leaf."""
         if self.consistent and self._leaf_values is not None:
             return self._leaf_values.answer_polygons(polygons)
-        return self._walker.summed(polygons, lambda pairs: pairs.coverage * self.values.take(pairs.node))[0]
+        return np.asarray(self._walker.summed(polygons, lambda pairs: pairs.coverage * self.values.take(pairs.node))[0])
 
     def polygon_moments(self, polygons: Polygons) -> tuple[Floats, Floats]:
         """Variance and excess kurtosis of the noise in each polygon's answer."""
