@@ -23,10 +23,10 @@ from spatialdp.errors import ParameterError
 from spatialdp.estimates.answers import About
 from spatialdp.estimates.tables.counts import TableCounts, sums_of
 from spatialdp.evaluation.cache import TrialResults
+from spatialdp.evaluation.frames.zones import unbounded
 from spatialdp.evaluation.metrics import EARTH_MOVER, INTERVALS, METRICS, Outcome
 from spatialdp.evaluation.trials import Experiment, Trial
 from spatialdp.evaluation.truth import Truth
-from spatialdp.evaluation.zones import unbounded
 from spatialdp.privacy.noise.source import SeededNoise
 from spatialdp.privacy.unit import MOST, Person
 from spatialdp.records.rows.rows import count_rows
