@@ -15,16 +15,20 @@ import click
 
 from spatialdp.cli.groups import FAILED, failure
 from spatialdp.cli.options.values import bundled
+from spatialdp.outputs.files.formats import FORMATS
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from spatialdp.cli.options.account import Payer
     from spatialdp.cli.options.output import Target
     from spatialdp.mechanisms import Mechanism
     from spatialdp.mechanisms.prepared import PreparedRelease
     from spatialdp.privacy.ledger.account import Account
     from spatialdp.privacy.noise.source import Noise
+    from spatialdp.release import Release
 
-__all__ = ["NoiseChoice", "Steps", "make_release", "noise_options"]
+__all__ = ["NoiseChoice", "Steps", "make_release", "noise_options", "write_files"]
 
 
 @dataclass(frozen=True)
@@ -114,6 +118,16 @@ def make_release(
         report(line)
     report(f"ledger   {_paid(account)}")
     report(f"{release.privacy}")
+
+
+def write_files(release: Release, target: Target, *, pixels: tuple[int, int] | None = None) -> None:
+    """Write a release in all formats that were asked for, completely or not at all."""
+    from spatialdp.outputs.files.save import contents, write_release
+
+    files: dict[Path, bytes] = {}
+    for path in target.files:
+        files |= contents(release, path, shape=pixels if FORMATS[path.suffix.lower()] == "GeoTIFF" else None)
+    write_release(release, files, overwrite=target.force)
 
 
 def _paid(account: Account | None) -> str:

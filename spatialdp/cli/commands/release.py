@@ -19,7 +19,7 @@ from spatialdp.cli.options.output import Target, check_output, output_options, q
 from spatialdp.cli.options.points import PointsFile, points_options
 from spatialdp.cli.options.terms import TermsOptions, terms_options
 from spatialdp.cli.options.values import Numbers
-from spatialdp.cli.releasing import NoiseChoice, Steps, make_release, noise_options
+from spatialdp.cli.releasing import NoiseChoice, Steps, make_release, noise_options, write_files
 from spatialdp.outputs.files.formats import FORMATS, WITH_AXES
 
 if TYPE_CHECKING:
@@ -103,15 +103,8 @@ def command(
 
 
 def _write(release: Release, target: Target, shape: tuple[int, int] | None, pixels: tuple[float, float] | None) -> None:
-    """Write the release in all formats that were asked for."""
-    from spatialdp.outputs.files.save import contents, write_release
-
-    files: dict[Path, bytes] = {}
-    if pixels is None and release.estimate.kind == "grid":
-        shape = None  # the cells of the grid are the pixels
-    for path in target.files:
-        files |= contents(release, path, shape=shape if FORMATS[path.suffix.lower()] == "GeoTIFF" else None)
-    write_release(release, files, overwrite=target.force)
+    cells_are_pixels = pixels is None and release.estimate.kind == "grid"
+    write_files(release, target, pixels=None if cells_are_pixels else shape)
 
 
 def _summary(release: Release, mechanism: Mechanism) -> list[str]:

@@ -16,7 +16,7 @@ from spatialdp.cli.options.frame import Names, places_options
 from spatialdp.cli.options.output import Target, check_output, output_options, quiet_option
 from spatialdp.cli.options.terms import TermsOptions, terms_options
 from spatialdp.cli.options.values import Exact
-from spatialdp.cli.releasing import NoiseChoice, Steps, make_release, noise_options
+from spatialdp.cli.releasing import NoiseChoice, Steps, make_release, noise_options, write_files
 
 if TYPE_CHECKING:
     from spatialdp.flows.release import FlowRelease
@@ -110,21 +110,10 @@ def command(
         "opening the trips",
         "counting them and adding noise",
         lambda: read_trips(list(trips), places, _end(origin), _end(destination), person=person_column),
-        lambda release: _write(release, target),
+        lambda release: write_files(release, target),
         lambda release: _summary(release, prepared.design.smallest_visible),
     )
     make_release(prepared, steps, payer, noise, target, quiet=quiet)
-
-
-def _write(release: FlowRelease, target: Target) -> None:
-    """Write the flows in all formats that were asked for."""
-    from spatialdp.outputs.files.flows.save import flow_contents
-    from spatialdp.outputs.files.save import write_release
-
-    files: dict[Path, bytes] = {}
-    for path in target.files:
-        files |= flow_contents(release, path)
-    write_release(release, files, overwrite=target.force)
 
 
 def _end(names: tuple[str, ...]) -> Any:
