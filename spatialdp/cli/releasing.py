@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from spatialdp.cli.groups import FAILED, failure
+from spatialdp.cli.options.account import ledger_line
 from spatialdp.cli.options.values import bundled
 from spatialdp.outputs.files.formats import FORMATS
 
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
     from spatialdp.cli.options.output import Target
     from spatialdp.mechanisms import Mechanism
     from spatialdp.mechanisms.prepared import PreparedRelease
-    from spatialdp.privacy.ledger.account import Account
     from spatialdp.privacy.noise.source import Noise
     from spatialdp.release import Release
 
@@ -116,7 +116,7 @@ def make_release(
         raise failure(str(error), FAILED) from None
     for line in steps.summary(release):
         report(line)
-    report(f"ledger   {_paid(account)}")
+    report(ledger_line(account))
     report(f"{release.privacy}")
 
 
@@ -128,10 +128,3 @@ def write_files(release: Release, target: Target, *, pixels: tuple[int, int] | N
     for path in target.files:
         files |= contents(release, path, shape=pixels if FORMATS[path.suffix.lower()] == "GeoTIFF" else None)
     write_release(release, files, overwrite=target.force)
-
-
-def _paid(account: Account | None) -> str:
-    """Return what is left in the account that paid."""
-    if account is None:
-        return "none: nothing records what was spent on these records; see --ledger"
-    return f"{account.name}, {account.in_words()}"

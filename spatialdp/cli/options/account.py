@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from spatialdp.privacy.ledger.account import Account
     from spatialdp.privacy.ledger.ledger import Ledger
 
-__all__ = ["Payer", "ledger_argument", "opened", "payer_options", "witness_option"]
+__all__ = ["Payer", "ledger_argument", "ledger_line", "opened", "payer_options", "witness_option"]
 
 
 @dataclass(frozen=True)
@@ -48,6 +48,13 @@ class Payer:
         if self.ledger is None or self.account is None:
             return None
         return opened(self.ledger, self.witness).account(self.account)
+
+
+def ledger_line(account: Account | None) -> str:
+    """Return the line of a summary that says what is left in the account that paid, or that nobody keeps account."""
+    if account is None:
+        return "ledger   none: nothing records what was spent on these records; see --ledger"
+    return f"ledger   {account.name}, {account.in_words()}"
 
 
 def opened(place: str, witness: Path | None) -> Ledger:
