@@ -207,6 +207,8 @@ class RunningRelease(Certified):
         """
         import pandas as pd
 
+        from spatialdp.outputs.files.statement import statement_members
+
         rows = []
         for month in range(1, self.months + 1):
             alone, total = ({"first": month, "last": month}, {"last": month})
@@ -215,7 +217,7 @@ class RunningRelease(Certified):
             rows.append([month, values[0], *ends[0], values[1], *ends[1]])
         names = ["month", "estimate", "lower", "upper", "total", "total_lower", "total_upper"]
         table = pd.DataFrame(rows, columns=names)
-        table.attrs["privacy"] = {"summary": str(self.privacy), **self.privacy.to_json()}
+        table.attrs["privacy"] = statement_members(self.privacy)
         return table
 
     def save(self, path: str | PathLike[str], *, overwrite: bool = False) -> None:

@@ -378,9 +378,9 @@ class TableRelease(_ManyMaps, Release):
         >>> sdp.load(path).answer(kind="theft") == release.answer(kind="theft")
         True
         """
-        from spatialdp.outputs.files.tables.save import save_table
+        from spatialdp.outputs.files.save import save
 
-        save_table(self, path, overwrite=overwrite, shape=shape)
+        save(self, path, overwrite=overwrite, shape=shape)
 
     def in_words(self) -> str:
         """Return the promise in plain words, and why all times and categories together cost ε once.

@@ -157,10 +157,7 @@ class Curator(SelectionQuestions):
         >>> round(curator.sum("price", bounds=(0, 100), epsilon=1000).values)
         130
         """
-        limits, places = value_bounds(bounds), self._places(areas)
-        return self._answer(
-            Sum(self._frame, Spending.of(epsilon, delta, law), self._frame.column(values), limits, places)
-        )
+        return self._of_values(Sum, values, bounds, areas, Spending.of(epsilon, delta, law))
 
     def mean(
         self,
@@ -193,10 +190,14 @@ class Curator(SelectionQuestions):
         >>> round(curator.mean("price", bounds=(0, 100), epsilon=1000).values)
         65
         """
+        return self._of_values(Mean, values, bounds, areas, Spending.of(epsilon, delta, law))
+
+    def _of_values(
+        self, kind: type[Sum] | type[Mean], values: str, bounds: tuple[float, float], areas: Any, spending: Spending
+    ) -> Answers:
+        """Ask about the values of a column in some areas, clipped to public bounds."""
         limits, places = value_bounds(bounds), self._places(areas)
-        return self._answer(
-            Mean(self._frame, Spending.of(epsilon, delta, law), self._frame.column(values), limits, places)
-        )
+        return self._answer(kind(self._frame, spending, self._frame.column(values), limits, places))
 
     def histogram(
         self, values: str, edges: npt.ArrayLike, *, epsilon: Number, delta: Number = 0, law: str = "discrete-laplace"

@@ -9,6 +9,7 @@ steps, whatever its value is, so both are measured for the price of one; see ``d
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -92,7 +93,24 @@ class _OfColumn(Ask[Answers]):
 
 
 @dataclass(frozen=True)
-class Sum(_OfColumn):
+class _InAreas(_OfColumn):
+    """A question about the numbers in a column, clipped to public bounds, in each of some public areas."""
+
+    bounds: Bounds
+    areas: Areas
+
+    @property
+    @abstractmethod
+    def law(self) -> NoiseLaw:
+        """The noise in each sum, in steps."""
+
+    @override
+    def facts(self) -> dict[str, Any]:
+        return {"values": self.column, "bounds": self.bounds, **self.areas.facts(), **law_facts(self.law)}
+
+
+@dataclass(frozen=True)
+class Sum(_InAreas):
     """The sum of a column's values, clipped to public bounds, in each of some public areas.
 
     Privacy
@@ -104,8 +122,6 @@ class Sum(_OfColumn):
     ``tests/curator/test_values.py``.
     """
 
-    bounds: Bounds
-    areas: Areas
     name = "sum"
 
     @property
@@ -114,8 +130,8 @@ class Sum(_OfColumn):
         return 2 * max(map(abs, self.bounds)) / STEPS
 
     @cached_property
+    @override
     def law(self) -> NoiseLaw:
-        """The noise in each sum, in steps."""
         low, high = (int(step) for step in self._steps(np.array(self.bounds)))
         most, between = max(abs(low), abs(high)), high - low
         return self.spending.noise(self.frame.sensitivity(self.areas.sensitivity(self.frame.neighbours, most, between)))
@@ -123,10 +139,6 @@ class Sum(_OfColumn):
     def _steps(self, values: Floats) -> Integers:
         """Return values within the bounds as steps of the lattice."""
         return np.rint(values / max(map(abs, self.bounds)) * (STEPS // 2)).astype(np.int64)
-
-    @override
-    def facts(self) -> dict[str, Any]:
-        return {"values": self.column, "bounds": self.bounds, **self.areas.facts(), **law_facts(self.law)}
 
     @override
     def answer(self, held: HeldRecords, noise: Noise, statement: Privacy) -> Answers:
@@ -137,7 +149,7 @@ class Sum(_OfColumn):
 
 
 @dataclass(frozen=True)
-class Mean(_OfColumn):
+class Mean(_InAreas):
     """The mean of a column's values, clipped to public bounds, in each of some public areas.
 
     Privacy
@@ -149,19 +161,13 @@ class Mean(_OfColumn):
     ``tests/curator/test_values.py``.
     """
 
-    bounds: Bounds
-    areas: Areas
     name = "mean"
 
     @cached_property
+    @override
     def law(self) -> NoiseLaw:
-        """The noise in each of both sums, in steps."""
         moved = (1 if self.frame.neighbours is Neighbours.ADD_REMOVE else 2) * self.areas.depth
         return self.spending.noise(self.frame.sensitivity(Sensitivity(moved * STEPS, moved * STEPS**2)))
-
-    @override
-    def facts(self) -> dict[str, Any]:
-        return {"values": self.column, "bounds": self.bounds, **self.areas.facts(), **law_facts(self.law)}
 
     @override
     def answer(self, held: HeldRecords, noise: Noise, statement: Privacy) -> Answers:

@@ -17,7 +17,7 @@ from spatialdp.estimates.unevenness.allowance import Allowance
 from spatialdp.space.polygons import Polygons
 from spatialdp.trees.adjust import NonNegative
 
-__all__ = ["KINDS", "Estimate", "moments_of"]
+__all__ = ["KINDS", "Estimate", "Unsmoothed", "moments_of"]
 
 # The value of `kind` for each class of estimates, as release files name it.
 KINDS = ("grid", "tree", "field", "zones", "table", "listed", "listed-map", "flows", "network")
@@ -120,6 +120,20 @@ class Estimate(Protocol):
 
     def rounded(self) -> Self:
         """An estimate of whole counts; biased."""
+
+
+class Unsmoothed:
+    """An estimate that was not smoothed: intervals are made of it, and nothing is known of smaller areas."""
+
+    @property
+    def unbiased(self) -> Self:
+        """The estimate that intervals are made of."""
+        return self
+
+    @property
+    def finest(self) -> Self:
+        """The same estimates in the smallest areas that they differ in."""
+        return self
 
 
 def moments_of(second: Floats, fourth: Floats) -> tuple[Floats, Floats]:

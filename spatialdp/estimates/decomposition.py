@@ -3,20 +3,20 @@
 If the estimates are consistent (a parent is the sum of its children), it does not matter which nodes
 an answer takes, and the noise of the answer follows from the algebra of the least-squares fit
 (`trees.tree_noise`, ``docs/design/tree-noise.md``). If they are not consistent, an answer takes the fewest
-and largest nodes. Walks are in `space.boxes.walk`, the algebra is in `trees.tree_noise`; this module chooses
+and largest nodes. Walks are in `space.boxes.walker`, the algebra is in `trees.tree_noise`; this module chooses
 among them and reads no record.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
 
-from spatialdp._support.arrays import Array, Booleans, Floats, Integers, read_only
+from spatialdp._support.arrays import Array, Floats, Integers, read_only
 from spatialdp._support.override import override
 from spatialdp.estimates.base import moments_of
 from spatialdp.estimates.histogram import Histogram
@@ -28,12 +28,14 @@ from spatialdp.estimates.unevenness.grid import GridUnevenness
 from spatialdp.estimates.unevenness.tree import TreeUnevenness
 from spatialdp.space.boxes.leaf_families import Families
 from spatialdp.space.boxes.tree import Tree
-from spatialdp.space.boxes.walk import chunks, family_shares, walk, walk_polygons
+from spatialdp.space.boxes.walk import family_shares
+from spatialdp.space.boxes.walker import Walker
+from spatialdp.space.coverage import whole_cells
 from spatialdp.space.domain import Domain
 from spatialdp.space.polygons import Polygons
 from spatialdp.space.regions.borders import RegionArea
 from spatialdp.trees.least_squares import two_pass
-from spatialdp.trees.pairs import OpenedNodes, Pairs
+from spatialdp.trees.pairs import Pairs
 from spatialdp.trees.tree_noise import GivenWeights, TreeNoise, or_zero
 
 __all__ = ["Decomposition"]
@@ -123,23 +125,16 @@ class Decomposition(TreeCounts):
 
     def answer(self, boxes: Integers) -> Floats:
         """Estimated counts of lattice boxes; records are assumed to be evenly spread within a leaf."""
-        leaves, families = self._leaf_values, self._families
+        leaves = self._leaf_values
         if leaves is not None and self.consistent:
             return leaves.answer(boxes)
-        if leaves is not None and families is not None:
-            return self._summed_families(families, boxes, self.values.take, lambda opened: leaves.answer(opened.boxes))
+        if leaves is not None and self._walker.families is not None:
+            return self._walker.summed_families(boxes, self.values.take, lambda opened: leaves.answer(opened.boxes))
         return np.asarray(self.answers(boxes, [self.values])[0])
 
     def answers(self, boxes: Integers, values: Sequence[Array]) -> Floats:
         """Answers to lattice boxes from several sets of node values, (sets, boxes), in little more time than one."""
-        totals = np.zeros((len(values), boxes.shape[0]))
-        for chunk in chunks(self.tree, boxes):
-            for pairs in walk(self.tree, boxes[chunk], self._descended, self.area):
-                ended = np.flatnonzero(~pairs.divided & (pairs.coverage > 0))
-                box, node, coverage = pairs.box.take(ended), pairs.node.take(ended), pairs.coverage.take(ended)
-                for total, counts in zip(totals[:, chunk], values, strict=True):
-                    total += np.bincount(box, coverage * counts.take(node), minlength=total.size)
-        return totals
+        return self._walker.summed_values(boxes, *values)
 
     def uniformity(self, boxes: Integers) -> Floats:
         """About how far each answer can be off because records are not evenly spread within the leaves that a box cuts.
@@ -155,7 +150,7 @@ class Decomposition(TreeCounts):
             share = np.where(cut, np.maximum(pairs.coverage, 1 - pairs.coverage), 0.0)
             return share * np.maximum(self.values.take(pairs.node), 0.0)
 
-        return self._summed(boxes, worst)
+        return np.asarray(self._walker.summed(boxes, worst)[0])
 
     def moments(self, boxes: Integers) -> tuple[Floats, Floats]:
         """Variance and excess kurtosis of the noise in each answer."""
@@ -185,7 +180,7 @@ class Decomposition(TreeCounts):
         """Estimated counts of polygons; records are assumed to be evenly spread within a leaf."""
         if self.consistent and self._leaf_values is not None:
             return self._leaf_values.answer_polygons(polygons)
-        return self._summed(polygons, lambda pairs: pairs.coverage * self.values.take(pairs.node))
+        return np.asarray(self._walker.summed(polygons, lambda pairs: pairs.coverage * self.values.take(pairs.node))[0])
 
     def polygon_moments(self, polygons: Polygons) -> tuple[Floats, Floats]:
         """Variance and excess kurtosis of the noise in each polygon's answer."""
@@ -232,12 +227,6 @@ class Decomposition(TreeCounts):
             shares=None if self.shares is None else self.shares[index],
         )
 
-    def _walk(self, queries: Array, descend: Booleans | None = None) -> list[Pairs]:
-        """The pairs of each depth of boxes (m, 4) or polygons (m,) that walk down the tree."""
-        if queries.ndim == 2:
-            return walk(self.tree, queries, descend, self.area)
-        return walk_polygons(self.tree, self.domain, queries, descend, self.area)
-
     @cached_property
     def area(self) -> RegionArea | None:
         """The region, if leaves lie in it in part."""
@@ -246,37 +235,10 @@ class Decomposition(TreeCounts):
         return None if self.leaf_grid.border is None else self.leaf_grid.border.area
 
     @cached_property
-    def _descended(self) -> Booleans | None:
-        """Whether a walk must go on below each node, because the node was not measured; None if that is never so."""
-        unmeasured = self.noise.unmeasured
-        return unmeasured if not self.consistent and unmeasured.any() else None
-
-    def _summed(self, queries: Array, weigh: Callable[[Pairs], Floats]) -> Floats:
-        """For every box or polygon, the sum of `weigh` over the nodes at which its walk ends."""
-        total = np.zeros(queries.shape[0])
-        for chunk in chunks(self.tree, queries):
-            for pairs in self._walk(queries[chunk], self._descended):
-                weights = np.where(~pairs.divided, weigh(pairs), 0.0)
-                total[chunk] += np.bincount(pairs.box, weights, minlength=total[chunk].size)
-        return total
-
-    def _summed_families(
-        self,
-        families: Families,
-        boxes: Integers,
-        whole: Callable[[Integers], Floats],
-        part: Callable[[OpenedNodes], Floats],
-    ) -> Floats:
-        """For every box, the sum of `whole` over covered nodes and of `part` over families of leaves that it cuts."""
-        total = np.zeros(boxes.shape[0])
-        for chunk in chunks(self.tree, boxes):
-            levels, opened = families.walk(boxes[chunk], self._descended)
-            for pairs in levels:
-                weights = np.where(~pairs.divided & (pairs.coverage > 0), whole(pairs.node), 0.0)
-                if opened is not None and pairs is levels[-1]:
-                    weights[opened.pairs] = part(opened)
-                total[chunk] += np.bincount(pairs.box, weights, minlength=total[chunk].size)
-        return total
+    def _walker(self) -> Walker:
+        # Sums of consistent estimates are the same wherever walks end.
+        unmeasured = None if self.consistent or not self.noise.unmeasured.any() else self.noise.unmeasured
+        return Walker(self.tree, self.domain, self.area, self._families, unmeasured)
 
     def _moments(self, queries: Array) -> tuple[Floats, Floats]:
         """Variance and excess kurtosis of the noise in the answers to boxes (m, 4) or polygons (m,)."""
@@ -285,58 +247,40 @@ class Decomposition(TreeCounts):
         grid = self.leaf_grid if self._is_complete else None
         sides = None if grid is None else grid.block_sides
         if grid is None or sides is None:
-            return moments_of(*self._fitted_cumulants(queries))
+            return moments_of(*self._walker.fitted_cumulants(queries, self.noise))
         squares = grid.box_squares(queries) if queries.ndim == 2 else grid.polygon_squares(queries)
         variance, kurtosis = moments_of(*self.noise.complete(*squares, sides))
         return variance, np.minimum(kurtosis, self.kurtosis.max())
 
     def _raw_cumulants(self, queries: Array) -> tuple[Floats, Floats]:
         """Second and fourth cumulants of the answers to boxes from the nodes as they were measured."""
-        noise, families = self.noise, self._families
-        if families is None or queries.ndim == 1:
-            return self._node_cumulants(queries)
+        noise, walker = self.noise, self._walker
+        if walker.families is None or queries.ndim == 1:
+            second, fourth = walker.summed(
+                queries,
+                lambda pairs: pairs.coverage**2 * noise.own_second(pairs.node),
+                lambda pairs: pairs.coverage**4 * noise.own_fourth.take(pairs.node),
+            )
+            return second, fourth
         leaf_second, leaf_kurtosis = or_zero(self.variances[-1:]), self.kurtosis[-1:]
-        second = self._summed_families(families, queries, noise.own_second, lambda o: leaf_second * o.powers[1])
-        fourth = self._summed_families(
-            families, queries, noise.own_fourth.take, lambda o: leaf_second**2 * leaf_kurtosis * o.powers[3]
+        second = walker.summed_families(queries, noise.own_second, lambda o: leaf_second * o.powers[1])
+        fourth = walker.summed_families(
+            queries, noise.own_fourth.take, lambda o: leaf_second**2 * leaf_kurtosis * o.powers[3]
         )
         return np.maximum(second, 0.0), np.maximum(fourth, 0.0)
 
-    def _node_cumulants(self, queries: Array) -> tuple[Floats, Floats]:
-        second = self._summed(queries, lambda pairs: pairs.coverage**2 * self.noise.own_second(pairs.node))
-        fourth = self._summed(queries, lambda pairs: pairs.coverage**4 * self.noise.own_fourth.take(pairs.node))
-        return second, fourth
-
-    def _fitted_cumulants(self, queries: Array) -> tuple[Floats, Floats]:
-        """Second and fourth cumulants of the answers from fitted estimates."""
-        second, fourth = np.zeros((2, queries.shape[0]))
-        for chunk in chunks(self.tree, queries):
-            levels, opened = self._visited(queries[chunk])
-            second[chunk], fourth[chunk] = self.noise.fitted_walk(levels, opened, queries[chunk].shape[0])
-        return second, fourth
-
-    def _visited(self, queries: Array) -> tuple[list[Pairs], OpenedNodes | None]:
-        """The pairs of a query and a node at each depth, and the families of leaves that are not visited.
-
-        Families of leaves that are grid cells are not visited: their parent gets the cells' mean coverage.
-        """
-        if self._families is None or queries.ndim == 1:
-            return self._walk(queries), None
-        levels, opened = self._families.walk(queries)
-        if opened is not None:
-            coverage = levels[-1].coverage.copy()
-            coverage[opened.pairs] = opened.powers[0] / self.tree.n_children[levels[-1].node[opened.pairs]]
-            levels[-1] = replace(levels[-1], coverage=coverage)
-        return levels, opened
-
     def _allowance(self, queries: Array) -> Allowance:
         """What uneven spread adds to the errors of the answers to boxes (m, 4) or polygons (m,)."""
-        if self.leaf_grid is not None:
-            return self.leaf_grid.allowance(self.leaf_unevenness, queries)
         variance, shift = np.zeros((2, queries.shape[0]))
-        for chunk in chunks(self.tree, queries):
-            part = self.unevenness.allowance(self._walk(queries[chunk]), queries[chunk].shape[0])
-            variance[chunk], shift[chunk] = part.variance, part.shift
+        # Where no leaf is cut, there is no allowance, and nothing has to be known of unevenness, which takes long.
+        if self.leaf_grid is not None:
+            if queries.ndim == 2 and whole_cells(self.leaf_grid.grid, queries).all():
+                return Allowance(variance)
+            return self.leaf_grid.allowance(self.leaf_unevenness, queries)
+        for chunk, levels in self._walker.walks(queries):
+            if any(pairs.cut_leaves.any() for pairs in levels):
+                part = self.unevenness.allowance(levels, queries[chunk].shape[0])
+                variance[chunk], shift[chunk] = part.variance, part.shift
         return Allowance(variance, shift)
 
     @cached_property
@@ -344,7 +288,7 @@ class Decomposition(TreeCounts):
         """What the released nodes say about the spread of records within leaves, if the leaves follow no grid."""
         fit = self.fit
         variances = fit.noise.fitted_variances()
-        return TreeUnevenness.of(self.tree, fit.values, variances, self._walk, self.area)
+        return TreeUnevenness.of(self.tree, fit.values, variances, self._walker.walk, self.area)
 
     @cached_property
     def leaf_unevenness(self) -> GridUnevenness:

@@ -53,6 +53,8 @@ class NoiseModel(ABC):
     by_cell: ClassVar[bool] = False  # whether the noise of whole cells is a whole multiple of the step
     by_total: ClassVar[bool] = False  # whether only the total was measured, so that cells say nothing about the spread
 
+    width: float  # of the lattice on which the noise lies; 0 if it is as good as continuous
+
     @abstractmethod
     def cumulants(self, x: Coverage, y: Coverage) -> tuple[Floats, Floats]:
         """Second and fourth cumulants of the noise in each box's answer."""
@@ -86,12 +88,12 @@ class NoiseModel(ABC):
         """Second and fourth cumulants of the noise in each polygon's answer."""
 
     @property
-    @abstractmethod
     def step(self) -> float:
         """Width of the lattice on which the noise of the measurements lies; 0 if it is as good as continuous.
 
         A measurement must enter an answer with a weight of at most 1.
         """
+        return self.width
 
     @abstractmethod
     def to_json(self) -> dict[str, Any]:
@@ -118,11 +120,6 @@ class IndependentNoise(NoiseModel):
     variance: float
     kurtosis: float
     width: float
-
-    @property
-    @override
-    def step(self) -> float:
-        return self.width
 
     @override
     def cumulants(self, x: Coverage, y: Coverage) -> tuple[Floats, Floats]:
@@ -225,11 +222,6 @@ class SeparableNoise(NoiseModel):
 
     @property
     @override
-    def step(self) -> float:
-        return self.width
-
-    @property
-    @override
     def fitted(self) -> bool:
         return self.x.fitted or self.y.fitted
 
@@ -315,11 +307,6 @@ class QuadHaarNoise(NoiseModel):
     variances: Floats
     kurtosis: Floats
     width: float
-
-    @property
-    @override
-    def step(self) -> float:
-        return self.width
 
     @override
     def cumulants(self, x: Coverage, y: Coverage) -> tuple[Floats, Floats]:

@@ -16,7 +16,7 @@ from typing import ClassVar
 import numpy as np
 
 from spatialdp._support.arrays import Booleans, Floats, Integers
-from spatialdp.estimates.base import moments_of
+from spatialdp.estimates.base import Unsmoothed, moments_of
 from spatialdp.estimates.grid_noise import NoiseModel
 from spatialdp.estimates.unevenness.allowance import Allowance
 from spatialdp.estimates.unevenness.blocks import CellCounts
@@ -33,7 +33,7 @@ __all__ = ["Histogram"]
 
 
 @dataclass(frozen=True, eq=False)
-class Histogram:
+class Histogram(Unsmoothed):
     """Estimated counts of the cells of a grid; an `Estimate`.
 
     Attributes
@@ -61,16 +61,6 @@ class Histogram:
         values = np.array(self.values, dtype=np.float64)
         values.setflags(write=False)
         object.__setattr__(self, "values", values)
-
-    @property
-    def unbiased(self) -> Histogram:
-        """The estimate that intervals are made of."""
-        return self
-
-    @property
-    def finest(self) -> Histogram:
-        """The same estimates in the smallest areas that they differ in."""
-        return self
 
     @property
     def n_cells(self) -> int:
@@ -103,6 +93,8 @@ class Histogram:
         if self.noise.by_total:
             return self._allowance_of_shares(self._extent.covered(inside))
         x, y = self.coverages(inside)
+        if bool((x.whole & y.whole).all()):  # no cell is cut; what is known of unevenness takes long on large grids
+            return Allowance(np.zeros(len(boxes)))
         at_border = self.unevenness.border_changes(self.border, inside)
         return Allowance(np.where(meets_region, self.unevenness.boxes(x, y, at_border), 0.0))
 

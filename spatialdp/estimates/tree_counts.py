@@ -13,6 +13,7 @@ import numpy as np
 
 from spatialdp._support.arrays import Booleans, Floats, Integers
 from spatialdp.errors import ReleaseError
+from spatialdp.estimates.base import Unsmoothed
 from spatialdp.space.polygons import Polygons
 from spatialdp.trees.adjust import NonNegative, non_negative, project_families, round_consistent
 from spatialdp.trees.shape import TreeShape
@@ -22,7 +23,7 @@ from spatialdp.wording import parameter
 __all__ = ["TreeCounts"]
 
 
-class TreeCounts(ABC):
+class TreeCounts(Unsmoothed, ABC):
     """Estimated counts of the nodes of a tree; the base of dataclasses that are estimates.
 
     Attributes
@@ -46,16 +47,6 @@ class TreeCounts(ABC):
     @abstractmethod
     def noise(self) -> TreeNoise:
         """The noise of the measurements and of the estimates."""
-
-    @property
-    def unbiased(self) -> Self:
-        """The estimate that intervals are made of."""
-        return self
-
-    @property
-    def finest(self) -> Self:
-        """The same estimates in the smallest areas that they differ in."""
-        return self
 
     @property
     def leaf_steps(self) -> bool:

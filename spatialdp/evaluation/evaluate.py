@@ -21,12 +21,12 @@ from spatialdp._support.checks import whole_number
 from spatialdp._version import __version__
 from spatialdp.errors import ParameterError
 from spatialdp.evaluation.cache import TrialCache, TrialResults
+from spatialdp.evaluation.frames.tables import TableExperiment, table_workloads
+from spatialdp.evaluation.frames.zones import ZoneExperiment, level_workloads
 from spatialdp.evaluation.functions import check_functions
 from spatialdp.evaluation.labels import Mechanisms, labelled, with_baselines
 from spatialdp.evaluation.metrics import check_metrics
-from spatialdp.evaluation.tables.experiment import TableExperiment, table_workloads
 from spatialdp.evaluation.trials import WHOLE_MAP, Experiment, Trial, identity, run_trials
-from spatialdp.evaluation.zones import ZoneExperiment, level_workloads
 from spatialdp.privacy.budget import Budget, Number, exact
 from spatialdp.privacy.neighbours import Neighbours
 from spatialdp.privacy.noise.source import SeededNoise

@@ -265,9 +265,9 @@ class FlowRelease(_NoMap, Release):
         >>> sdp.load(path).total == release.total
         True
         """
-        from spatialdp.outputs.files.flows.save import save_flows
+        from spatialdp.outputs.files.save import save
 
-        save_flows(self, path, overwrite=overwrite, shape=shape)
+        save(self, path, overwrite=overwrite, shape=shape)
 
     @override
     def __repr__(self) -> str:

@@ -47,6 +47,8 @@ class Design(Generic[S_co]):
     Attributes
     ----------
     structure : Structure
+    groups : tuple of str
+        Names of the structure's groups.
     neighbours : Neighbours
     costs : tuple of Fraction
         Cost of each group.
@@ -57,6 +59,7 @@ class Design(Generic[S_co]):
     """
 
     structure: S_co
+    groups: tuple[str, ...]
     neighbours: Neighbours
     costs: tuple[Fraction, ...]
     laws: tuple[NoiseLaw | None, ...]
@@ -96,14 +99,15 @@ def design_of(
     structure: S, costs: Sequence[Fraction], law: Law, neighbours: Neighbours, person: Person | None = None
 ) -> Design[S]:
     """The design of a structure, with the least noise that each group's cost allows."""
-    for group, (name, cost) in enumerate(zip(structure.groups, costs, strict=True)):
+    groups = structure.groups
+    for group, (name, cost) in enumerate(zip(groups, costs, strict=True)):
         if not cost and structure.needs(group):
             raise BudgetError(
                 f"nothing of the budget is left to {name!r}, which every estimate needs; divide the budget more "
                 "evenly, or over fewer groups."
             )
-    sensitivities = [structure.person_sensitivity(group, neighbours, person) for group in range(len(costs))]
-    return Design(structure, neighbours, tuple(costs), laws_for(law, costs, sensitivities), person)
+    laws = laws_for(law, costs, structure.sensitivities(neighbours, person))
+    return Design(structure, groups, neighbours, tuple(costs), laws, person)
 
 
 class StructuredMechanism(Mechanism):
@@ -121,11 +125,11 @@ class StructuredMechanism(Mechanism):
 
     def _steps(self, design: Design[Any]) -> dict[str, Fraction]:
         """Cost of each step, by the name that the plan and the privacy statement show."""
-        return dict(zip(design.structure.groups, design.costs, strict=True))
+        return dict(zip(design.groups, design.costs, strict=True))
 
     def _stated(self, design: Any) -> dict[str, StatedNoise]:
         """Law and parameter of the noise of each group, by the name that the privacy statement shows."""
-        return stated(dict(zip(design.structure.groups, design.laws, strict=True)))
+        return stated(dict(zip(design.groups, design.laws, strict=True)))
 
     def _finished(self, estimate: Any) -> Estimate:
         """The estimate that is published, made from the fitted one; reads released values only."""
@@ -141,7 +145,7 @@ class StructuredMechanism(Mechanism):
     def _plan(self, design: Any) -> Plan:
         return Plan(
             mechanism=self.name,
-            cells=design.structure.grid.n_cells,
+            cells=design.structure.n_cells,
             currency="rho" if self.law is Law.GAUSSIAN else "epsilon",
             budget=self._steps(design),
             noise=self._stated(design),

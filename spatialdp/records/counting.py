@@ -181,7 +181,8 @@ class _CellSnapper:
     """
 
     def __init__(self, grid: Grid) -> None:
-        self._axes = grid.domain.axes
+        x, y = grid.domain.axes
+        self._axes = (x, x.spacing), (y, y.spacing)
         self._shape = grid.shape
         self._work = np.empty(_CHUNK)
         # A grid has at most 2^28 cells, so that their numbers have 32 bits. What is outside is overwritten.
@@ -195,20 +196,22 @@ class _CellSnapper:
         inside[:] = True
         # NaN and overflow must pass silently: a warning would tell that such a record exists.
         with np.errstate(all="ignore"):
-            self._axis_cells(x, self._axes[0], nx, columns, inside)
-            self._axis_cells(y, self._axes[1], ny, rows, inside)
+            self._axis_cells(x, *self._axes[0], nx, columns, inside)
+            self._axis_cells(y, *self._axes[1], ny, rows, inside)
             rows *= nx
             rows += columns
         np.putmask(rows, np.logical_not(inside, out=inside), nx * ny)
         out[:] = rows
 
-    def _axis_cells(self, values: Array, axis: Axis, count: int, out: Integers32, inside: Booleans) -> None:
+    def _axis_cells(
+        self, values: Array, axis: Axis, spacing: float, count: int, out: Integers32, inside: Booleans
+    ) -> None:
         work, flag = self._work[: out.size], self._flag[: out.size]
         doubles = values.astype(np.float64, copy=False)
         inside &= np.greater_equal(doubles, axis.low, out=flag)
         inside &= np.less_equal(doubles, axis.high, out=flag)
         np.subtract(doubles, axis.low, out=work)
-        work /= axis.spacing
+        work /= spacing
         np.minimum(work, LATTICE - 1, out=work)
         if count >= _EXACT:
             np.copyto(out, cells_of(work.astype(np.int64), count), casting="unsafe")

@@ -28,6 +28,7 @@ __all__ = [
     "knot_sums",
     "prefix_sums",
     "weighted_sums",
+    "whole_cells",
 ]
 
 _WIDE = 64  # columns of a grid whose rows are added one by one
@@ -145,6 +146,12 @@ def coverages(grid: Grid, boxes: Integers) -> tuple[Coverage, Coverage]:
     x = Coverage.of(boxes[:, 0], boxes[:, 2], grid.x_lines)
     y = Coverage.of(boxes[:, 1], boxes[:, 3], grid.y_lines)
     return x, y
+
+
+def whole_cells(grid: Grid, boxes: Integers) -> Booleans:
+    """Return whether each lattice box is made of whole cells of a grid, so that it cuts none."""
+    x, y = coverages(grid, boxes)
+    return x.whole & y.whole
 
 
 def fine_coverages(grid: FineGrid, boxes: Integers) -> tuple[Coverage, Coverage]:

@@ -48,6 +48,16 @@ class Structure(ABC):
     grid: Grid
 
     @property
+    def n_cells(self) -> int:
+        """How many cells, or other places that have counts, a release has."""
+        return self.grid.n_cells
+
+    @property
+    def n_disjoint(self) -> int:
+        """In how many of the cells a person may be counted at most: in all that do not overlap."""
+        return self.n_cells
+
+    @property
     @abstractmethod
     def groups(self) -> tuple[str, ...]:
         """Names of the groups, as the budget shows them, in the order in which they are measured."""
@@ -67,9 +77,17 @@ class Structure(ABC):
             return one_record
         if person.bound is not Bound.CELLS:
             return person.sensitivity(one_record)
-        most = min(person.most, self.grid.n_cells)  # there are no more cells than that
+        most = min(person.most, self.n_disjoint)
         anywhere = Person(cells=most).sensitivity(one_record)
-        return replace(anywhere, l2_squared=min(anywhere.l2_squared, self.once_each(group, neighbours, most)))
+        return replace(anywhere, l2_squared=min(anywhere.l2_squared, self.in_cells(group, neighbours, most)))
+
+    def in_cells(self, group: int, neighbours: Neighbours, most: int) -> int:
+        """Bound the squared L2 norm that is declared for a person who is counted once in each of `most` cells."""
+        return self.once_each(group, neighbours, most)
+
+    def sensitivities(self, neighbours: Neighbours, person: Person | None) -> list[Sensitivity]:
+        """How far one person, or one record, can move each group."""
+        return [self.person_sensitivity(group, neighbours, person) for group in range(len(self.groups))]
 
     def once_each(self, group: int, neighbours: Neighbours, most: int) -> int:
         """Bound the squared L2 norm by which a person moves a group who is counted once in each of `most` cells.

@@ -23,7 +23,6 @@ from spatialdp._support.override import override
 from spatialdp.estimates.tables.counts import TableCounts
 from spatialdp.estimates.tables.noise import TableNoise
 from spatialdp.privacy.neighbours import Neighbours, Sensitivity
-from spatialdp.privacy.unit import Bound, Person
 from spatialdp.space.frames.frame import Frame
 from spatialdp.structures.base import Laws, Structure, noise_of, step_of
 from spatialdp.transforms.tree_axis import TreeAxis
@@ -44,6 +43,11 @@ class ProductSums(Structure):
 
     frame: Frame
     axes: tuple[TreeAxis, ...]
+
+    @property
+    @override
+    def n_cells(self) -> int:
+        return self.frame.n_cells
 
     @cached_property
     def group_numbers(self) -> tuple[tuple[int, ...], ...]:
@@ -98,21 +102,13 @@ class ProductSums(Structure):
         return Sensitivity(2 * l1, 2 * l2_squared)
 
     @override
-    def person_sensitivity(self, group: int, neighbours: Neighbours, person: Person | None) -> Sensitivity:
-        """How far one person can move a group.
+    def in_cells(self, group: int, neighbours: Neighbours, most: int) -> int:
+        """Bound the squared L2 norm for a person who is counted once in each of `most` cells.
 
-        A person who is counted once in each of L cells moves the L1 norm as L records do. In the square of the L2 norm
-        no measurement has more than min(L, s) of these cells, s being the most cells of one measurement: L min(L, s).
+        No measurement has more than min(L, s) of the L cells, s being the most cells of one measurement: L min(L, s).
         This holds group by group and along every path (`TreeLevels.path_sensitivity` has the argument).
         """
-        one_record = self.sensitivity(group, neighbours)
-        if person is None:
-            return one_record
-        if person.bound is not Bound.CELLS:
-            return person.sensitivity(one_record)
-        most = min(person.most, self.frame.n_cells)
-        together = min(most, self._cells_together(group))
-        return Sensitivity(most * one_record.l1, most * together * one_record.l2_squared)
+        return most * min(most, self._cells_together(group)) * self.sensitivity(group, neighbours).l2_squared
 
     def _cells_together(self, group: int) -> int:
         """Return the most cells in one measurement of a group."""

@@ -12,7 +12,7 @@ counts, never records, and draws no noise.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 
@@ -23,7 +23,6 @@ from spatialdp._support.override import override
 from spatialdp.errors import ParameterError
 from spatialdp.estimates.zones.counts import ZoneCounts
 from spatialdp.privacy.neighbours import Neighbours, Sensitivity, count_sensitivity
-from spatialdp.privacy.unit import Bound, Person
 from spatialdp.space.zones.chains import Chains
 from spatialdp.space.zones.frame import Zones
 from spatialdp.space.zones.hierarchy import ALL_ZONES
@@ -95,6 +94,16 @@ class ZoneLevels(Structure):
 
     @property
     @override
+    def n_cells(self) -> int:
+        return self.zones.shape.n_nodes
+
+    @property
+    @override
+    def n_disjoint(self) -> int:
+        return self.zones.n_leaves
+
+    @property
+    @override
     def groups(self) -> tuple[str, ...]:
         return tuple(self._name(first, last) for first, last in self.chains.spans.tolist())
 
@@ -121,26 +130,18 @@ class ZoneLevels(Structure):
         return count_sensitivity(neighbours, 1 if self._is_root(group) else 2)
 
     @override
-    def person_sensitivity(self, group: int, neighbours: Neighbours, person: Person | None) -> Sensitivity:
-        """How far one person can move a group, such that the costs of every path add up to the whole.
+    def in_cells(self, group: int, neighbours: Neighbours, most: int) -> int:
+        """Bound the squared L2 norm for a person in `most` leaves, such that costs of every path add up to the whole.
 
         Let a person be counted once in each of L leaves, k of them in node v, which has s leaves. If squared noise is
         calibrated to L min(L, s), v costs this person ρ k² / (L min(L, s)) <= ρ k / L, and the sum over all nodes is
         the mean cost of the paths of the person's leaves. Where each level is in one group only, costs add up group by
         group, and less noise will do: see `once_each`.
         """
-        one_record = self.sensitivity(group, neighbours)
-        if person is None:
-            return one_record
-        if person.bound is not Bound.CELLS:
-            return person.sensitivity(one_record)
-        most = min(person.most, self.zones.n_leaves)
         if self._groups_add_up:
-            l2_squared = self.once_each(group, neighbours, most)
-        else:
-            l2_squared = one_record.l2_squared * most * min(most, int(self._leaves_of_nodes(group).max()))
-        anywhere = Person(cells=most).sensitivity(one_record)
-        return replace(anywhere, l2_squared=min(anywhere.l2_squared, l2_squared))
+            return self.once_each(group, neighbours, most)
+        together = min(most, int(self._leaves_of_nodes(group).max()))
+        return self.sensitivity(group, neighbours).l2_squared * most * together
 
     @override
     def once_each(self, group: int, neighbours: Neighbours, most: int) -> int:

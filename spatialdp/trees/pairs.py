@@ -35,6 +35,11 @@ class Pairs:
     coverage: Floats
     divided: Booleans
 
+    @property
+    def cut_leaves(self) -> Booleans:
+        """Which pairs end at a node that is covered in part."""
+        return ~self.divided & (self.coverage > 0) & (self.coverage < 1)
+
 
 @dataclass(frozen=True, eq=False)
 class OpenedNodes:

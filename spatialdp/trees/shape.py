@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from typing import TypeVar
+from typing import ClassVar, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -61,11 +61,13 @@ class TreeShape:
     [-1, 0, 0, 1, 1, 1]
     """
 
+    _arrays: ClassVar[dict[str, type]] = {"offsets": np.int64, "n_children": np.int32}
+
     offsets: Integers
     n_children: Integers32
 
     def __post_init__(self) -> None:
-        for name, dtype in (("offsets", np.int64), ("n_children", np.int32)):
+        for name, dtype in self._arrays.items():
             object.__setattr__(self, name, read_only(getattr(self, name), dtype))
         self._check_offsets()
         self._check_families()

@@ -12,6 +12,8 @@ import shapely
 import spatialdp as sdp
 from spatialdp.errors import ParameterError, ReleaseError
 from spatialdp.estimates.decomposition import Decomposition
+from spatialdp.estimates.unevenness.grid import GridUnevenness
+from spatialdp.estimates.unevenness.tree import TreeUnevenness
 from spatialdp.privacy.noise.laws import Law, NoiseLaw
 from spatialdp.privacy.noise.source import SeededNoise
 from spatialdp.space.boxes.quadtree import quadtree
@@ -81,7 +83,7 @@ def test_closed_form_equals_the_walk(mechanism):
     estimate = mechanism.release([], UNIT, epsilon=1).estimate
     lattice = UNIT.boxes(random_boxes(50))
     assert estimate._is_complete
-    second, fourth = estimate._fitted_cumulants(lattice)
+    second, fourth = estimate._walker.fitted_cumulants(lattice, estimate.noise)
     variance, kurtosis = estimate.moments(lattice)
     assert variance == pytest.approx(second, rel=1e-9)
     assert (kurtosis >= fourth / second**2 - 1e-9).all()  # an upper bound ...
@@ -294,6 +296,24 @@ def test_odd_data_give_a_release_like_any_other(name, data, tmp_path):
         assert release.interval(np.empty((0, 4))).shape == (0, 2)
     release.save(tmp_path / "release.parquet")
     assert sdp.load(tmp_path / "release.parquet").total == release.total
+
+
+@pytest.mark.parametrize("region", [None, REGION], ids=["whole", "region"])
+@pytest.mark.parametrize("mechanism", [QUADTREE, sdp.KdTree(3)], ids=["quadtree", "kd-tree"])
+def test_boxes_that_cut_no_leaf_have_no_allowance_and_ask_for_none(mechanism, region, monkeypatch):
+    estimate = make(mechanism, region).estimate
+    whole = estimate.tree.boxes[:20].astype(np.int64)
+    cut = whole + np.array([1, 0, 0, 0])
+    learnt = estimate.allowance(np.concatenate([whole, cut]))
+    assert not learnt.variance[:20].any()
+    assert not np.broadcast_to(learnt.shift, 40)[:20].any()
+    assert learnt.variance[20:].any()
+    fresh = make(mechanism, region).estimate
+    for unevenness in (GridUnevenness, TreeUnevenness):
+        monkeypatch.setattr(unevenness, "of", None)
+    assert not fresh.allowance(whole).variance.any()
+    with pytest.raises(TypeError):
+        fresh.allowance(cut)
 
 
 @pytest.mark.parametrize("region", [None, REGION], ids=["whole", "region"])

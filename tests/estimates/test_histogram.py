@@ -8,6 +8,7 @@ import shapely
 
 from spatialdp.estimates.grid_noise import IndependentNoise
 from spatialdp.estimates.histogram import Histogram
+from spatialdp.estimates.unevenness.grid import GridUnevenness
 from spatialdp.space.domain import Domain
 from spatialdp.space.polygons import read_polygons
 from spatialdp.trees.adjust import NonNegative
@@ -94,3 +95,17 @@ def test_adjusted_values_are_the_closest_allowed_ones_and_marked():
     assert np.abs(whole.values - VALUES).max() <= 0.5
     assert np.array_equal(whole.values % 1, 0 * VALUES)
     assert (estimate.biased, above.biased, whole.biased) == (False, True, True)
+
+
+@both_domains
+def test_boxes_of_whole_cells_have_no_allowance_and_ask_for_none(name, monkeypatch):
+    estimate = histogram(name)
+    whole = estimate.leaf_boxes()
+    cut = whole + np.array([1, 0, 0, 0])
+    learnt = estimate.allowance(np.concatenate([whole, cut]))
+    assert not learnt.variance[: len(whole)].any()
+    assert learnt.variance[len(whole) :].any()
+    monkeypatch.setattr(GridUnevenness, "of", None)
+    assert not histogram(name).allowance(whole).variance.any()
+    with pytest.raises(TypeError):
+        histogram(name).allowance(cut)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spatialdp.space.coverage import Coverage, block_powers, coverages, prefix_sums, weighted_sums
+from spatialdp.space.coverage import Coverage, block_powers, coverages, prefix_sums, weighted_sums, whole_cells
 from spatialdp.space.domain import Domain
 from spatialdp.space.lattice import LATTICE, edge_lines
 
@@ -94,3 +94,12 @@ def test_prefix_sums_of_wide_and_of_narrow_grids_are_those_of_the_definition(sha
     )
     assert sums == pytest.approx(expected, abs=1e-9)
     assert np.array_equal(prefix_sums(values > 0)[-1, -1], (values > 0).sum())
+
+
+@given(st.integers(1, 20), st.integers(1, 20), seeds)
+def test_boxes_of_whole_cells_cut_none(nx, ny, seed):
+    grid = UNIT.grid((nx, ny))
+    boxes = boxes_on(grid, np.random.default_rng(seed), 30)
+    x, y = (shares_of(boxes[:, i], boxes[:, i + 2], lines) for i, lines in ((0, grid.x_lines), (1, grid.y_lines)))
+    cut = [((shares > 0) & (shares < 1)).any(axis=1) for shares in (x, y)]
+    assert whole_cells(grid, boxes).tolist() == (~(cut[0] | cut[1])).tolist()

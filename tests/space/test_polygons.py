@@ -161,7 +161,7 @@ def test_large_complete_trees_have_the_same_variance_as_the_walk():
     release = sdp.Quadtree(height=7).release(np.empty((0, 2)), domain, epsilon=1)
     polygons = read_polygons(shapes(12, seed=6), domain)
     variance, kurtosis = release.estimate.polygon_moments(polygons)
-    second, fourth = release.estimate._fitted_cumulants(polygons)
+    second, fourth = release.estimate._walker.fitted_cumulants(polygons, release.estimate.noise)
     assert release.estimate._is_complete
     np.testing.assert_allclose(variance, second, rtol=1e-6)
     assert np.all(kurtosis * variance**2 >= fourth * (1 - 1e-6))

@@ -1,7 +1,7 @@
 """How do points in a file become a private release? `spatialdp release` reads, counts, adds noise and writes.
 
-All public options are checked before the file of points is opened, so that a mistake costs no budget. Progress lines
-name steps only: they must not depend on the number of records.
+All public options are checked before the file of points is opened, so that a mistake costs no budget. `cli.releasing`
+has the steps from there on.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, cast
 
 import click
 
-from spatialdp.cli.groups import FAILED, failure
-from spatialdp.cli.options.account import Payer, ledger_line, payer_options
+from spatialdp.cli.options.account import Payer, payer_options
 from spatialdp.cli.options.frame import check_frame, domain_in, frame_options, is_table
 from spatialdp.cli.options.method import ReleaseCommand
 from spatialdp.cli.options.output import Target, check_output, output_options, quiet_option
 from spatialdp.cli.options.points import PointsFile, points_options
 from spatialdp.cli.options.terms import TermsOptions, terms_options
 from spatialdp.cli.options.values import Numbers
+from spatialdp.cli.releasing import NoiseChoice, Steps, make_release, noise_options, write_files
 from spatialdp.outputs.files.formats import FORMATS, WITH_AXES
 
 if TYPE_CHECKING:
@@ -48,12 +48,7 @@ __all__ = ["command"]
     type=Numbers("NX", "NY"),
     help="Number of pixels of a GeoTIFF; by default the cells of the grid, if the release has one.",
 )
-@click.option(
-    "--seed", type=click.IntRange(0), help="Seed for reproducible noise, for experiments; needs --not-private."
-)
-@click.option(
-    "--not-private", is_flag=True, help="Allow a release that is not private; the release is marked as not private."
-)
+@noise_options
 @quiet_option
 def command(
     points: PointsFile,
@@ -63,8 +58,7 @@ def command(
     mechanism: Mechanism,
     target: Target,
     pixels: tuple[float, float] | None,
-    seed: int | None,
-    not_private: bool,
+    noise: NoiseChoice,
     quiet: bool,
 ) -> None:
     r"""Publish the points in a file under differential privacy.
@@ -92,44 +86,28 @@ def command(
           --crs EPSG:4326 --epsilon 1 -o visits.parquet
       spatialdp release --method kd-tree --help
     """
-    from spatialdp.errors import LedgerError
-    from spatialdp.outputs.files.save import contents, write_release
-    from spatialdp.privacy.noise.source import SeededNoise, SystemNoise
     from spatialdp.records.points import check_persons
 
-    def report(step: str) -> None:  # names of steps, never their progress, which would reveal the number of records
-        if not quiet:
-            click.echo(step, err=True)
-
     target.spare(*points.inputs, *payer.files)
-    _check_promise(mechanism, seed, allowed=not_private, paid=payer.ledger is not None)
+    noise.check(mechanism, paid=payer.ledger is not None)
     check_frame(frame, mechanism, codes=points.code_column is not None)
     points.check(frame)
     check_persons(points.options.get("person") is not None, terms.person)
     prepared = mechanism.prepare(frame, **terms.options)
     shape = _check_formats(target, frame, mechanism, pixels)
-    account = payer.find()
-    if account is not None:
-        prepared.check(account)
-    report(f"1/3 opening the points{points.assumption(domain_in(frame))}")
-    records = points.read(frame)
-    report("2/3 counting them and adding noise")
-    noise = SystemNoise() if seed is None else SeededNoise(seed)
-    release = prepared.release(records, noise=noise, account=account)
-    report(f"3/3 writing {', '.join(str(path) for path in target.files)}")
-    files: dict[Path, bytes] = {}
-    if pixels is None and release.estimate.kind == "grid":
-        shape = None  # the cells of the grid are the pixels
-    for path in target.files:
-        files |= contents(release, path, shape=shape if FORMATS[path.suffix.lower()] == "GeoTIFF" else None)
-    try:
-        write_release(release, files, overwrite=target.force)
-    except LedgerError as error:  # the files are there, so this is no mistake of the input
-        raise failure(str(error), FAILED) from None
-    for line in _summary(release, mechanism):
-        report(line)
-    report(ledger_line(account))
-    report(f"{release.privacy}")
+    steps = Steps(
+        f"opening the points{points.assumption(domain_in(frame))}",
+        "counting them and adding noise",
+        lambda: points.read(frame),
+        lambda release: _write(release, target, shape, pixels),
+        lambda release: _summary(release, mechanism),
+    )
+    make_release(prepared, steps, payer, noise, target, quiet=quiet)
+
+
+def _write(release: Release, target: Target, shape: tuple[int, int] | None, pixels: tuple[float, float] | None) -> None:
+    cells_are_pixels = pixels is None and release.estimate.kind == "grid"
+    write_files(release, target, pixels=None if cells_are_pixels else shape)
 
 
 def _summary(release: Release, mechanism: Mechanism) -> list[str]:
@@ -207,18 +185,6 @@ def _lengths(metres: Sequence[float]) -> str:
 
 def _pair(sides: Sequence[float], unit: int) -> str:
     return " x ".join(f"{float(f'{side / unit:.3g}'):,.12g}" for side in sides)
-
-
-def _check_promise(mechanism: Mechanism, seed: int | None, *, allowed: bool, paid: bool) -> None:
-    """Refuse a release that would not be private, unless --not-private was given and no account pays."""
-    if (allowed and not paid) or (seed is None and mechanism.private):
-        return
-    reason = "--seed makes the noise reproducible" if seed is not None else f"this {mechanism.name} uses true medians"
-    way_out = "leave --ledger out" if paid else "add --not-private"
-    raise click.UsageError(
-        f"{reason}, so the release would not be private{', and no account pays for it' * paid}. Leave that option out, "
-        f"or {way_out}."
-    )
 
 
 def _check_formats(

@@ -21,7 +21,7 @@ import numpy as np
 
 from spatialdp._support.arrays import Array, Booleans, Floats, Integers, read_only
 from spatialdp._support.wavelet_matrix import WaveletMatrix
-from spatialdp.estimates.base import moments_of
+from spatialdp.estimates.base import Unsmoothed, moments_of
 from spatialdp.estimates.unevenness.allowance import Allowance
 from spatialdp.estimates.zones.sets import NodeSets
 from spatialdp.estimates.zones.shares import LeafAreas
@@ -37,7 +37,7 @@ _POWERS: tuple[Weigh, Weigh] = (lambda share: share**2, lambda share: share**4)
 
 
 @dataclass(frozen=True, eq=False)
-class ListedCells:
+class ListedCells(Unsmoothed):
     """Estimated counts of the listed cells of a fine grid; an `Estimate`.
 
     Attributes
@@ -79,16 +79,6 @@ class ListedCells:
         object.__setattr__(self, "values", read_only(self.values, np.float64))
         for name in ("columns", "rows"):
             object.__setattr__(self, name, read_only(getattr(self, name), np.int64))
-
-    @property
-    def unbiased(self) -> ListedCells:
-        """The estimate that intervals are made of."""
-        return self
-
-    @property
-    def finest(self) -> ListedCells:
-        """The same estimates in the smallest areas that they differ in."""
-        return self
 
     @property
     def n_cells(self) -> int:

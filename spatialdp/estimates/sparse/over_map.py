@@ -19,7 +19,7 @@ import numpy as np
 
 from spatialdp._support.arrays import Array, Booleans, Floats, Integers, expand_ranges
 from spatialdp.errors import ReleaseError
-from spatialdp.estimates.base import moments_of
+from spatialdp.estimates.base import Unsmoothed, moments_of
 from spatialdp.estimates.decomposition import Decomposition
 from spatialdp.estimates.sparse.listed import ListedCells
 from spatialdp.estimates.unevenness.allowance import Allowance
@@ -33,7 +33,7 @@ _MOST_PAIRS = 2**21  # of a query and a listed cell that are looked at together
 
 
 @dataclass(frozen=True, eq=False)
-class ListOverMap:
+class ListOverMap(Unsmoothed):
     """A map of blocks, and counts of listed cells that lie in them; an `Estimate`.
 
     The leaves are the blocks of the map, with the map's estimates.
@@ -57,16 +57,6 @@ class ListOverMap:
     def biased(self) -> bool:
         """Whether the errors of the estimates no longer average out."""
         return self.map.biased or self.listed.biased
-
-    @property
-    def unbiased(self) -> ListOverMap:
-        """The estimate that intervals are made of."""
-        return self
-
-    @property
-    def finest(self) -> ListOverMap:
-        """The same estimate."""
-        return self
 
     @property
     def values(self) -> Floats:

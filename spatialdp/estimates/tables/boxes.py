@@ -6,10 +6,11 @@ category, so it refuses these questions in words. `table_release.TableRelease` h
 
 from __future__ import annotations
 
-from typing import ClassVar, NoReturn, Self
+from typing import ClassVar, NoReturn
 
 from spatialdp._support.arrays import Booleans, Floats, Integers
 from spatialdp.errors import ReleaseError
+from spatialdp.estimates.base import Unsmoothed
 from spatialdp.estimates.unevenness.allowance import Allowance
 from spatialdp.space.polygons import Polygons
 from spatialdp.wording import either
@@ -35,7 +36,7 @@ def many_maps() -> NoReturn:
     )
 
 
-class ManyMaps:
+class ManyMaps(Unsmoothed):
     """The questions about one map that every kind of estimate is asked, refused in words: `_refuse` has them."""
 
     extrapolates: ClassVar[bool] = False
@@ -43,16 +44,6 @@ class ManyMaps:
     def _refuse(self) -> NoReturn:
         """Refuse a question that only a map can answer."""
         many_maps()
-
-    @property
-    def unbiased(self) -> Self:
-        """The estimate that intervals are made of."""
-        return self
-
-    @property
-    def finest(self) -> Self:
-        """The same estimates in the smallest parts that they differ in."""
-        return self
 
     @property
     def leaf_steps(self) -> bool:

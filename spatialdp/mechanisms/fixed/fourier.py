@@ -266,7 +266,7 @@ class BlockDesigns:
 def _stated(design: BlockDesigns) -> dict[str, StatedNoise]:
     """The noise of coefficients: it depends on the block, and so on which one is chosen."""
     drawn = [law for each in design.designs for law in each.laws if law is not None]
-    return {name: StatedNoise.of(drawn) for name in design.first.structure.groups}
+    return {name: StatedNoise.of(drawn) for name in design.first.groups}
 
 
 def _check_length(shape: tuple[int, int], sizes: tuple[int, int]) -> None:

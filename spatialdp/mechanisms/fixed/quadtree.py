@@ -114,8 +114,8 @@ class Quadtree(TreeMechanism, StructuredMechanism):
         return domain.grid((2**self.height, 2**self.height))
 
     @override
-    def _costs(self, structure: QuadtreeLevels, whole: Fraction) -> Sequence[Fraction]:
-        return level_costs(self.budget, structure.tree.height, whole, self.law)
+    def _costs(self, structure: QuadtreeLevels, whole: Fraction) -> Sequence[Fraction]:  # noqa: ARG002 - height is known
+        return level_costs(self.budget, self.height, whole, self.law)
 
     @override
     def _stated(self, design: Any) -> dict[str, StatedNoise]:

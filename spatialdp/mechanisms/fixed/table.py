@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import product
 from typing import Any, ClassVar
@@ -135,16 +135,7 @@ class Table(StructuredMechanism):
 
     @override
     def _plan(self, design: Any) -> Plan:
-        return Plan(
-            mechanism=self.name,
-            cells=design.structure.frame.n_cells,
-            currency="rho" if self.law is Law.GAUSSIAN else "epsilon",
-            budget=self._steps(design),
-            noise=self._stated(design),
-            standard_deviation=design.last_deviation,
-            memory=design.structure.memory,
-            errors_of="table",
-        )
+        return replace(super()._plan(design), errors_of="table")
 
     @override
     def _estimate(self, points: Any, design: Any, noise: Noise) -> Estimate:

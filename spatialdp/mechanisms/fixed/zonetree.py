@@ -249,10 +249,7 @@ class ZoneTree(StructuredMechanism):
 
     def _objective(self, structure: ZoneLevels, terms: Terms) -> ZoneObjective:
         """What the budget is divided for."""
-        sensitivities = [
-            structure.person_sensitivity(group, terms.neighbours, terms.person)
-            for group in range(len(structure.chains.spans))
-        ]
+        sensitivities = structure.sensitivities(terms.neighbours, terms.person)
         gaussian = self.law is Law.GAUSSIAN
         return ZoneObjective(
             structure.tree,
@@ -281,17 +278,7 @@ class ZoneTree(StructuredMechanism):
 
     @override
     def _plan(self, design: ZoneDesign) -> Plan:
-        return Plan(
-            mechanism=self.name,
-            cells=design.structure.zones.shape.n_nodes,
-            currency="rho" if self.law is Law.GAUSSIAN else "epsilon",
-            budget=self._steps(design),
-            noise=self._stated(design),
-            standard_deviation=design.last_deviation,
-            memory=design.structure.memory,
-            errors_of="zones",
-            invariants=self._invariants(),
-        )
+        return replace(super()._plan(design), errors_of="zones", invariants=self._invariants())
 
     @override
     def _errors(self, design: ZoneDesign, domain: Zones) -> tuple[float, dict[str, float]]:

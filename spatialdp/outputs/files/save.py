@@ -11,6 +11,7 @@ import hashlib
 import json
 import os
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
@@ -19,7 +20,12 @@ from spatialdp._support.terminal import printable
 from spatialdp.errors import LedgerError, ParameterError
 from spatialdp.outputs.files.formats import FORMATS, WITH_AXES
 from spatialdp.outputs.files.geoparquet import geoparquet_bytes
-from spatialdp.outputs.files.statement import statement, statement_beside, statement_with_digest
+from spatialdp.outputs.files.statement import (
+    statement,
+    statement_beside,
+    statement_members,
+    statement_with_digest,
+)
 from spatialdp.release import Release
 from spatialdp.wording import either
 
@@ -27,7 +33,7 @@ if TYPE_CHECKING:
     from spatialdp.flows.release import FlowRelease
     from spatialdp.table_release import TableRelease
 
-__all__ = ["check_target", "contents", "save", "write_release"]
+__all__ = ["RowFile", "check_target", "contents", "save", "write_release"]
 
 
 def save(
@@ -78,14 +84,9 @@ def contents(release: Release, target: Path, *, shape: tuple[int, int] | None = 
     from spatialdp.outputs.files import exports
 
     kind = FORMATS[target.suffix.lower()]
-    if release.estimate.kind in WITH_AXES:
-        from spatialdp.outputs.files.tables.save import table_contents
-
-        return table_contents(cast("TableRelease", release), target, shape=shape)
-    if release.estimate.kind == "flows":
-        from spatialdp.outputs.files.flows.save import flow_contents
-
-        return flow_contents(cast("FlowRelease", release), target, shape=shape)
+    rows = _row_file(release)
+    if rows is not None:
+        return _complete_or_rows(release, target, rows, shape)
     if shape is not None and kind != "GeoTIFF":
         raise ParameterError(
             f"{either('shape', '--pixels')} was given, but {target.name} is {kind}, which keeps the cells as they are; "
@@ -102,6 +103,54 @@ def contents(release: Release, target: Path, *, shape: tuple[int, int] | None = 
         "GeoJSON": lambda: exports.geojson(release),
     }
     return {target: makers[kind]()}
+
+
+@dataclass(frozen=True)
+class RowFile:
+    """What a file of rows holds of a release that is no map.
+
+    Attributes
+    ----------
+    no_map : str
+        Why a format of maps is refused, and what to do.
+    content : callable
+        Makes the file, as comma-separated values.
+    in_words : str
+        The promise in words, for the statement beside the file.
+    """
+
+    no_map: str
+    content: Callable[[], bytes]
+    in_words: str
+
+
+def _row_file(release: Release) -> RowFile | None:
+    """Return the file of rows of a release that is no map; None for maps."""
+    if release.estimate.kind in WITH_AXES:
+        from spatialdp.outputs.files.tables.save import row_file
+
+        return row_file(cast("TableRelease", release))
+    if release.estimate.kind == "flows":
+        from spatialdp.outputs.files.flows.save import pair_file
+
+        return pair_file(cast("FlowRelease", release))
+    return None
+
+
+def _complete_or_rows(
+    release: Release, target: Path, rows: RowFile, shape: tuple[int, int] | None
+) -> dict[Path, bytes]:
+    """Return the files to write for a release that is no map: complete, or its rows with the statement beside them."""
+    kind = FORMATS[target.suffix.lower()]
+    if kind not in ("GeoParquet", "CSV") or shape is not None:
+        raise ParameterError(
+            f"{target.name} is {kind}, which holds {rows.no_map}{either(', and leave shape out', '')}."
+        )
+    if kind == "GeoParquet":
+        return {target: geoparquet_bytes(release)}
+    table = rows.content()
+    members = {**statement_members(release.privacy), "in_words": rows.in_words}
+    return {statement_beside(target): statement_with_digest(table, members), target: table}
 
 
 def check_target(path: str | os.PathLike[str], *, overwrite: bool = False) -> Path:

@@ -34,7 +34,7 @@ from spatialdp.space.lattice import LATTICE
 from spatialdp.trees.shape import TreeShape
 from spatialdp.wording import parameter, quoted
 
-__all__ = ["LEVEL", "FieldCells", "GridCells", "MapCells", "Per", "TreeCells", "map_cells", "measured"]
+__all__ = ["LEVEL", "DrawnCells", "FieldCells", "GridCells", "MapCells", "Per", "TreeCells", "map_cells", "measured"]
 
 LEVEL = 0.95  # confidence level of the intervals that a map shows
 
@@ -102,9 +102,9 @@ class MapCells(ABC):
         """The lattice box of each area."""
 
     @property
-    @abstractmethod
     def shape(self) -> tuple[int, int] | None:
         """Columns and rows of the grid whose lines hold all edges; None if there is no such grid."""
+        return None
 
     @property
     @abstractmethod
@@ -272,8 +272,28 @@ class FieldCells(_EqualCells):
         return self.estimate.cell_moments()
 
 
+class DrawnCells(MapCells):
+    """Areas that are painted by looking up which of them is at each pixel."""
+
+    @abstractmethod
+    def _drawn(self, shape: tuple[int, int]) -> Integers32:
+        """Return which area is at each pixel, (rows, columns); negative where there is none."""
+
+    @override
+    def raster(self, values: Array, domain: Domain) -> Any:
+        numbers = self._numbers(self.shape or pixels(domain))
+        return np.ma.masked_array(values.take(np.maximum(numbers, 0)), numbers < 0)
+
+    def _numbers(self, shape: tuple[int, int]) -> Integers32:
+        """Return which area is at each pixel; cached, because colours and marks both need the raster."""
+        rasters: dict[tuple[int, int], Integers32] = self.__dict__.setdefault("_rasters", {})
+        if shape not in rasters:
+            rasters[shape] = self._drawn(shape)
+        return rasters[shape]
+
+
 @dataclass(frozen=True, eq=False)
-class TreeCells(MapCells):
+class TreeCells(DrawnCells):
     """Nodes of a tree that do not overlap.
 
     Attributes
@@ -334,20 +354,12 @@ class TreeCells(MapCells):
         return list(corners(tree.boxes[tree.level(depth)], self.domain))
 
     @override
-    def raster(self, values: Array, domain: Domain) -> Any:
-        numbers = self._numbers(self.shape or pixels(domain))
-        return np.ma.masked_array(values.take(np.maximum(numbers, 0)), numbers < 0)
+    def _drawn(self, shape: tuple[int, int]) -> Integers32:
+        return box_raster(self.boxes, shape)
 
     @override
     def _moments(self) -> tuple[Floats, Floats]:
         return self.estimate.node_moments(self.nodes)
-
-    def _numbers(self, shape: tuple[int, int]) -> Integers32:
-        """Return which node is at each pixel; cached, because colours and marks both need the raster."""
-        rasters: dict[tuple[int, int], Integers32] = self.__dict__.setdefault("_rasters", {})
-        if shape not in rasters:
-            rasters[shape] = box_raster(self.boxes, shape)
-        return rasters[shape]
 
 
 @singledispatch

@@ -9,11 +9,12 @@ A `Tree` is public: it is made before the records are seen, or from released num
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
-from spatialdp._support.arrays import Floats, Integers, Integers32, read_only
+from spatialdp._support.arrays import Floats, Integers, Integers32
 from spatialdp._support.override import override
 from spatialdp.errors import ParameterError
 from spatialdp.trees.shape import TreeShape
@@ -56,11 +57,12 @@ class Tree(TreeShape):
     [-1, 0, 0, 0, 0, 1]
     """
 
+    _arrays: ClassVar[dict[str, type]] = {**TreeShape._arrays, "boxes": np.int32}
+
     boxes: LatticeBoxes
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        object.__setattr__(self, "boxes", read_only(self.boxes, np.int32))
         if self.boxes.shape != (self.n_nodes, 4):
             raise ParameterError(
                 f"boxes have shape {self.boxes.shape}; offsets announce {self.n_nodes} nodes, so give "

@@ -127,7 +127,7 @@ def test_closed_form_equals_the_walk():
     mechanism = sdp.Hierarchy((160, 120), levels=(1, 4, 20), root=True)
     estimate, lattice = mechanism.release([], UNIT, epsilon=1).estimate, UNIT.boxes(BOXES)
     assert estimate._is_complete
-    second, fourth = estimate._fitted_cumulants(lattice)
+    second, fourth = estimate._walker.fitted_cumulants(lattice, estimate.noise)
     variance, kurtosis = estimate.moments(lattice)
     assert variance == pytest.approx(second, rel=1e-8)
     assert (kurtosis >= fourth / second**2 - 1e-9).all()

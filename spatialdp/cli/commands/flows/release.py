@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from spatialdp.cli.groups import FAILED, failure
-from spatialdp.cli.options.account import Payer, ledger_line, payer_options
+from spatialdp.cli.options.account import Payer, payer_options
 from spatialdp.cli.options.frame import Names, places_options
 from spatialdp.cli.options.output import Target, check_output, output_options, quiet_option
 from spatialdp.cli.options.terms import TermsOptions, terms_options
 from spatialdp.cli.options.values import Exact
+from spatialdp.cli.releasing import NoiseChoice, Steps, make_release, noise_options, write_files
 
 if TYPE_CHECKING:
     from spatialdp.flows.release import FlowRelease
@@ -66,12 +66,7 @@ __all__ = ["command"]
 )
 @payer_options
 @output_options((".parquet", ".csv"), "File for the flows", several=True)
-@click.option(
-    "--seed", type=click.IntRange(0), help="Seed for reproducible noise, for experiments; needs --not-private."
-)
-@click.option(
-    "--not-private", is_flag=True, help="Allow a release that is not private; the release is marked as not private."
-)
+@noise_options
 @quiet_option
 def command(
     trips: tuple[Path, ...],
@@ -82,8 +77,7 @@ def command(
     terms: TermsOptions,
     payer: Payer,
     target: Target,
-    seed: int | None,
-    not_private: bool,
+    noise: NoiseChoice,
     quiet: bool,
     **parameters: Any,
 ) -> None:
@@ -103,41 +97,23 @@ def command(
       spatialdp flows moves.parquet --origin from_county --destination to_county --zones counties.parquet \
           --levels state,county --epsilon 1 --person-column id --person shares -o flows.parquet
     """
-    from spatialdp.errors import LedgerError
     from spatialdp.mechanisms import Flows
-    from spatialdp.outputs.files.flows.save import flow_contents
-    from spatialdp.outputs.files.save import write_release
-    from spatialdp.privacy.noise.source import SeededNoise, SystemNoise
     from spatialdp.records.rows.trips import read_trips
 
-    def report(step: str) -> None:  # names of steps, never their progress, which would reveal the number of trips
-        if not quiet:
-            click.echo(step, err=True)
-
+    mechanism = Flows(**parameters)
     target.spare(*trips, *payer.files)
-    _check_outputs(target, seed, allowed=not_private and payer.ledger is None)
-    prepared = Flows(**parameters).prepare(frame, **terms.options)
+    noise.check(mechanism, paid=payer.ledger is not None)
+    _check_outputs(target)
+    prepared = mechanism.prepare(frame, **terms.options)
     places = _places_of(frame, origin, destination)
-    account = payer.find()
-    if account is not None:
-        prepared.check(account)
-    report("1/3 opening the trips")
-    records = read_trips(list(trips), places, _end(origin), _end(destination), person=person_column)
-    report("2/3 counting them and adding noise")
-    noise = SystemNoise() if seed is None else SeededNoise(seed)
-    release: Any = prepared.release(records, noise=noise, account=account)
-    report(f"3/3 writing {', '.join(str(path) for path in target.files)}")
-    files: dict[Path, bytes] = {}
-    for path in target.files:
-        files |= flow_contents(release, path)
-    try:
-        write_release(release, files, overwrite=target.force)
-    except LedgerError as error:  # the files are there, so this is no mistake of the input
-        raise failure(str(error), FAILED) from None
-    for line in _summary(release, prepared.design.smallest_visible):
-        report(line)
-    report(ledger_line(account))
-    report(f"{release.privacy}")
+    steps = Steps(
+        "opening the trips",
+        "counting them and adding noise",
+        lambda: read_trips(list(trips), places, _end(origin), _end(destination), person=person_column),
+        lambda release: write_files(release, target),
+        lambda release: _summary(release, prepared.design.smallest_visible),
+    )
+    make_release(prepared, steps, payer, noise, target, quiet=quiet)
 
 
 def _end(names: tuple[str, ...]) -> Any:
@@ -162,15 +138,10 @@ def _places_of(frame: Frame, *ends: tuple[str, ...]) -> Any:
     return frame.space.zones if isinstance(frame.space, ZoneAxis) else frame.domain
 
 
-def _check_outputs(target: Target, seed: int | None, *, allowed: bool) -> None:
-    """Refuse a seed without --not-private, and a statement that would replace a file."""
+def _check_outputs(target: Target) -> None:
+    """Refuse a statement that would replace a file."""
     from spatialdp.outputs.files.statement import statement_beside
 
-    if seed is not None and not allowed:
-        raise click.UsageError(
-            "--seed makes the noise reproducible, so the release would not be private. Leave that option out, or add "
-            "--not-private, with which no account can pay."
-        )
     for path in target.files:
         if path.suffix.lower() == ".csv":
             check_output(statement_beside(path), (".json",), force=target.force)

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from spatialdp.cli.groups import FAILED, failure
-from spatialdp.cli.options.account import Payer, ledger_line, payer_options
+from spatialdp.cli.options.account import Payer, payer_options
 from spatialdp.cli.options.domain import domain_options
 from spatialdp.cli.options.output import Target, output_options, quiet_option
 from spatialdp.cli.options.terms import TermsOptions, terms_options
 from spatialdp.cli.options.values import Exact, Integers
+from spatialdp.cli.releasing import NoiseChoice, Steps, make_release, noise_options
 
 if TYPE_CHECKING:
     from spatialdp.mechanisms import PreparedRelease
@@ -69,12 +69,7 @@ __all__ = ["command"]
 @click.option("--json", "as_json", is_flag=True, help="Print the plan as JSON.")
 @payer_options
 @output_options((".parquet",), "File for the release", optional=True)
-@click.option(
-    "--seed", type=click.IntRange(0), help="Seed for reproducible noise, for experiments; needs --not-private."
-)
-@click.option(
-    "--not-private", is_flag=True, help="Allow a release that is not private; the release is marked as not private."
-)
+@noise_options
 @quiet_option
 def command(
     fixes: tuple[Path, ...],
@@ -89,8 +84,7 @@ def command(
     as_json: bool,
     payer: Payer,
     target: Target,
-    seed: int | None,
-    not_private: bool,
+    noise: NoiseChoice,
     quiet: bool,
     **columns: Any,
 ) -> None:
@@ -114,64 +108,30 @@ def command(
       spatialdp sample rides.parquet -n 1000 -o synthetic.parquet
     """
     from spatialdp.mechanisms import Trajectories
+    from spatialdp.records.rows.track_files import read_tracks
 
-    prepared = Trajectories(step=step, longest=longest, ends=ends, systems=systems).prepare(domain, **terms.options)
+    mechanism = Trajectories(step=step, longest=longest, ends=ends, systems=systems)
+    prepared = mechanism.prepare(domain, **terms.options)
     if plan or as_json:
         _print_plan(prepared, as_json=as_json)
         return
     if not fixes or not target.files:
         raise click.UsageError("FIXES and -o FILE are required for a release; with --plan neither is.")
     target.spare(*fixes, *payer.files)
-    if seed is not None and not (not_private and payer.ledger is None):
-        raise click.UsageError(
-            "--seed makes the noise reproducible, so the release would not be private. Leave that option out, or add "
-            "--not-private, with which no account can pay."
-        )
-    _release(prepared, fixes, domain, columns | {"person": person_column}, payer, target, seed, quiet=quiet)
+    noise.check(mechanism, paid=payer.ledger is not None)
+    steps = Steps(
+        "reading the fixes",
+        "counting trajectories and adding noise",
+        lambda: read_tracks(list(fixes), domain, person=person_column, **columns),
+        lambda release: release.save(target.file, overwrite=target.force),
+        _summary,
+    )
+    make_release(prepared, steps, payer, noise, target, quiet=quiet)
 
 
 def _print_plan(prepared: PreparedRelease, *, as_json: bool) -> None:
     plan = prepared.plan_with_errors()
     click.echo(json.dumps(plan.to_json(), indent=2, ensure_ascii=False) if as_json else plan)
-
-
-def _release(
-    prepared: PreparedRelease,
-    fixes: tuple[Path, ...],
-    domain: Domain,
-    columns: dict[str, Any],
-    payer: Payer,
-    target: Target,
-    seed: int | None,
-    *,
-    quiet: bool,
-) -> None:
-    """Read, count, add noise and write."""
-    from spatialdp.errors import LedgerError
-    from spatialdp.privacy.noise.source import SeededNoise, SystemNoise
-    from spatialdp.records.rows.track_files import read_tracks
-
-    def report(step: str) -> None:  # names of steps, never their progress, which would reveal the number of fixes
-        if not quiet:
-            click.echo(step, err=True)
-
-    account = payer.find()
-    if account is not None:
-        prepared.check(account)
-    report("1/3 reading the fixes")
-    tracks = read_tracks(list(fixes), domain, **columns)
-    report("2/3 counting trajectories and adding noise")
-    noise = SystemNoise() if seed is None else SeededNoise(seed)
-    release: Any = prepared.release(tracks, noise=noise, account=account)
-    report(f"3/3 writing {target.file}")
-    try:
-        release.save(target.file, overwrite=target.force)
-    except LedgerError as error:  # the file is there, so this is no mistake of the input
-        raise failure(str(error), FAILED) from None
-    for line in _summary(release):
-        report(line)
-    report(ledger_line(account))
-    report(f"{release.privacy}")
 
 
 def _summary(release: TrajectoryRelease) -> list[str]:

@@ -1,48 +1,22 @@
-"""How does a released table get into a file? Complete as Parquet, or its rows as CSV; the suffix decides."""
+"""What is in a table's file of rows? One row for each cell: its place, time, category, estimate and interval."""
 
 from __future__ import annotations
 
-import json
-import os
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from spatialdp.errors import ParameterError
 from spatialdp.outputs.files.exports import comma_separated
-from spatialdp.outputs.files.formats import FORMATS
-from spatialdp.outputs.files.geoparquet import geoparquet_bytes
-from spatialdp.outputs.files.save import check_target, write_release
-from spatialdp.outputs.files.statement import statement_beside, statement_members, statement_with_digest
-from spatialdp.wording import either
+from spatialdp.outputs.files.save import RowFile
 
 if TYPE_CHECKING:
     from spatialdp.table_release import TableRelease
 
-__all__ = ["csv_bytes", "save_table", "table_contents"]
+__all__ = ["row_file"]
 
 
-def save_table(release: TableRelease, path: str | os.PathLike[str], *, overwrite: bool, shape: Any) -> None:
-    """Write a table in the format that the file name ends in, completely or not at all; see `TableRelease.save`."""
-    target = check_target(path, overwrite=overwrite)
-    write_release(release, table_contents(release, target, shape=shape), overwrite=overwrite)
-
-
-def table_contents(release: TableRelease, target: Path, *, shape: Any = None) -> dict[Path, bytes]:
-    """Return the files to write for a table: the file itself and, for CSV, the privacy statement beside it."""
-    kind = FORMATS[target.suffix.lower()]
-    if kind not in ("GeoParquet", "CSV") or shape is not None:
-        raise ParameterError(
-            f"{target.name} is {kind}, which holds one map, but a table has a map for every time and category; save it "
-            f"as .parquet (complete) or .csv (rows){either(', and leave shape out', '')}."
-        )
-    if kind == "GeoParquet":
-        return {target: geoparquet_bytes(release)}
-    table = csv_bytes(release)
-    members = {**statement_members(release.privacy), "in_words": release.in_words()}
-    statement = statement_with_digest(table, json.loads(json.dumps(members)))
-    return {statement_beside(target): statement, target: table}
-
-
-def csv_bytes(release: TableRelease) -> bytes:
-    """Return comma-separated values: one row for each cell, with its place, time, category, estimate and interval."""
-    return comma_separated(dict(release.to_frame().items()))
+def row_file(release: TableRelease) -> RowFile:
+    """Return the file of a table's rows, and why a table goes into no format of maps."""
+    return RowFile(
+        "one map, but a table has a map for every time and category; save it as .parquet (complete) or .csv (rows)",
+        lambda: comma_separated(dict(release.to_frame().items())),
+        release.in_words(),
+    )

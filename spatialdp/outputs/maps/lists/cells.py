@@ -56,11 +56,6 @@ class ListMap(MapCells):
 
     @property
     @override
-    def shape(self) -> None:
-        return None
-
-    @property
-    @override
     def finest(self) -> float:
         return 1 / max(self.estimate.grid.shape)
 

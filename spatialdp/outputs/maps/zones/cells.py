@@ -7,15 +7,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
-from spatialdp._support.arrays import Array, Floats, Integers, Integers32, Objects
+from spatialdp._support.arrays import Floats, Integers, Integers32, Objects
 from spatialdp._support.override import override
 from spatialdp.estimates.zones.counts import ZoneCounts
-from spatialdp.outputs.maps.cells import LEVEL, MapCells, Per
-from spatialdp.outputs.maps.values import pixels
+from spatialdp.outputs.maps.cells import LEVEL, DrawnCells, Per
 from spatialdp.outputs.zones.areas import ZoneAreas
 from spatialdp.space.domain import Domain
 from spatialdp.space.lattice import LATTICE
@@ -25,7 +24,7 @@ __all__ = ["ZoneCells", "zone_cells"]
 
 
 @dataclass(frozen=True, eq=False)
-class ZoneCells(MapCells):
+class ZoneCells(DrawnCells):
     """The zones of one level.
 
     Attributes
@@ -77,11 +76,6 @@ class ZoneCells(MapCells):
 
     @property
     @override
-    def shape(self) -> None:
-        return None
-
-    @property
-    @override
     def finest(self) -> float:
         return float((self.boxes[:, 2:] - self.boxes[:, :2]).max(axis=1).min() / LATTICE)
 
@@ -104,21 +98,13 @@ class ZoneCells(MapCells):
         return self.zones.geometry
 
     @override
-    def raster(self, values: Array, domain: Domain) -> Any:
-        numbers = self._numbers(pixels(domain))
-        return np.ma.masked_array(values.take(np.maximum(numbers, 0)), numbers < 0)
+    def _drawn(self, shape: tuple[int, int]) -> Integers32:
+        return self.zones.numbers(shape)
 
     @override
     def _moments(self) -> tuple[Floats, Floats]:
         sums = self.estimate.of_nodes(self.zones.nodes)
         return sums.variance, sums.kurtosis
-
-    def _numbers(self, shape: tuple[int, int]) -> Integers32:
-        """Return which zone is at each pixel; cached, because colours and marks both need the raster."""
-        rasters: dict[tuple[int, int], Integers32] = self.__dict__.setdefault("_rasters", {})
-        if shape not in rasters:
-            rasters[shape] = self.zones.numbers(shape)
-        return rasters[shape]
 
 
 def zone_cells(estimate: ZoneCounts, level: int | str | None) -> ZoneCells:

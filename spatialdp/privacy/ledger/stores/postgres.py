@@ -13,23 +13,20 @@ and the database. Needs psycopg (``pip install 'spatialdp[ledger]'``).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import closing, contextmanager
-from typing import Any, TypeVar
+from typing import Any, ClassVar
 from urllib.parse import urlsplit
 
 from spatialdp._support.override import override
 from spatialdp._support.terminal import printable
 from spatialdp.errors import LedgerError
-from spatialdp.privacy.ledger.entries import FORMAT, Entry, Kind, canonical, entry_hash, first_hash
-from spatialdp.privacy.ledger.stores.base import Store, Transaction
+from spatialdp.privacy.ledger.entries import FORMAT
+from spatialdp.privacy.ledger.stores.sql import SQLStore, SQLTransaction
 from spatialdp.privacy.noise.source import SystemNoise
-from spatialdp.privacy.receipt import Receipt
 from spatialdp.wording import either
 
 __all__ = ["PostgresStore", "PostgresTransaction", "is_address"]
-
-T = TypeVar("T")
 
 _SCHEMA = "spatialdp_ledger"
 _MADE = (
@@ -63,70 +60,14 @@ def is_address(place: object) -> bool:
     return isinstance(place, str) and place.startswith(("postgresql://", "postgres://"))
 
 
-class PostgresTransaction(Transaction):
+class PostgresTransaction(SQLTransaction):
     """The entries and the table of a schema, as one transaction sees them."""
 
-    def __init__(self, connection: Any) -> None:
-        self._connection = connection
-        self.ledger = self.meta("ledger")
-
-    @override
-    def append(self, kind: Kind, body: Mapping[str, Any]) -> Receipt:
-        last = self.head()
-        seq, prev = (1, first_hash(self.ledger)) if last is None else (last.seq + 1, last.hash)
-        text = canonical(body)
-        entry = Entry(seq, str(kind), text, prev, entry_hash(seq, prev, kind, text))
-        self._connection.execute(f"INSERT INTO {_SCHEMA}.entry VALUES (%s, %s, %s, %s, %s)", entry)
-        return Receipt(self.ledger, seq, entry.hash)
-
-    @override
-    def head(self) -> Entry | None:
-        return self._entry("ORDER BY seq DESC LIMIT 1")
-
-    @override
-    def entry(self, seq: int) -> Entry | None:
-        return self._entry("WHERE seq = %s", seq)
-
-    def _entry(self, which: str, *values: int) -> Entry | None:
-        row = self._connection.execute(f"SELECT * FROM {_SCHEMA}.entry {which}", values).fetchone()
-        return None if row is None else Entry(*row)
-
-    @override
-    def entries(self) -> Iterator[Entry]:
-        return (Entry(*row) for row in self._connection.execute(f"SELECT * FROM {_SCHEMA}.entry ORDER BY seq"))
-
-    @override
-    def get(self, key: str) -> str | None:
-        return self._text("state", key)
-
-    @override
-    def put(self, key: str, value: str) -> None:
-        self._set("state", key, value)
-
-    @override
-    def table(self) -> Iterator[tuple[str, str]]:
-        return iter(self._connection.execute(f"SELECT key, value FROM {_SCHEMA}.state"))
-
-    def meta(self, key: str) -> str:
-        """Return what the ledger says of itself under a key; empty if nothing."""
-        return self._text("meta", key) or ""
-
-    def set_home(self, home: str) -> None:
-        """Say in which table of which server the ledger is kept."""
-        self._set("meta", "home", home)
-
-    def _text(self, table: str, key: str) -> str | None:
-        row = self._connection.execute(f"SELECT value FROM {_SCHEMA}.{table} WHERE key = %s", (key,)).fetchone()
-        return None if row is None else str(row[0])
-
-    def _set(self, table: str, key: str, value: str) -> None:
-        self._connection.execute(
-            f"INSERT INTO {_SCHEMA}.{table} VALUES (%s, %s) ON CONFLICT (key) DO UPDATE SET value = excluded.value",
-            (key, value),
-        )
+    mark: ClassVar[str] = "%s"
+    schema: ClassVar[str] = f"{_SCHEMA}."
 
 
-class PostgresStore(Store):
+class PostgresStore(SQLStore):
     """A ledger in a database of PostgreSQL.
 
     Parameters
@@ -149,34 +90,6 @@ class PostgresStore(Store):
         return f"PostgresStore({self._shown!r})"
 
     @override
-    def transact(self, function: Callable[[PostgresTransaction], T]) -> T:
-        with self._transaction() as transaction:
-            self._check_home(transaction)
-            return function(transaction)
-
-    @override
-    def read(self, function: Callable[[PostgresTransaction], T]) -> T:
-        with self._transaction(read_only=True) as transaction:
-            self._check_home(transaction)
-            return function(transaction)
-
-    @override
-    def entries(self) -> list[Entry]:
-        return self.read(lambda transaction: list(transaction.entries()))
-
-    @override
-    def head(self) -> Entry | None:
-        return self.read(lambda transaction: transaction.head())
-
-    @override
-    def adopt(self, facts: Mapping[str, Any], check: Callable[[PostgresTransaction], None]) -> Receipt:
-        with self._transaction() as transaction:
-            check(transaction)
-            old, new = transaction.meta("home"), self._home(transaction)
-            transaction.set_home(new)
-            return transaction.append(Kind.ADOPTED, {**facts, "from": old, "to": new})
-
-    @override
     def check_locks(self) -> None:
         """A server's locks hold for all of its connections; nothing to refuse."""
 
@@ -195,6 +108,7 @@ class PostgresStore(Store):
                 connection.execute(f"INSERT INTO {_SCHEMA}.meta VALUES (%s, %s)", each)
             connection.execute("COMMIT")
 
+    @override
     @contextmanager
     def _transaction(self, *, read_only: bool = False) -> Iterator[PostgresTransaction]:
         """Open a connection for one transaction; an error rolls back whatever was done."""
@@ -241,17 +155,18 @@ class PostgresStore(Store):
                 f"{self._shown} has no ledger that this version of spatialdp keeps; name another database."
             )
 
-    def _home(self, transaction: PostgresTransaction) -> str:
+    @override
+    def _home(self, transaction: SQLTransaction) -> str:
         return str(transaction._connection.execute(_HOME).fetchone()[0])
 
-    def _check_home(self, transaction: PostgresTransaction) -> None:
-        """Refuse a table that is not the one that the ledger was kept in last time."""
-        if transaction.meta("home") != self._home(transaction):
-            raise LedgerError(
-                f"the ledger in {self._shown} is a copy, restored from a dump or on another server, so later spends "
-                "may be missing from it; use the ledger itself. If this is the ledger, restored with all of its "
-                f"spends, say so with {either('Ledger.adopt', '`spatialdp ledger adopt`')}."
-            )
+    @property
+    @override
+    def _moved(self) -> str:
+        return (
+            f"the ledger in {self._shown} is a copy, restored from a dump or on another server, so later spends "
+            "may be missing from it; use the ledger itself. If this is the ledger, restored with all of its "
+            f"spends, say so with {either('Ledger.adopt', '`spatialdp ledger adopt`')}."
+        )
 
     @contextmanager
     def _errors_of_the_ledger(self) -> Iterator[None]:

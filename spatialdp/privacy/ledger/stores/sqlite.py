@@ -18,24 +18,21 @@ import sqlite3
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, ClassVar
 
 from spatialdp._support.atomic import write_all
 from spatialdp._support.override import override
 from spatialdp._support.terminal import printable
 from spatialdp.errors import LedgerError
-from spatialdp.privacy.ledger.entries import FORMAT, Entry, Kind, canonical, entry_hash, first_hash
-from spatialdp.privacy.ledger.stores.base import Store, Transaction
+from spatialdp.privacy.ledger.entries import FORMAT, Entry
+from spatialdp.privacy.ledger.stores.sql import SQLStore, SQLTransaction
 from spatialdp.privacy.noise.source import SystemNoise
-from spatialdp.privacy.receipt import Receipt
 from spatialdp.wording import either
 
 __all__ = ["SQLiteStore", "SQLiteTransaction"]
-
-T = TypeVar("T")
 
 _SCHEMA = (
     "CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID",
@@ -85,71 +82,30 @@ class _OneAtATime:
 _ONE_AT_A_TIME = _OneAtATime()
 
 
-class SQLiteTransaction(Transaction):
-    """The entries and the table of a file, as one transaction sees them."""
+class SQLiteTransaction(SQLTransaction):
+    """The entries and the table of a file, as one transaction sees them; what is no text comes from an altered file."""
+
+    mark: ClassVar[str] = "?"
 
     def __init__(self, connection: sqlite3.Connection) -> None:
-        self._connection = connection
-        self.ledger = self._meta("ledger")
+        super().__init__(connection)
         if not _NUMBER.fullmatch(self.ledger):
             raise sqlite3.DataError("the ledger has no number")
 
     @override
-    def append(self, kind: Kind, body: Mapping[str, Any]) -> Receipt:
-        last = self.head()
-        seq, prev = (1, first_hash(self.ledger)) if last is None else (last.seq + 1, last.hash)
-        text = canonical(body)
-        entry = Entry(seq, str(kind), text, prev, entry_hash(seq, prev, kind, text))
-        self._connection.execute("INSERT INTO entry VALUES (?, ?, ?, ?, ?)", entry)
-        return Receipt(self.ledger, seq, entry.hash)
+    def _as_entry(self, row: tuple[Any, ...]) -> Entry:
+        if not isinstance(row[0], int) or not all(isinstance(value, str) for value in row[1:]):
+            raise sqlite3.DataError("an entry is not made of texts")
+        return super()._as_entry(row)
 
     @override
-    def head(self) -> Entry | None:
-        return self._entry("ORDER BY seq DESC LIMIT 1")
-
-    @override
-    def entry(self, seq: int) -> Entry | None:
-        return self._entry("WHERE seq = ?", seq)
-
-    def _entry(self, which: str, *values: int) -> Entry | None:
-        row = self._connection.execute(f"SELECT seq, kind, body, prev, hash FROM entry {which}", values).fetchone()
-        return None if row is None else _checked_entry(row)
-
-    @override
-    def entries(self) -> Iterator[Entry]:
-        rows = self._connection.execute("SELECT seq, kind, body, prev, hash FROM entry ORDER BY seq")
-        return map(_checked_entry, rows)
-
-    @override
-    def get(self, key: str) -> str | None:
-        return self._text("SELECT value FROM state WHERE key = ?", key)
-
-    @override
-    def put(self, key: str, value: str) -> None:
-        self._connection.execute("INSERT OR REPLACE INTO state VALUES (?, ?)", (key, value))
-
-    @override
-    def table(self) -> Iterator[tuple[str, str]]:
-        return iter(self._connection.execute("SELECT key, value FROM state"))
-
-    def _meta(self, key: str) -> str:
-        return self._text("SELECT value FROM meta WHERE key = ?", key) or ""
-
-    def _text(self, query: str, key: str) -> str | None:
-        row = self._connection.execute(query, (key,)).fetchone()
-        return None if row is None else _checked_text(row[0])
-
-    @property
-    def home(self) -> str:
-        """The inode of the file that the ledger is kept in; empty if the ledger was made a moment ago."""
-        return self._meta("home")
-
-    def set_home(self, inode: str) -> None:
-        """Say which file the ledger is kept in."""
-        self._connection.execute("INSERT OR REPLACE INTO meta VALUES ('home', ?)", (inode,))
+    def _as_text(self, value: Any) -> str:
+        if not isinstance(value, str):
+            raise sqlite3.DataError("a value is not a text")
+        return super()._as_text(value)
 
 
-class SQLiteStore(Store):
+class SQLiteStore(SQLStore):
     """A ledger in one file.
 
     Parameters
@@ -168,37 +124,9 @@ class SQLiteStore(Store):
         return f"SQLiteStore({str(self.path)!r})"
 
     @override
-    def transact(self, function: Callable[[SQLiteTransaction], T]) -> T:
-        with self._transaction("BEGIN IMMEDIATE") as transaction:
-            self._check_home(transaction)
-            return function(transaction)
-
-    @override
-    def read(self, function: Callable[[SQLiteTransaction], T]) -> T:
-        with self._transaction("BEGIN") as transaction:
-            self._check_home(transaction)
-            return function(transaction)
-
-    @override
-    def entries(self) -> list[Entry]:
-        return self.read(lambda transaction: list(transaction.entries()))
-
-    @override
-    def head(self) -> Entry | None:
-        return self.read(lambda transaction: transaction.head())
-
-    @override
-    def adopt(self, facts: Mapping[str, Any], check: Callable[[SQLiteTransaction], None]) -> Receipt:
-        with self._transaction("BEGIN IMMEDIATE") as transaction:
-            check(transaction)
-            old, new = transaction.home, self._inode()
-            transaction.set_home(new)
-            return transaction.append(Kind.ADOPTED, {**facts, "from": old, "to": new})
-
-    @override
     def check_locks(self) -> None:
         # Another process has to try: within one process, SQLite answers from a table of its own.
-        with self._transaction("BEGIN IMMEDIATE"):
+        with self._transaction():
             trial = subprocess.run([sys.executable, "-I", "-c", _TRY_LOCK, self._uri], capture_output=True, check=False)
         if trial.returncode != _LOCKED_OUT:
             raise LedgerError(
@@ -219,15 +147,16 @@ class SQLiteStore(Store):
             content = connection.serialize()
         with suppress(FileExistsError):
             write_all({self.path: content}, overwrite=False, private=True)
-        with self._transaction("BEGIN IMMEDIATE") as transaction:
-            if not transaction.home:
-                transaction.set_home(self._inode())
+        with self._transaction() as transaction:
+            if not transaction.meta("home"):
+                transaction.set_home(self._home(transaction))
 
+    @override
     @contextmanager
-    def _transaction(self, begin: str) -> Iterator[SQLiteTransaction]:
+    def _transaction(self, *, read_only: bool = False) -> Iterator[SQLiteTransaction]:
         """Open a connection for one transaction; an error rolls back whatever was done."""
         with _ONE_AT_A_TIME, self._errors_of_the_ledger(), closing(self._connect()) as connection:
-            connection.execute(begin)
+            connection.execute("BEGIN" if read_only else "BEGIN IMMEDIATE")
             self._check_format(connection)
             yield SQLiteTransaction(connection)
             connection.execute("COMMIT")
@@ -259,17 +188,18 @@ class SQLiteStore(Store):
         if formats != [(FORMAT,)]:
             raise LedgerError(f"{self.path} is not a ledger that this version of spatialdp keeps; name another file.")
 
-    def _inode(self) -> str:
+    @override
+    def _home(self, transaction: SQLTransaction) -> str:  # noqa: ARG002 - the file is named by its inode
         return str(self.path.stat().st_ino)
 
-    def _check_home(self, transaction: SQLiteTransaction) -> None:
-        """Refuse a file that is not the one that the ledger was kept in last time."""
-        if transaction.home != self._inode():
-            raise LedgerError(
-                f"{self.path} is a copy of a ledger, or was put in the ledger's place, so later spends may be missing "
-                "from it; use the ledger itself. If this is the ledger, moved or restored with all of its spends, say "
-                f"so with {either('Ledger.adopt', '`spatialdp ledger adopt`')}."
-            )
+    @property
+    @override
+    def _moved(self) -> str:
+        return (
+            f"{self.path} is a copy of a ledger, or was put in the ledger's place, so later spends may be missing "
+            "from it; use the ledger itself. If this is the ledger, moved or restored with all of its spends, say "
+            f"so with {either('Ledger.adopt', '`spatialdp ledger adopt`')}."
+        )
 
     @contextmanager
     def _errors_of_the_ledger(self) -> Iterator[None]:
@@ -303,16 +233,3 @@ _REASONS = {
     sqlite3.SQLITE_NOTADB: _DAMAGED,
     sqlite3.SQLITE_CORRUPT: _DAMAGED,
 }
-
-
-def _checked_entry(row: tuple[Any, ...]) -> Entry:
-    """Return a row as an entry; values of other types come from a file that was altered."""
-    if not isinstance(row[0], int) or not all(isinstance(value, str) for value in row[1:]):
-        raise sqlite3.DataError("an entry is not made of texts")
-    return Entry(*row)
-
-
-def _checked_text(value: Any) -> str:
-    if not isinstance(value, str):
-        raise sqlite3.DataError("a value is not a text")
-    return value

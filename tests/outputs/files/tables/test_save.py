@@ -6,7 +6,8 @@ import pytest
 
 import spatialdp as sdp
 from spatialdp.errors import ParameterError
-from spatialdp.outputs.files.tables.save import csv_bytes, save_table
+from spatialdp.outputs.files.save import save
+from spatialdp.outputs.files.tables.save import row_file
 
 
 def release_of():
@@ -15,14 +16,14 @@ def release_of():
 
 
 def test_csv_quotes_what_must_be_quoted():
-    assert b'"b""b"' in csv_bytes(release_of())
+    assert b'"b""b"' in row_file(release_of()).content()
 
 
 def test_a_file_is_kept_unless_it_may_be_replaced(tmp_path):
     path = tmp_path / "table.csv"
-    save_table(release_of(), path, overwrite=False, shape=None)
+    save(release_of(), path, overwrite=False)
     with pytest.raises(FileExistsError):
-        save_table(release_of(), path, overwrite=False, shape=None)
-    save_table(release_of(), path, overwrite=True, shape=None)
+        save(release_of(), path, overwrite=False)
+    save(release_of(), path, overwrite=True)
     with pytest.raises(ParameterError, match="one map"):
-        save_table(release_of(), tmp_path / "table.parquet", overwrite=False, shape=(2, 2))
+        save(release_of(), tmp_path / "table.parquet", overwrite=False, shape=(2, 2))

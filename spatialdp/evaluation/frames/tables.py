@@ -4,16 +4,15 @@ A query is what `TableRelease.answer` takes: a zone, a time, a category, lists o
 all its parts. The true counts of cells give the truth of sums of whole cells. The truth of a box that cuts cells
 depends on places within them, so such a box is refused; to evaluate boxes, evaluate a map.
 
-With a bound on persons, the truth is what would be counted if nothing of a person were cut off. Everything here is
-computed from the records and is as private as they are.
+Everything here is computed from the records and is as private as they are (`counted`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping
+from dataclasses import dataclass
 from math import prod
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -22,13 +21,8 @@ from spatialdp._support.override import override
 from spatialdp.errors import ParameterError
 from spatialdp.estimates.answers import About
 from spatialdp.estimates.tables.counts import TableCounts, sums_of
-from spatialdp.evaluation.cache import TrialResults
-from spatialdp.evaluation.metrics import EARTH_MOVER, INTERVALS, METRICS, Outcome
-from spatialdp.evaluation.trials import Experiment, Trial
-from spatialdp.evaluation.truth import Truth
-from spatialdp.evaluation.zones import unbounded
-from spatialdp.privacy.noise.source import SeededNoise
-from spatialdp.privacy.unit import MOST, Person
+from spatialdp.evaluation.frames.counted import CountedExperiment
+from spatialdp.privacy.unit import Person
 from spatialdp.records.rows.rows import count_rows
 from spatialdp.space.frames.frame import Frame
 from spatialdp.space.frames.selection import Selection, parts_of, select
@@ -124,79 +118,34 @@ def _check(workload: TableWorkload) -> None:
 
 
 @dataclass(frozen=True, eq=False)
-class TableExperiment(Experiment):
-    """Everything that the trials of an evaluation of tables have in common; its domain is the frame.
+class TableExperiment(CountedExperiment):
+    """Everything that the trials of an evaluation of tables have in common; its domain is the frame."""
 
-    Attributes
-    ----------
-    kept : float array
-        What a release counts in each cell, before noise.
-    """
-
-    kept: Floats = field(default_factory=lambda: np.zeros(0))
-
-    @classmethod
-    @override
-    def prepare(cls, *, epsilons: Sequence[Any], **parts: Any) -> TableExperiment:
-        """Check all public parameters first; then count the cells, once."""
-        blank = cls(truths={}, records=0, **parts)
-        if EARTH_MOVER in blank.metrics:
-            raise ParameterError(
-                f"{parameter('metrics')} holds {EARTH_MOVER!r}, which compares maps of cells; leave it out for tables."
-            )
-        for label in blank.mechanisms:
-            for epsilon in epsilons:
-                blank._prepared(label, epsilon)  # raises an error that says what is wrong with the parameters
-        frame: Any = blank.domain
-        person = blank.person
-        kept, true = (_counts(blank.points, frame, bound) for bound in (person, unbounded(person)))
-        total = float(true.sum())
-        answers = tuple(sums_of(true, workload.selections).ravel() for workload in blank._workloads)
-        truth = Truth(answers, total, max(blank.floor_share * total, 1.0))
-        every = total if person is None else _counts(blank.points, frame, Person(records=MOST)).sum()
-        persons = None if person is None else round(_counts(blank.points, frame, Person(shares=True)).sum())
-        return replace(blank, truths={None: truth}, records=int(every), persons=persons, kept=kept)
-
-    @property
-    def _workloads(self) -> Sequence[TableWorkload]:
-        workloads: Any = self.workloads
-        return workloads  # type: ignore[no-any-return]
+    frames: ClassVar[str] = "tables"
 
     @override
-    def truth_of(self, label: str) -> Truth:  # noqa: ARG002 - all mechanisms have the same truth
-        return self.truths[None]
+    def _counted(self, person: Person | None) -> Floats:
+        points: Any = self.points
+        frame: Any = self.domain
+        counts = count_rows(points, frame, person)
+        return np.asarray(counts / (1 if person is None else person.steps), dtype=np.float64)
 
     @override
-    def run(self, trial: Trial) -> TrialResults:
-        """Make one release and measure all metrics for all workloads."""
-        estimate: Any = self._release(trial, SeededNoise(self.stream(trial))).estimate
-        truth, measured = self.truths[None], []
-        for index, (workload, answers) in enumerate(zip(self._workloads, truth.answers, strict=True)):
-            outcome = self._outcome(estimate, workload, answers, truth)
-            values_of = ((name, METRICS[name](outcome)) for name in self.metrics)
-            measured += [(index, name, value) for name, value in values_of if value is not None]
-        return measured
+    def _total(self, counts: Floats) -> float:
+        return float(counts.sum())
 
-    def _outcome(self, estimate: Any, workload: TableWorkload, answers: Floats, truth: Truth) -> Outcome:
-        """Return the answers of a release and the true ones; models of tables have no intervals, nor noise alone."""
-        values, linear = estimate.sums(workload.selections).ravel(), estimate.kind == TableCounts.kind
-        wanted = linear and not estimate.biased and any(name in self.metrics for name in INTERVALS)
-        ends = {
-            about: estimate.ends(workload.selections, self.level, about).reshape(-1, 2) if wanted else None
-            for about in About
-        }
-        return Outcome(
-            answers=values,
-            truth=answers,
-            even=values,
-            noise_free=sums_of(self.kept, workload.selections).ravel() if linear else None,
-            intervals=ends[About.TRUTH],
-            noise_intervals=ends[About.NOISE],
-            records=truth.total,
-            floor=truth.floor,
-        )
+    @override
+    def _sums(self, counts: Floats, workload: TableWorkload) -> Floats:
+        return sums_of(counts, workload.selections).ravel()
 
+    @override
+    def _answered(self, estimate: Any, workload: TableWorkload) -> Floats:
+        return np.asarray(estimate.sums(workload.selections).ravel())
 
-def _counts(points: Any, frame: Frame, person: Person | None) -> Floats:
-    """Return the counts of all cells, in counts rather than steps."""
-    return np.asarray(count_rows(points, frame, person) / (1 if person is None else person.steps), dtype=np.float64)
+    @override
+    def _ends(self, estimate: Any, workload: TableWorkload, about: About) -> Floats:
+        return np.asarray(estimate.ends(workload.selections, self.level, about).reshape(-1, 2))
+
+    @override
+    def _is_linear(self, estimate: Any) -> bool:
+        return bool(estimate.kind == TableCounts.kind)  # models of tables have no intervals, nor noise alone

@@ -7,7 +7,7 @@ import pytest
 
 import spatialdp as sdp
 from spatialdp.errors import ParameterError
-from spatialdp.evaluation.tables.experiment import table_workloads
+from spatialdp.evaluation.frames.tables import table_workloads
 from tests.helpers.zone_releases import zones_of
 
 KINDS = sdp.Categories({"theft": ["burglary", "shoplifting"], "assault": []})

@@ -1,1 +1,0 @@
-"""Evaluations of tables: space beside time and categories."""
