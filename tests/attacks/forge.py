@@ -48,6 +48,7 @@ MEGABYTES = 600  # at most, of which the libraries are half; the files have less
 
 ESCAPES = "\x1b[2J\x1b]0;owned\x07\x9b31m\u202eevil\u2066\r\n\x00"
 TEXTS = [ESCAPES, "\ud800", "</script><script>alert(1)</script>", "a" * 10**5, "=cmd|' /C calc'!A0", "../../x", "%s{0}"]
+TEXTS += ["$\\frac{1$"]
 NUMBERS = [-1, 0, 1, 2, 127, 128, 2**15, 2**31 - 1, 2**31, 2**53, 2**63 - 1, 1e-320, 1e-160, 1e30, 1e160, 1e308, -1e308]
 
 
