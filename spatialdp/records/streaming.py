@@ -19,6 +19,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
 from itertools import tee
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from spatialdp._support.arrays import Array, Integers, Integers32
@@ -48,6 +49,7 @@ __all__ = [
 ]
 
 T = TypeVar("T")
+_BESIDE = {".shp": (".shx", ".dbf", ".SHX", ".DBF")}  # where a format has records beside its file, by the suffix
 
 Opener = Callable[[Source, Selection, ExitStack], Table]
 
@@ -170,11 +172,18 @@ def require_unchanged(source: Source, stamp: tuple[int, ...]) -> None:
 
 
 def stamp_of(source: Source) -> tuple[int, ...]:
-    """Return what the file system says of a file; it changes when somebody writes to it."""
+    """Return what the file system says of a file and of those that hold records for it; it changes when one changes."""
+    path = source.path or Path()
+    beside = [path.with_suffix(suffix) for suffix in _BESIDE.get(source.suffix, ())]
+    beside += [path.with_name(f"{path.name}-wal")] * (source.suffix == ".gpkg")
+    return tuple(number for each in (path, *beside) for number in _status_of(each))
+
+
+def _status_of(path: Path) -> tuple[int, ...]:
     try:
-        status = os.stat(source.path or "")
+        status = os.stat(path)
     except OSError:
-        return ()
+        return (-1,)
     return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
 
 

@@ -40,6 +40,9 @@ from spatialdp.outputs.files.geoparquet import _digest
 from tests.attacks.fuzz import ADDRESS_SPACE, altered, damaged, watch
 from tests.helpers.cases import DOMAINS, LISTED, OVER_MAPS, SMALL, terms
 from tests.helpers.flow_cases import FLOW_CASES, FLOW_FRAMES, FlowSetting
+from tests.helpers.network_cases import NETWORK_CASES, NETWORK_FRAMES, NetworkSetting
+from tests.helpers.table_cases import TABLE_CASES, TABLE_FRAMES, TableSetting
+from tests.helpers.trajectory_cases import TRAJECTORY_CASES, TrajectorySetting
 from tests.helpers.zone_releases import release_of as zone_release
 from tests.helpers.zone_releases import zones_of
 
@@ -48,6 +51,7 @@ MEGABYTES = 600  # at most, of which the libraries are half; the files have less
 
 ESCAPES = "\x1b[2J\x1b]0;owned\x07\x9b31m\u202eevil\u2066\r\n\x00"
 TEXTS = [ESCAPES, "\ud800", "</script><script>alert(1)</script>", "a" * 10**5, "=cmd|' /C calc'!A0", "../../x", "%s{0}"]
+TEXTS += ["$\\frac{1$"]
 NUMBERS = [-1, 0, 1, 2, 127, 128, 2**15, 2**31 - 1, 2**31, 2**53, 2**63 - 1, 1e-320, 1e-160, 1e30, 1e160, 1e308, -1e308]
 
 
@@ -86,7 +90,36 @@ def original_flows(case: str, frame: str) -> pa.Table:
     return pq.read_table(path)
 
 
+@cache
+def original_frame(case: str, frame: str) -> pa.Table:
+    """A release of a table, or of a network of tables, as the table of its file."""
+    setting = (TableSetting if case in TABLE_CASES else NetworkSetting)(case, frame, "add-remove")
+    cells = np.random.default_rng(0).integers(0, setting.domain.n_cells, 40)
+    path = Path(os.environ["FORGE_FOLDER"]) / "original.parquet"
+    release = setting.mechanism.release(
+        setting.records(cells), setting.domain, **setting.terms, noise=sdp.SeededNoise(0)
+    )
+    release.save(path, overwrite=True)
+    return pq.read_table(path)
+
+
+@cache
+def original_paths(case: str) -> pa.Table:
+    """A release of trajectories, as the table of its file."""
+    setting, path = TrajectorySetting(case, "add-remove"), Path(os.environ["FORGE_FOLDER"]) / "original.parquet"
+    tracks = setting.records([[0, 1, 2], [9, 9], [0]] * 200)
+    release = setting.mechanism.release(tracks, setting.domain, **setting.terms, noise=sdp.SeededNoise(0))
+    release.save(path, overwrite=True)
+    return pq.read_table(path)
+
+
 def some_original(chance: random.Random) -> pa.Table:
+    if chance.random() < 0.25:
+        kind = chance.randrange(3)
+        if kind == 0:
+            return original_paths(chance.choice(list(TRAJECTORY_CASES)))
+        cases, places = (TABLE_CASES, TABLE_FRAMES) if kind == 1 else (NETWORK_CASES, NETWORK_FRAMES)
+        return original_frame(chance.choice(list(cases)), chance.choice(list(places)))
     kind = chance.random()
     if kind < 0.2:
         return original_zones(chance.random() < 0.7, chance.random() < 0.3)
@@ -104,7 +137,7 @@ def header_of(table: pa.Table) -> dict[str, Any]:
 
 
 def frame_of(header: dict[str, Any]) -> str:
-    """The member of a header that says what the public frame is."""
+    """The member of a header that says what the public frame is; of tables on zones that are codes, it is a part."""
     return next((name for name in ("zones", "domain") if isinstance(header.get(name), dict)), "estimate")
 
 
@@ -490,9 +523,10 @@ def exercise(release: sdp.Release, folder: Path) -> None:
         ordered(release.interval_set([codes, codes[:1]], at=release.zones.levels[-1]), 2)
         ordered(release.interval(codes, at=release.zones.levels[-1]), 3)
 
-    if isinstance(release, sdp.FlowRelease):
-        _do(_with_flows(release, folder) | {"repr": lambda: shown(f"{release!r} {release.privacy}")})
-        return
+    for kind, ways in WAYS.items():
+        if isinstance(release, kind):
+            _do(ways(release, folder) | {"repr": lambda: shown(f"{release!r} {release.privacy}")})
+            return
     frame = release.to_geodataframe
     actions: dict[str, Callable[[], Any]] = {
         "repr": lambda: shown(f"{release!r} {release.privacy} {release.privacy.in_words()}"),
@@ -553,6 +587,64 @@ def _with_flows(release: sdp.FlowRelease, folder: Path) -> dict[str, Callable[[]
         "adjusted": adjusted,
         **{f"save {suffix}": partial(saved, suffix) for suffix in (".parquet", ".csv")},
     }
+
+
+def _with_tables(release: sdp.TableRelease, folder: Path) -> dict[str, Callable[[], Any]]:
+    """What can be done with tables, and with networks of them."""
+    some = {name: axis.labels()[0] for name, axis in release.frame.axes.items() if name != release.frame.space_name}
+
+    def answered() -> None:
+        listed = [release.answer(**{name: [label]}) for name, label in some.items()]
+        assert np.all(np.isfinite([release.answer(), release.answer(**some), *np.ravel(listed)])), "not finite"
+
+    def bounded() -> None:
+        low, high = release.interval(**some)
+        assert low <= high, "an interval is upside down"
+
+    def saved() -> None:
+        release.save(folder / "saved.parquet", overwrite=True)
+        assert sdp.load(folder / "saved.parquet").answer() == release.answer()
+
+    return {
+        "in words": lambda: shown(release.in_words()),
+        "answer": answered,
+        "interval": bounded,
+        "to_frame": release.to_frame,
+        "marginals": lambda: [release.marginal(**{name: release.frame.axes[name].names[-1]}) for name in some],
+        "adjusted": lambda: (release.non_negative().total, release.rounded().total),
+        "sample": lambda: release.sample(5, noise=sdp.SeededNoise(1)),
+        "plot": lambda: release.plot(**some),
+        "explore": lambda: release.explore(folder / "page.html", overwrite=True),
+        "save": saved,
+    }
+
+
+def _with_paths(release: sdp.TrajectoryRelease, folder: Path) -> dict[str, Callable[[], Any]]:
+    """What can be done with trajectories."""
+
+    def drawn() -> None:
+        positions = release.positions(5, noise=sdp.SeededNoise(1))
+        xmin, ymin, xmax, ymax = release.domain.bounds
+        assert np.all((positions.x >= xmin) & (positions.x <= xmax)), "a position lies outside"
+        assert np.all((positions.y >= ymin) & (positions.y <= ymax)), "a position lies outside"
+
+    def counted() -> None:
+        low, high = release.interval()
+        assert low <= release.total <= high, "an interval is upside down"
+        assert np.isfinite(release.flows.answer()), "a number is not finite"
+
+    def saved() -> None:
+        release.save(folder / "saved.parquet", overwrite=True)
+        assert sdp.load(folder / "saved.parquet").total == release.total
+
+    return {"counts": counted, "lengths": release.lengths, "extents": release.extents, "drawn": drawn, "save": saved}
+
+
+WAYS: dict[type, Callable[[Any, Path], dict[str, Callable[[], Any]]]] = {
+    sdp.FlowRelease: _with_flows,
+    sdp.TableRelease: _with_tables,
+    sdp.TrajectoryRelease: _with_paths,
+}
 
 
 def _do(actions: dict[str, Callable[[], Any]]) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Callable, Sequence
 from contextlib import closing
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -113,9 +114,10 @@ def write_by_pandas(path: Path, records: Sequence[Any]) -> None:
     """Write a file or layer whose column of persons gets the type that its records ask for."""
     path.unlink(missing_ok=True)
     x, y, who = zip(*records, strict=True) if records else ((), (), ())
-    frame = pd.DataFrame(
-        {"lon": pd.Series(x, dtype=float), "lat": pd.Series(y, dtype=float), "who": pd.Series(list(who))}
-    )
+    persons = pd.Series(list(who))
+    if path.stem == "categories":
+        persons = persons.astype("category")
+    frame = pd.DataFrame({"lon": pd.Series(x, dtype=float), "lat": pd.Series(y, dtype=float), "who": persons})
     if path.suffix == ".parquet":
         frame.to_parquet(path)
         return
@@ -124,12 +126,12 @@ def write_by_pandas(path: Path, records: Sequence[Any]) -> None:
     places.to_file(path, **options)
 
 
-def gathered_form(name: str, options: dict[str, str], *odd: Any, as_text: bool = False) -> Form:
-    """A form whose writer chooses a type for all persons by the values of each."""
+def gathered_form(name: str, options: dict[str, str], *odd: Any, of: Callable[[int], Any] = int) -> Form:
+    """A form whose writer chooses a type for all persons, which `of` makes of numbers, by the values of each."""
     return Form(
         name,
         write_by_pandas,
-        lambda x, y: (x, y, f"p{person(x, y)}" if as_text else person(x, y)),
+        lambda x, y: (x, y, of(person(x, y))),
         lambda chance: (chance.choice([0.5, 0.25]), 0.5, chance.choice(odd)),
         WHO | options,
     )
@@ -233,6 +235,13 @@ LARGE = [2**63 - 1, -(2**63), 2**53, 0, -1, None]
 # Numbers from 2^53 on are not among these: as doubles, which pandas makes of them, they are no persons.
 GATHERED = [None, 0.5, float("nan"), 7, -1, 2**53 - 1, 1.0, float("inf")]
 WORDS = [None, "p1", "", "é", "a b", "1", "1.0", "NaN", "null"]
+# One of them gives all the others as many digits behind the point as it has.
+DECIMALS = [None, *map(Decimal, ("0.5", "1.0", "1", "NaN", "1E+30", "1E-30", "-0.0", "0.000000000001"))]
+
+
+def word(number: int) -> str:
+    return f"p{number}"
+
 
 PERSON_FORMS = [
     Form("points.geojson", write_geojson, feature, hostile_feature, WHO),
@@ -255,13 +264,15 @@ PERSON_FORMS = [
         WHO | COLUMNS,
     ),
     gathered_form("gathered.parquet", COLUMNS, *GATHERED),
-    gathered_form("words.parquet", COLUMNS, *WORDS, b"x", b"\xff", b"", as_text=True),
+    gathered_form("words.parquet", COLUMNS, *WORDS, b"x", b"\xff", b"", of=word),
+    gathered_form("categories.parquet", COLUMNS, *WORDS, b"x", b"\xff", b"", of=word),
+    gathered_form("decimals.parquet", COLUMNS, *DECIMALS, of=Decimal),
     gathered_form("gathered.gpkg", {}, *GATHERED[:7]),
-    gathered_form("words.gpkg", {}, *WORDS, as_text=True),
+    gathered_form("words.gpkg", {}, *WORDS, of=word),
     gathered_form("gathered.fgb", {}, *GATHERED[:7]),
-    gathered_form("words.fgb", {}, *WORDS, as_text=True),
+    gathered_form("words.fgb", {}, *WORDS, of=word),
     gathered_form("gathered.geojson", {}, *GATHERED[:7]),
-    gathered_form("words.geojson", {}, *WORDS, as_text=True),
+    gathered_form("words.geojson", {}, *WORDS, of=word),
     *(
         Form(
             f"{kind.lower()}.gpkg",

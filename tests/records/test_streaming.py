@@ -265,6 +265,23 @@ def test_changed_files_are_refused(table):
         lattice_points(points, DOMAIN)
 
 
+@pytest.mark.parametrize("name", ["layer.shp", "layer.gpkg"])
+def test_changes_beside_a_file_are_noticed_too(name, xy, tmp_path):
+    """The columns of a Shapefile are in its .dbf, and what was written to a GeoPackage may still be in its log."""
+    path = write(tmp_path / name, *xy)
+    points = sdp.read_points(path, DOMAIN)
+    assert count_cells(points, GRID).sum() > 0
+    stamp = path.stat()
+    if name == "layer.shp":
+        table = path.with_suffix(".dbf")
+        table.write_bytes(table.read_bytes()[:-1] + b" ")
+    else:
+        path.with_name(f"{name}-wal").write_bytes(b"")
+    assert path.stat().st_mtime_ns == stamp.st_mtime_ns
+    with pytest.raises(PointsError, match="was changed, replaced or removed"):
+        count_cells(points, GRID)
+
+
 def test_files_that_change_while_they_are_read_are_refused(table):
     points = sdp.read_points(table, DOMAIN, **COLUMNS)
     cells = points._cells(GRID)

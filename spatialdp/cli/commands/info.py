@@ -210,7 +210,7 @@ def _place_lines(release: Release) -> list[str]:
     edges = ", ".join(f"{edge:.15g}" for edge in domain.bounds)
     return [
         f"bounds     {edges}{'' if domain.region is None else ', with a region inside'}",
-        f"CRS        {domain.crs or 'none'}",
+        f"CRS        {' '.join((domain.crs or 'none').split())}",  # WKT may have several lines
     ]
 
 

@@ -53,6 +53,8 @@ def boundary_shapes(boundaries: Any, domain: Domain) -> Array:
         raise ParameterError(
             f"the boundaries are not all polygons or lines; give {either(in_python, 'a file of them')}."
         )
+    if not np.isfinite(shapely.get_coordinates(geometries)).all():
+        raise ParameterError("the boundaries have coordinates that are not finite numbers; repair them first.")
     if not stated:
         return geometries
     middle = sum(domain.bounds[::2]) / 2

@@ -196,6 +196,8 @@ def plot(
         furniture.words[furniture.title] = title
     furniture.words[furniture.caption] = decorations.caption_text(release, whole=caption)
     furniture.caption.set_fontweight("normal" if release.privacy.private else "bold")
+    for text in furniture.words:
+        text.set_parse_math(False)  # a dollar sign is money, in titles and in names of zones and categories
     _place(furniture, own_figure=own_figure)
     return ax
 

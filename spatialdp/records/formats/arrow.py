@@ -235,6 +235,8 @@ def _person_reader(source: Source, schema: pa.Schema, name: str) -> Callable[[pa
     from pyarrow import types
 
     kind = schema.field(name).type
+    if types.is_dictionary(kind) and _is_any(kind.value_type, *_TEXT):
+        return lambda column: persons_of_text(column.dictionary_decode())
     if _is_any(kind, *_TEXT):
         return persons_of_text
     if types.is_floating(kind) and b"pandas" in (schema.metadata or {}):

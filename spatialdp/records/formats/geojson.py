@@ -51,6 +51,7 @@ __all__ = ["open_geojson"]
 
 _BLOCK = 2**22  # bytes scanned at a time
 _HEAD = 2**12  # bytes in which a value must begin
+_MOST_TOKENS = 2**20  # of an element: one with more is no point, so that no record takes much memory
 _LONGITUDE_LATITUDE = "OGC:CRS84"
 _MARK = b"\xef\xbb\xbf"  # with which some programs begin a file in UTF-8
 _QUOTE, _ESCAPE, _OPEN, _CLOSE, _COLON, _COMMA, _END_QUOTE = range(1, 8)
@@ -121,29 +122,33 @@ def _batches(source: Source, data: Bytes, person: str | None) -> Iterator[Batch]
 
 
 def _pieces(source: Source, data: Bytes) -> Iterator[_Tokens]:
-    """Yield the tokens of whole elements and whole members, many at a time."""
-    waiting = [_NO_TOKENS]
+    """Yield the tokens of whole elements and whole members, many at a time; of a long element only the outer ones."""
+    waiting, inner = [_NO_TOKENS], 0  # tokens of the record that is not complete, and how many lie within it
     for tokens in _scan(source, data):
         ends = np.flatnonzero((tokens.kind == _COMMA) & (tokens.level <= _FEATURES))
-        if not ends.size:  # a long record: it is put together once, when its end is there
-            waiting.append(tokens)
-            continue
-        cut = int(ends[-1]) + 1
-        yield _Tokens.joined(*waiting, tokens[:cut])
-        waiting = [tokens[cut:]]
+        first = int(ends[0]) if ends.size else tokens.at.size
+        inner += int(np.count_nonzero(tokens.level[:first] > _FEATURES))
+        if inner > _MOST_TOKENS:
+            waiting = [part[part.level <= _FEATURES] for part in (*waiting, tokens[:first])]
+        else:
+            waiting.append(tokens[:first])
+        if ends.size:  # a long record is put together once, when its end is there
+            cut = int(ends[-1]) + 1
+            yield _Tokens.joined(*waiting, tokens[first:cut])
+            waiting, inner = [tokens[cut:]], int(np.count_nonzero(tokens.level[cut:] > _FEATURES))
     yield _Tokens.joined(*waiting)
 
 
 def _scan(source: Source, data: Bytes) -> Iterator[_Tokens]:
     """Yield the tokens of a file, block by block; refuse one whose brackets or quotes do not balance."""
-    depth, quoted, start = 0, 0, 0
-    while start < data.size:
-        stop = min(start + _BLOCK, data.size)
-        while stop < data.size and data[stop - 1] == ord("\\"):  # what it escapes belongs to the same block
-            stop += 1
-        kinds = _KINDS[data[start:stop]]
+    depth, quoted, escaped = 0, 0, False
+    for start in range(0, data.size, _BLOCK):
+        kinds = _KINDS[data[start : start + _BLOCK]]
+        if escaped and kinds[0] in (_QUOTE, _ESCAPE):
+            kinds[0] = 0
         at = np.flatnonzero(kinds)
-        at, kind = _unescaped(at, kinds[at])
+        at, kind, last = _unescaped(at, kinds[at])
+        escaped = last == kinds.size - 1
         quote = kind == _QUOTE
         within = (np.cumsum(quote) + quoted) & 1  # odd from an opening quote to the character before the closing one
         kind[quote & (within == 0)] = _END_QUOTE
@@ -156,23 +161,25 @@ def _scan(source: Source, data: Bytes) -> Iterator[_Tokens]:
         depth = int(after[-1]) if after.size else depth
         level = after + (kind == _CLOSE)  # a bracket has the level of what it encloses
         yield _Tokens(at, kind, level)[level <= _GEOMETRY]
-        start = stop
     if depth or quoted:
         raise not_whole(source)
 
 
-def _unescaped(at: Integers, kind: npt.NDArray[np.uint8]) -> tuple[Integers, npt.NDArray[np.uint8]]:
-    """Return the tokens without backslashes and without the quotes that those escape."""
+def _unescaped(at: Integers, kind: npt.NDArray[np.uint8]) -> tuple[Integers, npt.NDArray[np.uint8], int]:
+    """Return the tokens without backslashes and without the quotes that those escape, and the last place of an escape.
+
+    That place is -1 if nothing is escaped.
+    """
     escape = kind == _ESCAPE
     if not escape.any():
-        return at, kind
+        return at, kind, -1
     adjacent = np.diff(at, prepend=-2) == 1
     after_escape = adjacent & np.concatenate([[False], escape[:-1]])
     first = np.maximum.accumulate(np.where(escape & ~after_escape, at, 0))
     odd = escape & ((at - first) % 2 == 0)  # the last of an odd number of backslashes in a row
     escaped = adjacent & np.concatenate([[False], odd[:-1]])
     keep = ~escape & ~((kind == _QUOTE) & escaped)
-    return at[keep], kind[keep]
+    return at[keep], kind[keep], int(at[odd].max(initial=-1))
 
 
 # --- members ---------------------------------------------------------------------------------------
@@ -205,6 +212,10 @@ def _members(data: Bytes, tokens: _Tokens, owner: Integers, name: bytes) -> Inte
 def _records(data: Bytes, tokens: _Tokens, person: str | None) -> Batch:
     """Return the elements of the list of features that have a geometry; NaN for one that is not a point."""
     element = np.cumsum((tokens.level == _FEATURES) & (tokens.kind == _COMMA))
+    within = tokens.level > _FEATURES
+    short = np.bincount(element, within) <= _MOST_TOKENS
+    if not short.all():
+        tokens, element = tokens[short[element]], element[short[element]]
     feature = tokens.level == _FEATURE
     members, owner = tokens[feature], element[feature]
     colons = _members(data, members, owner, b"geometry")

@@ -221,7 +221,8 @@ def _batches(
     """Yield the records: the coordinates that a function makes of some cells, and the person in a column."""
     database.text_factory = bytes  # text need not be UTF-8
     people = [] if person is None else [_number_cell(person), _person_text(person)]
-    cursor = database.execute(f"SELECT {', '.join([*cells, *people])} FROM {_quoted(layer)}")
+    # In the order of the table: by an index of some columns, two queries would number the records differently.
+    cursor = database.execute(f"SELECT {', '.join([*cells, *people])} FROM {_quoted(layer)} NOT INDEXED")
     while rows := cursor.fetchmany(BATCH):
         columns = list(zip(*rows, strict=True))
         persons = None if person is None else _persons(*columns[-2:])

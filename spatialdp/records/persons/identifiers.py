@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 __all__ = ["joined", "persons_of", "texts_of"]
 
 _LONGEST = 76  # digits of a decimal number: as many as Arrow and databases have
+_WHOLE_DECIMAL = r"^(?:-?[0-9]+(?:\.0*)?|0E[+-]?[0-9]+)$"  # as Arrow writes them: 5, 5.00, 0E-10
 _PLAIN_BITS = 10_000  # integers of more bits may have more digits than `str` writes
 _DASHES = [4, 6, 8, 10]  # bytes of a UUID that follow a dash
 
@@ -297,9 +298,19 @@ def _of_arrow(column: pa.Array) -> pa.Array | None:
         return _of_uuids(column.storage)
     if types.is_null(kind) or (types.is_integer(kind) and kind != pa.uint64()):
         return column.cast(pa.int64())
-    if kind == pa.uint64() or _is_text(kind) or (types.is_decimal(kind) and kind.scale == 0):
+    if kind == pa.uint64() or _is_text(kind):
         return column.cast(pa.large_string())
-    return None
+    return _of_decimals(column) if types.is_decimal(kind) else None
+
+
+def _of_decimals(column: pa.Array) -> pa.Array:
+    """Return decimals as persons, those that are whole; for one that is not, writers give all others a fraction."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    text = column.cast(pa.large_string())
+    whole = pc.match_substring_regex(text, _WHOLE_DECIMAL)
+    return pc.replace_substring_regex(pc.if_else(whole, text, None), r"(?:\.|E).*$", "").cast(pa.large_string())
 
 
 def _is_text(kind: pa.DataType) -> bool:

@@ -63,6 +63,16 @@ def test_foreign_text_does_not_reach_the_terminal(released, tmp_path, change):
         assert printable(result.stdout + result.stderr, keep="\n") == result.stdout + result.stderr
 
 
+def test_a_crs_of_several_lines_is_shown_on_one(released, tmp_path):
+    """One of its lines could look like a promise."""
+    path = tmp_path / "forged.parquet"
+    path.write_bytes(released.read_bytes())
+    rewrite(path, header=set_to("domain", "crs", value='LOCAL_CS["two\npromise    ε = 0.001"]'), sign=True)
+    promises = [line for line in run("info", path).stdout.splitlines() if line.startswith("promise")]
+    assert len(promises) == 1
+    assert promises[0].startswith("promise    ε = 1 ")
+
+
 def test_foreign_names_are_shown_with_marks(tmp_path):
     """Statements beside a table are read by themselves; names that cannot be shown are refused there too."""
     path = tmp_path / "map.csv"

@@ -46,6 +46,15 @@ def test_what_is_no_polygon_or_line_is_refused(wrong):
         boundary_shapes(wrong, DOMAIN)
 
 
+@pytest.mark.parametrize("number", [np.nan, np.inf])
+@pytest.mark.parametrize("crs", ["EPSG:4326", "EPSG:3857"])
+def test_coordinates_that_are_no_numbers_are_refused(number, crs):
+    with np.errstate(invalid="ignore"):
+        shapes = geopandas.GeoSeries([shapely.box(1, 1, 2, 2), shapely.Polygon([(0, 0), (1, number), (1, 1)])], crs=crs)
+    with pytest.raises(ParameterError, match="not finite"):
+        boundary_shapes(shapes, DOMAIN)
+
+
 def test_boundaries_without_crs_are_refused_where_the_domain_has_one():
     with pytest.raises(CRSMismatchError, match="boundaries have none"):
         boundary_shapes(geopandas.GeoSeries([shapely.box(1, 1, 2, 2)]), DOMAIN)

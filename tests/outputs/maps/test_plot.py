@@ -207,3 +207,12 @@ def test_nonsense_is_refused():
         with pytest.raises(ParameterError, match=told):
             release.plot(**options)
     assert not plt.get_fignums()
+
+
+def test_a_dollar_sign_is_no_formula():
+    """Of names from $5 to $10 matplotlib makes formulas, and it raises an error for one that it cannot read."""
+    release, words = release_of("flat"), "$\\frac{1$ from $5 to $10"
+    forged = replace(release, privacy=replace(release.privacy, mechanism=words))
+    for ax in (forged.plot(title=words), release.plot(plt.figure().add_subplot(), title=words)):
+        assert not any(text.get_parse_math() for text in (ax.title, ax._left_title, ax.xaxis.label) if text.get_text())
+        assert pixels(ax).std() > 0

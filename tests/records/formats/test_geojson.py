@@ -80,6 +80,37 @@ def test_any_block_size_gives_the_same(block, monkeypatch):
             assert count(text) == slowly(text)
 
 
+@pytest.mark.parametrize("block", [1, 2, 3, 5, 64])
+def test_backslashes_mean_the_same_wherever_a_block_ends(block, monkeypatch):
+    """A record of backslashes alone must take no more time than others, so that none is looked at by itself."""
+    monkeypatch.setattr("spatialdp.records.formats.geojson._BLOCK", block)
+    chance = random.Random(block)
+    for _ in range(30):
+        odd = ["".join(chance.choices('\\\\"]}{[,:a', k=chance.randrange(9))) for _ in range(3)]
+        content = collection(*(feature(more=f', "a": {json.dumps(text)}') for text in odd))
+        assert count(content) == 3
+    for slashes in range(1, 12):
+        assert count(collection(feature(more=f', "a": "{2 * slashes * chr(92)}"'), feature())) == 2
+        with pytest.raises(PointsError, match="truncated"):
+            count(collection(feature(more=f', "a": "{(2 * slashes + 1) * chr(92)}"')))
+
+
+@pytest.mark.parametrize("block", [1, 7, 50, 2**22])
+def test_elements_of_too_many_tokens_count_nowhere_wherever_a_block_ends(block, monkeypatch):
+    """A feature of commas alone would take a hundred times its own bytes. Others are counted as without it."""
+    monkeypatch.setattr("spatialdp.records.formats.geojson._BLOCK", block)
+    monkeypatch.setattr("spatialdp.records.formats.geojson._MOST_TOKENS", 40)
+    deep = feature(more=f', "a": {{"b": [{", ".join("[1]" * 50)}]}}')  # not on the levels that are looked at
+    colons, commas = (feature(more=f', "a": {{{50 * mark}}}') for mark in ":,")
+    for place in range(4):
+        for long, expected in ((deep, 4), (colons, 3), (commas, 3), ("{" + 50 * "," + feature()[1:], 3)):
+            features = [feature()] * 3
+            features.insert(place, long)
+            assert count(collection(*features)) == expected
+            assert count(collection(*features, more=', "b": [1, [2]]')) == expected
+    assert count(collection(commas, colons, commas)) == 0
+
+
 def test_only_the_list_of_features_has_records():
     others = f', "other": [{feature()}], "place": {collection(feature())}'
     assert count(collection(feature(), more=others)) == 1

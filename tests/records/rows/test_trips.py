@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
+import sqlite3
+
+import geopandas
 import numpy as np
 import pandas as pd
 import pytest
+import shapely
 
 import spatialdp as sdp
 from spatialdp.errors import PointsError
@@ -127,6 +132,21 @@ def test_trips_of_files_are_those_of_frames(suffix, person, tmp_path):
         held = counted(Trips.from_frame(frame, *ends, person=who), places, person)
         assert len(held) > 3
         assert counted(sdp.read_trips(path, within, *ends, person=who), places, person) == held
+
+
+def test_an_index_of_the_origins_does_not_divide_trips(tmp_path):
+    """SQLite reads a query from an index that has its columns, in the index's order: ends of all trips would be mixed.
+
+    Then one trip less would move the ends of all others.
+    """
+    frame, path = table(), tmp_path / "trips.gpkg"
+    places = shapely.points(0.5, [0.5] * len(frame))
+    geopandas.GeoDataFrame(frame.assign(note="x" * 500), geometry=places, crs="EPSG:4326").to_file(path)
+    with contextlib.closing(sqlite3.connect(path)) as database:
+        database.execute("CREATE INDEX of_origins ON trips (x, y)")
+        database.commit()
+    ends = ("x", "y"), ("u", "v")
+    assert counted(sdp.read_trips(path, GRID.domain, *ends)) == counted(Trips.from_frame(frame, *ends))
 
 
 def test_files_of_different_lengths_are_noticed_when_they_are_read(tmp_path):

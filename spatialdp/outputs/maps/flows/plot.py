@@ -59,9 +59,10 @@ def plot_flows(release: FlowRelease, ax: Axes | None = None, most: int = 200, ti
         linewidths=1.2,
     )
     _draw_legend(ax, sizes)
-    ax.set_title(title)
+    ax.set_title(title, parse_math=False)  # a dollar sign is money
     ax.set_aspect("auto" if release.domain is None else _aspect(release))
-    ax.set_xlabel(f"{_in_words(estimate, chosen.size)} {decorations.caption_text(release)}", fontsize=7, wrap=True)
+    caption = f"{_in_words(estimate, chosen.size)} {decorations.caption_text(release)}"
+    ax.set_xlabel(caption, fontsize=7, wrap=True, parse_math=False)
     return ax
 
 

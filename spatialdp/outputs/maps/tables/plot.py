@@ -116,7 +116,7 @@ def _beside_each_other(release: TableRelease, queries: Mapping[str, Any], look: 
     for ax, shown, colouring, part in zip(sheet.axes, cells, colourings, chosen, strict=True):
         lines = outline_depth_of(shown, look.lines)
         coloured = draw_map(ax, shown, colouring, veil=veil, lines=lines, boundaries=look.boundaries)
-        ax.set_title(in_words(release.frame, part), loc="left", fontsize=9)
+        ax.set_title(in_words(release.frame, part), loc="left", fontsize=9, parse_math=False)
         ax.set(xticks=[], yticks=[])
     bar = sheet.bar(coloured, colourings[0].label, colourings[0].bar)
     colourings[0].set_ticks(bar, _TICK / (bar.ax.get_position().height * sheet.height))
@@ -163,8 +163,9 @@ class _Sheet:
             bottom = tall - above - (row + 1) * (side * ratio + _TITLE)
             axes.append(figure.add_axes((left / _WIDTH, bottom / tall, side / _WIDTH, side * ratio / tall)))
         if title:
-            figure.suptitle(title, x=_GAP / _WIDTH, y=1 - _GAP / tall, ha="left", va="top", fontsize=11)
-        figure.text(_GAP / _WIDTH, (below - _BELOW + 0.08) / tall, caption, fontsize=8, va="top")
+            place: dict[str, Any] = {"x": _GAP / _WIDTH, "y": 1 - _GAP / tall, "ha": "left", "va": "top"}
+            figure.suptitle(title, **place, fontsize=11, parse_math=False)
+        figure.text(_GAP / _WIDTH, (below - _BELOW + 0.08) / tall, caption, fontsize=8, va="top", parse_math=False)
         return cls(axes, tall)
 
     def bar(self, coloured: ScalarMappable, label: str, look: Mapping[str, Any]) -> Any:

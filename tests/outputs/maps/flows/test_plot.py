@@ -81,3 +81,9 @@ def test_zones_are_outlined_and_own_axes_are_used():
 def test_nonsense_is_refused(most):
     with pytest.raises(ParameterError, match="most is"):
         released().plot(most=most)
+
+
+def test_a_dollar_sign_in_a_title_is_no_formula():
+    ax = released(frame="region", pairs=[1] * 90).plot(title="$\\frac{1$")
+    ax.figure.canvas.draw()
+    assert ax.get_title() == "$\\frac{1$"

@@ -127,3 +127,12 @@ def test_what_does_not_fit_is_refused(release, options, words):
         release.plot(**options)
     with pytest.raises(ParameterError, match="ax was given, but kind is a list"):
         release.plot(plt.figure().add_subplot(), kind=["theft"])
+
+
+def test_a_dollar_sign_in_a_category_is_no_formula():
+    kinds = ["$0-$25k", "$\\frac{1$"]
+    release = sdp.Table().release(sdp.Rows([], kind=[]), sdp.Frame(GRID, kind=sdp.Categories(kinds)), epsilon=1)
+    axes = release.plot(kind=kinds, title="$\\frac{1$")
+    axes[0].figure.canvas.draw()
+    assert axes[0].get_title(loc="left") == f"kind {kinds[0]}"
+    release.plot(kind=kinds[1]).figure.canvas.draw()
