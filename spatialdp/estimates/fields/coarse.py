@@ -10,12 +10,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise, product
+from itertools import pairwise
 
 import numpy as np
 
 from spatialdp._support.arrays import Array, Booleans, Floats, Integers, Integers32
 from spatialdp.estimates.fields.gaussian import Counts
+from spatialdp.estimates.fields.halvings import uncut_lines
 from spatialdp.estimates.fields.raster import LeafRaster, painted
 from spatialdp.space.boxes.subdivision import Subdivision
 from spatialdp.space.boxes.tree import Tree
@@ -77,51 +78,7 @@ def coarse_lines(shape: tuple[int, int]) -> tuple[Integers, Integers]:
     """
     if shape[0] * shape[1] <= MOST_CELLS:
         return np.arange(shape[0] + 1), np.arange(shape[1] + 1)
-    times = (0, 0)
-    while (more := _next_halvings(shape, times)) is not None and 2 ** sum(more) <= FEWER_CELLS:
-        times = more
-    return _halved(shape[0], times[0]), _halved(shape[1], times[1])
-
-
-def _next_halvings(shape: tuple[int, int], times: tuple[int, int]) -> tuple[int, int] | None:
-    """After how many halvings along x and y all blocks of a grid have been halved once more, or once along each axis.
-
-    Blocks are halved across the longer side, and their sides differ by up to one cell. None if some blocks would be
-    halved along x and others along y, or if some are too small.
-    """
-    sides = [{length >> halvings, -(-length >> halvings)} for length, halvings in zip(shape, times, strict=True)]
-    blocks = list(product(*sides))
-    axes = {_longer(*block) for block in blocks}
-    if len(axes) > 1 and not all(_halved_along_both(*block) for block in blocks):
-        return None
-    more = times[0] + (0 in axes), times[1] + (1 in axes)
-    return more if all(min(sides[axis]) > 1 for axis in axes) else None
-
-
-def _longer(width: int, height: int) -> int:
-    """The axis along which `Subdivision` halves a block: y if both sides are equal."""
-    return 0 if width > height else 1
-
-
-def _halved_along_both(width: int, height: int) -> bool:
-    """Whether both halves of a block are halved along the other axis."""
-    if _longer(width, height) == 0:
-        return all(_longer(half, height) == 1 for half in (width // 2, width - width // 2))
-    return all(_longer(width, half) == 0 for half in (height // 2, height - height // 2))
-
-
-def _halved(length: int, times: int) -> Integers:
-    """The lines at which a number of cells is halved so many times.
-
-    Examples
-    --------
-    >>> _halved(10, 2).tolist()
-    [0, 2, 5, 7, 10]
-    """
-    lines = np.array([0, length])
-    for _ in range(times):
-        lines = np.unique(np.concatenate([lines, (lines[1:] + lines[:-1]) // 2]))
-    return lines
+    return [(x, y) for x, y in uncut_lines(shape) if (x.size - 1) * (y.size - 1) <= FEWER_CELLS][-1]
 
 
 def coarse_counts(nodes: BlockTree, division: Subdivision, lines: tuple[Integers, Integers]) -> Counts:
