@@ -128,7 +128,7 @@ def gaussian_field(counts: Counts, density: Floats, share: float = 0.0) -> Float
     grids = coarser_lines(raster.widths, raster.heights)
 
     def solved(pull: float, start: Floats) -> Floats:
-        system = counts.system(*_edges(scale, raster), np.where(raster.inside, pull / (ROUGHNESS * scale**2), 0.0))
+        system = counts.system(*_ties(scale, raster), np.where(raster.inside, pull / (ROUGHNESS * scale**2), 0.0))
         right = system.at_cells(counts.measured / counts.variances)
         return np.where(raster.inside, Multigrid(system, grids).solution(right, start), 0.0)
 
@@ -136,15 +136,17 @@ def gaussian_field(counts: Counts, density: Floats, share: float = 0.0) -> Float
     return field + share * (field - solved(STRONG_PULL, field)) if share > 0 else field
 
 
-def _edges(scale: Floats, raster: LeafRaster) -> tuple[Floats, Floats]:
-    """The weights of squared differences between neighbours, along x and along y; 0 at the edge of the region."""
+def _ties(scale: Floats, raster: LeafRaster) -> tuple[Floats, Floats]:
+    """The weights of squared differences between cells and the next ones along x and along y; 0 at the region's edge."""
     inside, widths, heights = raster.inside, raster.widths, raster.heights
-    along_x = (scale[:, 1:] + scale[:, :-1]) / 2
-    along_y = (scale[1:] + scale[:-1]) / 2
+    along_x, along_y = np.zeros((2, *scale.shape))
     # Of cells of different sizes, neighbours that are far apart may differ more, and long sides count more.
     by_x = 2 * heights[:, None] / (widths[1:] + widths[:-1])
     by_y = 2 * widths / (heights[1:] + heights[:-1])[:, None]
-    return (
-        np.where(inside[:, 1:] & inside[:, :-1], by_x / (ROUGHNESS * along_x**2), 0.0),
-        np.where(inside[1:] & inside[:-1], by_y / (ROUGHNESS * along_y**2), 0.0),
-    )
+    np.copyto(along_x[:, :-1], _tie(by_x, scale[:, 1:] + scale[:, :-1]), where=inside[:, 1:] & inside[:, :-1])
+    np.copyto(along_y[:-1], _tie(by_y, scale[1:] + scale[:-1]), where=inside[1:] & inside[:-1])
+    return along_x, along_y
+
+
+def _tie(strength: Floats, both_scales: Floats) -> Floats:
+    return strength / (ROUGHNESS * (both_scales / 2) ** 2)

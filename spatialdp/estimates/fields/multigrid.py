@@ -44,12 +44,13 @@ class Multigrid:
         rows, columns = (np.arange(length) for length in system.pull.shape)
         # What was counted in single cells is better kept with these cells than in the tree.
         level = system.joined(Joining(rows, columns, system.pull.shape))
-        self._grids: list[tuple[Smoother, Joining]] = []
+        self._work = np.empty(system.pull.shape)
+        self._grids: list[tuple[Smoother, Joining, Floats, Floats]] = []
         for x, y in lines:
             if level.pull.size <= FEWEST_CELLS:
                 break
             joining = Joining(np.searchsorted(rows, y), np.searchsorted(columns, x), level.pull.shape)
-            self._grids.append((Smoother(level), joining))
+            self._grids.append((Smoother(level), joining, *np.empty((2, *level.pull.shape))))
             level, rows, columns = level.joined(joining), y, x
         self._inverse = _inverse(level)
 
@@ -63,14 +64,14 @@ class Multigrid:
         """
         solution, left = start.copy(), right - self.system.times(start)
         enough = max(CLOSE**2, ROUNDING**2 * abs(_product(right, start)))
-        step, image = self.approximate(left)
-        size = _product(left, step)
+        step, image = (each.copy() for each in self.approximate(left))
+        size, work = _product(left, step), np.empty(left.shape)
         for _ in range(MOST_STEPS):
             if size <= enough:
                 break
             length = size / _product(step, image)
-            solution += length * step
-            left -= length * image
+            solution += np.multiply(length, step, out=work)
+            left -= np.multiply(length, image, out=work)
             direction, its_image = self.approximate(left)
             size, before = _product(left, direction), size
             # The matrix times the next step follows from what is known: it is never multiplied by.
@@ -80,22 +81,22 @@ class Multigrid:
         return solution
 
     def approximate(self, right: Floats) -> tuple[Floats, Floats]:
-        """Roughly the solution for a right side, and the matrix times this rough solution."""
+        """Roughly the solution for a right side, and the matrix times this rough solution; overwritten by the next."""
         return self._approximate(right, 0)
 
     def _approximate(self, right: Floats, depth: int) -> tuple[Floats, Floats]:
         if depth == len(self._grids):
-            return np.einsum("ij,j->i", self._inverse, right.ravel()).reshape(right.shape), right.copy()
-        smoother, joining = self._grids[depth]
-        solution = smoother.solved(right)
-        left = smoother.rest(solution)  # what the smoother has not mended
-        solution += joining.spread(self._approximate(joining.sums(left), depth + 1)[0])
-        image = smoother.rest(solution)
+            return np.einsum("ij,j->i", self._inverse, right.ravel()).reshape(right.shape), right
+        smoother, joining, solution, image = self._grids[depth]
+        smoother.solved(right, out=solution)
+        smoother.rest(solution, out=image)  # what the smoother has not mended
+        joining.add(self._approximate(joining.sums(image), depth + 1)[0], to=solution)
+        smoother.rest(solution, out=image)
         image += right
-        solution = smoother.solved(image)
-        # `image` is the smoother's matrix times the solution, and the system's matrix is the rest less than that.
+        smoother.solved(image, out=solution)
+        # `image` is the smoother's matrix times the solution; the system's matrix times it is the rest less.
         if depth == 0:
-            image -= smoother.rest(solution)
+            image -= smoother.rest(solution, out=self._work)
         return solution, image
 
 

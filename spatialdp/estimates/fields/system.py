@@ -1,10 +1,10 @@
-"""Which linear system is a field the solution of? And what is it on coarser cells, and without its counts?
+"""Which linear system is a field the solution of? And what is it on larger cells, and without ties between cells?
 
 A field has a matrix with three parts: a sum for each noisy count, over the cells of a block; a difference for each pair
 of neighbouring cells; and a pull on each cell. `System` multiplies by it without writing it down. `System.joined` is
-the system of fields that are constant within coarser cells: it has the same three parts. `Smoother` solves a simpler
-system exactly, in which neighbours are not tied to each other, but each cell to what it was. `multigrid` builds the
-solution out of these. Nothing here sees a record.
+the system of fields that are constant within larger cells: it has the same three parts. `Smoother` solves a simpler
+system exactly, in which a cell is not tied to its neighbours, but to what it was. `multigrid` puts the solution together
+from these. Nothing here sees a record.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from functools import cached_property
 
 import numpy as np
 
-from spatialdp._support.arrays import Array, Booleans, Floats, Integers
+from spatialdp._support.arrays import Booleans, Floats, Integers
 from spatialdp.trees.shape import TreeShape
 
 __all__ = ["Joining", "Smoother", "System"]
 
 HOLD = 1.15  # how strongly the smoother ties a cell to what it was, in units of its ties to its neighbours
-LOOSER = 0.6  # differences between joined cells count so much less, because fields are not really constant within them
+LOOSER = 0.6  # ties between joined cells are so much weaker, because fields are not really constant within them
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,39 +46,59 @@ class Joining:
 
     def sums(self, values: Floats) -> Floats:
         """For each larger cell, the sum over its cells."""
-        return _added(_added(values, self.rows, 0), self.columns, 1)
+        return self.column_sums(self.row_sums(values))
 
-    def spread(self, values: Array) -> Array:
-        """For each cell, the value of the larger cell that it is in."""
-        return np.asarray(values.take(self._row, axis=0).take(self._column, axis=1))
+    def row_sums(self, values: Floats) -> Floats:
+        """The sums of rows that are joined."""
+        total = values[self._rows[0][1]].copy()
+        for joined, row in self._rows[1:]:
+            total[joined] += values[row]
+        return total
+
+    def column_sums(self, values: Floats) -> Floats:
+        """The sums of columns that are joined."""
+        total = values[:, self._columns[0][1]].copy()
+        for joined, column in self._columns[1:]:
+            total[:, joined] += values[:, column]
+        return total
+
+    def add(self, values: Floats, to: Floats) -> None:
+        """Add to each cell the value of the larger cell that it is in."""
+        wide = np.empty((self.rows.size, self.shape[1]))
+        for joined, column in self._columns:
+            wide[:, column] = values[:, joined]
+        for joined, row in self._rows:
+            to[row] += wide[joined]
 
     @cached_property
     def number(self) -> Integers:
         """For each cell, the number of the larger cell that it is in, row by row."""
-        return np.asarray(self._row[:, None] * self.columns.size + self._column)
+        row, column = (
+            np.repeat(np.arange(starts.size), np.diff(starts, append=length))
+            for starts, length in zip((self.rows, self.columns), self.shape, strict=True)
+        )
+        return np.asarray(row[:, None] * self.columns.size + column)
 
     @cached_property
-    def _row(self) -> Integers:
-        return _which(self.rows, self.shape[0])
+    def _rows(self) -> list[tuple[_Places, _Places]]:
+        return _by_turn(self.rows, self.shape[0])
 
     @cached_property
-    def _column(self) -> Integers:
-        return _which(self.columns, self.shape[1])
+    def _columns(self) -> list[tuple[_Places, _Places]]:
+        return _by_turn(self.columns, self.shape[1])
 
 
-def _which(starts: Integers, length: int) -> Integers:
-    return np.repeat(np.arange(starts.size), np.diff(starts, append=length))
+_Places = slice | Integers
 
 
-def _added(values: Floats, starts: Integers, axis: int) -> Floats:
-    """Sums of successive rows or columns, each sum beginning where `starts` says."""
-    sizes = np.diff(starts, append=values.shape[axis])
-    total = values.take(starts, axis=axis)
-    for j in range(1, int(sizes.max())):
-        more = np.flatnonzero(sizes > j)
-        some = slice(None) if more.size == starts.size else more
-        total[(some,) if axis == 0 else (slice(None), some)] += values.take(starts[more] + j, axis=axis)
-    return total
+def _by_turn(starts: Integers, length: int) -> list[tuple[_Places, _Places]]:
+    """The joined rows that have a first row, a second one and so on, and which rows these are; slices where possible."""
+    sizes = np.diff(starts, append=length)
+    most = int(sizes.max())
+    if np.all(sizes == most):
+        return [(slice(None), slice(turn, None, most)) for turn in range(most)]
+    turns = [np.flatnonzero(sizes > turn) for turn in range(most)]
+    return [(joined, starts[joined] + turn) for turn, joined in enumerate(turns)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,8 +115,9 @@ class System:
         The lowest node that each cell is part of; the number of nodes for cells outside the region.
     sizes : (ny, nx) array
         What a density of 1 in a cell adds to the counts of its nodes.
-    along_x, along_y : (ny, nx - 1) and (ny - 1, nx) arrays
-        How strongly neighbours are tied to each other: the weights of squared differences.
+    along_x, along_y : (ny, nx) arrays
+        How strongly a cell is tied to the next one in its row and in its column: the weights of squared differences. 0
+        in the last column and the last row.
     pull : (ny, nx) array
         How strongly each cell is drawn to zero: the weights of squares; above 0 within the region.
     """
@@ -112,8 +133,7 @@ class System:
     def times(self, density: Floats) -> Floats:
         """The matrix times a density."""
         result = self.at_cells(self.node_sums(density * self.sizes) * self.weights)
-        result += self.pull * density
-        result += self.ties * density
+        result += (self.pull + self.ties) * density
         result -= self.neighbours(density)
         return result
 
@@ -122,7 +142,7 @@ class System:
         tree = self.tree
         sums = np.bincount(self.node.ravel(), cells.ravel(), minlength=tree.n_nodes + 1)[:-1].astype(np.float64)
         for depth in reversed(range(tree.height)):
-            sums[tree.level(depth)] += tree.family_sums(depth, sums[tree.level(depth + 1)])
+            sums[tree.level(depth)][tree.inner[depth]] += tree.inner_sums(depth, sums[tree.level(depth + 1)])
         return sums
 
     def at_cells(self, values: Floats) -> Floats:
@@ -132,15 +152,20 @@ class System:
             sums[tree.level(depth + 1)] += tree.to_children(depth, sums[tree.level(depth)])
         return np.asarray(sums.take(self.node) * self.sizes)
 
-    def neighbours(self, density: Floats) -> Floats:
-        """For each cell, the sum over its neighbours of their density times the strength of the tie."""
-        result, work = np.empty(density.shape), np.empty(density.shape)
-        result[:, :1] = 0
-        np.multiply(self.along_x, density[:, :-1], out=result[:, 1:])
-        result[:, :-1] += np.multiply(self.along_x, density[:, 1:], out=work[:, 1:])
-        result[1:] += np.multiply(self.along_y, density[:-1], out=work[1:])
-        result[:-1] += np.multiply(self.along_y, density[1:], out=work[1:])
+    def neighbours(self, density: Floats, own: Floats | float = 0.0, out: Floats | None = None) -> Floats:
+        """For each cell, the sum over its neighbours of their density times the tie, and its own times a factor."""
+        result = np.empty(density.shape) if out is None else out
+        np.multiply(density, own, out=result)
+        cells, total, work, row = density.ravel(), result.ravel(), self._work, density.shape[1]
+        for along, step in ((self.along_x, 1), (self.along_y, row)):
+            tie = along.ravel()[:-step]
+            total[step:] += np.multiply(tie, cells[:-step], out=work[step:])
+            total[:-step] += np.multiply(tie, cells[step:], out=work[step:])
         return result
+
+    @cached_property
+    def _work(self) -> Floats:
+        return np.empty(self.pull.size)
 
     @cached_property
     def ties(self) -> Floats:
@@ -156,8 +181,9 @@ class System:
         nodes = _Within.of(self, joining)
         pull = joining.sums(self.pull)
         pull += np.bincount(nodes.cell, nodes.squares, minlength=pull.size).reshape(pull.shape)
-        along_x = _added(self.along_x[:, joining.columns[1:] - 1], joining.rows, 0)
-        along_y = _added(self.along_y[joining.rows[1:] - 1], joining.columns, 1)
+        last_row, last_column = (np.append(each[1:], 0) - 1 for each in (joining.rows, joining.columns))
+        along_x = joining.row_sums(self.along_x[:, last_column])
+        along_y = joining.column_sums(self.along_y[last_row])
         along_x *= LOOSER if joining.columns.size < joining.shape[1] else 1.0
         along_y *= LOOSER if joining.rows.size < joining.shape[0] else 1.0
         weights = np.where(nodes.inside, 0.0, self.weights)[nodes.kept]
@@ -189,19 +215,22 @@ class _Within:
 
     @classmethod
     def of(cls, system: System, joining: Joining) -> _Within:
-        tree, number = system.tree, joining.number.ravel()
-        cell, inside = _places(tree, system.node.ravel(), number)
+        tree, number, part = system.tree, joining.number.ravel(), system.node.ravel()
+        cell, inside = _places(tree, part, number)
         kept = ~inside
         kept[0] = True
-        squares = (system.weights * system.node_sums(system.sizes) ** 2)[inside]
+        squares = system.weights[inside] * system.node_sums(system.sizes)[inside] ** 2
         new = _new_numbers(tree, kept)
         node = np.full(joining.joined_shape, new[-1])
-        part = system.node.ravel() < tree.n_nodes
-        of_cell = new.take(system.node.ravel()[part])
-        node.ravel()[number[part]] = of_cell
+        if system.sizes.all():
+            of_cell = new.take(part)
+        else:
+            within = part < tree.n_nodes
+            number, of_cell = number[within], new.take(part[within])
+        node.ravel()[number] = of_cell
         # Blocks that are halved at the grid's lines never cut a larger cell. Of a cell that is cut all the same, the
         # counts are left out here: that makes the solution take longer, but not another one.
-        node.ravel()[number[part][node.ravel()[number[part]] != of_cell]] = new[-1]
+        node.ravel()[number[node.ravel()[number] != of_cell]] = new[-1]
         return cls(inside, cell[inside], squares, kept, _kept_tree(tree, kept), node)
 
 
@@ -209,14 +238,14 @@ def _places(tree: TreeShape, node: Integers, number: Integers) -> tuple[Integers
     """For each node, the number of a larger cell that it has a part in, and whether this is the only one."""
     place = np.full(tree.n_nodes + 1, -1)
     place[node] = number
-    elsewhere = np.bincount(node[number != place[node]], minlength=tree.n_nodes + 1) > 0
+    elsewhere = np.zeros(tree.n_nodes + 1, dtype=bool)
+    elsewhere[node[number != place[node]]] = True
     for depth in reversed(range(tree.height)):
-        level, below = tree.level(depth), tree.level(depth + 1)
+        below = tree.level(depth + 1)
         parent = tree.parent[below]
         without = place[parent] < 0
         place[parent[without]] = place[below][without]
-        apart = elsewhere[below] | (place[below] != place[parent])
-        elsewhere[level] |= tree.family_sums(depth, apart.astype(np.int64)) > 0
+        elsewhere[parent[elsewhere[below] | (place[below] != place[parent])]] = True
     return place[:-1], ~elsewhere[:-1]
 
 
@@ -239,54 +268,52 @@ class Smoother:
     """Solves, exactly, the system in which each cell is tied to what it was, and not to its neighbours.
 
     With D for the sums of each cell's ties to its neighbours, the matrix of the smoother is that of the system, with
-    `HOLD` x D in place of all ties. What is left of the system, `rest`, has only the ties.
+    `HOLD` x D in place of all ties. What it has more than the system, `rest`, has only the ties.
     """
 
     def __init__(self, system: System) -> None:
         self.system = system
         diagonal = HOLD * system.ties + system.pull
         self._inverse = np.divide(1.0, diagonal, out=np.zeros(diagonal.shape), where=diagonal > 0)
-        self._middle = (HOLD - 1) * system.ties
+        self._own = (HOLD - 1) * system.ties
         self._gain = system.sizes * self._inverse
-        tree, weights = system.tree, system.weights
-        spread = np.bincount(
-            system.node.ravel(), (system.sizes * self._gain).ravel(), minlength=tree.n_nodes + 1
-        )[:-1].astype(np.float64)
-        self._kept = np.empty(tree.n_nodes)
+        self._work = np.empty(diagonal.shape)
+        # What a node can still give way, after its own count and those below it; and how much its count takes away.
+        tree, slack = system.tree, system.sizes * self._gain
+        slack = np.bincount(system.node.ravel(), slack.ravel(), minlength=system.tree.n_nodes + 1)[:-1].astype(float)
+        self._left = np.empty(tree.n_nodes)
         for depth in reversed(range(tree.height + 1)):
             level = tree.level(depth)
             if depth < tree.height:
                 below = tree.level(depth + 1)
-                spread[level] += tree.family_sums(depth, spread[below] * self._kept[below])
-            self._kept[level] = 1 / (1 + weights[level] * spread[level])
-        self._answer = -weights * self._kept
+                slack[level][tree.inner[depth]] += tree.inner_sums(depth, slack[below] * self._left[below])
+            self._left[level] = 1 / (1 + system.weights[level] * slack[level])
+        self._taken = -system.weights * self._left
 
-    def solved(self, right: Floats) -> Floats:
-        """The solution of the smoother's system.
+    def solved(self, right: Floats, out: Floats) -> Floats:
+        """Write the solution of the smoother's system into `out`.
 
-        Notes
-        -----
-        Without counts it would be right / diagonal. On the way up, m is what a node then has too much, after the nodes
-        below it have taken away their part; on the way down, u is by how much all nodes above a cell lower it.
+        Without counts it would be the right side over the diagonal. On the way up, each node learns what it has in
+        excess, after the nodes below it have taken away their part; on the way down, what all nodes above a cell take
+        away from it.
         """
-        system, tree, kept = self.system, self.system.tree, self._kept
-        excess = np.bincount(system.node.ravel(), (right * self._gain).ravel(), minlength=tree.n_nodes + 1)
+        system, tree, left = self.system, self.system.tree, self._left
+        np.multiply(right, self._gain, out=self._work)
+        excess = np.bincount(system.node.ravel(), self._work.ravel(), minlength=tree.n_nodes + 1)
         for depth in reversed(range(tree.height)):
             below = tree.level(depth + 1)
-            excess[tree.level(depth)] += tree.family_sums(depth, excess[below] * kept[below])
-        excess[:-1] *= self._answer
+            excess[tree.level(depth)][tree.inner[depth]] += tree.inner_sums(depth, excess[below] * left[below])
+        excess[:-1] *= self._taken
         excess[-1] = 0
         for depth in range(tree.height):
             below = tree.level(depth + 1)
-            excess[below] += kept[below] * tree.to_children(depth, excess[tree.level(depth)])
-        result = excess.take(system.node)
-        result *= system.sizes
-        result += right
-        result *= self._inverse
-        return result
+            excess[below] += left[below] * tree.to_children(depth, excess[tree.level(depth)])
+        excess.take(system.node, out=out, mode="clip")
+        out *= system.sizes
+        out += right
+        out *= self._inverse
+        return out
 
-    def rest(self, density: Floats) -> Floats:
-        """The smoother's matrix less that of the system, times a density."""
-        result = self.system.neighbours(density)
-        result += self._middle * density
-        return result
+    def rest(self, density: Floats, out: Floats) -> Floats:
+        """Write the smoother's matrix less that of the system, times a density, into `out`."""
+        return self.system.neighbours(density, self._own, out)
