@@ -15,7 +15,7 @@ import numpy as np
 
 from spatialdp._support.arrays import Floats
 from spatialdp.space.boxes.tree import Tree
-from spatialdp.trees.least_squares import Fit, two_pass
+from spatialdp.trees.least_squares import two_pass
 
 __all__ = ["laplace_moments", "with_laplace_noise"]
 
@@ -49,7 +49,7 @@ def with_laplace_noise(tree: Tree, measured: Floats, variances: Floats) -> tuple
     for _ in range(ROUNDS):
         noise = 1 / precision
         fit = two_pass(tree, pull * noise, noise, in_place=True)
-        known = 1 / _fitted_variances(fit)
+        known = 1 / fit.estimate_variances()
         for start in range(0, tree.n_nodes, _BLOCK):
             some = slice(start, start + _BLOCK)
             _go_towards(precision[some], pull[some], fit.estimates[some], known[some], measured[some], rate[some])
@@ -70,23 +70,6 @@ def _go_towards(
     new_precision, new_pull = np.maximum(1 / variance - others, 0.0), mean / variance - centre * others
     np.copyto(precision, STEP * new_precision + (1 - STEP) * precision, where=usable)
     np.copyto(pull, STEP * new_pull + (1 - STEP) * pull, where=usable)
-
-
-def _fitted_variances(fit: Fit) -> Floats:
-    """Variances of the noise in all fitted estimates, if all counts are noisy.
-
-    What the counts elsewhere add to the best estimate of a node's children from below is shared by their variances V:
-    with P for the variance of the node's estimate, that of a child's is V - (V / VS)² (VS - P).
-    """
-    tree, result = fit.tree, np.empty(fit.tree.n_nodes)
-    result[0] = fit.up[0].item()
-    for depth, below in enumerate(fit.below):
-        gained = (below - result[tree.level(depth)][tree.inner[depth]]) / below**2
-        children = result[tree.level(depth + 1)]
-        np.multiply(np.repeat(gained, tree.family_sizes[depth]), fit.up[depth + 1], out=children)
-        np.subtract(1.0, children, out=children)
-        children *= fit.up[depth + 1]
-    return result
 
 
 def laplace_moments(centre: Floats, variance: Floats, measured: Floats, rate: Floats) -> tuple[Floats, Floats]:
