@@ -16,7 +16,7 @@ import numpy as np
 from spatialdp._support.arrays import Array, Booleans, Floats, Integers, Integers32
 from spatialdp.estimates.fields.gaussian import Counts
 from spatialdp.estimates.fields.halvings import uncut_lines
-from spatialdp.estimates.fields.raster import LeafRaster, painted
+from spatialdp.estimates.fields.raster import LeafRaster, filled
 from spatialdp.space.boxes.subdivision import Subdivision
 from spatialdp.space.boxes.tree import Tree
 from spatialdp.trees.least_squares import subtree_variances, two_pass
@@ -27,7 +27,6 @@ Blocks = Integers | Integers32  # (n, 4): first column and row, and those after 
 
 MOST_CELLS = 2**19  # of a grid whose field is solved on its own cells
 FEWER_CELLS = 2**18  # on which the fields of larger grids are solved, at most
-_ROWS = 64  # rows of cells that are filled at a time
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,11 +117,8 @@ def refined(field: Floats, nodes: BlockTree, division: Subdivision, lines: tuple
     sums, freedoms = (np.bincount(coarse, each * cells, minlength=field.size) for each in (even, freedom))
     free = freedoms > 0
     missing = np.where(free, field.ravel() - sums, 0.0) / np.where(free, freedoms, 1.0)
-    values = np.append(even + freedom * missing[coarse], 0.0)
     nx, ny = division.grid.shape
-    result, number = np.empty((ny, nx)), painted(pieces, (ny, nx))
-    for start in range(0, ny, _ROWS):  # a few rows at a time, so that no array of all cells is made in between
-        values.take(number[start : start + _ROWS], out=result[start : start + _ROWS], mode="clip")
+    result = filled(pieces, even + freedom * missing[coarse], (ny, nx))
     if division.in_region is not None:
         result *= division.in_region
     return result

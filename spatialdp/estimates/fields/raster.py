@@ -14,7 +14,9 @@ import numpy as np
 from spatialdp._support.arrays import Array, Booleans, Floats, Integers, Integers32
 from spatialdp.space.boxes.subdivision import add_up_rows
 
-__all__ = ["LeafRaster", "painted", "window_sums"]
+__all__ = ["LeafRaster", "filled", "painted", "window_sums"]
+
+_ROWS = 16  # of cells that are filled at a time
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,6 +93,33 @@ def painted(blocks: Integers | Integers32, shape: tuple[int, int]) -> Integers32
     add_up_rows(changes)
     changes += len(blocks)
     return changes[:-1, :-1]
+
+
+def filled(blocks: Integers | Integers32, values: Floats, shape: tuple[int, int]) -> Floats:
+    """The value of the block that each cell of an (ny, nx) grid lies in; 0 where there is none.
+
+    Numbers of blocks are painted as in `painted`, where the result will be: a large grid needs no other array.
+
+    Examples
+    --------
+    >>> filled(np.array([[0, 0, 2, 1], [2, 0, 3, 2]]), np.array([0.5, 7.0]), (2, 3)).tolist()
+    [[0.5, 0.5, 7.0], [0.0, 0.0, 7.0]]
+    """
+    ny, nx = shape
+    # Changes after the end of a row are at the beginning of the next one, and those below the last row do not matter.
+    room = np.zeros((ny + 1) * nx + 1)
+    changes, number = room.view(np.int64), np.arange(1, len(blocks) + 1)
+    x0, y0, x1, y1 = (blocks[:, side].astype(np.int64) for side in range(4))
+    for y, x, change in ((y0, x0, number), (y1, x1, number), (y0, x1, -number), (y1, x0, -number)):
+        np.add.at(changes, y * nx + x, change)
+    result, numbers = (each[: ny * nx].reshape(ny, nx) for each in (room, changes))
+    np.cumsum(changes[: ny * nx], out=changes[: ny * nx])
+    add_up_rows(numbers)
+    of_number = np.append(0.0, values)
+    for start in range(0, ny, _ROWS):
+        some = slice(start, start + _ROWS)
+        of_number.take(numbers[some].copy(), out=result[some], mode="clip")
+    return result
 
 
 def window_sums(values: Array, width: Integers, height: Integers) -> Floats:
