@@ -137,7 +137,7 @@ def gaussian_field(counts: Counts, density: Floats, share: float = 0.0) -> Float
 
 
 def _ties(scale: Floats, raster: LeafRaster) -> tuple[Floats, Floats]:
-    """The weights of squared differences between cells and the next ones along x and along y; 0 at the region's edge."""
+    """The weights of squared differences between cells and the next ones along x and y; 0 at the edge of the region."""
     inside, widths, heights = raster.inside, raster.widths, raster.heights
     along_x, along_y = np.zeros((2, *scale.shape))
     # Of cells of different sizes, neighbours that are far apart may differ more, and long sides count more.

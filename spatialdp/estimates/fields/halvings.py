@@ -1,4 +1,4 @@
-"""Between which lines of a grid do large cells lie, if they must not cut any block of a tree in two?
+"""Between which lines of a grid do large cells lie? They must not cut any block of a tree in two.
 
 Blocks of a grid are halved again and again, across the longer side. So the columns between lines at which the width has
 been halved some times, and the rows between lines at which the height has, are unions of blocks. But a block may have
@@ -9,7 +9,6 @@ shape of the grid.
 from __future__ import annotations
 
 from collections import defaultdict
-from itertools import pairwise
 
 import numpy as np
 
@@ -92,8 +91,8 @@ def coarser_lines(widths: Floats, heights: Floats) -> list[Lines]:
 
     Examples
     --------
-    >>> [(x.tolist(), y.tolist()) for x, y in coarser_lines(np.ones(4), np.ones(3))]
-    [([0, 2], [0, 1]), ([0], [0])]
+    >>> [(x.tolist(), y.tolist()) for x, y in coarser_lines(np.ones(8), np.ones(4))]
+    [([0, 2, 4, 6], [0, 2]), ([0, 4], [0]), ([0], [0])]
     """
     x, y = (np.append(0, np.cumsum(sides)).astype(np.int64) for sides in (widths, heights))
     finer, chosen = (x, y), []

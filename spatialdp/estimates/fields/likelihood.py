@@ -56,9 +56,7 @@ def with_laplace_noise(tree: Tree, measured: Floats, variances: Floats) -> tuple
     return pull / precision, 1 / precision
 
 
-def _go_towards(
-    precision: Floats, pull: Floats, fitted: Floats, known: Floats, measured: Floats, rate: Floats
-) -> None:
+def _go_towards(precision: Floats, pull: Floats, fitted: Floats, known: Floats, measured: Floats, rate: Floats) -> None:
     """Change precision and pull of counts, in place, towards those that agree with what all others say."""
     # What all other counts say about each node: a normal distribution.
     others = known - precision

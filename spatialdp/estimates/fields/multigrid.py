@@ -3,9 +3,9 @@
 Conjugate gradients find the solution in steps. How many they need depends on how well a step undoes what is still
 wrong. A step that looks at each cell and its neighbours alone is one of hundreds, because what is wrong over a whole
 town is seen only from afar. So each step looks at the cells, then at cells that are twice as large, and so on up to a
-few dozen cells for the whole grid: on each grid, a `Smoother` mends what is wrong from cell to cell, and leaves the rest
-to the grid of larger cells. 11 to 25 such steps are enough on grids of any size. They end when there is nothing left
-to mend, so answers do not depend on when they end, nor on the order in which a processor adds up.
+few dozen cells for the whole grid: on each grid, a `Smoother` mends what is wrong from cell to cell, and leaves the
+rest to the grid of larger cells. 11 to 25 such steps are enough on grids of any size. They end when there is nothing
+left to mend, so answers do not depend on when they end, nor on the order in which a processor adds up.
 
 Nothing here sees a record.
 """

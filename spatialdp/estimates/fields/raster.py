@@ -112,8 +112,8 @@ def filled(blocks: Integers | Integers32, values: Floats, shape: tuple[int, int]
     x0, y0, x1, y1 = (blocks[:, side].astype(np.int64) for side in range(4))
     for y, x, change in ((y0, x0, number), (y1, x1, number), (y0, x1, -number), (y1, x0, -number)):
         np.add.at(changes, y * nx + x, change)
-    result, numbers = (each[: ny * nx].reshape(ny, nx) for each in (room, changes))
     np.cumsum(changes[: ny * nx], out=changes[: ny * nx])
+    result, numbers = room[: ny * nx].reshape(ny, nx), changes[: ny * nx].reshape(ny, nx)
     add_up_rows(numbers)
     of_number = np.append(0.0, values)
     for start in range(0, ny, _ROWS):

@@ -1,10 +1,10 @@
-"""Which linear system is a field the solution of? And what is it on larger cells, and without ties between cells?
+"""Which linear system is a field the solution of? The same one on larger cells, and one without ties between cells.
 
 A field has a matrix with three parts: a sum for each noisy count, over the cells of a block; a difference for each pair
 of neighbouring cells; and a pull on each cell. `System` multiplies by it without writing it down. `System.joined` is
 the system of fields that are constant within larger cells: it has the same three parts. `Smoother` solves a simpler
-system exactly, in which a cell is not tied to its neighbours, but to what it was. `multigrid` puts the solution together
-from these. Nothing here sees a record.
+system exactly, in which a cell is not tied to its neighbours, but to what it was. `multigrid` puts the solution
+together from these. Nothing here sees a record.
 """
 
 from __future__ import annotations
@@ -18,6 +18,8 @@ from spatialdp._support.arrays import Booleans, Floats, Integers
 from spatialdp.trees.shape import TreeShape
 
 __all__ = ["Joining", "Smoother", "System"]
+
+Places = slice | Integers
 
 HOLD = 1.15  # how strongly the smoother ties a cell to what it was, in units of its ties to its neighbours
 LOOSER = 0.6  # ties between joined cells are so much weaker, because fields are not really constant within them
@@ -80,19 +82,16 @@ class Joining:
         return np.asarray(row[:, None] * self.columns.size + column)
 
     @cached_property
-    def _rows(self) -> list[tuple[_Places, _Places]]:
+    def _rows(self) -> list[tuple[Places, Places]]:
         return _by_turn(self.rows, self.shape[0])
 
     @cached_property
-    def _columns(self) -> list[tuple[_Places, _Places]]:
+    def _columns(self) -> list[tuple[Places, Places]]:
         return _by_turn(self.columns, self.shape[1])
 
 
-_Places = slice | Integers
-
-
-def _by_turn(starts: Integers, length: int) -> list[tuple[_Places, _Places]]:
-    """The joined rows that have a first row, a second one and so on, and which rows these are; slices where possible."""
+def _by_turn(starts: Integers, length: int) -> list[tuple[Places, Places]]:
+    """The joined rows that have a first row, a second one and so on, and which rows these are; slices if possible."""
     sizes = np.diff(starts, append=length)
     most = int(sizes.max())
     if np.all(sizes == most):
@@ -246,11 +245,11 @@ def _places(tree: TreeShape, node: Integers, number: Integers) -> tuple[Integers
         without = place[parent] < 0
         place[parent[without]] = place[below][without]
         elsewhere[parent[elsewhere[below] | (place[below] != place[parent])]] = True
-    return place[:-1], ~elsewhere[:-1]
+    return np.maximum(place[:-1], 0), ~elsewhere[:-1]  # a node without any cell lies in the first one, and adds nothing
 
 
 def _new_numbers(tree: TreeShape, kept: Booleans) -> Integers:
-    """For each node, the new number of the lowest node above it that is kept, or of itself; at the end, that of none."""
+    """For each node, the new number of the lowest kept node at or above it; at the end, that of no node."""
     new = np.append(np.cumsum(kept) - 1, np.count_nonzero(kept))
     for depth in range(tree.height):
         below = tree.level(depth + 1)
@@ -300,6 +299,7 @@ class Smoother:
         system, tree, left = self.system, self.system.tree, self._left
         np.multiply(right, self._gain, out=self._work)
         excess = np.bincount(system.node.ravel(), self._work.ravel(), minlength=tree.n_nodes + 1)
+        excess = excess.astype(np.float64, copy=False)
         for depth in reversed(range(tree.height)):
             below = tree.level(depth + 1)
             excess[tree.level(depth)][tree.inner[depth]] += tree.inner_sums(depth, excess[below] * left[below])
