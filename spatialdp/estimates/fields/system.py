@@ -298,8 +298,8 @@ class Smoother:
         """
         system, tree, left = self.system, self.system.tree, self._left
         np.multiply(right, self._gain, out=self._work)
-        excess = np.bincount(system.node.ravel(), self._work.ravel(), minlength=tree.n_nodes + 1)
-        excess = excess.astype(np.float64, copy=False)
+        sums = np.bincount(system.node.ravel(), self._work.ravel(), minlength=tree.n_nodes + 1)
+        excess = np.asarray(sums, dtype=np.float64)
         for depth in reversed(range(tree.height)):
             below = tree.level(depth + 1)
             excess[tree.level(depth)][tree.inner[depth]] += tree.inner_sums(depth, excess[below] * left[below])
