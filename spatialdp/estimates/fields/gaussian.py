@@ -20,7 +20,7 @@ import numpy as np
 from spatialdp._support.arrays import Floats
 from spatialdp.estimates.fields.halvings import coarser_lines
 from spatialdp.estimates.fields.multigrid import Multigrid
-from spatialdp.estimates.fields.raster import LeafRaster, window_sums
+from spatialdp.estimates.fields.raster import LeafRaster, Windows
 from spatialdp.estimates.fields.system import System
 from spatialdp.space.boxes.tree import Tree
 
@@ -72,11 +72,11 @@ def pilot(counts: Counts) -> Floats:
     even = raster.even(fitted)
     width, height = raster.sides
     density = even
+    windows = [Windows(np.maximum(width // part, 1), np.maximum(height // part, 1)) for part in (1, 2)]
+    sizes = [np.maximum(each.sums(raster.sizes), 1e-300) for each in windows]
     for _ in range(2):
-        for part in (1, 2):
-            window = np.maximum(width // part, 1), np.maximum(height // part, 1)
-            size = window_sums(raster.sizes, *window)
-            density = window_sums(density * raster.sizes, *window) / np.maximum(size, 1e-300)
+        for window, size in zip(windows, sizes, strict=True):
+            density = window.sums(density * raster.sizes) / size
         density = np.where(raster.inside, np.maximum(density, 0.0), 0.0)
         sums = raster.sums(density)
         kept = (fitted > 0) & (sums > 0)

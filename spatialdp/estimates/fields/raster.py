@@ -14,7 +14,7 @@ import numpy as np
 from spatialdp._support.arrays import Array, Booleans, Floats, Integers, Integers32
 from spatialdp.space.boxes.subdivision import add_up_rows
 
-__all__ = ["LeafRaster", "filled", "painted", "window_sums"]
+__all__ = ["LeafRaster", "Windows", "filled", "painted"]
 
 _ROWS = 16  # of cells that are filled at a time
 
@@ -122,17 +122,29 @@ def filled(blocks: Integers | Integers32, values: Floats, shape: tuple[int, int]
     return result
 
 
-def window_sums(values: Array, width: Integers, height: Integers) -> Floats:
-    """For each cell, the sum over the window of about so many columns and rows around it, cut off at the grid's edges.
+class Windows:
+    """A window of about so many columns and rows around each cell of a grid, cut off at the grid's edges.
 
     Windows have an odd number of columns and rows, so that the cell is in the middle.
     """
-    ny, nx = values.shape
-    sums = np.zeros((ny + 1, nx + 1))
-    np.cumsum(values, axis=0, out=sums[1:, 1:])
-    np.cumsum(sums[1:, 1:], axis=1, out=sums[1:, 1:])
-    columns, rows = np.arange(nx)[None, :], np.arange(ny)[:, None]
-    west, east = np.maximum(columns - width // 2, 0), np.minimum(columns + width // 2 + 1, nx)
-    south, north = np.maximum(rows - height // 2, 0) * (nx + 1), np.minimum(rows + height // 2 + 1, ny) * (nx + 1)
-    at = sums.take
-    return np.asarray(at(north + east) - at(south + east) - at(north + west) + at(south + west))
+
+    def __init__(self, width: Integers, height: Integers) -> None:
+        ny, nx = width.shape
+        columns, rows = np.arange(nx)[None, :], np.arange(ny)[:, None]
+        width, height = width // 2, height // 2
+        west, east = np.maximum(columns - width, 0), np.minimum(columns + width + 1, nx)
+        south, north = np.maximum(rows - height, 0) * (nx + 1), np.minimum(rows + height + 1, ny) * (nx + 1)
+        self._plus, self._minus = (north + east, south + west), (south + east, north + west)
+
+    def sums(self, values: Array) -> Floats:
+        """For each cell, the sum of the values in its window."""
+        ny, nx = values.shape
+        sums = np.zeros((ny + 1, nx + 1))
+        np.cumsum(values, axis=0, out=sums[1:, 1:])
+        np.cumsum(sums[1:, 1:], axis=1, out=sums[1:, 1:])
+        north_east, south_west = (sums.take(each) for each in self._plus)
+        south_east, north_west = (sums.take(each) for each in self._minus)
+        north_east -= south_east
+        north_east -= north_west
+        north_east += south_west
+        return np.asarray(north_east)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import spatialdp as sdp
-from spatialdp.estimates.fields.raster import LeafRaster, filled, painted, window_sums
+from spatialdp.estimates.fields.raster import LeafRaster, Windows, filled, painted
 from spatialdp.space.boxes.subdivision import Subdivision
 
 BLOCKS = np.array([[0, 0, 2, 3], [2, 0, 5, 1], [2, 1, 5, 3]])
@@ -42,10 +42,10 @@ def test_even_counts_come_back_as_sums_also_on_cells_of_different_sizes():
 def test_windows_are_centred_and_cut_off_at_the_edges():
     values = np.random.default_rng(2).random((6, 8))
     width, height = np.full((6, 8), 4), np.full((6, 8), 1)
-    found = window_sums(values, width, height)
+    found = Windows(width, height).sums(values)
     assert found[3, 4] == pytest.approx(values[3, 2:7].sum())
     assert found[5, 0] == pytest.approx(values[5, 0:3].sum())
-    assert window_sums(values, np.ones((6, 8), dtype=int), height) == pytest.approx(values)
+    assert Windows(np.ones((6, 8), dtype=int), height).sums(values) == pytest.approx(values)
 
 
 def test_painted_blocks_leave_other_cells_without_a_number():
