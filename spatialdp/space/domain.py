@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from spatialdp._support.arrays import Booleans, Floats, Integers
+from spatialdp._support.arrays import Array, Booleans, Floats, Integers, Integers32
 from spatialdp._support.checks import positive_pair, whole_pair
 from spatialdp.errors import DomainError, ParameterError
 from spatialdp.space import crs as crs_
@@ -278,16 +278,20 @@ class Grid:
         """Which cells belong to the region, as an (ny, nx) array; all cells if the domain has no region."""
         return _region_mask(self)
 
-    def lattice_boxes(self, blocks: Integers) -> Integers:
+    def lattice_boxes(self, blocks: Integers | Integers32, dtype: type[np.integer[Any]] = np.int64) -> Array:
         """Return the lattice boxes of blocks of cells, given as (m, 4): first column and row, and those after the last.
+
+        Their lines fit into 32 bits, but products of them do not.
 
         Examples
         --------
         >>> (Domain((0, 0, 1, 1)).grid((4, 2)).lattice_boxes(np.array([[0, 0, 1, 2]])) / 2**30).tolist()
         [[0.0, 0.0, 0.25, 1.0]]
         """
-        x, y = self.x_lines, self.y_lines
-        return np.stack([x[blocks[:, 0]], y[blocks[:, 1]], x[blocks[:, 2]], y[blocks[:, 3]]], axis=1)
+        lines, boxes = (self.x_lines, self.y_lines), np.empty(blocks.shape, dtype=dtype)
+        for side in range(4):
+            boxes[:, side] = lines[side % 2].astype(dtype).take(blocks[:, side])
+        return boxes
 
     @cached_property
     def n_cells(self) -> int:

@@ -152,6 +152,23 @@ class Fit(SubtreeVariances):
     def __post_init__(self) -> None:
         locked(self.estimates)
 
+    def estimate_variances(self) -> Floats:
+        """Variance of the noise of each estimate; all nodes must have been measured with noise.
+
+        Children share what is known of their parent beside their own sum in proportion to V, and so does the gain in
+        variance: with P for the variance of the parent's estimate, that of a child's is V - (V / VS)² (VS - P).
+        `TreeNoise.fitted_variances` also knows unmeasured and exact nodes, and takes longer.
+        """
+        tree, result = self.tree, np.empty(self.tree.n_nodes)
+        result[0] = self.up[0].item()
+        for d, below in enumerate(self.below):
+            gain = (below - result[tree.levels[d]][tree.inner[d]]) / below**2
+            children = result[tree.levels[d + 1]]
+            np.multiply(np.repeat(gain, tree.family_sizes[d]), self.up[d + 1], out=children)
+            np.subtract(1.0, children, out=children)
+            children *= self.up[d + 1]
+        return result
+
 
 def three_pass(levels: Sequence[npt.ArrayLike], weights: Sequence[float], fan_out: int) -> list[Floats]:
     """Fit least-squares estimates to a complete tree with one variance for each level.

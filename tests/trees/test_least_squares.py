@@ -12,6 +12,7 @@ from spatialdp.space.boxes.tree import Tree
 from spatialdp.trees.adjust import non_negative, round_consistent
 from spatialdp.trees.least_squares import subtree_variances, three_pass, two_pass
 from spatialdp.trees.shape import level_sums, sums
+from spatialdp.trees.tree_noise import TreeNoise
 from tests.helpers.fits import FAN_OUTS, assert_adds_up, per_node, random_fit, random_variances, seeds
 from tests.helpers.trees import complete_tree, random_tree
 from tests.reference.dense_trees import complete_up_variances, dense_map, query_variance
@@ -262,3 +263,16 @@ def test_uniform_budget_reproduces_hay_weights(fan_out, height):
         own, below = k**level - k ** (level - 1), k ** (level - 1) - 1
         z = (own * measured[height + 1 - level] + below * level_sums(z, [fan_out])[0]) / (k**level - 1)
     assert three_pass(measured, np.ones(height + 1), fan_out)[0][0] == pytest.approx(z[0], rel=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_variances_of_estimates_are_those_of_the_tree_noise(seed):
+    rng = np.random.default_rng(seed)
+    tree = random_tree(rng)
+    variances = rng.uniform(0.5, 50, tree.n_nodes)
+    fit = two_pass(tree, rng.normal(size=tree.n_nodes), variances)
+    expected = TreeNoise(tree, variances, np.zeros(tree.n_nodes)).fitted_variances()
+    np.testing.assert_allclose(fit.estimate_variances(), expected, rtol=1e-9)
+    by_level = two_pass(tree, np.zeros(tree.n_nodes), np.full(tree.height + 1, 2.0))
+    alike = TreeNoise(tree, np.full(tree.n_nodes, 2.0), np.zeros(tree.n_nodes)).fitted_variances()
+    np.testing.assert_allclose(by_level.estimate_variances(), alike, rtol=1e-9)

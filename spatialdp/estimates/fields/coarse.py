@@ -9,18 +9,17 @@ Nothing here sees a record.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
-from itertools import pairwise, product
+from itertools import pairwise
 
 import numpy as np
 
 from spatialdp._support.arrays import Array, Booleans, Floats, Integers, Integers32
 from spatialdp.estimates.fields.gaussian import Counts
-from spatialdp.estimates.fields.raster import LeafRaster, painted
+from spatialdp.estimates.fields.halvings import uncut_lines
+from spatialdp.estimates.fields.raster import LeafRaster, filled
 from spatialdp.space.boxes.subdivision import Subdivision
 from spatialdp.space.boxes.tree import Tree
-from spatialdp.trees.least_squares import two_pass
-from spatialdp.trees.tree_noise import TreeNoise
+from spatialdp.trees.least_squares import subtree_variances, two_pass
 
 __all__ = ["BlockTree", "coarse_counts", "coarse_lines", "refined"]
 
@@ -28,7 +27,6 @@ Blocks = Integers | Integers32  # (n, 4): first column and row, and those after 
 
 MOST_CELLS = 2**19  # of a grid whose field is solved on its own cells
 FEWER_CELLS = 2**18  # on which the fields of larger grids are solved, at most
-_ROWS = 64  # rows of cells that are filled at a time
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,13 +53,8 @@ class BlockTree:
 
     def fitted_leaves(self) -> tuple[Floats, Floats]:
         """Least-squares estimates of the leaves, and the variances of their noise."""
-        fitted = two_pass(self.tree, self.measured, self.variances).estimates
-        return fitted[self.tree.leaves], self.noise.fitted_variances()[self.tree.leaves]
-
-    @cached_property
-    def noise(self) -> TreeNoise:
-        """The noise of the counts."""
-        return TreeNoise(self.tree, self.variances, np.zeros(self.tree.n_nodes))
+        fit, leaves = two_pass(self.tree, self.measured, self.variances), self.tree.leaves
+        return fit.estimates[leaves], fit.estimate_variances()[leaves]
 
 
 def coarse_lines(shape: tuple[int, int]) -> tuple[Integers, Integers]:
@@ -77,51 +70,7 @@ def coarse_lines(shape: tuple[int, int]) -> tuple[Integers, Integers]:
     """
     if shape[0] * shape[1] <= MOST_CELLS:
         return np.arange(shape[0] + 1), np.arange(shape[1] + 1)
-    times = (0, 0)
-    while (more := _next_halvings(shape, times)) is not None and 2 ** sum(more) <= FEWER_CELLS:
-        times = more
-    return _halved(shape[0], times[0]), _halved(shape[1], times[1])
-
-
-def _next_halvings(shape: tuple[int, int], times: tuple[int, int]) -> tuple[int, int] | None:
-    """After how many halvings along x and y all blocks of a grid have been halved once more, or once along each axis.
-
-    Blocks are halved across the longer side, and their sides differ by up to one cell. None if some blocks would be
-    halved along x and others along y, or if some are too small.
-    """
-    sides = [{length >> halvings, -(-length >> halvings)} for length, halvings in zip(shape, times, strict=True)]
-    blocks = list(product(*sides))
-    axes = {_longer(*block) for block in blocks}
-    if len(axes) > 1 and not all(_halved_along_both(*block) for block in blocks):
-        return None
-    more = times[0] + (0 in axes), times[1] + (1 in axes)
-    return more if all(min(sides[axis]) > 1 for axis in axes) else None
-
-
-def _longer(width: int, height: int) -> int:
-    """The axis along which `Subdivision` halves a block: y if both sides are equal."""
-    return 0 if width > height else 1
-
-
-def _halved_along_both(width: int, height: int) -> bool:
-    """Whether both halves of a block are halved along the other axis."""
-    if _longer(width, height) == 0:
-        return all(_longer(half, height) == 1 for half in (width // 2, width - width // 2))
-    return all(_longer(width, half) == 0 for half in (height // 2, height - height // 2))
-
-
-def _halved(length: int, times: int) -> Integers:
-    """The lines at which a number of cells is halved so many times.
-
-    Examples
-    --------
-    >>> _halved(10, 2).tolist()
-    [0, 2, 5, 7, 10]
-    """
-    lines = np.array([0, length])
-    for _ in range(times):
-        lines = np.unique(np.concatenate([lines, (lines[1:] + lines[:-1]) // 2]))
-    return lines
+    return [(x, y) for x, y in uncut_lines(shape) if (x.size - 1) * (y.size - 1) <= FEWER_CELLS][-1]
 
 
 def coarse_counts(nodes: BlockTree, division: Subdivision, lines: tuple[Integers, Integers]) -> Counts:
@@ -168,11 +117,8 @@ def refined(field: Floats, nodes: BlockTree, division: Subdivision, lines: tuple
     sums, freedoms = (np.bincount(coarse, each * cells, minlength=field.size) for each in (even, freedom))
     free = freedoms > 0
     missing = np.where(free, field.ravel() - sums, 0.0) / np.where(free, freedoms, 1.0)
-    values = np.append(even + freedom * missing[coarse], 0.0)
     nx, ny = division.grid.shape
-    result, number = np.empty((ny, nx)), painted(pieces, (ny, nx))
-    for start in range(0, ny, _ROWS):  # a few rows at a time, so that no array of all cells is made in between
-        values.take(number[start : start + _ROWS], out=result[start : start + _ROWS], mode="clip")
+    result = filled(pieces, even + freedom * missing[coarse], (ny, nx))
     if division.in_region is not None:
         result *= division.in_region
     return result
@@ -180,20 +126,23 @@ def refined(field: Floats, nodes: BlockTree, division: Subdivision, lines: tuple
 
 def _pieces(leaves: Blocks, lines: tuple[Integers, Integers]) -> tuple[Integers, Integers, Blocks]:
     """Cut leaves at the lines between coarse cells; return the leaf, the coarse cell and the block of each piece."""
-    around = _coarse_around(leaves, lines)
-    numbers = np.prod(around[:, 2:] - around[:, :2], axis=1)
+    x, y = lines
+    west, south, east, north = _coarse_around(leaves, lines)
+    numbers, coarse = (east - west) * (north - south), south * (x.size - 1) + west
     uncut, cut = np.flatnonzero(numbers == 1), np.flatnonzero(numbers > 1)
     which = np.repeat(cut, numbers[cut])
     place = np.arange(which.size) - np.repeat(np.cumsum(numbers[cut]) - numbers[cut], numbers[cut])
-    row, column = np.divmod(place, (around[:, 2] - around[:, 0])[which])
-    column += around[which, 0]
-    row += around[which, 1]
-    x, y = lines
+    row, column = np.divmod(place, (east - west)[which])
+    column += west[which]
+    row += south[which]
     corners = np.stack([x[column], y[row]], axis=1), np.stack([x[column + 1], y[row + 1]], axis=1)
     low, high = np.maximum(leaves[which, :2], corners[0]), np.minimum(leaves[which, 2:], corners[1])
-    coarse = np.concatenate([around[uncut, 1] * (x.size - 1) + around[uncut, 0], row * (x.size - 1) + column])
-    pieces = np.concatenate([leaves[uncut], np.concatenate([low, high], axis=1).astype(leaves.dtype)])
-    return np.concatenate([uncut, which]), coarse, pieces
+    more = np.concatenate([low, high], axis=1).astype(leaves.dtype)
+    return (
+        np.concatenate([uncut, which]),
+        np.concatenate([coarse.take(uncut), row * (x.size - 1) + column]),
+        np.concatenate([leaves.take(uncut, axis=0), more]),
+    )
 
 
 def _joined(nodes: BlockTree, division: Subdivision, lines: tuple[Integers, Integers]) -> BlockTree:
@@ -209,11 +158,10 @@ def _joined(nodes: BlockTree, division: Subdivision, lines: tuple[Integers, Inte
     ends[parent[first_small & ~in_one]] = True
     measured, noise = np.where(ends, best, nodes.measured), np.where(ends, variances, nodes.variances)
     levels = [_Coarse(np.zeros(1, dtype=np.int64), coarse[:1], measured[:1], noise[:1])]
-    # Nodes of the last level that are in the new tree, in its order; -1 for joined ones.
-    alive = np.zeros(1, dtype=np.int64)
+    # Nodes of the last level that are in the new tree, in its order; -1 for joined ones. And where each node is there.
+    alive, place = np.zeros(1, dtype=np.int64), np.full(tree.n_nodes, -1)
     for depth in range(tree.height):
-        children = np.arange(tree.n_nodes)[tree.level(depth + 1)]
-        place = np.full(tree.n_nodes, -1)
+        children = np.arange(*tree.offsets[depth + 1 : depth + 3])
         place[alive[alive >= 0]] = np.flatnonzero(alive >= 0)
         divided = (place[parent[children]] >= 0) & ~ends[parent[children]]
         whole, part = children[divided & ~small[children]], children[divided & first_small[children]]
@@ -245,34 +193,34 @@ class _Coarse:
 
 def _best_below(nodes: BlockTree) -> tuple[Floats, Floats]:
     """Best estimate and variance of each node, from the counts at and below it."""
-    values, own = nodes.measured.copy(), nodes.noise.own_weight
-    for depth in reversed(range(nodes.tree.height)):
-        level = nodes.tree.level(depth)
-        below = nodes.tree.family_sums(depth, values[nodes.tree.level(depth + 1)])
-        values[level] = own[level] * values[level] + (1 - own[level]) * below
-    return values, nodes.noise.up_variance
+    tree, noise, values = nodes.tree, subtree_variances(nodes.tree, nodes.variances), nodes.measured.copy()
+    for depth in reversed(range(tree.height)):
+        level, inner, own = values[tree.level(depth)], tree.inner[depth], noise.weights[depth]
+        level[inner] = own * level[inner] + (1 - own) * tree.inner_sums(depth, values[tree.level(depth + 1)])
+    return values, noise.up_variance
 
 
 def _coarse_blocks(
     blocks: Blocks, division: Subdivision, lines: tuple[Integers, Integers]
 ) -> tuple[Integers, Booleans, Booleans]:
     """The coarse cells around each block, whether it has all of the region's cells there, and whether it is in one."""
-    coarse, around = _coarse_around(blocks, lines), np.empty(blocks.shape, dtype=np.int64)
-    for side in range(4):
-        around[:, side] = lines[side % 2].take(coarse[:, side])
-    is_union = division.cells(around) == division.cells(blocks)
-    sides = coarse[:, 2:] - coarse[:, :2]
-    return coarse, is_union, (sides[:, 0] == 1) & (sides[:, 1] == 1)
+    x0, y0, x1, y1 = coarse = _coarse_around(blocks, lines)
+    around = [lines[side % 2].take(each) for side, each in enumerate(coarse)]
+    if division.in_region is None:
+        is_union = np.logical_and.reduce([each == blocks[:, side] for side, each in enumerate(around)])
+    else:
+        is_union = division.cells(np.stack(around, axis=1)) == division.cells(blocks)
+    return np.stack(coarse, axis=1), is_union, (x1 - x0 == 1) & (y1 - y0 == 1)
 
 
-def _coarse_around(blocks: Blocks, lines: tuple[Integers, Integers]) -> Integers:
-    """The smallest block of coarse cells around each block of fine cells."""
-    around = np.empty(blocks.shape, dtype=np.int64)
+def _coarse_around(blocks: Blocks, lines: tuple[Integers, Integers]) -> list[Integers]:
+    """First column and row, and those after the last, of the smallest block of coarse cells around each fine block."""
+    around = []
     for side in range(4):
         axis = lines[side % 2]
         fine = np.arange(axis[-1] + 1)
         of_line = np.searchsorted(axis, fine) if side >= 2 else np.searchsorted(axis, fine, "right") - 1
-        around[:, side] = of_line.take(blocks[:, side])
+        around.append(of_line.take(blocks[:, side]))
     return around
 
 

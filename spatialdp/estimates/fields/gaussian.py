@@ -2,7 +2,7 @@
 
 The field balances two wishes: to agree with every noisy count, as far as its noise allows, and to be smooth, relative
 to the local density. Where counts are large against their noise it interpolates within leaves; where they are small it
-averages neighbours. It is solved by conjugate gradients, without a matrix.
+averages neighbours. `multigrid` solves it.
 
 Where there are few records, all cells lean to zero, and sums over large boxes are too low. A second field, which leans
 more strongly, shows where and by how much; the answer goes a share of that difference the other way.
@@ -14,12 +14,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
-from spatialdp._support.arrays import Floats, Integers
-from spatialdp.estimates.fields.raster import LeafRaster, window_sums
+from spatialdp._support.arrays import Floats
+from spatialdp.estimates.fields.halvings import coarser_lines
+from spatialdp.estimates.fields.multigrid import Multigrid
+from spatialdp.estimates.fields.raster import LeafRaster, Windows
+from spatialdp.estimates.fields.system import System
 from spatialdp.space.boxes.tree import Tree
 
 __all__ = ["Counts", "away_from_zero", "gaussian_field", "pilot"]
@@ -29,8 +31,6 @@ PULL, STRONG_PULL = 0.002, 0.01  # κ: how strongly cells lean to zero, in both 
 FLOOR = 0.3  # the least local density, in standard deviations of a leaf's estimate
 SHARE = 0.5  # of the difference of both fields that is added, where there are few records
 FEW, MANY = 1e4, 1e5  # records over the noise of a count: up to here all of the share, and from there on nothing
-ITERATIONS = 100
-ACCURACY = 1e-3  # of the residual, relative to that of the pilot
 _SMALLEST = 1e-9  # the least local density, relative to the greatest
 
 
@@ -56,10 +56,11 @@ class Counts:
     fitted: Floats
     fitted_variances: Floats
 
-    @cached_property
-    def node_of_cell(self) -> Integers:
-        """The tree's node that is the leaf of each cell, (ny, nx); the number of nodes where there is none."""
-        return np.append(np.flatnonzero(self.tree.leaves), self.tree.n_nodes).take(self.raster.leaf)
+    def system(self, along_x: Floats, along_y: Floats, pull: Floats) -> System:
+        """The system of a field that agrees with these counts, given the strengths of ties and of the pull."""
+        leaves = np.append(np.flatnonzero(self.tree.leaves), self.tree.n_nodes)
+        weights, node = 1 / self.variances, leaves.take(self.raster.leaf)
+        return System(self.tree, weights, node, self.raster.sizes, along_x, along_y, pull)
 
 
 def pilot(counts: Counts) -> Floats:
@@ -71,11 +72,11 @@ def pilot(counts: Counts) -> Floats:
     even = raster.even(fitted)
     width, height = raster.sides
     density = even
+    windows = [Windows(np.maximum(width // part, 1), np.maximum(height // part, 1)) for part in (1, 2)]
+    sizes = [np.maximum(each.sums(raster.sizes), 1e-300) for each in windows]
     for _ in range(2):
-        for part in (1, 2):
-            window = np.maximum(width // part, 1), np.maximum(height // part, 1)
-            size = window_sums(raster.sizes, *window)
-            density = window_sums(density * raster.sizes, *window) / np.maximum(size, 1e-300)
+        for window, size in zip(windows, sizes, strict=True):
+            density = window.sums(density * raster.sizes) / size
         density = np.where(raster.inside, np.maximum(density, 0.0), 0.0)
         sums = raster.sums(density)
         kept = (fitted > 0) & (sums > 0)
@@ -124,117 +125,28 @@ def gaussian_field(counts: Counts, density: Floats, share: float = 0.0) -> Float
     deviation = raster.even(np.sqrt(counts.fitted_variances))
     scale = np.maximum(density, FLOOR * deviation)
     scale = np.maximum(scale, max(_SMALLEST * float(scale.max()), 1e-300))
-    edges = _edges(scale, raster)
+    grids = coarser_lines(raster.widths, raster.heights)
 
-    def solved(pull: float) -> Floats:
-        system = _System(counts, *edges, np.where(raster.inside, pull / (ROUGHNESS * scale**2), 1.0))
-        return np.where(raster.inside, _conjugate_gradients(system, density), 0.0)
+    def solved(pull: float, start: Floats) -> Floats:
+        system = counts.system(*_ties(scale, raster), np.where(raster.inside, pull / (ROUGHNESS * scale**2), 0.0))
+        right = system.at_cells(counts.measured / counts.variances)
+        return np.where(raster.inside, Multigrid(system, grids).solution(right, start), 0.0)
 
-    field = solved(PULL)
-    return field + share * (field - solved(STRONG_PULL)) if share > 0 else field
+    field = solved(PULL, density)
+    return field + share * (field - solved(STRONG_PULL, field)) if share > 0 else field
 
 
-def _edges(scale: Floats, raster: LeafRaster) -> tuple[Floats, Floats]:
-    """The weights of squared differences between neighbours, along x and along y; 0 at the edge of the region."""
+def _ties(scale: Floats, raster: LeafRaster) -> tuple[Floats, Floats]:
+    """The weights of squared differences between cells and the next ones along x and y; 0 at the edge of the region."""
     inside, widths, heights = raster.inside, raster.widths, raster.heights
-    along_x = (scale[:, 1:] + scale[:, :-1]) / 2
-    along_y = (scale[1:] + scale[:-1]) / 2
+    along_x, along_y = np.zeros((2, *scale.shape))
     # Of cells of different sizes, neighbours that are far apart may differ more, and long sides count more.
     by_x = 2 * heights[:, None] / (widths[1:] + widths[:-1])
     by_y = 2 * widths / (heights[1:] + heights[:-1])[:, None]
-    return (
-        np.where(inside[:, 1:] & inside[:, :-1], by_x / (ROUGHNESS * along_x**2), 0.0),
-        np.where(inside[1:] & inside[:-1], by_y / (ROUGHNESS * along_y**2), 0.0),
-    )
+    np.copyto(along_x[:, :-1], _tie(by_x, scale[:, 1:] + scale[:, :-1]), where=inside[:, 1:] & inside[:, :-1])
+    np.copyto(along_y[:-1], _tie(by_y, scale[1:] + scale[:-1]), where=inside[1:] & inside[:-1])
+    return along_x, along_y
 
 
-@dataclass(frozen=True, eq=False)
-class _System:
-    """The linear system whose solution is the field."""
-
-    counts: Counts
-    along_x: Floats
-    along_y: Floats
-    pull: Floats
-
-    def times(self, density: Floats, result: Floats) -> None:
-        """Write the matrix times a density into `result`; work arrays are kept, because new ones take longer to get."""
-        work = self._work
-        np.multiply(density, self.counts.raster.sizes, out=work)
-        values = self._node_sums(work)
-        values /= self.counts.variances
-        self._down(values, result)
-        result += np.multiply(self.pull, density, out=work)
-        for edges, ahead, behind in (
-            (self.along_x, np.s_[:, 1:], np.s_[:, :-1]),
-            (self.along_y, np.s_[1:], np.s_[:-1]),
-        ):
-            difference = np.subtract(density[ahead], density[behind], out=work[behind])
-            difference *= edges
-            result[ahead] += difference
-            result[behind] -= difference
-
-    @cached_property
-    def _work(self) -> Floats:
-        return np.empty(self.pull.shape)
-
-    @property
-    def right_side(self) -> Floats:
-        return self._down(self.counts.measured / self.counts.variances, np.empty(self.pull.shape))
-
-    @property
-    def diagonal(self) -> Floats:
-        result = self._down(1 / self.counts.variances, np.empty(self.pull.shape)) * self.counts.raster.sizes
-        result += self.pull
-        result[:, 1:] += self.along_x
-        result[:, :-1] += self.along_x
-        result[1:] += self.along_y
-        result[:-1] += self.along_y
-        return result
-
-    def _node_sums(self, cells: Floats) -> Floats:
-        """For each node, the sum over its cells."""
-        tree, node = self.counts.tree, self.counts.node_of_cell
-        sums = np.bincount(node.ravel(), cells.ravel(), minlength=tree.n_nodes + 1)[:-1].astype(np.float64, copy=False)
-        for depth in reversed(range(tree.height)):
-            sums[tree.level(depth)] += tree.family_sums(depth, sums[tree.level(depth + 1)])
-        return sums
-
-    def _down(self, values: Floats, result: Floats) -> Floats:
-        """Write into `result`, for each cell, its size times the sum of the values of all nodes that contain it."""
-        tree, sums = self.counts.tree, np.append(values, 0.0)
-        for depth in range(tree.height):
-            sums[tree.level(depth + 1)] += tree.to_children(depth, sums[tree.level(depth)])
-        sums.take(self.counts.node_of_cell, out=result, mode="clip")
-        result *= self.counts.raster.sizes
-        return result
-
-
-def _conjugate_gradients(system: _System, start: Floats) -> Floats:
-    """Solve the system from a first solution, with the diagonal as preconditioner."""
-    solution, inverse = start.copy(), 1 / system.diagonal
-    image, improved = np.empty(start.shape), np.empty(start.shape)
-    system.times(solution, image)
-    residual = system.right_side - image
-    step = inverse * residual
-    size = first_size = _product(residual, step)
-    for _ in range(ITERATIONS):
-        if size <= ACCURACY**2 * first_size:
-            break
-        system.times(step, image)
-        length = size / _product(step, image)
-        solution += np.multiply(length, step, out=improved)
-        residual -= np.multiply(length, image, out=improved)
-        np.multiply(inverse, residual, out=improved)
-        size, before = _product(residual, improved), size
-        step *= size / before
-        step += improved
-    return solution
-
-
-def _product(first: Floats, second: Floats) -> float:
-    """The scalar product, summed in one order on every machine; BLAS has another for each processor and thread count.
-
-    Conjugate gradients that end early would make a difference that can be seen of one in the last digit.
-    """
-    return float(np.einsum("ij,ij->", first, second))
+def _tie(strength: Floats, both_scales: Floats) -> Floats:
+    return strength / (ROUGHNESS * (both_scales / 2) ** 2)

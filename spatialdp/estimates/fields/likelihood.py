@@ -16,7 +16,6 @@ import numpy as np
 from spatialdp._support.arrays import Floats
 from spatialdp.space.boxes.tree import Tree
 from spatialdp.trees.least_squares import two_pass
-from spatialdp.trees.tree_noise import TreeNoise
 
 __all__ = ["laplace_moments", "with_laplace_noise"]
 
@@ -24,6 +23,7 @@ ROUNDS = 4
 STEP = 0.7  # how far each round goes towards what it finds
 _ROOT_HALF = math.sqrt(0.5)
 _FAR = 100.0  # beyond so many standard deviations, the variance of a cut-off normal number is known by its series
+_BLOCK = 2**14  # counts that are worked with at a time: they stay in the processor's cache
 _KNOWN = 1e-6  # a count is left alone if all others say less than this share of what is known about its node
 
 
@@ -48,19 +48,26 @@ def with_laplace_noise(tree: Tree, measured: Floats, variances: Floats) -> tuple
     precision, pull = 1 / variances, measured / variances
     for _ in range(ROUNDS):
         noise = 1 / precision
-        fitted = two_pass(tree, pull * noise, noise).estimates
-        known = 1 / TreeNoise(tree, noise, np.zeros(tree.n_nodes)).fitted_variances()
-        # What all other counts say about each node: a normal distribution.
-        others = known - precision
-        usable = others > _KNOWN * known
-        others = np.where(usable, others, 1.0)
-        centre = (fitted * known - pull) / others
-        mean, variance = laplace_moments(centre, 1 / others, measured, rate)
-        # A count that is far from all others pulls towards itself, but its precision vanishes.
-        new_precision, new_pull = np.maximum(1 / variance - others, 0.0), mean / variance - centre * others
-        precision = np.where(usable, STEP * new_precision + (1 - STEP) * precision, precision)
-        pull = np.where(usable, STEP * new_pull + (1 - STEP) * pull, pull)
+        fit = two_pass(tree, pull * noise, noise, in_place=True)
+        known = 1 / fit.estimate_variances()
+        for start in range(0, tree.n_nodes, _BLOCK):
+            some = slice(start, start + _BLOCK)
+            _go_towards(precision[some], pull[some], fit.estimates[some], known[some], measured[some], rate[some])
     return pull / precision, 1 / precision
+
+
+def _go_towards(precision: Floats, pull: Floats, fitted: Floats, known: Floats, measured: Floats, rate: Floats) -> None:
+    """Change precision and pull of counts, in place, towards those that agree with what all others say."""
+    # What all other counts say about each node: a normal distribution.
+    others = known - precision
+    usable = others > _KNOWN * known
+    others = np.where(usable, others, 1.0)
+    centre = (fitted * known - pull) / others
+    mean, variance = laplace_moments(centre, 1 / others, measured, rate)
+    # A count that is far from all others pulls towards itself, but its precision vanishes.
+    new_precision, new_pull = np.maximum(1 / variance - others, 0.0), mean / variance - centre * others
+    np.copyto(precision, STEP * new_precision + (1 - STEP) * precision, where=usable)
+    np.copyto(pull, STEP * new_pull + (1 - STEP) * pull, where=usable)
 
 
 def laplace_moments(centre: Floats, variance: Floats, measured: Floats, rate: Floats) -> tuple[Floats, Floats]:

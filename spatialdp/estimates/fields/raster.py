@@ -14,7 +14,9 @@ import numpy as np
 from spatialdp._support.arrays import Array, Booleans, Floats, Integers, Integers32
 from spatialdp.space.boxes.subdivision import add_up_rows
 
-__all__ = ["LeafRaster", "painted", "window_sums"]
+__all__ = ["LeafRaster", "Windows", "filled", "painted"]
+
+_ROWS = 16  # of cells that are filled at a time
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,17 +95,56 @@ def painted(blocks: Integers | Integers32, shape: tuple[int, int]) -> Integers32
     return changes[:-1, :-1]
 
 
-def window_sums(values: Array, width: Integers, height: Integers) -> Floats:
-    """For each cell, the sum over the window of about so many columns and rows around it, cut off at the grid's edges.
+def filled(blocks: Integers | Integers32, values: Floats, shape: tuple[int, int]) -> Floats:
+    """The value of the block that each cell of an (ny, nx) grid lies in; 0 where there is none.
+
+    Numbers of blocks are painted as in `painted`, where the result will be: a large grid needs no other array.
+
+    Examples
+    --------
+    >>> filled(np.array([[0, 0, 2, 1], [2, 0, 3, 2]]), np.array([0.5, 7.0]), (2, 3)).tolist()
+    [[0.5, 0.5, 7.0], [0.0, 0.0, 7.0]]
+    """
+    ny, nx = shape
+    # Changes after the end of a row are at the beginning of the next one, and those below the last row do not matter.
+    room = np.zeros((ny + 1) * nx + 1)
+    changes, number = room.view(np.int64), np.arange(1, len(blocks) + 1)
+    x0, y0, x1, y1 = (blocks[:, side].astype(np.int64) for side in range(4))
+    for y, x, change in ((y0, x0, number), (y1, x1, number), (y0, x1, -number), (y1, x0, -number)):
+        np.add.at(changes, y * nx + x, change)
+    np.cumsum(changes[: ny * nx], out=changes[: ny * nx])
+    result, numbers = room[: ny * nx].reshape(ny, nx), changes[: ny * nx].reshape(ny, nx)
+    add_up_rows(numbers)
+    of_number = np.append(0.0, values)
+    for start in range(0, ny, _ROWS):
+        some = slice(start, start + _ROWS)
+        of_number.take(numbers[some].copy(), out=result[some], mode="clip")
+    return result
+
+
+class Windows:
+    """A window of about so many columns and rows around each cell of a grid, cut off at the grid's edges.
 
     Windows have an odd number of columns and rows, so that the cell is in the middle.
     """
-    ny, nx = values.shape
-    sums = np.zeros((ny + 1, nx + 1))
-    np.cumsum(values, axis=0, out=sums[1:, 1:])
-    np.cumsum(sums[1:, 1:], axis=1, out=sums[1:, 1:])
-    columns, rows = np.arange(nx)[None, :], np.arange(ny)[:, None]
-    west, east = np.maximum(columns - width // 2, 0), np.minimum(columns + width // 2 + 1, nx)
-    south, north = np.maximum(rows - height // 2, 0) * (nx + 1), np.minimum(rows + height // 2 + 1, ny) * (nx + 1)
-    at = sums.take
-    return np.asarray(at(north + east) - at(south + east) - at(north + west) + at(south + west))
+
+    def __init__(self, width: Integers, height: Integers) -> None:
+        ny, nx = width.shape
+        columns, rows = np.arange(nx)[None, :], np.arange(ny)[:, None]
+        width, height = width // 2, height // 2
+        west, east = np.maximum(columns - width, 0), np.minimum(columns + width + 1, nx)
+        south, north = np.maximum(rows - height, 0) * (nx + 1), np.minimum(rows + height + 1, ny) * (nx + 1)
+        self._plus, self._minus = (north + east, south + west), (south + east, north + west)
+
+    def sums(self, values: Array) -> Floats:
+        """For each cell, the sum of the values in its window."""
+        ny, nx = values.shape
+        sums = np.zeros((ny + 1, nx + 1))
+        np.cumsum(values, axis=0, out=sums[1:, 1:])
+        np.cumsum(sums[1:, 1:], axis=1, out=sums[1:, 1:])
+        north_east, south_west = (sums.take(each) for each in self._plus)
+        south_east, north_west = (sums.take(each) for each in self._minus)
+        north_east -= south_east
+        north_east -= north_west
+        north_east += south_west
+        return np.asarray(north_east)

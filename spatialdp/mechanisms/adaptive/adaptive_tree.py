@@ -16,7 +16,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from spatialdp._support.arrays import Floats, Integers
+from spatialdp._support.arrays import Floats, Integers, Integers32
 from spatialdp._support.options import Choice, Option
 from spatialdp._support.override import override
 from spatialdp.errors import DomainError
@@ -24,7 +24,15 @@ from spatialdp.estimates.base import Estimate
 from spatialdp.estimates.decomposition import Decomposition
 from spatialdp.estimates.fields.field import LARGEST_FIELD, Field
 from spatialdp.mechanisms.adaptive.choices import first_parts
-from spatialdp.mechanisms.adaptive.descent import UNITS, Descent, Measure, Transcript, descend, plan_descent
+from spatialdp.mechanisms.adaptive.descent import (
+    UNITS,
+    Descent,
+    Measure,
+    Transcript,
+    descend,
+    distinct,
+    plan_descent,
+)
 from spatialdp.mechanisms.base import Mechanism, Plan, Terms
 from spatialdp.mechanisms.recipe import check_cells, with_cells
 from spatialdp.privacy.noise.laws import Law
@@ -158,9 +166,9 @@ def _counter(points: Points, design: Descent, noise: Noise) -> Measure:
     """Count the records of blocks with noise; exact counts never leave this function."""
     sums = summed_areas(count_cells(points, design.grid, design.person))
 
-    def measure(blocks: Integers, units: Integers) -> Floats:
+    def measure(blocks: Integers32, units: Integers) -> Floats:
         exact, noisy = block_sums(sums, blocks), np.empty(len(blocks))
-        for cost in np.unique(units):
+        for cost in distinct(units):
             chosen = units == cost
             noisy[chosen] = design.laws[int(cost)].add_to(exact[chosen], noise)
         return noisy

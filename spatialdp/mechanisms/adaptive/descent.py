@@ -17,7 +17,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from spatialdp._support.arrays import Array, Floats, Integers
+from spatialdp._support.arrays import Array, Floats, Integers, Integers32
 from spatialdp.mechanisms.adaptive.choices import (
     SPLITS,
     Choice,
@@ -36,14 +36,15 @@ from spatialdp.space.boxes.tree import Tree
 from spatialdp.space.domain import Grid
 from spatialdp.trees.least_squares import two_pass
 
-__all__ = ["UNITS", "Descent", "Measure", "Transcript", "descend", "plan_descent"]
+__all__ = ["UNITS", "Descent", "Measure", "Transcript", "descend", "distinct", "plan_descent"]
 
 UNITS = 10**6  # the budget is divided into so many equal parts, so that all costs are exact
 CAUTION = 0.8  # own weights are so much smaller than forecast variances suggest
+_MANY = 2**14  # costs, from which on it takes less time to mark those that occur than to sort all
 TOTAL_FORECAST = 12  # the variance of the first blocks' sum, in units of what it would be if they got the whole budget
 
 # Noisy counts of blocks (n, 4), each at a cost in units.
-Measure = Callable[[Integers, Integers], Floats]
+Measure = Callable[[Integers32, Integers], Floats]
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,11 +81,26 @@ class Descent:
 
     def moments(self, units: Integers) -> tuple[Floats, Floats]:
         """Variance and excess kurtosis of the noise at costs in units."""
-        costs = np.unique(units)
-        laws = [self.laws[int(cost)] for cost in costs]
-        place = np.searchsorted(costs, units)
+        costs, place = distinct(units), np.empty(UNITS + 1, dtype=np.int64)
+        place[costs] = np.arange(costs.size)
+        laws, which = [self.laws[int(cost)] for cost in costs], place.take(units)
         variances, kurtosis = (np.array([getattr(law, name) for law in laws]) for name in ("variance", "kurtosis"))
-        return variances[place], kurtosis[place]
+        return variances.take(which), kurtosis.take(which)
+
+
+def distinct(units: Integers) -> Integers:
+    """The different costs in units, in order; of millions of costs there are but a few.
+
+    Examples
+    --------
+    >>> distinct(np.array([7, 5, 7])).tolist()
+    [5, 7]
+    """
+    if units.size < _MANY:
+        return np.unique(units)
+    occurs = np.zeros(UNITS + 1, dtype=bool)
+    occurs[units] = True
+    return np.flatnonzero(occurs)
 
 
 def plan_descent(
@@ -119,7 +135,7 @@ class Transcript:
     ----------
     tree : Tree
         A node that was counted twice has one child of the same box, which holds the second count.
-    blocks : (nodes, 4) int array
+    blocks : (nodes, 4) int32 array
         First and last columns and rows of each node.
     units : (nodes,) int array
         What each count cost.
@@ -130,7 +146,7 @@ class Transcript:
     """
 
     tree: Tree
-    blocks: Integers
+    blocks: Integers32
     units: Integers
     values: Floats
     own_weights: Floats
@@ -151,7 +167,7 @@ class _Level:
     n_children : (nodes,) int array
     """
 
-    blocks: Integers
+    blocks: Integers32
     units: Integers
     values: Floats
     own_weights: Floats
@@ -179,12 +195,13 @@ def descend(design: Descent, measure: Measure) -> Transcript:
         estimates = _fitted(design, levels)
         choice = _choice(design, division, levels[-1], estimates, stage=len(levels) - 2)
         levels.append(_next_level(design, division, levels[-1], choice, measure))
-    blocks, units, values, own_weights = (
-        np.concatenate([getattr(level, name) for level in levels])
-        for name in ("blocks", "units", "values", "own_weights")
+    units, values, own_weights = (
+        np.concatenate([getattr(level, name) for level in levels]) for name in ("units", "values", "own_weights")
     )
-    tree = replace(_tree(levels), boxes=design.grid.lattice_boxes(blocks).astype(np.int32))
-    return Transcript(tree, blocks, units, values, own_weights)
+    tree = _tree(levels)
+    blocks = tree.boxes  # those of cells
+    boxes = design.grid.lattice_boxes(blocks, np.int32)
+    return Transcript(replace(tree, boxes=boxes), blocks, units, values, own_weights)
 
 
 def _first_level(design: Descent, division: Subdivision, measure: Measure) -> _Level:
@@ -196,7 +213,7 @@ def _first_level(design: Descent, division: Subdivision, measure: Measure) -> _L
     units = np.array([design.total])
     below = TOTAL_FORECAST * 2**SPLITS * 2 / design.strength(np.array([design.path])) ** 2
     own = below / (below + design.moments(units)[0])
-    whole = division.whole
+    whole = division.whole.astype(np.int32)
     return _Level(whole, units, measure(whole, units), own, np.array([design.path]), np.zeros(1, dtype=np.int64))
 
 
@@ -255,4 +272,4 @@ def _tree(levels: list[_Level]) -> Tree:
     n_children, blocks = (
         np.concatenate([getattr(level, name) for level in levels]) for name in ("n_children", "blocks")
     )
-    return Tree(offsets, n_children, blocks.astype(np.int32))
+    return Tree(offsets, n_children, blocks)

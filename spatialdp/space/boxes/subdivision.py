@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TypeVar
 
 import numpy as np
 
@@ -18,6 +19,10 @@ from spatialdp.space.domain import Grid
 
 __all__ = ["Subdivision", "add_up_rows", "block_sums", "summed_areas"]
 
+Blocks = Integers | Integers32  # (n, 4): first column and row, and those after the last
+B = TypeVar("B", Integers, Integers32)
+
+_BLOCKS = 2**14  # whose sums are looked up at a time: work arrays stay in the processor's cache
 _LONG_ROW = 512  # from this length on, rows of an array are worth a call of numpy each
 
 
@@ -38,7 +43,7 @@ class Subdivision:
         nx, ny = self.grid.shape
         return np.array([[0, 0, nx, ny]])
 
-    def halvings(self, blocks: Integers) -> Integers:
+    def halvings(self, blocks: Blocks) -> Integers:
         """How many times each block can be halved until only single cells are left.
 
         Examples
@@ -49,13 +54,13 @@ class Subdivision:
         """
         return np.asarray(_halvings(blocks[:, 2] - blocks[:, 0]) + _halvings(blocks[:, 3] - blocks[:, 1]))
 
-    def cells(self, blocks: Integers | Integers32) -> Integers:
+    def cells(self, blocks: Blocks) -> Integers:
         """How many of the region's cells lie in each block."""
         if self._sums is None:
             return np.asarray((blocks[:, 2] - blocks[:, 0]) * (blocks[:, 3] - blocks[:, 1]))
         return block_sums(self._sums, blocks)
 
-    def halve(self, blocks: Integers, times: Array) -> tuple[Integers, Integers]:
+    def halve(self, blocks: B, times: Array) -> tuple[B, Integers]:
         """Halve each block so many times; return the parts, block after block, and which block each part is of.
 
         A single cell stays as it is.
@@ -72,7 +77,7 @@ class Subdivision:
             owner, left = owner[order], np.maximum(left - 1, 0)[order]
         return parts, owner
 
-    def _shrunk(self, blocks: Integers, chosen: Booleans) -> Integers:
+    def _shrunk(self, blocks: B, chosen: Booleans) -> B:
         """Replace each chosen block by one of its halves as long as the other half is outside the region."""
         if self._sums is None:
             return blocks
@@ -116,10 +121,17 @@ def add_up_rows(values: Array) -> None:
         row += before
 
 
-def block_sums(sums: Integers, blocks: Integers | Integers32) -> Integers:
+def block_sums(sums: Integers, blocks: Blocks) -> Integers:
     """Sums over blocks of cells, from summed areas."""
-    x0, y0, x1, y1 = blocks.T
-    return np.asarray(sums[y1, x1] - sums[y0, x1] - sums[y1, x0] + sums[y0, x0])
+    flat, row, result = sums.ravel(), sums.shape[1], np.empty(len(blocks), dtype=sums.dtype)
+    for start in range(0, len(blocks), _BLOCKS):
+        x0, y0, x1, y1 = blocks[start : start + _BLOCKS].T.astype(np.int64)
+        south, north, total = y0 * row, y1 * row, result[start : start + _BLOCKS]
+        total[:] = flat.take(north + x1)
+        total -= flat.take(south + x1)
+        total -= flat.take(north + x0)
+        total += flat.take(south + x0)
+    return result
 
 
 def _halvings(length: Integers) -> Integers:
@@ -127,18 +139,19 @@ def _halvings(length: Integers) -> Integers:
     return np.asarray(np.frexp(length - 0.5)[1], dtype=np.int64)
 
 
-def _halves(blocks: Integers, split: Booleans, order: Integers) -> Integers:
+def _halves(blocks: B, split: Booleans, order: Integers) -> B:
     """Blocks in an order that names each block to be split twice, and any other one once; split ones become halves."""
-    halves, first = blocks[order], np.flatnonzero(split) + np.arange(np.count_nonzero(split))
-    x0, y0, x1, y1 = blocks[split].T
+    halves, whole = blocks.take(order, axis=0), np.flatnonzero(split)
+    x0, y0, x1, y1 = blocks.take(whole, axis=0).T
     wide = x1 - x0 > y1 - y0
     middle = np.where(wide, x0 + x1, y0 + y1) // 2
-    halves[first, np.where(wide, 2, 3)] = middle
-    halves[first + 1, np.where(wide, 0, 1)] = middle
+    # The first half ends in the middle, at its third or fourth number, and the second half begins there.
+    end, numbers = 4 * (whole + np.arange(whole.size)) + np.where(wide, 2, 3), halves.reshape(-1)
+    numbers[end] = numbers[end + 2] = middle
     return halves
 
 
-def _half(blocks: Integers, second: Booleans) -> Integers:
+def _half(blocks: B, second: Booleans) -> B:
     """The first or the second half of each block across its longer side."""
     halves = blocks.copy()
     axis = np.where(blocks[:, 2] - blocks[:, 0] > blocks[:, 3] - blocks[:, 1], 0, 1)

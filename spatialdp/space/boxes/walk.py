@@ -143,11 +143,11 @@ def _clipped(pieces: Polygons, sides: Floats) -> tuple[Polygons, Floats]:
 
 def area_shares(tree: Tree, area: RegionArea | None) -> Floats:
     """Share of each node in the area (in the region) of its parent; 1 for the root."""
-    boxes, parent = tree.boxes.astype(np.int64), np.maximum(tree.parent, 0)
+    boxes, parent = tree.boxes, np.maximum(tree.parent, 0)
     if area is not None:
-        return area.shares(boxes, boxes[parent])
-    width, height = (boxes[:, 2:] - boxes[:, :2]).astype(np.float64).T
-    return np.asarray(width * height / (width * height)[parent])
+        return area.shares(boxes.astype(np.int64), boxes[parent].astype(np.int64))
+    areas = (boxes[:, 2] - boxes[:, 0]).astype(np.float64) * (boxes[:, 3] - boxes[:, 1])
+    return np.asarray(areas / areas.take(parent))
 
 
 def family_shares(tree: Tree, area: RegionArea | None) -> Floats:

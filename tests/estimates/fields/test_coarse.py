@@ -9,6 +9,7 @@ import shapely
 import spatialdp as sdp
 from spatialdp.estimates.fields import coarse
 from spatialdp.estimates.fields.coarse import coarse_counts, coarse_lines, refined
+from spatialdp.estimates.fields.halvings import halved
 from spatialdp.space.boxes.subdivision import Subdivision
 from spatialdp.trees.least_squares import two_pass
 
@@ -25,7 +26,7 @@ def estimate_of(shape, region=None, epsilon=3, seed=2):
 def lines_of(shape, longest):
     """Lines between cells of at most so many columns and rows."""
     return tuple(
-        next(lines for times in range(20) if np.diff(lines := coarse._halved(length, times)).max() <= longest)
+        next(lines for times in range(20) if np.diff(lines := halved(length, times)).max() <= longest)
         for length in shape
     )
 
@@ -90,12 +91,6 @@ def test_coarse_cells_cut_no_blocks(shape, monkeypatch):
     large = (blocks[:, 2:] - blocks[:, :2]).prod(axis=1) > 1
     assert np.all(within[large] < 1.01)
     assert (~large).sum() > 100  # many leaves are coarse cells
-
-
-def test_lines_are_those_at_which_blocks_are_halved():
-    assert coarse._halved(10, 2).tolist() == [0, 2, 5, 7, 10]
-    assert coarse._halved(7, 3).tolist() == list(range(8))
-    assert coarse._halved(5, 0).tolist() == [0, 5]
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from spatialdp.estimates.fields.raster import LeafRaster, painted, window_sums
+import spatialdp as sdp
+from spatialdp.estimates.fields.raster import LeafRaster, Windows, filled, painted
+from spatialdp.space.boxes.subdivision import Subdivision
 
 BLOCKS = np.array([[0, 0, 2, 3], [2, 0, 5, 1], [2, 1, 5, 3]])
 
@@ -40,10 +42,10 @@ def test_even_counts_come_back_as_sums_also_on_cells_of_different_sizes():
 def test_windows_are_centred_and_cut_off_at_the_edges():
     values = np.random.default_rng(2).random((6, 8))
     width, height = np.full((6, 8), 4), np.full((6, 8), 1)
-    found = window_sums(values, width, height)
+    found = Windows(width, height).sums(values)
     assert found[3, 4] == pytest.approx(values[3, 2:7].sum())
     assert found[5, 0] == pytest.approx(values[5, 0:3].sum())
-    assert window_sums(values, np.ones((6, 8), dtype=int), height) == pytest.approx(values)
+    assert Windows(np.ones((6, 8), dtype=int), height).sums(values) == pytest.approx(values)
 
 
 def test_painted_blocks_leave_other_cells_without_a_number():
@@ -54,3 +56,22 @@ def test_painted_blocks_leave_other_cells_without_a_number():
         expected[y0:y1, x0:x1] = number
     assert np.array_equal(painted(blocks, (4, 705)), expected)
     assert np.array_equal(painted(blocks[:, [1, 0, 3, 2]], (705, 4)), expected.T)
+
+
+def test_filled_cells_have_the_value_of_their_block():
+    rng = np.random.default_rng(3)
+    for shape in [(37, 50), (1, 9), (20, 1), (64, 64)]:
+        leaves = blocks_of(shape, rng)
+        values = rng.normal(size=len(leaves))
+        number = painted(leaves, shape)
+        expected = np.append(values, 0.0)[number]
+        assert np.array_equal(filled(leaves, values, shape), expected)
+
+
+def blocks_of(shape, rng):
+    """Blocks of a grid that was halved here and there; some are left out."""
+    division = Subdivision(sdp.Domain((0, 0, 1, 1)).grid(shape[::-1]))
+    blocks = division.whole
+    for _ in range(9):
+        blocks, _ = division.halve(blocks, rng.integers(0, 2, len(blocks)))
+    return blocks[rng.random(len(blocks)) < 0.8]
