@@ -18,6 +18,7 @@ from spatialdp.trees.shape import TreeShape
 
 __all__ = ["given_variances", "given_weights_fit", "noise_ratios"]
 
+_BELOW = 0.5  # share of the noise of the sum below a node that makes the node's own noise uncertain
 _FARTHEST = 5.0  # standard deviations from 0 beyond which no bound of the noise is believed
 
 
@@ -63,9 +64,12 @@ def noise_ratios(
 ) -> Floats:
     """Return the mean square of the noise in each measurement over its variance, given what the measurement led to.
 
-    A count that was repeated did not come out very high, and one that was divided did not come out very low. How
-    probable that made its noise follows from the sum of what was measured below the node, which is free of it. Noise
-    is taken to be normal, and before anything is measured every count to be as likely as any other.
+    A count that was repeated did not come out very high, and a count that was divided did not come out very low. What
+    this says about its noise follows from the sum of what was measured below the node, which is free of that noise.
+
+    All noise is taken to be normal. If all true counts were equally likely, the sum's own noise would count in full.
+    Small counts are more frequent, and then the ratios would be too small. If the sum were taken for the truth, they
+    would be too large. With half of the sum's noise, they are 1 on average (measured; ``docs/design/adaptive.md``).
 
     Parameters
     ----------
@@ -87,7 +91,7 @@ def noise_ratios(
     _, below = _upwards(tree, own * measured, 1 - own)
     _, noise_below = _variances(tree, variances, own)
     told = np.flatnonzero(np.isfinite(lowest) | np.isfinite(highest))
-    noise = variances[told] + noise_below[told]
+    noise = variances[told] + _BELOW * noise_below[told]
     told, noise = told[noise > 0], noise[noise > 0]
     low, high = ((ends[told] - below[told]) / np.sqrt(noise) for ends in (lowest, highest))
     ratios = np.ones(tree.n_nodes)

@@ -82,7 +82,7 @@ def test_noise_of_counts_that_led_to_nothing_is_what_it_was(seed):
 
 @given(seeds)
 def test_noise_given_what_a_count_led_to_is_as_measured(seed):
-    """Of many counts with the same sum below, the mean square of the noise of those between the bounds."""
+    """Of many counts with the same sum below, which has half of its noise."""
     rng = np.random.default_rng(seed)
     own, noise, noise_below = rng.uniform(0, 0.9), *rng.uniform(0.5, 4, 2)
     tree, below = quadtree(1), rng.normal(0, 3)
@@ -91,7 +91,7 @@ def test_noise_given_what_a_count_led_to_is_as_measured(seed):
     variances, weights = np.array([noise, *np.full(4, noise_below / 4)]), np.array([own, 1, 1, 1, 1])
     bounds = (np.array([end, *np.full(4, far)]) for end, far in ((low, -np.inf), (high, np.inf)))
     found = noise_ratios(tree, np.array([0.0, below, 0, 0, 0]), variances, weights, *bounds)[0]
-    draws = rng.normal(0, 1, (2, 200_000)) * np.sqrt([[noise], [noise_below]])
+    draws = rng.normal(0, 1, (2, 200_000)) * np.sqrt([[noise], [noise_below / 2]])
     counts = below + draws[0] - draws[1]  # any true count is as likely as any other
     led = draws[0][(counts > low) & (counts < high)]
     if led.size > 5000:
@@ -106,7 +106,7 @@ def test_noise_given_what_counts_led_to_is_right_on_average():
     for truth, noise, below in zip(rng.uniform(-40, 40, size), *rng.normal(0, 2, (2, size)), strict=True):
         bounds = (-far, ends) if truth + noise < 5 else (np.where(np.isinf(ends), -np.inf, ends), far)
         measured = np.array([truth + noise, truth + below, 0, 0, 0])
-        ratios.append(noise_ratios(tree, measured, np.array([4.0, 1, 1, 1, 1]), weights, *bounds)[0])
+        ratios.append(noise_ratios(tree, measured, np.array([4.0, 2, 2, 2, 2]), weights, *bounds)[0])
     assert np.mean(ratios) == pytest.approx(1, abs=0.02)
     assert min(ratios) < 0.9 < 1.1 < max(ratios)
 
