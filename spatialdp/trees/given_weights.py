@@ -2,8 +2,9 @@
 
 On a tree whose nodes were divided because of their noisy counts, least squares is biased: the weight of a count depends
 on what became of its node, and so on the count itself. Weights that were fixed before each count was drawn leave the
-estimates exactly unbiased, at the price of a little more noise. ``docs/design/adaptive.md`` has the proof. Nothing here
-sees a record.
+estimates exactly unbiased, at the price of a little more noise. What became of a node also says something about the
+noise of its count; intervals use that (`noise_ratios`). ``docs/design/adaptive.md`` has the proof. Nothing here sees a
+record.
 
 The notation is that of `least_squares`, with w given and V the variance of z under it; differences between a node and
 its children are divided in proportion to areas.
