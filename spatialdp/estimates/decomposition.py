@@ -73,6 +73,9 @@ class Decomposition(TreeCounts):
     shares : (nodes,) float array, optional
         With `own_weights`: the share of each node in the difference between its parent and its family. By default
         differences are divided by area.
+    noise_ratios : (nodes,) float array, optional
+        With `own_weights`: mean square of the noise in each node's measurement over its variance, given what the
+        measurement led to (`trees.given_weights.noise_ratios`); by default 1.
     """
 
     kind: ClassVar[str] = "tree"
@@ -88,9 +91,10 @@ class Decomposition(TreeCounts):
     shape: tuple[int, int] | None = None
     own_weights: Floats | None = None
     shares: Floats | None = None
+    noise_ratios: Floats | None = None
 
     def __post_init__(self) -> None:
-        for name in ("values", "variances", "kurtosis", "own_weights", "shares"):
+        for name in ("values", "variances", "kurtosis", "own_weights", "shares", "noise_ratios"):
             if getattr(self, name) is not None:
                 object.__setattr__(self, name, read_only(getattr(self, name), np.float64))
 
@@ -112,7 +116,8 @@ class Decomposition(TreeCounts):
     @cached_property
     @override
     def noise(self) -> TreeNoise:
-        return TreeNoise(self.tree, self.variances, self.kurtosis, self._fixed_weights)
+        variances = self.variances if self.noise_ratios is None else self.variances * self.noise_ratios
+        return TreeNoise(self.tree, variances, self.kurtosis, self._fixed_weights)
 
     @property
     def _fixed_weights(self) -> GivenWeights | None:
@@ -225,6 +230,7 @@ class Decomposition(TreeCounts):
             kurtosis=np.where(cut, subtree_kurtosis, kurtosis),
             own_weights=None if self.own_weights is None else self.own_weights[index],
             shares=None if self.shares is None else self.shares[index],
+            noise_ratios=None if self.noise_ratios is None else np.where(cut, 1.0, self.noise_ratios[index]),
         )
 
     @cached_property

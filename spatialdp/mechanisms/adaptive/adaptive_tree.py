@@ -44,7 +44,7 @@ from spatialdp.space.boxes.subdivision import block_sums, summed_areas
 from spatialdp.space.boxes.walk import family_shares
 from spatialdp.space.domain import Domain, Grid, most_cells
 from spatialdp.space.regions.borders import RegionArea
-from spatialdp.trees.given_weights import given_weights_fit
+from spatialdp.trees.given_weights import given_weights_fit, noise_ratios
 from spatialdp.wording import parameter
 
 __all__ = ["Adaptive", "Reading"]
@@ -192,6 +192,9 @@ def _unbiased(design: Descent, transcript: Transcript) -> Decomposition:
         consistent=True,
         shape=design.grid.shape if nx * ny <= most_cells(tree.n_leaves) else None,
         own_weights=transcript.own_weights,
+        noise_ratios=noise_ratios(
+            tree, transcript.values, variances, transcript.own_weights, transcript.lowest, transcript.highest
+        ),
     )
 
 

@@ -24,6 +24,7 @@ __all__ = [
     "forecast_variance",
     "heterogeneity",
     "parts_of",
+    "same_choice",
 ]
 
 T = TypeVar("T", int, Integers)
@@ -53,12 +54,16 @@ class Choice:
         What each count of a part costs.
     expected : float array
         Estimated counts of the nodes, not negative.
+    lowest, highest : float arrays
+        Between which numbers each node's own count could have been without dividing the node otherwise.
     """
 
     nodes: Integers
     halvings: Integers
     units: Integers
     expected: Floats
+    lowest: Floats
+    highest: Floats
 
 
 def heterogeneity(values: Floats, family: Integers, cells: Integers, variance: Floats, *, first: bool) -> Floats:
@@ -124,14 +129,46 @@ def choose(
     >>> [each.tolist() for each in choose(*options, stage=1)]
     [[0, 4, 4], [700, 210, 140]]
     """
-    with np.errstate(divide="ignore"):
-        counts = COUNTS_A_LEAF[min(stage, len(COUNTS_A_LEAF) - 1)] * np.clip(np.sqrt(UNEVEN / uneven), 0.25, 4.0)
-        wanted = np.clip(np.rint(np.log2(strength / counts)), 0, possible).astype(np.int64)
-    most = np.where((uneven < 1) & (stage >= 1), MANY_SPLITS, SPLITS)
-    final = (wanted <= most) | (possible <= SPLITS)
+    wanted = _wanted(strength, uneven, possible, stage)
+    final = (wanted <= _most(uneven, stage)) | (possible <= SPLITS)
     usual, small = parts_of(left)
     part = np.where(wanted <= FAR, usual, small)
     return np.where(final, wanted, SPLITS), np.where(final, left, part)
+
+
+def same_choice(strength: Floats, uneven: Floats, possible: Integers, *, stage: int) -> tuple[Floats, Floats]:
+    """Return the lowest and the highest strength of each block with which it would be divided alike; as for `choose`.
+
+    Examples
+    --------
+    >>> same_choice(np.array([0.0, 10.0]), np.array([1.5, 1.5]), np.array([12, 12]), stage=0)
+    (array([      -inf, 7.07106781]), array([ 7.07106781, 14.14213562]))
+    """
+    wanted, most = _wanted(strength, uneven, possible, stage), _most(uneven, stage)
+    final = (wanted <= most) | (possible <= SPLITS)
+    fewest = np.where(final, wanted, np.where(wanted <= FAR, most + 1, FAR + 1))
+    greatest = np.where(final, wanted, np.where(wanted <= FAR, FAR, possible))
+    counts = _counts_a_leaf(uneven, stage)
+    lowest = np.where(fewest > 0, counts * 2 ** (fewest - 0.5), -np.inf)
+    return lowest, np.where(greatest < possible, counts * 2 ** (greatest + 0.5), np.inf)
+
+
+def _counts_a_leaf(uneven: Floats, stage: int) -> Floats:
+    """How many counts, over the noise, a final block should have."""
+    with np.errstate(divide="ignore"):
+        alike = np.clip(np.sqrt(UNEVEN / uneven), 0.25, 4.0)
+    return np.asarray(COUNTS_A_LEAF[min(stage, len(COUNTS_A_LEAF) - 1)] * alike)
+
+
+def _wanted(strength: Floats, uneven: Floats, possible: Integers, stage: int) -> Integers:
+    """Into how many halvings each block would be divided at once."""
+    with np.errstate(divide="ignore"):
+        return np.clip(np.rint(np.log2(strength / _counts_a_leaf(uneven, stage))), 0, possible).astype(np.int64)
+
+
+def _most(uneven: Floats, stage: int) -> Integers:
+    """Most halvings into final blocks."""
+    return np.where((uneven < 1) & (stage >= 1), MANY_SPLITS, SPLITS)
 
 
 def first_parts(path: int) -> tuple[int, int]:

@@ -27,6 +27,7 @@ from spatialdp.mechanisms.adaptive.choices import (
     forecast_variance,
     heterogeneity,
     parts_of,
+    same_choice,
 )
 from spatialdp.privacy.neighbours import Neighbours, Sensitivity
 from spatialdp.privacy.noise.laws import Law, NoiseLaw, calibrate
@@ -143,6 +144,8 @@ class Transcript:
         The noisy counts.
     own_weights : (nodes,) array
         The weight of each count beside the sum of the node's children, fixed before the count was drawn; 1 for leaves.
+    lowest, highest : (nodes,) arrays
+        Between which numbers each count could have been without dividing its node otherwise, all else equal.
     """
 
     tree: Tree
@@ -150,6 +153,8 @@ class Transcript:
     units: Integers
     values: Floats
     own_weights: Floats
+    lowest: Floats
+    highest: Floats
 
 
 @dataclass(eq=False)
@@ -158,7 +163,7 @@ class _Level:
 
     Attributes
     ----------
-    blocks, units, values, own_weights
+    blocks, units, values, own_weights, lowest, highest
         As in `Transcript`.
     left : (nodes,) int array
         Units that each node's path has left; 0 for leaves.
@@ -174,9 +179,12 @@ class _Level:
     left: Integers
     family: Integers
     n_children: Integers = field(init=False)
+    lowest: Floats = field(init=False)
+    highest: Floats = field(init=False)
 
     def __post_init__(self) -> None:
         self.n_children = np.zeros(len(self.blocks), dtype=np.int64)
+        self.lowest, self.highest = np.full(len(self.blocks), -np.inf), np.full(len(self.blocks), np.inf)
 
 
 def descend(design: Descent, measure: Measure) -> Transcript:
@@ -195,13 +203,14 @@ def descend(design: Descent, measure: Measure) -> Transcript:
         estimates = _fitted(design, levels)
         choice = _choice(design, division, levels[-1], estimates, stage=len(levels) - 2)
         levels.append(_next_level(design, division, levels[-1], choice, measure))
-    units, values, own_weights = (
-        np.concatenate([getattr(level, name) for level in levels]) for name in ("units", "values", "own_weights")
+    others = (
+        np.concatenate([getattr(level, name) for level in levels])
+        for name in ("units", "values", "own_weights", "lowest", "highest")
     )
     tree = _tree(levels)
     blocks = tree.boxes  # those of cells
     boxes = design.grid.lattice_boxes(blocks, np.int32)
-    return Transcript(replace(tree, boxes=boxes), blocks, units, values, own_weights)
+    return Transcript(replace(tree, boxes=boxes), blocks, *others)
 
 
 def _first_level(design: Descent, division: Subdivision, measure: Measure) -> _Level:
@@ -226,6 +235,8 @@ def _first_choice(design: Descent, root: _Level) -> Choice:
         halvings=np.array([SPLITS]),
         units=np.array([first_part(design.path, strength)]),
         expected=expected,
+        lowest=np.array([-np.inf]),
+        highest=np.array([np.inf]),
     )
 
 
@@ -237,11 +248,13 @@ def _choice(design: Descent, division: Subdivision, level: _Level, estimates: Fl
     variance = np.zeros(families.size)
     variance[family] = design.moments(level.units[nodes])[0]
     uneven = heterogeneity(level.values[nodes], family, division.cells(blocks), variance, first=stage == 0)
-    expected = np.maximum(estimates[nodes], 0.0)
-    halvings, units = choose(
-        expected * design.strength(left), uneven[family], division.halvings(blocks), left, stage=stage
-    )
-    return Choice(nodes, halvings, units, expected)
+    expected, of_one = np.maximum(estimates[nodes], 0.0), design.strength(left)
+    told = expected * of_one, uneven[family], division.halvings(blocks)
+    halvings, units = choose(*told, left, stage=stage)
+    # An estimate follows its block's own count nearly one for one.
+    others = level.values[nodes] - estimates[nodes]
+    lowest, highest = (others + end / of_one for end in same_choice(*told, stage=stage))
+    return Choice(nodes, halvings, units, expected, lowest, highest)
 
 
 def _next_level(design: Descent, division: Subdivision, level: _Level, choice: Choice, measure: Measure) -> _Level:
@@ -249,6 +262,7 @@ def _next_level(design: Descent, division: Subdivision, level: _Level, choice: C
     parents = level.blocks[choice.nodes]
     blocks, owner = division.halve(parents, choice.halvings)
     level.n_children[choice.nodes] = np.bincount(owner, minlength=choice.nodes.size)
+    level.lowest[choice.nodes], level.highest[choice.nodes] = choice.lowest, choice.highest
     units = choice.units[owner]
     left = level.left[choice.nodes][owner] - units
     expected = choice.expected[owner] * division.cells(blocks) / division.cells(parents)[owner]

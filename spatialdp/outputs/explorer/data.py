@@ -176,7 +176,7 @@ def _tree(estimate: Decomposition) -> Json:
         "values": packed(values, "f8"),
         "consistent": estimate.consistent,
         "step": estimate.step,
-        "variances": packed(estimate.variances, "f8") if measured else None,
+        "variances": packed(estimate.noise.variances, "f8") if measured else None,
         "kurtosis": packed(estimate.kurtosis, "f8") if measured else None,
         "ownWeights": packed(estimate.own_weights, "f8") if measured and estimate.own_weights is not None else None,
         "shares": packed(estimate.noise.family_share, "f8") if measured and estimate.own_weights is not None else None,

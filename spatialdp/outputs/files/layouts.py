@@ -39,6 +39,7 @@ from spatialdp.outputs.files.limits import (
     WIDEST_STEP,
     check_estimates,
     check_moments,
+    check_ratios,
     check_tree,
     check_weights,
 )
@@ -282,7 +283,7 @@ def _lay_out_tree(estimate: Decomposition, domain: Domain) -> Layout:
         **{name: tree.boxes[:, index] for index, name in enumerate(_SIDES)},
         "estimate": estimate.values,
     }
-    weights = {"own_weight": estimate.own_weights, "share": estimate.shares}
+    weights = {"own_weight": estimate.own_weights, "share": estimate.shares, "noise_ratio": estimate.noise_ratios}
     columns |= {name: values for name, values in weights.items() if values is not None}
     boxes = edges(tree.boxes, domain, cell_numbers(estimate))
     return Layout(header, columns if by_level else columns | noise, boxes)
@@ -356,15 +357,17 @@ def _tree(header: dict[str, Any], columns: dict[str, Array], domain: Domain) -> 
     )
 
 
-def _given_weights(columns: dict[str, Array], tree: Tree, variances: Floats) -> tuple[Floats | None, Floats | None]:
-    """Read the weights and the shares of a fit that is not by least squares, if there are any."""
-    own, shares = columns.get("own_weight"), columns.get("share")
+def _given_weights(columns: dict[str, Array], tree: Tree, variances: Floats) -> tuple[Floats | None, ...]:
+    """Read the weights, shares and ratios of noise of a fit that is not by least squares, if there are any."""
+    own, shares, ratios = (columns.get(name) for name in ("own_weight", "share", "noise_ratio"))
     if own is not None:
         of_nodes = TreeNoise(tree, variances, variances).at(variances, np.arange(tree.n_nodes))
         check_weights(tree, own, shares, ~np.isinf(of_nodes))
-    elif shares is not None:
-        raise ValueError("shares without weights")
-    return own, shares
+    elif shares is not None or ratios is not None:
+        raise ValueError("shares or ratios of noise without weights")
+    if ratios is not None:
+        check_ratios(ratios)
+    return own, shares, ratios
 
 
 def _integers(values: Array) -> Array:

@@ -18,6 +18,7 @@ __all__ = [
     "WIDEST_STEP",
     "check_estimates",
     "check_moments",
+    "check_ratios",
     "check_sums",
     "check_tree",
     "check_weights",
@@ -35,6 +36,7 @@ _LARGEST_FOURTH = 1e140  # kurtosis times squared variance
 
 # Parents are fitted sums of their children, in doubles.
 _ROUNDING = 1e-6
+_LARGEST_RATIO = 32.0  # of the mean square of noise, given what its count led to, over its variance
 _WHOLE = 1e-9  # tolerance for shares that must add up to 1
 _FEW_CHILDREN = 64  # up to this number, siblings are compared pair by pair; an adaptive tree has no more
 
@@ -51,6 +53,12 @@ def check_moments(variances: Floats, kurtosis: Floats) -> None:
     sound &= (kurtosis >= 0) & (kurtosis <= _LARGEST_KURTOSIS)
     if not np.all(sound) or not np.all(kurtosis * np.where(sound, variances, 0.0) ** 2 <= _LARGEST_FOURTH):
         raise ValueError("no law of noise has these moments")
+
+
+def check_ratios(ratios: Floats) -> None:
+    """Check mean squares of noise over its variance, given what counts led to."""
+    if ratios.dtype != np.float64 or not np.all((ratios >= 0) & (ratios <= _LARGEST_RATIO)):
+        raise ValueError("a ratio of noise is not between 0 and its limit")
 
 
 def check_weights(shape: TreeShape, own: Floats, shares: Floats | None, measured: Booleans) -> None:

@@ -17,6 +17,7 @@ from spatialdp.mechanisms.adaptive.choices import (
     first_parts,
     forecast_variance,
     heterogeneity,
+    same_choice,
 )
 
 ALIKE = np.ones(16, dtype=int)
@@ -104,3 +105,25 @@ def test_forecast_grows_with_the_number_of_leaves_and_is_that_of_one_count_at_le
     assert found[0] == pytest.approx(2 / 0.7**2)
     assert np.all(np.diff(found[:20]) >= 0)
     assert found.max() < 16 / (0.21**2 / 2)  # blocks on the way bound it
+
+
+@pytest.mark.parametrize("stage", [0, 1, 2])
+def test_blocks_are_divided_alike_between_two_strengths_and_not_beyond(stage):
+    rng, size = np.random.default_rng(stage), 400
+    strength, uneven = 10 ** rng.uniform(-1, 5, size), 10 ** rng.uniform(-1, 1, size)
+    possible, left = rng.integers(0, 16, size), np.full(size, 10**6)
+    lowest, highest = same_choice(strength, uneven, possible, stage=stage)
+    assert np.all((lowest <= strength) & (strength <= highest))
+    chosen = np.stack(choose(strength, uneven, possible, left, stage=stage))
+
+    def at(strength):
+        return np.stack(choose(np.maximum(strength, 0.0), uneven, possible, left, stage=stage))
+
+    within = np.clip(rng.uniform(size=size), 1e-6, 1 - 1e-6)
+    low, high = np.maximum(lowest, 0.0), np.minimum(highest, 1e9)
+    assert np.array_equal(at(low + within * (high - low)), chosen)
+    for end, beyond in ((lowest, 0.999), (highest, 1.001)):
+        bounded = np.isfinite(end)
+        assert bounded.any()
+        others = at(np.where(bounded, end * beyond, strength))
+        assert np.all((others != chosen).any(axis=0)[bounded])

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import itertools
 from fractions import Fraction
+from unittest import mock
 
 import numpy as np
 import pytest
 import shapely
 
+from spatialdp.mechanisms.adaptive import descent
 from spatialdp.mechanisms.adaptive.descent import UNITS, descend, plan_descent
 from spatialdp.privacy.neighbours import Neighbours
 from spatialdp.privacy.noise.laws import Law
@@ -102,7 +104,8 @@ def test_released_counts_alone_lead_to_the_same_blocks(shape, law):
             return values
 
         again = descend(design, replay)
-        assert np.array_equal(again.own_weights, first.own_weights)
+        for name in ("own_weights", "lowest", "highest"):
+            assert np.array_equal(getattr(again, name), getattr(first, name))
         assert next(answers, None) is None
 
 
@@ -133,6 +136,38 @@ def _with_answers(design, answers, level):
         return answers[number] if number <= level else np.full(len(blocks), 7.0)
 
     return descend(design, measure)
+
+
+def test_bounds_of_counts_say_when_blocks_would_have_been_divided_otherwise():
+    """Of the first sixteen blocks; that siblings are less or more alike with another count is left out."""
+    design = planned((64, 64), Fraction(1, 2))
+    counts = np.random.default_rng(1).poisson(0.3, (64, 64))
+    measure, asked = measuring(design, counts, np.random.default_rng(2))
+    with mock.patch.object(descent, "heterogeneity", as_uneven_as_usual):
+        first = descend(design, measure)
+        bounded = np.isfinite(first.lowest) | np.isfinite(first.highest)
+        assert np.all(first.tree.n_children[bounded] > 0)
+        assert np.all(first.lowest <= first.values + 1e-6)
+        assert np.all(first.values <= first.highest + 1e-6)
+        blocks = first.tree.level(1)
+        assert bounded[blocks].all()
+        for place, end in itertools.product(range(16), (first.lowest[blocks], first.highest[blocks])):
+            for beyond in (-0.1, 0.1) if np.isfinite(end[place]) else ():
+                answers = [values.copy() for _, _, values in asked]
+                inside = np.sign(first.values[blocks][place] - end[place])
+                answers[1][place] = end[place] - beyond * inside * abs(end[place])
+                altered = _with_answers(design, answers, 1)
+                assert (divided(altered, place) == divided(first, place)) == (beyond < 0)
+
+
+def divided(transcript, place):
+    """Into how many parts one of the first sixteen blocks was divided, and what each cost."""
+    node = int(transcript.tree.offsets[1]) + place
+    return transcript.tree.n_children[node], transcript.units[transcript.tree.first_child[node]]
+
+
+def as_uneven_as_usual(values, family, cells, variance, *, first):
+    return np.full(variance.size, 1.5)
 
 
 def test_blocks_are_small_where_records_are_dense():

@@ -53,7 +53,7 @@ def test_trees_travel_whole(name):
     values = estimate.leaf_values() if is_consistent(LARGE[name]) else estimate.values
     assert np.array_equal(unpacked(data["values"]), values)
     if is_unbiased(LARGE[name]):
-        assert np.array_equal(unpacked(data["variances"]), estimate.variances)
+        assert np.array_equal(unpacked(data["variances"]), estimate.noise.variances)
         assert np.array_equal(unpacked(data["kurtosis"]), estimate.kurtosis)
     elif is_consistent(LARGE[name]):
         assert data["variances"] is data["kurtosis"] is data["closed"] is None

@@ -100,3 +100,35 @@ def test_estimates_that_are_no_numbers_are_refused(value):
         rebuild(layout.header, layout.columns | {"estimate": values}, DOMAIN)
     with pytest.raises(KeyError):
         rebuild(layout.header | {"kind": "other"}, layout.columns, DOMAIN)
+
+
+def adaptive():
+    tree = sdp.Adaptive((8, 6), estimate="unbiased")
+    return tree.release(XY, DOMAIN, epsilon=1, noise=sdp.SeededNoise(1)).estimate
+
+
+@pytest.mark.parametrize("value", [np.nan, -0.1, 100.0])
+def test_ratios_that_noise_cannot_have_are_refused(value):
+    layout = lay_out(adaptive(), DOMAIN)
+    ratios = layout.columns["noise_ratio"].copy()
+    assert np.any(ratios != 1)
+    ratios[1] = value
+    with pytest.raises(ValueError, match="ratio"):
+        rebuild(layout.header, layout.columns | {"noise_ratio": ratios}, DOMAIN)
+
+
+def test_ratios_belong_to_weights():
+    layout = lay_out(adaptive(), DOMAIN)
+    without = {name: values for name, values in layout.columns.items() if name not in ("own_weight", "share")}
+    with pytest.raises(ValueError, match="without weights"):
+        rebuild(layout.header, without, DOMAIN)
+
+
+def test_files_from_before_there_were_ratios_keep_the_variances_of_the_measurements():
+    estimate = adaptive()
+    layout = lay_out(estimate, DOMAIN)
+    columns = {name: values for name, values in layout.columns.items() if name != "noise_ratio"}
+    again, boxes = rebuild(layout.header, columns, DOMAIN), DOMAIN.boxes([(0, 0, 8, 6), (1, 2, 3.3, 4.4)])
+    assert np.array_equal(again.answer(boxes), estimate.answer(boxes))
+    assert np.array_equal(again.noise.variances, estimate.variances)
+    assert not np.array_equal(again.moments(boxes)[0], estimate.moments(boxes)[0])
