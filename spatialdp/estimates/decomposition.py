@@ -334,8 +334,10 @@ class Decomposition(TreeCounts):
         if self.leaf_grid is not None:
             return self.leaf_grid.allowance(self.leaf_unevenness, queries)
         variance, shift = np.zeros((2, queries.shape[0]))
+        along_axes = queries.ndim == 2  # polygons have slanting edges
         for chunk in chunks(self.tree, queries):
-            part = self.unevenness.allowance(self._walk(queries[chunk]), queries[chunk].shape[0])
+            levels, count = self._walk(queries[chunk]), queries[chunk].shape[0]
+            part = self.unevenness.allowance(levels, count, along_axes=along_axes)
             variance[chunk], shift[chunk] = part.variance, part.shift
         return Allowance(variance, shift)
 
@@ -344,7 +346,8 @@ class Decomposition(TreeCounts):
         """What the released nodes say about the spread of records within leaves, if the leaves follow no grid."""
         fit = self.fit
         variances = fit.noise.fitted_variances()
-        return TreeUnevenness.of(self.tree, fit.values, variances, self._walk, self.area)
+        noise = lambda boxes: fit.moments(boxes)[0]  # noqa: E731
+        return TreeUnevenness.of(self.tree, fit.values, variances, self._walk, self.area, noise)
 
     @cached_property
     def leaf_unevenness(self) -> GridUnevenness:
