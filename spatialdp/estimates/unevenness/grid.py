@@ -21,7 +21,7 @@ from itertools import pairwise
 import numpy as np
 
 from spatialdp._support.arrays import Floats, Integers
-from spatialdp.estimates.unevenness.blocks import SAMPLED, Blocks, CellCounts, Kind, Neighbours, neighbours, strip
+from spatialdp.estimates.unevenness.blocks import Blocks, CellCounts, Kind, Neighbours, neighbours, some_places, strip
 from spatialdp.estimates.unevenness.lines import line_spreads, strip_lengths
 from spatialdp.estimates.unevenness.shrinkage import (
     PRIOR,
@@ -138,9 +138,7 @@ def _cell_variances(counts: CellCounts, scales: list[Blocks]) -> list[float]:
         return [0.0] * len(scales)
     samples = []
     for blocks, cells in zip(scales, largest, strict=True):
-        rows, columns = np.nonzero(blocks.cells == cells)
-        sample = np.unique(np.linspace(0, rows.size - 1, min(SAMPLED, rows.size)).astype(np.int64))
-        samples.append(blocks.boxes(rows[sample], columns[sample]))
+        samples.append(blocks.boxes(*some_places(blocks.cells == cells)))
     ends = np.cumsum([len(boxes) for boxes in samples])[:-1]
     variances = np.split(counts.variance(np.concatenate(samples)), ends)
     return [float(some.mean()) / cells for some, cells in zip(variances, largest, strict=True)]

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from spatialdp._support.arrays import Floats, Integers
-from spatialdp.estimates.unevenness.blocks import SAMPLED, CellCounts, strip
+from spatialdp.estimates.unevenness.blocks import CellCounts, some_places, strip
 
 __all__ = ["line_spreads", "strip_lengths"]
 
@@ -146,11 +146,9 @@ def _strips(counts: CellCounts, axis: int, length: int) -> tuple[Floats, Integer
     values, whole = (array if axis == 0 else array.T for array in (blocks.counts, blocks.whole(length)))
     starts = np.arange(0, max(values.shape[1] - 3, 0), 2)
     inside = np.all([whole[:, starts + i] for i in range(4)], axis=0)
-    rows, places = np.nonzero(inside)
-    columns = starts[places]
-    strips = np.stack([values[rows, columns + i] for i in range(4)])
-    sample = np.unique(np.linspace(0, max(rows.size - 1, 0), min(SAMPLED, rows.size)).astype(np.int64))
-    boxes = [_box(columns[sample], rows[sample] * length, part, length, axis) for part in _PARTS]
+    strips = np.stack([values[:, starts + i][inside] for i in range(4)])
+    rows, places = some_places(inside)
+    boxes = [_box(starts[places], rows * length, part, length, axis) for part in _PARTS]
     return strips, np.concatenate(boxes)
 
 
