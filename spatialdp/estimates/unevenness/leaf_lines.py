@@ -1,7 +1,7 @@
 """Do records lie on lines along the axes that are finer than the leaves of a tree? As `lines` asks it of grids.
 
-The leaves of pruned quadtrees and of adaptive trees have different sizes, but each is a cell of a grid with 1, 2, 4, ...
-columns and rows. For every size, the sums of all leaves within cells of that size say what lines add to long edges
+The leaves of pruned quadtrees and of adaptive trees have different sizes, but each is a cell of a grid with 1, 2, 4 or
+more columns and rows. For every size, the sums of all leaves within cells of that size say what lines add to long edges
 through leaves of that size. Leaves of kd-trees are no such cells: their edges do not run along rows of leaves, and
 nothing is added for them.
 
@@ -38,11 +38,14 @@ class LeafLines:
     ----------
     sizes : (nodes,) int array
         Which of the tables is that of a leaf; any for other nodes.
+    halvings : (sizes, 2) int array
+        How often the domain's width and height are halved for the sides of leaves of each size.
     tables : tuple of arrays
         For leaves of each size, by how much lines make errors of L leaves add up, for L = 1, 2, 4, ...
     """
 
     sizes: Integers
+    halvings: Integers
     tables: tuple[Floats, ...]
 
     @classmethod
@@ -69,16 +72,17 @@ class LeafLines:
         for number, pair in enumerate(pairs):
             finer = (halvings >= pair).all(axis=1)
             counts = _cells(tree, values, leaves[finer], pair, variance)
-            tables.append(np.zeros(1) if counts is None else _table(counts, float(grew[leaves[numbers == number]].mean())))
+            mean_grew = float(grew[leaves[numbers == number]].mean())
+            tables.append(np.zeros(1) if counts is None else _table(counts, mean_grew))
         sizes = np.zeros(tree.n_nodes, dtype=np.int64)
         sizes[leaves] = numbers
-        return cls(sizes, tuple(tables))
+        return cls(sizes, pairs, tuple(tables))
 
     def added(self, length: Floats, cuts: Floats, squares: Floats) -> Floats:
-        """Variance that lines add to queries, given the length of their edges, and cut leaves by size, (queries, sizes).
+        """Variance that lines add to queries, given the length of their edges in leaves.
 
-        `cuts` are the numbers of cut leaves, `squares` their expected squares times share x (1 - share). An edge has
-        leaves of each size in proportion to their number.
+        `cuts` are the numbers of cut leaves of each size, `squares` their expected squares times share x (1 - share),
+        both (queries, sizes). An edge has leaves of each size in proportion to their number.
         """
         with np.errstate(invalid="ignore", divide="ignore"):
             share = np.where(cuts > 0, cuts / cuts.sum(axis=1, keepdims=True), 0.0)

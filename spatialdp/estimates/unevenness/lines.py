@@ -98,10 +98,11 @@ class _Windows:
         if size <= 0:
             return _HIDDEN
         ratio = float(excess.sum()) / size
-        alone = float(np.maximum(square, 0.0) @ square) / size**2  # share of a window, if all had as many records
-        few = 1 / max(1 - min(alone, 1.0), 1e-9) ** 0.5  # one window does not differ from the mean of all
-        error, noise = few * _error(excess - ratio * square) / size, self._noise(total, grew) / size
-        lines = _WITHIN * _share(error) * max(_per_line(ratio - noise), 0.0)
+        alone = float(square @ square) / size**2  # one over the number of windows, if all hold as many records
+        error = _error(excess - ratio * square) / size / max(1 - alone, 0.5) ** 0.5
+        noise = self._noise(total, grew) / size
+        # Two windows that share their full strips do not differ, and say nothing.
+        lines = _WITHIN * _share(error) * max(_per_line(ratio - noise), 0.0) if alone < 0.5 else 0.0
         return float(min(1.0, lines + _HIDDEN * (1 - _share(noise))))
 
     def _noise(self, total: Floats, grew: float) -> float:
@@ -146,7 +147,7 @@ def _strips(counts: CellCounts, axis: int, length: int) -> tuple[Floats, Integer
     values, whole = (array if axis == 0 else array.T for array in (blocks.counts, blocks.whole(length)))
     starts = np.arange(0, max(values.shape[1] - 3, 0), 2)
     inside = np.all([whole[:, starts + i] for i in range(4)], axis=0)
-    strips = np.stack([values[:, starts + i][inside] for i in range(4)])
+    strips: Floats = np.stack([values[:, starts + i][inside] for i in range(4)])
     rows, places = some_places(inside)
     boxes = [_box(starts[places], rows * length, part, length, axis) for part in _PARTS]
     return strips, np.concatenate(boxes)

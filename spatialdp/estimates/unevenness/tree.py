@@ -169,8 +169,9 @@ def _families(nodes: NodeCounts, depth: int, upper: Pairs, lower: Pairs, chosen:
 class _CutLeaves:
     """The leaves that queries cover or cut, as sums over them for each query, all arrays (queries,).
 
-    With a the covered share, `missed` is the sum of 1 - a, `spread` is the sum of heterogeneity times expected square times a (1 - a),
-    `spread_small` has the heterogeneity squared, and `points` the expected count in place of both.
+    With a the covered share, `missed` is the sum of 1 - a, `spread` is the sum of heterogeneity times expected
+    square times a (1 - a), `spread_small` has the heterogeneity squared, and `points` the expected count in place of
+    both.
     """
 
     cut: Floats
