@@ -283,9 +283,10 @@ class Decomposition(TreeCounts):
             if queries.ndim == 2 and whole_cells(self.leaf_grid.grid, queries).all():
                 return Allowance(variance)
             return self.leaf_grid.allowance(self.leaf_unevenness, queries)
+        along_axes = queries.ndim == 2  # polygons have slanting edges
         for chunk, levels in self._walker.walks(queries):
             if any(pairs.cut_leaves.any() for pairs in levels):
-                part = self.unevenness.allowance(levels, queries[chunk].shape[0])
+                part = self.unevenness.allowance(levels, queries[chunk].shape[0], along_axes=along_axes)
                 variance[chunk], shift[chunk] = part.variance, part.shift
         return Allowance(variance, shift)
 
@@ -294,7 +295,8 @@ class Decomposition(TreeCounts):
         """What the released nodes say about the spread of records within leaves, if the leaves follow no grid."""
         fit = self.fit
         variances = fit.noise.fitted_variances()
-        return TreeUnevenness.of(self.tree, fit.values, variances, self._walker.walk, self.area)
+        noise = lambda boxes: fit.moments(boxes)[0]  # noqa: E731
+        return TreeUnevenness.of(self.tree, fit.values, variances, self._walker.walk, self.area, noise)
 
     @cached_property
     def leaf_unevenness(self) -> GridUnevenness:

@@ -77,6 +77,25 @@ def test_page_answers_as_the_library(name, region, tmp_path):
 
 
 @needs_node
+@pytest.mark.parametrize(
+    "mechanism", [sdp.Quadtree(6, prune=10), sdp.Adaptive((64, 64), estimate="unbiased")], ids=["pruned", "adaptive"]
+)
+def test_page_allows_for_lines_as_the_library(mechanism, tmp_path):
+    rng = np.random.default_rng(3)
+    places = np.stack([(rng.integers(0, 60, 20_000) + 0.3) / 60, rng.random(20_000)], axis=1)
+    release = mechanism.release(places, sdp.Domain((0, 0, 1, 1)), epsilon=2, noise=sdp.SeededNoise(1))
+    release.explore(tmp_path / "map.html")
+    boxes = np.sort(rng.random((60, 2, 2)), axis=1).reshape(-1, 4)
+    answers, ends = ask((tmp_path / "map.html").read_text(), boxes), release.interval(boxes)
+    assert [a["low"] for a in answers] == pytest.approx(ends[:, 0], rel=1e-9, abs=1e-7)
+    assert [a["high"] for a in answers] == pytest.approx(ends[:, 1], rel=1e-9, abs=1e-7)
+    lattice, estimate = release.domain.boxes(boxes), release.estimate.unbiased
+    without = dataclasses.replace(estimate.unevenness, lines=None)
+    levels = estimate._walk(lattice)
+    assert np.median(estimate.allowance(lattice).variance / without.allowance(levels, 60).variance) > 1.2
+
+
+@needs_node
 @pytest.mark.parametrize("region", [None, REGION])
 @pytest.mark.parametrize("name", LISTED)
 def test_page_of_a_list_answers_as_the_library(name, region, tmp_path):

@@ -67,6 +67,17 @@ def test_intervals_cover_the_truth(mechanism, neighbours):
 
 
 @pytest.mark.statistical
+@pytest.mark.parametrize("mechanism", [sdp.Adaptive(), sdp.Quadtree(6), sdp.Hierarchy((64, 64))], ids=str)
+def test_the_box_of_the_readme_is_covered(mechanism):
+    points, box = sdp.datasets.chattanooga_intersections(), (-85.33, 35.03, -85.28, 35.07)
+    domain = sdp.Domain.around(sdp.datasets.hamilton_county(), crs="EPSG:4326")
+    truth = Counter.of(points, domain).count(domain.boxes([box]))[0]
+    prepared = mechanism.prepare(domain, epsilon=1)
+    ends = [prepared.release(points, noise=sdp.SeededNoise(seed)).interval(box) for seed in range(30)]
+    assert sum(low <= truth <= high for low, high in ends) >= 27
+
+
+@pytest.mark.statistical
 @pytest.mark.parametrize("mechanism", [sdp.Flat((32, 32)), sdp.Quadtree(5), sdp.KdTree(5)], ids=str)
 def test_intervals_of_polygons_cover_the_truth(mechanism):
     release = release_of(mechanism)

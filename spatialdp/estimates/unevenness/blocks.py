@@ -12,12 +12,16 @@ from functools import cached_property
 
 import numpy as np
 
-from spatialdp._support.arrays import Booleans, Floats, Integers
+from spatialdp._support.arrays import Booleans, Floats, Integers, even_points
 from spatialdp.space.coverage import prefix_sums
 
-__all__ = ["SAMPLED", "Blocks", "CellCounts", "Kind", "Neighbours", "neighbours", "strip"]
+__all__ = ["Blocks", "CellCounts", "Kind", "Neighbours", "neighbours", "some_places", "strip"]
 
-SAMPLED = 64  # pairs of blocks whose noise is averaged
+_RESIDUES = 8  # places are taken from all remainders of rows and columns by this number
+_SAMPLED = _RESIDUES**2  # places at which noise is averaged
+_TRIES = 16 * _SAMPLED  # places that are tried, because some are not allowed
+_SPREAD = even_points(_TRIES, 2)
+_REMAINDERS = np.stack([np.arange(_TRIES) // _RESIDUES % _RESIDUES, np.arange(_TRIES) % _RESIDUES], axis=1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,6 +115,23 @@ class _Pairs:
 Kind = tuple[int, int, int]
 
 
+def some_places(allowed: Booleans) -> tuple[Integers, Integers]:
+    """Rows and columns of some of the allowed places, the same ones each time, to average over all of them.
+
+    In trees and wavelets noise depends on whether neighbours share a parent, and so on the remainders of rows and
+    columns by 2, 4, 8, ... So all remainders by 8 occur together equally often, as far as places are allowed.
+    """
+    groups = -(-np.array(allowed.shape) // _RESIDUES)
+    places = (_SPREAD * groups).astype(np.int64) * _RESIDUES + _REMAINDERS
+    places = places[(places < allowed.shape).all(axis=1)]
+    rows, columns = places[allowed[places[:, 0], places[:, 1]]][:_SAMPLED].T
+    if rows.size:
+        return rows, columns
+    every = np.nonzero(allowed)  # few and far between
+    few = np.unique(np.linspace(0, max(every[0].size - 1, 0), min(_SAMPLED, every[0].size)).astype(np.int64))
+    return every[0][few], every[1][few]
+
+
 def neighbours(counts: CellCounts, kinds: Iterable[Kind]) -> dict[Kind, Neighbours]:
     """All pairs of blocks of some kinds that tell something; kinds without any pair are left out."""
     found = {kind: pairs for kind in dict.fromkeys(kinds) if (pairs := _pairs(counts, *kind)) is not None}
@@ -133,13 +154,13 @@ def _pairs(counts: CellCounts, width: int, height: int, axis: int) -> _Pairs | N
     blocks = counts.blocks(width, height)
     whole = blocks.whole(width * height)
     first, second = _shifted(axis)
-    rows, columns = np.nonzero(whole[first] & whole[second])
-    if not rows.size:
+    inside = whole[first] & whole[second]
+    if not inside.any():
         return None
-    one, other = blocks.counts[first][rows, columns], blocks.counts[second][rows, columns]
-    sample = np.unique(np.linspace(0, rows.size - 1, min(SAMPLED, rows.size)).astype(np.int64))
-    here = blocks.boxes(rows[sample], columns[sample])
-    there = blocks.boxes(rows[sample] + axis, columns[sample] + 1 - axis)
+    one, other = blocks.counts[first][inside], blocks.counts[second][inside]
+    rows, columns = some_places(inside)
+    here = blocks.boxes(rows, columns)
+    there = blocks.boxes(rows + axis, columns + 1 - axis)
     both = np.concatenate([here[:, :2], there[:, 2:]], axis=1)
     return _Pairs(one - other, one + other, np.concatenate([here, there, both]))
 

@@ -21,8 +21,8 @@ from itertools import pairwise
 import numpy as np
 
 from spatialdp._support.arrays import Floats, Integers
-from spatialdp.estimates.unevenness.blocks import SAMPLED, Blocks, CellCounts, Kind, Neighbours, neighbours, strip
-from spatialdp.estimates.unevenness.lines import line_spreads
+from spatialdp.estimates.unevenness.blocks import Blocks, CellCounts, Kind, Neighbours, neighbours, some_places, strip
+from spatialdp.estimates.unevenness.lines import line_spreads, strip_lengths
 from spatialdp.estimates.unevenness.shrinkage import (
     PRIOR,
     cell_weights,
@@ -40,14 +40,13 @@ from spatialdp.space.regions.borders import Border
 __all__ = ["GridUnevenness", "Scale"]
 
 _LARGEST_BLOCK = 32  # cells along a side; larger blocks say little about cells
-_LONGEST_STRIP = 64  # cells
 _NONE = np.zeros(1)  # no change, for any number of boxes
 
 
 def _kinds(counts: CellCounts) -> list[Kind]:
     """The pairs of blocks from which unevenness is estimated."""
     kinds = [(side, side, axis) for side in _sides(counts) for axis in (0, 1)]
-    return kinds + [strip(length, axis) for axis in (0, 1) for length in _lengths(counts, axis)]
+    return kinds + [strip(length, axis) for axis in (0, 1) for length in strip_lengths(counts, axis)]
 
 
 def _scale_heterogeneity(neighbours: Mapping[Kind, Neighbours], side: int, prior: float) -> float:
@@ -79,19 +78,13 @@ def _heterogeneities(counts: CellCounts, neighbours: Mapping[Kind, Neighbours]) 
     return result
 
 
-def _lengths(counts: CellCounts, axis: int) -> list[int]:
-    """Lengths of strips along the edges across `axis`: 1, 2, 4, ..."""
-    longest = max(1, min(_LONGEST_STRIP, counts.shape[1 - axis] // 4))
-    return [2**i for i in range(longest.bit_length())]
-
-
 def _growth(counts: CellCounts, neighbours: Mapping[Kind, Neighbours], axis: int) -> Floats:
     """How much more errors of L neighbouring cut cells add up than independent ones do, for L = 1, 2, 4, ...
 
     For the edges of boxes across `axis` (0: edges of constant x): strips one cell wide and L long.
     """
     sums: list[tuple[float, float]] = []
-    for length in _lengths(counts, axis):
+    for length in strip_lengths(counts, axis):
         pairs = neighbours.get(strip(length, axis))
         if pairs is None:
             break
@@ -145,9 +138,7 @@ def _cell_variances(counts: CellCounts, scales: list[Blocks]) -> list[float]:
         return [0.0] * len(scales)
     samples = []
     for blocks, cells in zip(scales, largest, strict=True):
-        rows, columns = np.nonzero(blocks.cells == cells)
-        sample = np.unique(np.linspace(0, rows.size - 1, min(SAMPLED, rows.size)).astype(np.int64))
-        samples.append(blocks.boxes(rows[sample], columns[sample]))
+        samples.append(blocks.boxes(*some_places(blocks.cells == cells)))
     ends = np.cumsum([len(boxes) for boxes in samples])[:-1]
     variances = np.split(counts.variance(np.concatenate(samples)), ends)
     return [float(some.mean()) / cells for some, cells in zip(variances, largest, strict=True)]
@@ -215,7 +206,7 @@ class GridUnevenness:
         finest = uneven.get(1, PRIOR)
         within = extrapolated(finest, uneven.get(2, finest))
         growth = _growth(counts, pairs, 0), _growth(counts, pairs, 1)
-        lines = line_spreads(counts, (_lengths(counts, 0), _lengths(counts, 1)), within / finest)
+        lines = line_spreads(counts, (strip_lengths(counts, 0), strip_lengths(counts, 1)), within / finest)
         scales = _scales(counts, uneven)
         squares, firsts = _expected(counts, scales)
         return cls(within, growth, prefix_sums(squares), prefix_sums(firsts), scales, (lines[0], lines[1]))

@@ -17,10 +17,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from spatialdp._support.arrays import Floats, Integers
-from spatialdp.estimates.unevenness.blocks import SAMPLED, CellCounts, strip
+from spatialdp.estimates.unevenness.blocks import CellCounts, some_places, strip
 
-__all__ = ["line_spreads"]
+__all__ = ["line_spreads", "strip_lengths"]
 
+_LONGEST = 64  # cells, of a strip
 _SHORTEST = 4  # cells; shorter rows of records are no lines
 _WITHIN = 25.0  # spread within a cell over that between strips, for lines about one cell apart
 _CLEAR = 0.01  # excess of narrow strips over wide ones, which has to be larger than its standard error
@@ -31,7 +32,15 @@ _PARTS = ((0, 1), (1, 2), (2, 3), (3, 4), (0, 2), (2, 4), (0, 4))  # of a window
 _Kind = tuple[int, int]
 
 
-def line_spreads(counts: CellCounts, lengths: tuple[Sequence[int], Sequence[int]], grew: float) -> list[Floats]:
+def strip_lengths(counts: CellCounts, axis: int) -> list[int]:
+    """Lengths of strips along the edges across `axis`, in cells: 1, 2, 4, ..."""
+    longest = max(1, min(_LONGEST, counts.shape[1 - axis] // 4))
+    return [2**i for i in range(longest.bit_length())]
+
+
+def line_spreads(
+    counts: CellCounts, lengths: tuple[Sequence[int], Sequence[int]], grew: float, unseen: float = _HIDDEN
+) -> list[Floats]:
     """What share of all its records' variance a cell may have within, because of lines as long as an edge.
 
     Parameters
@@ -41,6 +50,8 @@ def line_spreads(counts: CellCounts, lengths: tuple[Sequence[int], Sequence[int]
         Lengths of edges in cells, of constant x and of constant y.
     grew : float
         By how much heterogeneity grows from one scale to the next finer one, at least 1; so much is not due to lines.
+    unseen : float
+        What to say of lengths for which no window lies in the region.
 
     Returns
     -------
@@ -49,7 +60,7 @@ def line_spreads(counts: CellCounts, lengths: tuple[Sequence[int], Sequence[int]
     """
     kinds = [(axis, length) for axis in (0, 1) for length in lengths[axis] if length >= _SHORTEST]
     windows = _windows(counts, kinds)
-    spreads = {kind: windows[kind].spread(grew) if kind in windows else _HIDDEN for kind in kinds}
+    spreads = {kind: windows[kind].spread(grew) if kind in windows else unseen for kind in kinds}
     return [np.array([spreads.get((axis, length), 0.0) for length in lengths[axis]]) for axis in (0, 1)]
 
 
@@ -87,8 +98,11 @@ class _Windows:
         if size <= 0:
             return _HIDDEN
         ratio = float(excess.sum()) / size
-        error, noise = _error(excess - ratio * square) / size, self._noise(total, grew) / size
-        lines = _WITHIN * _share(error) * max(_per_line(ratio - noise), 0.0)
+        alone = float(square @ square) / size**2  # one over the number of windows, if all hold as many records
+        error = _error(excess - ratio * square) / size / max(1 - alone, 0.5) ** 0.5
+        noise = self._noise(total, grew) / size
+        # Two windows that share their full strips do not differ, and say nothing.
+        lines = _WITHIN * _share(error) * max(_per_line(ratio - noise), 0.0) if alone < 0.5 else 0.0
         return float(min(1.0, lines + _HIDDEN * (1 - _share(noise))))
 
     def _noise(self, total: Floats, grew: float) -> float:
@@ -133,11 +147,9 @@ def _strips(counts: CellCounts, axis: int, length: int) -> tuple[Floats, Integer
     values, whole = (array if axis == 0 else array.T for array in (blocks.counts, blocks.whole(length)))
     starts = np.arange(0, max(values.shape[1] - 3, 0), 2)
     inside = np.all([whole[:, starts + i] for i in range(4)], axis=0)
-    rows, places = np.nonzero(inside)
-    columns = starts[places]
-    strips = np.stack([values[rows, columns + i] for i in range(4)])
-    sample = np.unique(np.linspace(0, max(rows.size - 1, 0), min(SAMPLED, rows.size)).astype(np.int64))
-    boxes = [_box(columns[sample], rows[sample] * length, part, length, axis) for part in _PARTS]
+    strips: Floats = np.stack([values[:, starts + i][inside] for i in range(4)])
+    rows, places = some_places(inside)
+    boxes = [_box(starts[places], rows * length, part, length, axis) for part in _PARTS]
     return strips, np.concatenate(boxes)
 
 

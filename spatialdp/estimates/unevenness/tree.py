@@ -20,6 +20,7 @@ import numpy as np
 
 from spatialdp._support.arrays import Array, Booleans, Floats, Integers, even_points
 from spatialdp.estimates.unevenness.allowance import Allowance
+from spatialdp.estimates.unevenness.leaf_lines import LeafLines, edge_length
 from spatialdp.estimates.unevenness.shrinkage import (
     PRIOR,
     cell_weights,
@@ -168,11 +169,13 @@ def _families(nodes: NodeCounts, depth: int, upper: Pairs, lower: Pairs, chosen:
 class _CutLeaves:
     """The leaves that queries cover or cut, as sums over them for each query, all arrays (queries,).
 
-    With a the covered share, `spread` is the sum of heterogeneity times expected square times a (1 - a),
-    `spread_small` has the heterogeneity squared, and `points` the expected count in place of both.
+    With a the covered share, `missed` is the sum of 1 - a, `spread` is the sum of heterogeneity times expected
+    square times a (1 - a), `spread_small` has the heterogeneity squared, and `points` the expected count in place of
+    both.
     """
 
     cut: Floats
+    missed: Floats
     covered: Floats
     spread: Floats
     spread_small: Floats
@@ -192,16 +195,25 @@ class TreeUnevenness:
         Number of leaves below each node; 1 for a leaf.
     growth : array
         How much more errors of L cut leaves add up than independent ones do, for L = 1, 2, 4, ...
+    lines : LeafLines, optional
+        What lines of records along the axes add for boxes, if the leaves are cells of grids.
     """
 
     nodes: NodeCounts
     within: Floats
     leaves: Integers
     growth: Floats
+    lines: LeafLines | None = None
 
     @classmethod
     def of(
-        cls, tree: Tree, values: Floats, variances: Floats, walk: Walk, area: RegionArea | None = None
+        cls,
+        tree: Tree,
+        values: Floats,
+        variances: Floats,
+        walk: Walk,
+        area: RegionArea | None = None,
+        variance: Callable[[Integers], Floats] | None = None,
     ) -> TreeUnevenness:
         """Estimate the unevenness from consistent estimates of all nodes.
 
@@ -213,13 +225,18 @@ class TreeUnevenness:
             The pairs of lattice boxes and nodes, depth by depth.
         area : RegionArea, optional
             The region, if coverage is a share of the area in it.
+        variance : callable, optional
+            Variance of the noise in the estimates of lattice boxes; without it, lines are not looked for.
         """
         nodes = NodeCounts.of(tree, values, variances, area)
         leaves: Integers = node_sums(tree, np.ones(tree.n_leaves, dtype=np.int64))
-        return cls(nodes, nodes.within(), leaves, _growth(nodes, walk))
+        within = nodes.within()
+        grew = within / nodes.half[np.maximum(tree.depth.astype(np.int64) - 1, 0)]
+        lines = None if variance is None else LeafLines.of(tree, values, grew, variance)
+        return cls(nodes, within, leaves, _growth(nodes, walk), lines)
 
-    def allowance(self, levels: Sequence[Pairs], count: int) -> Allowance:
-        """The allowance of `count` queries that were walked down the tree."""
+    def allowance(self, levels: Sequence[Pairs], count: int, *, along_axes: bool = True) -> Allowance:
+        """The allowance of `count` queries that were walked down the tree, with edges along the axes or without."""
         difference, noise, above = np.zeros((3, count))
         for depth, (upper, lower) in enumerate(pairwise(levels)):
             leaf = ~lower.divided & (lower.coverage > 0) & (lower.coverage < 1)
@@ -237,11 +254,26 @@ class TreeUnevenness:
         small = small_box(leaves.covered)
         spread = grown(self.growth, leaves.cut / 4) * (leaves.spread + small * leaves.spread_small)
         variance = spread + local + leaves.points * (1 + small) + taken**2 * noise
+        if along_axes and self.lines is not None:
+            variance += self._along_lines(self.lines, levels, leaves)
         cuts = leaves.cut > 0
         return Allowance(np.where(cuts, variance, 0.0), np.where(cuts, -taken * difference, 0.0))
 
+    def _along_lines(self, lines: LeafLines, levels: Sequence[Pairs], leaves: _CutLeaves) -> Floats:
+        """Variance that lines along the axes add, from the cut leaves of each size."""
+        count, sizes = leaves.cut.size, len(lines.tables)
+        sums = np.zeros((2, count * sizes))
+        for pairs in levels:
+            cut = np.flatnonzero(~pairs.divided & (pairs.coverage > 0) & (pairs.coverage < 1))
+            node, share = pairs.node[cut], pairs.coverage[cut]
+            place = pairs.box[cut] * sizes + lines.sizes[node]
+            weights = (None, share * (1 - share) * self.nodes.squares[node])
+            sums += [np.bincount(place, weight, minlength=sums.shape[1]) for weight in weights]
+        length = edge_length(leaves.missed, leaves.covered)
+        return lines.added(length, *sums.reshape(2, count, sizes))
+
     def _cut_leaves(self, levels: Sequence[Pairs], count: int) -> _CutLeaves:
-        totals = np.zeros((5, count))
+        totals = np.zeros((6, count))
         for pairs in levels:
             ended = ~pairs.divided & (pairs.coverage > 0)
             cut = ended & (pairs.coverage < 1)
@@ -249,7 +281,8 @@ class TreeUnevenness:
             within = self.within[pairs.node]
             lines = within * self.nodes.squares[pairs.node] * uncovered
             covered = np.where(ended, pairs.coverage * self.leaves[pairs.node], 0.0)
-            parts = (cut, covered, lines, within * lines, self.nodes.firsts[pairs.node] * uncovered)
+            missed = np.where(cut, 1 - pairs.coverage, 0.0)
+            parts = (cut, missed, covered, lines, within * lines, self.nodes.firsts[pairs.node] * uncovered)
             totals += [np.bincount(pairs.box, part, minlength=count) for part in parts]
         return _CutLeaves(*totals)
 

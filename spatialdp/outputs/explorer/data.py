@@ -27,6 +27,7 @@ from spatialdp.estimates.histogram import Histogram
 from spatialdp.estimates.sparse.listed import ListedCells
 from spatialdp.estimates.sparse.over_map import ListOverMap
 from spatialdp.estimates.unevenness.grid import GridUnevenness
+from spatialdp.estimates.unevenness.leaf_lines import LeafLines
 from spatialdp.space.regions.borders import RegionArea
 from spatialdp.transforms.axis import AxisWeights
 from spatialdp.transforms.matrices import DenseAxis, WindowAxis
@@ -203,7 +204,15 @@ def _tree_tables(estimate: Decomposition) -> Json:
         "half": unevenness.nodes.half.tolist(),
         "within": unevenness.within[estimate.tree.offsets[:-1]].tolist(),
         "growth": unevenness.growth.tolist(),
+        "lines": _line_tables(unevenness.lines),
     }
+
+
+def _line_tables(lines: LeafLines | None) -> Json:
+    """Return what lines along the axes add to edges through leaves of each size, by the halvings of their sides."""
+    if lines is None:
+        return {}
+    return {f"{x},{y}": table.tolist() for (x, y), table in zip(lines.halvings.tolist(), lines.tables, strict=True)}
 
 
 @estimate_data.register

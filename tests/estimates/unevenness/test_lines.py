@@ -141,3 +141,13 @@ def test_edges_never_exceed_all_records_at_one_place():
     found = GridUnevenness(0.3, (growth, growth), None, None, (), (np.array([0, 0, 0.1, 1.0]), np.zeros(1)))
     assert found.edges[0].tolist() == pytest.approx([1, 1.5, 2 + 4 * 0.1 / 0.3, 8 / 0.3])
     assert found.edges[1].tolist() == growth.tolist()
+
+
+def test_one_window_is_no_evidence():
+    """One full strip among empty ones is in two windows, which do not differ from their mean."""
+    full = np.zeros((16, 64))
+    full[:4, 8] = 1000
+    assert spreads(full)[0][2] < 1e-3
+    many = np.zeros((64, 64))
+    many[:, 8::8] = 1000
+    assert spreads(many)[0][2] > 0.9

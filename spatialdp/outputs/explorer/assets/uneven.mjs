@@ -2,7 +2,7 @@
 // the tables of heterogeneity and growth come with the page, and expected squares of counts are computed here.
 
 import { changed } from "./borders.mjs";
-import { knotSum, knotWeights, prefixSums } from "./lattice.mjs";
+import { LATTICE, knotSum, knotWeights, prefixSums } from "./lattice.mjs";
 
 /** Mean and variance of a block's count, given those of its parent and the block's own noisy count. */
 function posterior(mean, spread, share, uneven, noisy, variance) {
@@ -31,6 +31,12 @@ function grown(table, length) {
   const below = Math.floor(place);
   const above = Math.min(below + 1, table.length - 1);
   return table[below] + (place - below) * (table[above] - table[below]);
+}
+
+/** How many leaves a box's edges cut in a row, from the shares of touched leaves that it misses, and covers. */
+function edgeLength(missed, covered) {
+  const both = Math.max(missed - 1, 2 * Math.sqrt(covered));
+  return both > 0 ? both - (2 * covered) / both : 0;
 }
 
 /** Unevenness within the cells of a grid, from prefix sums of their values and of the region's cells. */
@@ -118,8 +124,8 @@ function blockSum(sums, [southWest, southEast, northWest, northEast]) {
 /** Unevenness within the leaves of a tree of unequal leaves. */
 export class TreeUnevenness {
   constructor(tables, tree) {
-    const { half, within, growth } = tables;
-    Object.assign(this, { half, within, growth, tree });
+    const { half, within, growth, lines } = tables;
+    Object.assign(this, { half, within, growth, tree, lineTables: lines });
     this.values = tables.values ?? tree.values; // estimates, made consistent
     this.placeNodes(tables.families, tables.variances);
   }
@@ -152,7 +158,8 @@ export class TreeUnevenness {
   /** Variance that uneven spread adds to the answer of a box, and what the answer is to be changed by. */
   allowance(box) {
     const levels = this.tree.walk(box);
-    const sums = { cuts: 0, leaves: 0, lines: 0, small: 0, points: 0, difference: 0, noise: 0, above: 0 };
+    const sums = { cuts: 0, missed: 0, leaves: 0, lines: 0, small: 0, points: 0, difference: 0, noise: 0, above: 0 };
+    sums.sizes = new Map();
     levels.forEach((level, depth) => this.addLeaves(sums, level, depth, levels[depth - 1]));
     return sums.cuts ? this.combined(sums) : { variance: 0, shift: 0 };
   }
@@ -169,12 +176,33 @@ export class TreeUnevenness {
       const uncovered = share * (1 - share);
       const lines = within * this.squares[node] * uncovered;
       sums.cuts += 1;
+      sums.missed += 1 - share;
+      this.addSize(sums.sizes, node, uncovered * this.squares[node]);
       sums.lines += lines;
       sums.small += within * lines;
       sums.points += this.firsts[node] * uncovered;
       if (upper) chosen.add(level.parents[i]);
     });
     if (chosen.size) this.addFamilies(sums, level, depth - 1, upper, chosen);
+  }
+
+  /** Add a cut leaf to those of its size, if lines along the axes have a table for it. */
+  addSize(sizes, node, squares) {
+    const [xlo, ylo, xhi, yhi] = this.tree.boxOf(node);
+    const key = [xhi - xlo, yhi - ylo].map((side) => Math.round(Math.log2(LATTICE / side))).join(",");
+    const size = sizes.get(key) ?? { cuts: 0, squares: 0 };
+    sizes.set(key, { cuts: size.cuts + 1, squares: size.squares + squares });
+  }
+
+  /** Variance that lines along the axes add, for edges of a length that have leaves of each size by their number. */
+  alongLines({ sizes, cuts, missed, leaves }) {
+    const length = edgeLength(missed, leaves);
+    let variance = 0;
+    for (const [key, size] of sizes) {
+      const table = this.lineTables[key];
+      if (table) variance += grown(table, (length * size.cuts) / cuts) * size.squares;
+    }
+    return variance;
   }
 
   /** What the parents of cut leaves would have answered, minus what their children answer. */
@@ -192,14 +220,15 @@ export class TreeUnevenness {
     });
   }
 
-  combined({ cuts, leaves, lines, small, points, difference, noise, above }) {
+  combined(sums) {
+    const { cuts, leaves, lines, small, points, difference, noise, above } = sums;
     const extra = smallBox(leaves);
     const square = difference ** 2;
     const ratio = above > 0 ? lines / above : 0;
     const certain = square > 0 ? Math.max(square - 2 * noise, 0) / square : 0;
     const taken = 0.5 * certain * Math.min(1, 4 * ratio);
     const local = Math.max(square - noise, 0) * Math.min(ratio, 1);
-    const spread = grown(this.growth, cuts / 4) * (lines + extra * small);
+    const spread = grown(this.growth, cuts / 4) * (lines + extra * small) + this.alongLines(sums);
     return { variance: spread + local + points * (1 + extra) + taken ** 2 * noise, shift: -taken * difference };
   }
 }
