@@ -22,7 +22,7 @@ from spatialdp.space.boxes.tree import Tree
 from spatialdp.trees.least_squares import two_pass
 from spatialdp.trees.tree_noise import TreeNoise
 
-__all__ = ["BlockTree", "coarse_counts", "coarse_lines", "refined"]
+__all__ = ["BlockTree", "best_below", "coarse_counts", "coarse_lines", "refined"]
 
 Blocks = Integers | Integers32  # (n, 4): first column and row, and those after the last
 
@@ -199,7 +199,7 @@ def _pieces(leaves: Blocks, lines: tuple[Integers, Integers]) -> tuple[Integers,
 def _joined(nodes: BlockTree, division: Subdivision, lines: tuple[Integers, Integers]) -> BlockTree:
     """The tree of coarse cells and of the blocks that are unions of them."""
     tree, parent = nodes.tree, nodes.tree.parent
-    best, variances = _best_below(nodes)
+    best, variances = best_below(nodes)
     coarse, is_union, in_one = _coarse_blocks(nodes.blocks, division, lines)
     small = ~is_union
     small[0] = False
@@ -243,7 +243,7 @@ class _Coarse:
     variances: Floats
 
 
-def _best_below(nodes: BlockTree) -> tuple[Floats, Floats]:
+def best_below(nodes: BlockTree) -> tuple[Floats, Floats]:
     """Best estimate and variance of each node, from the counts at and below it."""
     values, own = nodes.measured.copy(), nodes.noise.own_weight
     for depth in reversed(range(nodes.tree.height)):
