@@ -16,7 +16,7 @@ import numpy as np
 from spatialdp._support.arrays import Booleans, Floats, Integers, read_only
 from spatialdp.estimates.decomposition import Decomposition
 from spatialdp.estimates.fields.coarse import BlockTree, best_below, coarse_counts, coarse_lines, refined
-from spatialdp.estimates.fields.evenness import even_density
+from spatialdp.estimates.fields.evenness import even_density, even_leaves
 from spatialdp.estimates.fields.gaussian import away_from_zero, gaussian_field, pilot
 from spatialdp.estimates.fields.likelihood import with_laplace_noise
 from spatialdp.estimates.fields.raster import LeafRaster
@@ -232,25 +232,29 @@ class Field:
         return LeafRaster(blocks, sizes, np.ones(nx), np.ones(ny))
 
     def _field(self) -> Floats:
+        """The field's count of each cell, as far as records are not spread evenly."""
+        density, even = self._evenness()
+        smooth = self._smooth() if even < 1 else np.zeros(self.grid.shape[::-1])
+        if even > 0:
+            leaves = self._leaves
+            smooth += even * (leaves.even(even_leaves(self._nodes, leaves.areas, density)) * leaves.sizes - smooth)
+        return smooth
+
+    def _smooth(self) -> Floats:
         """The field's count of each cell."""
         lines, division = coarse_lines(self.grid.shape), Subdivision(self.grid)
-        density, even = self._evenness(division)
-        if even == 1:
-            return density * self._leaves.sizes
         counts = coarse_counts(self._nodes, division, lines)
         noise = float(np.sqrt(np.maximum(self.basis.variances, _LEAST_VARIANCE).min()))
         records = float(np.cumsum(counts.fitted)[-1])  # added up in one order on every machine
         share = away_from_zero(records, noise)
         field = gaussian_field(counts, pilot(counts), share) * counts.raster.sizes
-        if even > 0:
-            field += even * (density * counts.raster.sizes - field)
         return field if field.shape == self.grid.shape[::-1] else refined(field, self._nodes, division, lines)
 
-    def _evenness(self, division: Subdivision) -> tuple[float, float]:
+    def _evenness(self) -> tuple[float, float]:
         """The density of cells if all are equally dense, and how much that counts, judged by the first blocks."""
         first = self.basis.tree.level(1)
         values, variances = best_below(self._nodes)
-        sizes = division.cells(self._nodes.blocks[first]).astype(np.float64)
+        sizes = Subdivision(self.grid).cells(self._nodes.blocks[first]).astype(np.float64)
         return even_density(values[first], variances[first], sizes)
 
     def _scaled(self, cells: Floats) -> Floats:
