@@ -15,7 +15,7 @@ from unittest import mock
 import numpy as np
 
 from spatialdp.mechanisms import Adaptive, Mechanism
-from spatialdp.mechanisms.adaptive.choices import FIRST_SHARES
+from spatialdp.mechanisms.adaptive.choices import FIRST_SHARE
 from spatialdp.privacy.noise.laws import Law, NoiseLaw
 from spatialdp.privacy.noise.source import Noise
 from spatialdp.space.domain import Domain
@@ -97,7 +97,7 @@ def costs(
     steps = list(plan.budget.values())
     if isinstance(mechanism, Adaptive):
         number, blocks = steps
-        first = blocks * Fraction(FIRST_SHARES[0], 100)
+        first = blocks * Fraction(*FIRST_SHARE)
         steps = [number, first, blocks - first]
     return computed, sorted(step for step in steps if step)
 

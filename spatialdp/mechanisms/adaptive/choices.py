@@ -30,12 +30,12 @@ T = TypeVar("T", int, Integers)
 
 SPLITS = 4  # halvings into blocks that are decided about in turn
 UNEVEN = 1.5  # heterogeneity where nothing is known about it
-COUNTS_A_LEAF = (5.0, 3.0)  # how many counts, over the noise, a final block has at each stage; the last one stays
+COUNTS_A_LEAF = (5.0, 2.4, 1.8)  # how many counts, over the noise, a final block has at each stage; the last one stays
 MANY_SPLITS = 6  # most halvings into final blocks where siblings are alike; SPLITS elsewhere
 FAR = 9  # beyond so many halvings, blocks on the way get a smaller share
 SHARE, SMALL_SHARE = (3, 10), (1, 5)  # of the remaining budget, for blocks that are decided about in turn
-FIRST_SHARES = (18, 12, 8)  # hundredths of a path, for the first blocks: the more records, the smaller
-MORE_THAN = (5_000.0, 30_000.0)  # records over the noise of a count that costs a whole path, for the next share
+FIRST_SHARE, SMALL_FIRST_SHARE = (18, 100), (8, 100)  # of a path, for the first blocks
+MANY = 30_000.0  # records over the noise of a count that costs a whole path; from here on, the small share is enough
 FEW_LEAVES = 24  # up to so many final blocks below a block, no blocks are counted on the way
 
 
@@ -134,15 +134,15 @@ def choose(
     return np.where(final, wanted, SPLITS), np.where(final, left, part)
 
 
-def first_parts(path: int) -> tuple[int, ...]:
-    """Units for each of the first blocks, of those of a path: from few records to many.
+def first_parts(path: int) -> tuple[int, int]:
+    """Units for each of the first blocks, of those of a path: if there are few records, and if there are many.
 
     Examples
     --------
     >>> first_parts(990_000)
-    (178200, 118800, 79200)
+    (178200, 79200)
     """
-    return tuple(path * share // 100 for share in FIRST_SHARES)
+    return path * FIRST_SHARE[0] // FIRST_SHARE[1], path * SMALL_FIRST_SHARE[0] // SMALL_FIRST_SHARE[1]
 
 
 def first_part(path: int, strength: float) -> int:
@@ -150,10 +150,10 @@ def first_part(path: int, strength: float) -> int:
 
     Examples
     --------
-    >>> [first_part(990_000, strength) for strength in (1000.0, 1e4, 1e6)]
-    [178200, 118800, 79200]
+    >>> first_part(990_000, 1000.0), first_part(990_000, 1e6)
+    (178200, 79200)
     """
-    return first_parts(path)[sum(strength > bound for bound in MORE_THAN)]
+    return first_parts(path)[int(strength > MANY)]
 
 
 def parts_of(left: T) -> tuple[T, T]:
