@@ -21,7 +21,7 @@ from spatialdp.space.boxes.subdivision import Subdivision
 from spatialdp.space.boxes.tree import Tree
 from spatialdp.trees.least_squares import subtree_variances, two_pass
 
-__all__ = ["BlockTree", "coarse_counts", "coarse_lines", "refined"]
+__all__ = ["BlockTree", "best_below", "coarse_counts", "coarse_lines", "refined"]
 
 Blocks = Integers | Integers32  # (n, 4): first column and row, and those after the last
 
@@ -148,7 +148,7 @@ def _pieces(leaves: Blocks, lines: tuple[Integers, Integers]) -> tuple[Integers,
 def _joined(nodes: BlockTree, division: Subdivision, lines: tuple[Integers, Integers]) -> BlockTree:
     """The tree of coarse cells and of the blocks that are unions of them."""
     tree, parent = nodes.tree, nodes.tree.parent
-    best, variances = _best_below(nodes)
+    best, variances = best_below(nodes)
     coarse, is_union, in_one = _coarse_blocks(nodes.blocks, division, lines)
     small = ~is_union
     small[0] = False
@@ -191,7 +191,7 @@ class _Coarse:
     variances: Floats
 
 
-def _best_below(nodes: BlockTree) -> tuple[Floats, Floats]:
+def best_below(nodes: BlockTree) -> tuple[Floats, Floats]:
     """Best estimate and variance of each node, from the counts at and below it."""
     tree, noise, values = nodes.tree, subtree_variances(nodes.tree, nodes.variances), nodes.measured.copy()
     for depth in reversed(range(tree.height)):

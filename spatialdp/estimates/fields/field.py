@@ -15,7 +15,8 @@ import numpy as np
 
 from spatialdp._support.arrays import Booleans, Floats, Integers, read_only
 from spatialdp.estimates.decomposition import Decomposition
-from spatialdp.estimates.fields.coarse import BlockTree, coarse_counts, coarse_lines, refined
+from spatialdp.estimates.fields.coarse import BlockTree, best_below, coarse_counts, coarse_lines, refined
+from spatialdp.estimates.fields.evenness import even_density, even_leaves
 from spatialdp.estimates.fields.gaussian import away_from_zero, gaussian_field, pilot
 from spatialdp.estimates.fields.likelihood import with_laplace_noise
 from spatialdp.estimates.fields.raster import LeafRaster
@@ -231,6 +232,15 @@ class Field:
         return LeafRaster(blocks, sizes, np.ones(nx), np.ones(ny))
 
     def _field(self) -> Floats:
+        """The field's count of each cell, as far as records are not spread evenly."""
+        density, even = self._evenness()
+        smooth = self._smooth() if even < 1 else np.zeros(self.grid.shape[::-1])
+        if even > 0:
+            leaves = self._leaves
+            smooth += even * (leaves.even(even_leaves(self._nodes, leaves.areas, density)) * leaves.sizes - smooth)
+        return smooth
+
+    def _smooth(self) -> Floats:
         """The field's count of each cell."""
         lines, division = coarse_lines(self.grid.shape), Subdivision(self.grid)
         counts = coarse_counts(self._nodes, division, lines)
@@ -239,6 +249,13 @@ class Field:
         share = away_from_zero(records, noise)
         field = gaussian_field(counts, pilot(counts), share) * counts.raster.sizes
         return field if field.shape == self.grid.shape[::-1] else refined(field, self._nodes, division, lines)
+
+    def _evenness(self) -> tuple[float, float]:
+        """The density of cells if all are equally dense, and how much that counts, judged by the first blocks."""
+        first = self.basis.tree.level(1)
+        values, variances = best_below(self._nodes)
+        sizes = Subdivision(self.grid).cells(self._nodes.blocks[first]).astype(np.float64)
+        return even_density(values[first], variances[first], sizes)
 
     def _scaled(self, cells: Floats) -> Floats:
         """Scale each leaf's cells to the count of the leaf in the tree; leaves without any count are spread evenly."""
