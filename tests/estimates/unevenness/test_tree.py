@@ -82,7 +82,7 @@ def test_intervals_cover_the_truth_and_those_about_noise_do_not(epsilon, options
 
 
 @pytest.mark.statistical
-@pytest.mark.parametrize("options", [{"height": 5}, {"height": 4, "prune": 20}], ids=["whole", "pruned"])
+@pytest.mark.parametrize("options", [{"height": 5}, {"height": 6, "prune": 20}], ids=["whole", "pruned"])
 def test_intervals_around_a_town_in_empty_country_cover_the_truth(options):
     """Leaves beside the town have their records on its side, so all edges around it err in the same direction."""
     xy, rng = town_in_empty_country(40_000), np.random.default_rng(5)
