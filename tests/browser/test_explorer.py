@@ -17,6 +17,7 @@ import shapely
 import spatialdp as sdp
 from spatialdp.errors import ParameterError, ReleaseError
 from spatialdp.estimates.grid_noise import QuadHaarNoise, SeparableNoise
+from spatialdp.estimates.unevenness import tree
 from spatialdp.outputs.explorer import data as explorer_data
 from spatialdp.outputs.explorer import page as explorer
 from spatialdp.records.counting import count_cells
@@ -90,9 +91,24 @@ def test_page_allows_for_lines_as_the_library(mechanism, tmp_path):
     assert [a["low"] for a in answers] == pytest.approx(ends[:, 0], rel=1e-9, abs=1e-7)
     assert [a["high"] for a in answers] == pytest.approx(ends[:, 1], rel=1e-9, abs=1e-7)
     lattice, estimate = release.domain.boxes(boxes), release.estimate.unbiased
-    without = dataclasses.replace(estimate.unevenness, lines=None)
-    levels = estimate._walk(lattice)
-    assert np.median(estimate.allowance(lattice).variance / without.allowance(levels, 60).variance) > 1.2
+    without = estimate.unevenness.allowance(estimate._walker.walk(lattice), 60, along_axes=False)
+    assert np.median(estimate.allowance(lattice).variance / without.variance) > 1.2
+
+
+@needs_node
+def test_page_allows_for_contrast_as_the_library(tmp_path, monkeypatch):
+    """A town in empty country: cut leaves have their records on the town's side."""
+    rng = np.random.default_rng(3)
+    places = np.concatenate([0.5 + 0.05 * (rng.random((20_000, 2)) - 0.5), rng.random((200, 2))])
+    release = sdp.KdTree(4).release(places, sdp.Domain((0, 0, 1, 1)), epsilon=2, noise=sdp.SeededNoise(1))
+    release.explore(tmp_path / "map.html")
+    centres, sides = 0.5 + 0.05 * (rng.random((60, 2)) - 0.5), 0.05 + 0.1 * rng.random((60, 2))
+    boxes = np.concatenate([centres - sides / 2, centres + sides / 2], axis=1)
+    answers, ends = ask((tmp_path / "map.html").read_text(), boxes), release.interval(boxes)
+    assert [a["low"] for a in answers] == pytest.approx(ends[:, 0], rel=1e-9, abs=1e-7)
+    assert [a["high"] for a in answers] == pytest.approx(ends[:, 1], rel=1e-9, abs=1e-7)
+    monkeypatch.setattr(tree, "contrast_variance", lambda levels, shift, *_: np.zeros(shift.size))
+    assert np.count_nonzero(release.interval(boxes)[:, 1] < ends[:, 1] - 1) > 20
 
 
 @needs_node

@@ -4,7 +4,8 @@ Leaves of a kd-tree are large where records are few, and a large leaf beside a t
 the town's side. So whole edges of a box err together. What the nodes one level above the leaves would
 have answered shows in which direction: the difference E between their answer and the leaves' is a sample
 of the error that the leaves still have. Part of it is taken off the answer (`Allowance.shift`), and the
-rest widens the interval. The formulas and their measured coverage are in ``docs/design/unevenness.md``.
+rest widens the interval. So does the contrast between a query and the leaves that it cuts (`contrast`).
+The formulas and their measured coverage are in ``docs/design/unevenness.md``.
 
 Everything here is computed from released numbers and public variances, so it costs nothing. The
 explorer's ``uneven.mjs`` computes the same in the browser and must change with this module.
@@ -20,6 +21,7 @@ import numpy as np
 
 from spatialdp._support.arrays import Array, Booleans, Floats, Integers, even_points
 from spatialdp.estimates.unevenness.allowance import Allowance
+from spatialdp.estimates.unevenness.contrast import contrast_variance
 from spatialdp.estimates.unevenness.leaf_lines import LeafLines, edge_length
 from spatialdp.estimates.unevenness.shrinkage import (
     PRIOR,
@@ -57,6 +59,8 @@ class NodeCounts:
     values : (nodes,) array
     share : (nodes,) array
         Share of the parent's area that a node has; 1 for the root.
+    area : (nodes,) array
+        Share of the root's area that a node has.
     deviation_variance : (nodes,) array
         Variance of the noise in a node's count minus its share of the parent's count.
     four, half : (height,) arrays
@@ -68,6 +72,7 @@ class NodeCounts:
     tree: Tree
     values: Floats
     share: Floats
+    area: Floats
     deviation_variance: Floats
     four: Floats
     half: Floats
@@ -93,7 +98,7 @@ class NodeCounts:
         four = _heterogeneities(tree, values, variances, share, deviation)
         half = np.sqrt(1 + 3 * four) - 1
         squares, firsts = _expected(tree, values, variances, share, four)
-        return cls(tree, values, share, deviation, four, half, squares, firsts)
+        return cls(tree, values, share, _areas(tree, share), deviation, four, half, squares, firsts)
 
     def within(self) -> Floats:
         """Heterogeneity within each node if it is a leaf, extrapolated from the families above it, (nodes,)."""
@@ -102,6 +107,15 @@ class NodeCounts:
             finest = float(self.half[depth - 1])
             by_depth[depth] = extrapolated(finest, float(self.half[max(depth - 2, 0)]))
         return by_depth[self.tree.depth]
+
+
+def _areas(tree: Tree, share: Floats) -> Floats:
+    """Share of the root's area that each node has, from shares of the parents'."""
+    result = share.copy()
+    for depth in range(tree.height):
+        below = tree.level(depth + 1)
+        result[below] *= result[tree.parent[below]]
+    return result
 
 
 def _heterogeneities(tree: Tree, values: Floats, variances: Floats, share: Floats, deviation: Floats) -> Floats:
@@ -256,8 +270,12 @@ class TreeUnevenness:
         variance = spread + local + leaves.points * (1 + small) + taken**2 * noise
         if along_axes and self.lines is not None:
             variance += self._along_lines(self.lines, levels, leaves)
+        shift = -taken * difference
+        if self.lines is None:  # leaves of unequal sizes
+            contrast = contrast_variance(levels, shift, self.nodes.firsts, self.nodes.area)
+            variance = np.maximum(variance, contrast)
         cuts = leaves.cut > 0
-        return Allowance(np.where(cuts, variance, 0.0), np.where(cuts, -taken * difference, 0.0))
+        return Allowance(np.where(cuts, variance, 0.0), np.where(cuts, shift, 0.0))
 
     def _along_lines(self, lines: LeafLines, levels: Sequence[Pairs], leaves: _CutLeaves) -> Floats:
         """Variance that lines along the axes add, from the cut leaves of each size."""

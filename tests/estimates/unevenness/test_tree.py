@@ -9,7 +9,7 @@ import shapely
 import spatialdp as sdp
 from spatialdp.estimates.unevenness.tree import calibration_boxes
 from spatialdp.records.points import Points
-from spatialdp.records.truth import Counter
+from spatialdp.records.truth import Counter, count_polygons
 from spatialdp.space.lattice import LATTICE
 
 UNIT = sdp.Domain((0, 0, 1, 1))
@@ -23,6 +23,14 @@ def towns(count, seed=3):
     near = centres[rng.integers(12, size=count)] + 0.04 * rng.standard_t(2, (count, 2))
     xy = np.concatenate([near, rng.random((count // 20, 2))])
     return xy[((xy >= 0) & (xy < 1)).all(axis=1)]
+
+
+def town_in_empty_country(count, seed=8):
+    """Points in a disc, and one in a hundred anywhere."""
+    rng = np.random.default_rng(seed)
+    angle, radius = rng.random(count) * 2 * np.pi, 0.05 * np.sqrt(rng.random(count))
+    disc = 0.5 + radius[:, None] * np.stack([np.cos(angle), np.sin(angle)], axis=1)
+    return np.concatenate([disc, rng.random((count // 100, 2))])
 
 
 def released(xy, epsilon, height=5, **options):
@@ -71,6 +79,24 @@ def test_intervals_cover_the_truth_and_those_about_noise_do_not(epsilon, options
         covered[about] = np.mean((low <= truth) & (truth <= high))
     assert 0.9 < covered["truth"] <= 1
     assert covered["noise"] < (0.9 if epsilon < 1 else 0.7)
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize("options", [{"height": 5}, {"height": 6, "prune": 20}], ids=["whole", "pruned"])
+def test_intervals_around_a_town_in_empty_country_cover_the_truth(options):
+    """Leaves beside the town have their records on its side, so all edges around it err in the same direction."""
+    xy, rng = town_in_empty_country(40_000), np.random.default_rng(5)
+    centres, radius = 0.5 + rng.uniform(-0.02, 0.02, (60, 2)), rng.uniform(0.05, 0.12, 60)[:, None]
+    boxes = np.concatenate([centres - radius, centres + radius], axis=1)
+    angle = np.arange(6) * np.pi / 3 + 0.3
+    corners = centres[:, None] + radius[:, None] * np.stack([np.cos(angle), np.sin(angle)], axis=1)
+    hexagons = shapely.polygons(corners[:20])
+    release = released(xy, 1, **options)
+    for (low, high), truth in (
+        (release.interval(boxes).T, Counter.of(Points(xy), UNIT).count(UNIT.boxes(boxes))),
+        (release.interval_polygons(hexagons).T, count_polygons(Points(xy), UNIT, hexagons)),
+    ):
+        assert np.mean((low <= truth) & (truth <= high)) > 0.9
 
 
 def test_polygons_that_are_boxes_have_the_same_allowance():

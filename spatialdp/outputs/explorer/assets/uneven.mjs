@@ -126,11 +126,12 @@ export class TreeUnevenness {
   constructor(tables, tree) {
     const { half, within, growth, lines } = tables;
     Object.assign(this, { half, within, growth, tree, lineTables: lines });
+    this.unequal = Object.keys(lines).length === 0;
     this.values = tables.values ?? tree.values; // estimates, made consistent
     this.placeNodes(tables.families, tables.variances);
   }
 
-  /** From the root down: shares of the parents' areas, noise of families, expected squares. */
+  /** From the root down: areas as shares of the root's, noise of families, expected squares. */
   placeNodes(families, variances) {
     const { tree, values } = this;
     const n = tree.count;
@@ -138,6 +139,7 @@ export class TreeUnevenness {
     this.deviation = new Float64Array(n);
     this.squares = new Float64Array(n);
     this.firsts = new Float64Array(n);
+    this.areas = new Float64Array(n).fill(1);
     for (let node = 0; node < n; node++) {
       const variance = variances[node];
       if (node === 0) {
@@ -145,6 +147,7 @@ export class TreeUnevenness {
       } else {
         const parent = tree.parent[node];
         const share = tree.share(parent, tree.boxOf(node));
+        this.areas[node] = this.areas[parent] * share;
         const above = variances[parent];
         const family = variance + share ** 2 * above - (2 * share * above) / tree.children[parent];
         this.deviation[node] = Math.max(0, family);
@@ -159,7 +162,7 @@ export class TreeUnevenness {
   allowance(box) {
     const levels = this.tree.walk(box);
     const sums = { cuts: 0, missed: 0, leaves: 0, lines: 0, small: 0, points: 0, difference: 0, noise: 0, above: 0 };
-    sums.sizes = new Map();
+    Object.assign(sums, { sizes: new Map(), whole: { expected: 0, area: 0 }, cutLeaves: [] });
     levels.forEach((level, depth) => this.addLeaves(sums, level, depth, levels[depth - 1]));
     return sums.cuts ? this.combined(sums) : { variance: 0, shift: 0 };
   }
@@ -172,7 +175,12 @@ export class TreeUnevenness {
       const share = level.shares[i];
       if (level.divided[i] || share === 0) return;
       sums.leaves += share * this.tree.leavesBelow[node];
-      if (share === 1) return;
+      if (share === 1) {
+        sums.whole.expected += this.firsts[node];
+        sums.whole.area += this.areas[node];
+        return;
+      }
+      sums.cutLeaves.push({ node, share });
       const uncovered = share * (1 - share);
       const lines = within * this.squares[node] * uncovered;
       sums.cuts += 1;
@@ -220,6 +228,15 @@ export class TreeUnevenness {
     });
   }
 
+  /** Mean squared error, if any truth is as likely that makes cut leaves at most as dense as what is covered whole. */
+  contrastVariance({ whole, cutLeaves }, shift) {
+    if (!(whole.area > 0)) return 0;
+    const density = whole.expected / whole.area;
+    const more = ({ node, share }) =>
+      Math.min(this.firsts[node], share * this.areas[node] * density) - share * this.firsts[node];
+    return Math.max(cutLeaves.reduce((sum, leaf) => sum + more(leaf), 0) - shift, 0) ** 2 / 3;
+  }
+
   combined(sums) {
     const { cuts, leaves, lines, small, points, difference, noise, above } = sums;
     const extra = smallBox(leaves);
@@ -229,6 +246,9 @@ export class TreeUnevenness {
     const taken = 0.5 * certain * Math.min(1, 4 * ratio);
     const local = Math.max(square - noise, 0) * Math.min(ratio, 1);
     const spread = grown(this.growth, cuts / 4) * (lines + extra * small) + this.alongLines(sums);
-    return { variance: spread + local + points * (1 + extra) + taken ** 2 * noise, shift: -taken * difference };
+    const shift = -taken * difference;
+    const variance = spread + local + points * (1 + extra) + taken ** 2 * noise;
+    const contrast = this.unequal ? this.contrastVariance(sums, shift) : 0;
+    return { variance: Math.max(variance, contrast), shift };
   }
 }
