@@ -107,8 +107,10 @@ def dense_moments(release, polygons) -> tuple[np.ndarray, np.ndarray]:
     if isinstance(estimate, Decomposition) and estimate.own_weights is not None:
         found = given_map(estimate.tree, estimate.own_weights, estimate.noise.family_share)
         weights = leaf_shares(release, polygons) @ found[estimate.tree.leaves]
-        second = weights**2 @ estimate.variances
-        fourth = weights**4 @ (estimate.variances**2 * estimate.kurtosis)
+        ratios = 1.0 if estimate.noise_ratios is None else estimate.noise_ratios  # what noise is, given what it led to
+        squares = estimate.variances * ratios
+        second = weights**2 @ squares
+        fourth = weights**4 @ (squares**2 * estimate.kurtosis)
         return second, np.divide(fourth, second**2, out=np.zeros_like(second), where=second > 0)
     if isinstance(estimate, Decomposition):
         return box_moments(estimate.tree, estimate.noise.subtree, leaf_shares(release, polygons), estimate.kurtosis)

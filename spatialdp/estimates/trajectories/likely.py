@@ -73,7 +73,7 @@ def likely(expected: Floats, noisy: Floats, scale: float, shape: NoiseShape = LA
     >>> likely(np.array([5.0, 5.0]), np.array([7.0, -0.5]), 1e-3).round(2).tolist()
     [7.0, 0.0]
     >>> surely = np.full(100, 50.0)
-    >>> likely(surely, surely + 10 * (-1.0) ** np.arange(100), 10.0).round().tolist()[:2]
+    >>> likely(surely, surely + 10 * (-1.0) ** np.arange(100), 10.0, BELL).round().tolist()[:2]
     [51.0, 49.0]
     """
     if not expected.size:

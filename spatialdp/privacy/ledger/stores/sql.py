@@ -105,9 +105,11 @@ class SQLTransaction(Transaction):
         )
 
     def _as_entry(self, row: tuple[Any, ...]) -> Entry:
+        """The entry that a row of the table holds."""
         return Entry(*row)
 
     def _as_text(self, value: Any) -> str:
+        """A value of a table of keys, as text."""
         return str(value)
 
 
