@@ -30,7 +30,7 @@ _SHARES = 2**62  # weights of cells are rounded to whole multiples of 1/_SHARES 
 
 def sample(estimate: Estimate, domain: Domain, n: int | None, noise: Noise | None) -> Floats:
     """Draw an (n, 2) array of points; see `Release.sample`."""
-    count = sample_size(estimate, n)
+    count = sample_size(estimate.total, n)
     source = SystemNoise() if noise is None else noise
     drawn_from = (estimate.non_negative(NonNegative.FAMILIES) if estimate.consistent else estimate).finest
     leaves = draw_leaves(np.maximum(drawn_from.leaf_values(), 0.0), count, source)
@@ -41,18 +41,17 @@ def sample(estimate: Estimate, domain: Domain, n: int | None, noise: Noise | Non
     )
 
 
-def sample_size(estimate: Estimate, n: int | None) -> int:
-    """Return the number of points to draw: the one that was asked for, or the released total."""
-    return whole_number(_default_count(estimate) if n is None else n, "n", 0, LARGEST_SAMPLE)
-
-
-def _default_count(estimate: Estimate) -> int:
-    """Number of points if none is given: the released total, unless it is so large that one should ask for it."""
-    count = max(0, round(estimate.total))
-    if count > LARGEST_DEFAULT:
+def sample_size(
+    total: float, n: int | None, *, counted: str = "records", drawn: str = "points", most: int = LARGEST_DEFAULT
+) -> int:
+    """Return how many points or trajectories to draw: the number that was asked for, or the released total."""
+    if n is not None:
+        return whole_number(n, "n", 0, LARGEST_SAMPLE)
+    count = max(0, round(total))
+    if count > most:
         raise ReleaseError(
-            f"this release estimates {count:,} records, and no number of points was given; without one, at most "
-            f"{LARGEST_DEFAULT:,} are drawn, which take a gigabyte. Give {parameter('n')}."
+            f"this release estimates {count:,} {counted}, and no number of {drawn} was given; without one, at most "
+            f"{most:,} are drawn, which take a gigabyte or more. Give {parameter('n')}."
         )
     return count
 

@@ -14,10 +14,9 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 
 from spatialdp._support.arrays import Floats, Integers
-from spatialdp._support.checks import whole_number
 from spatialdp.errors import ReleaseError
 from spatialdp.estimates.flows.counts import Answers
-from spatialdp.estimates.sampling import LARGEST_SAMPLE
+from spatialdp.estimates.sampling import sample_size
 from spatialdp.estimates.trajectories.choice import draw_squares
 from spatialdp.estimates.trajectories.model import PathModel
 from spatialdp.flows.release import FlowRelease
@@ -27,7 +26,7 @@ from spatialdp.privacy.statement import Privacy
 from spatialdp.space.domain import Domain
 from spatialdp.space.paths.systems import EXTENTS, length_edges
 from spatialdp.space.regions.within import moved_inside
-from spatialdp.wording import either, parameter
+from spatialdp.wording import either
 
 if TYPE_CHECKING:
     import geopandas
@@ -217,21 +216,11 @@ class TrajectoryRelease(_NoMap, Certified):
         >>> release.positions(5).starts.size
         6
         """
-        count = whole_number(self._default_count() if n is None else n, "n", 0, LARGEST_SAMPLE)
+        count = sample_size(self.total, n, counted="trajectories", drawn="trajectories", most=LARGEST_DEFAULT)
         squares = draw_squares(self.estimate, count, SystemNoise() if noise is None else noise)
         places = zip(self.domain.axes, (squares.columns, squares.rows), strict=True)
         x, y = (axis.centres(each) for axis, each in places)
         return Positions(squares.starts, *moved_inside(self.domain, x, y))
-
-    def _default_count(self) -> int:
-        """The released total, unless it is so large that one should ask for it."""
-        count = max(0, round(self.total))
-        if count > LARGEST_DEFAULT:
-            raise ReleaseError(
-                f"this release estimates {count:,} trajectories, and no number of them was given; without one, at most "
-                f"{LARGEST_DEFAULT:,} are drawn. Give {parameter('n')}."
-            )
-        return count
 
     def sample(self, n: int | None = None, *, noise: Noise | None = None) -> geopandas.GeoDataFrame:
         """Draw synthetic trajectories that follow the release.

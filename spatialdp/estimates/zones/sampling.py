@@ -42,7 +42,7 @@ def sample_zones(counts: ZoneCounts, n: int | None, noise: Noise | None) -> tupl
             f"take the table of zones: {either('level()', 'save the release as .csv')}."
         )
     drawn_from = counts.non_negative(NonNegative.FAMILIES) if counts.consistent else counts
-    leaves = draw_leaves(np.maximum(drawn_from.leaf_values(), 0.0), sample_size(counts, n), source)
+    leaves = draw_leaves(np.maximum(drawn_from.leaf_values(), 0.0), sample_size(counts.total, n), source)
     distinct, place = np.unique(leaves, return_inverse=True)
     squares = _squares(_Cover.of(zones, distinct), zones, distinct, place, source)
     return leaves, np.stack([axis.centres(squares[:, i]) for i, axis in enumerate(zones.domain.axes)], axis=1)

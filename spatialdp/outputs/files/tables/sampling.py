@@ -29,7 +29,7 @@ __all__ = ["columns_of", "records_of", "sampled_table"]
 def sampled_table(release: TableRelease, n: int | None, noise: Noise | None, *, as_geodataframe: bool) -> pd.DataFrame:
     """Draw synthetic records; see `TableRelease.sample`."""
     frame, source = release.frame, SystemNoise() if noise is None else noise
-    count = sample_size(release.estimate, n)
+    count = sample_size(release.estimate.total, n)
     cells = draw_leaves(drawable(frame, release.estimate.values).ravel(), count, source)
     places = dict(zip(frame.axes, np.unravel_index(cells, frame.shape), strict=True))
     leaves = places.pop(frame.space_name)
