@@ -10,6 +10,7 @@ from __future__ import annotations
 import base64
 import collections
 import dataclasses
+import gc
 import json
 import math
 import os
@@ -699,6 +700,7 @@ def run(first: int, count: int, folder: Path) -> dict[str, Any]:
     for number in range(first, first + count):
         how = forge(number, path)
         (folder / "number").write_text(f"{number}, {how}")
+        _tidy()
         before = _megabytes()
         signal.alarm(SECONDS)
         try:
@@ -724,6 +726,12 @@ def _outcome(path: Path, folder: Path) -> str:
         return type(error).__name__
     exercise(release, folder)
     return "behaves"
+
+
+def _tidy() -> None:
+    """Give back what earlier forgeries and the making of originals left behind, so that each file stands for itself."""
+    gc.collect()
+    pa.default_memory_pool().release_unused()
 
 
 def _megabytes() -> int:
